@@ -1,0 +1,75 @@
+import { z } from "zod";
+
+/** Every way the service refuses. The database raises by SQLSTATE; private.error_state holds the same pairs. */
+export const errors = {
+  VALIDATION_ERROR: { status: 400, sqlstate: "FB400", lowercase: "validation_error", jsonRpc: -32602 },
+  UNAUTHORIZED: { status: 401, sqlstate: "FB401", lowercase: "unauthorized", jsonRpc: -32000 },
+  PLAN_LIMIT_REACHED: { status: 402, sqlstate: "FB402", lowercase: "plan_limit_reached", jsonRpc: null },
+  FORBIDDEN: { status: 403, sqlstate: "FB403", lowercase: "forbidden", jsonRpc: -32001 },
+  NOT_FOUND: { status: 404, sqlstate: "FB404", lowercase: "not_found", jsonRpc: -32602 },
+  CONFLICT: { status: 409, sqlstate: "FB409", lowercase: "conflict", jsonRpc: null },
+  SUBMISSION_MERGED: { status: 409, sqlstate: "FBM09", lowercase: "submission_merged", jsonRpc: null },
+  SURVEY_NOT_OPEN: { status: 409, sqlstate: "FBS09", lowercase: "survey_not_open", jsonRpc: null },
+  ALREADY_RESPONDED: { status: 409, sqlstate: "FBR09", lowercase: "already_responded", jsonRpc: null },
+  SURVEY_HAS_RESPONSES: { status: 409, sqlstate: "FBH09", lowercase: "survey_has_responses", jsonRpc: null },
+  GONE: { status: 410, sqlstate: "FB410", lowercase: "gone", jsonRpc: null },
+  PAYLOAD_TOO_LARGE: { status: 413, sqlstate: "FB413", lowercase: "payload_too_large", jsonRpc: -32600 },
+  UNSUPPORTED_MEDIA_TYPE: {
+    status: 415,
+    sqlstate: "FB415",
+    lowercase: "unsupported_media_type",
+    jsonRpc: -32600,
+  },
+  RATE_LIMIT_EXCEEDED: { status: 429, sqlstate: "FB429", lowercase: "rate_limited", jsonRpc: -32002 },
+  INTERNAL_ERROR: { status: 500, sqlstate: "FB500", lowercase: "internal_error", jsonRpc: -32603 },
+  SERVICE_UNAVAILABLE: { status: 503, sqlstate: "FB503", lowercase: "service_unavailable", jsonRpc: -32603 },
+} as const;
+
+export type ErrorCode = keyof typeof errors;
+export type ErrorStatus = (typeof errors)[ErrorCode]["status"];
+export type LowercaseErrorCode = (typeof errors)[ErrorCode]["lowercase"];
+
+/** What JSON-RPC itself refuses, before a tool is reached. */
+export const jsonRpcErrors = { parseError: -32700, invalidRequest: -32600, methodNotFound: -32601 } as const;
+
+export const errorCodes = Object.keys(errors) as [ErrorCode, ...ErrorCode[]];
+
+const codeBySqlState = new Map<string, ErrorCode>(errorCodes.map((code) => [errors[code].sqlstate, code]));
+
+/** The error a SQLSTATE of ours stands for; undefined for Postgres's own. */
+export function errorOfSqlState(sqlstate: string): ErrorCode | undefined {
+  return codeBySqlState.get(sqlstate);
+}
+
+export const errorDetail = z
+  .object({
+    field: z.string().describe("Path of the field, dotted: `answers.0.value`; `body` for the whole body."),
+    message: z.string().describe("What to do, such as `must be 5 to 200 characters`."),
+  })
+  .meta({ id: "ErrorDetail", description: "One field that was refused, and why." });
+
+export type ErrorDetail = z.infer<typeof errorDetail>;
+
+export const errorEnvelope = z
+  .object({
+    error: z.object({
+      code: z.enum(errorCodes).describe("For programs; never changes."),
+      message: z.string().describe("For people."),
+      details: z.array(errorDetail).describe("Fields that were refused; empty where nothing is to say."),
+      retry_after: z.int().min(0).optional().describe("Seconds to wait; with RATE_LIMIT_EXCEEDED only."),
+      merged_into_id: z.guid().optional().describe("Where to go; with SUBMISSION_MERGED only."),
+      request_id: z.string().optional().describe("To quote to the operator; with INTERNAL_ERROR only."),
+    }),
+  })
+  .meta({ id: "Error", description: "The general form of an error." });
+
+export type ErrorEnvelope = z.infer<typeof errorEnvelope>;
+
+export const lowercaseErrorEnvelope = z
+  .object({
+    error: z.enum(errorCodes.map((code) => errors[code].lowercase)),
+    details: z.array(errorDetail).optional().describe("With validation_error only."),
+  })
+  .meta({ id: "LowercaseError", description: "The form of errors where a key creates a submission." });
+
+export type LowercaseErrorEnvelope = z.infer<typeof lowercaseErrorEnvelope>;

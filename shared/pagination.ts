@@ -1,0 +1,60 @@
+import { z } from "zod";
+import { count, wholeNumber } from "./fields.ts";
+
+export const defaultLimit = 50;
+export const largestLimit = 100;
+/** So that an offset stays far below what an integer holds; deeper reading is what cursors are for. */
+export const largestPage = 1_000_000;
+
+/** A whole number in a query string: digits only, no sign, exponent or space. */
+export function queryInteger(min: number, max: number) {
+  return z.preprocess(
+    (value) => (typeof value === "string" && /^\d{1,9}$/.test(value) ? Number(value) : value),
+    wholeNumber(min, max),
+  );
+}
+
+export const pageFields = {
+  page: queryInteger(1, largestPage).default(1).meta({ default: 1, description: "Page to read, from 1." }),
+  limit: queryInteger(1, largestLimit)
+    .default(defaultLimit)
+    .meta({ default: defaultLimit, description: "Items a page, 1 to 100." }),
+};
+
+export const pageQuery = z.object(pageFields).meta({ id: "PageQuery", description: "Which page of a list." });
+
+export type PageQuery = z.infer<typeof pageQuery>;
+
+export const cursor = z
+  .string()
+  .regex(/^[A-Za-z0-9+/=_-]{1,2000}$/, "must be a next_cursor from the meta of an earlier answer")
+  .describe("A `next_cursor` from an earlier answer; instead of `page`.");
+
+export const order = z.enum(["asc", "desc"]);
+
+export const fullMeta = z
+  .object({
+    page: z.int().min(1),
+    limit: z.int().min(1).max(largestLimit),
+    total: count.describe("Items in the whole list that the caller may see."),
+    total_pages: count,
+    has_next: z.boolean(),
+    has_prev: z.boolean(),
+    next_cursor: z
+      .string()
+      .nullable()
+      .optional()
+      .describe("Pass as `cursor` for the next page; null at the end."),
+  })
+  .meta({ id: "PageMeta", description: "Where a page stands in its list." });
+
+export type PageMeta = z.infer<typeof fullMeta>;
+
+export const totalMeta = z
+  .object({ total: count.describe("Items in the whole list that the caller may see.") })
+  .meta({ id: "TotalMeta", description: "How long a list is." });
+
+export function pageMeta(total: number, page: number, limit: number): PageMeta {
+  const total_pages = Math.ceil(total / limit);
+  return { page, limit, total, total_pages, has_next: page < total_pages, has_prev: page > 1 };
+}

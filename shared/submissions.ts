@@ -1,0 +1,256 @@
+import { z } from "zod";
+import { comment } from "./comments.ts";
+import { dataOf, listOf } from "./envelopes.ts";
+import { count, expandOf, onBehalfFields, slug, timestamp, uuid, webAddress, wholeNumber } from "./fields.ts";
+import { cursor, fullMeta, order, pageFields } from "./pagination.ts";
+import { author, category, tagReference } from "./taxonomy.ts";
+import { text } from "./text.ts";
+
+export const submissionTypes = ["idea", "problem"] as const;
+export const submissionStatuses = [
+  "open",
+  "under_review",
+  "planned",
+  "in_progress",
+  "completed",
+  "declined",
+  "duplicate",
+] as const;
+
+export const submissionType = z.enum(submissionTypes).meta({ id: "SubmissionType" });
+export const submissionStatus = z
+  .enum(submissionStatuses)
+  .meta({ id: "SubmissionStatus", description: "`duplicate` is set by a merge only." });
+
+export type SubmissionType = z.infer<typeof submissionType>;
+export type SubmissionStatus = z.infer<typeof submissionStatus>;
+
+const title = text({ min: 5, max: 200 }).describe("5 to 200 characters (code points), trimmed.");
+const description = text({ min: 20, max: 5000 }).describe("20 to 5000 characters (code points), trimmed.");
+const searchText = text({ min: 1, max: 200 }).describe("Words to look for, 1 to 200 characters.");
+
+// In ------------------------------------------------------------------------------------------------------------
+
+const categoryReference = z
+  .string()
+  .regex(/^[A-Za-z0-9-]{1,64}$/, "must be the id or the slug of a category")
+  .describe("Id or slug of a category.");
+
+export const submissionListQuery = z
+  .object({
+    ...pageFields,
+    cursor: cursor.optional(),
+    status: submissionStatus.optional(),
+    type: submissionType.optional(),
+    category: categoryReference.optional(),
+    tag: slug.optional(),
+    author: uuid.optional().describe("Id of the author."),
+    q: searchText.optional(),
+    sort: z.enum(["created_at", "votes", "comments", "title"]).default("created_at"),
+    order: order.default("desc"),
+  })
+  .meta({ id: "SubmissionListQuery", description: "Filters, sort and page of the list of submissions." });
+
+export type SubmissionListQuery = z.infer<typeof submissionListQuery>;
+
+export const submissionSearchQuery = z
+  .object({
+    ...pageFields,
+    q: searchText,
+    status: submissionStatus.optional(),
+    type: submissionType.optional(),
+  })
+  .meta({ id: "SubmissionSearchQuery", description: "What to search titles and descriptions for." });
+
+export type SubmissionSearchQuery = z.infer<typeof submissionSearchQuery>;
+
+export const submissionDetailQuery = z
+  .object({ expand: expandOf("author", "category", "tags", "comments") })
+  .meta({ id: "SubmissionDetailQuery", description: "What to show beside the submission." });
+
+export type SubmissionDetailQuery = z.infer<typeof submissionDetailQuery>;
+
+const submissionFields = {
+  title,
+  description,
+  type: submissionType,
+  category_id: uuid.nullish().describe("A category of the same organization."),
+};
+
+export const submissionCreate = z
+  .object(submissionFields)
+  .meta({ id: "SubmissionCreate", description: "A submission by the signed-in user." });
+
+export type SubmissionCreate = z.infer<typeof submissionCreate>;
+
+export const submissionCreateByKey = z
+  .object({
+    ...submissionFields,
+    ...onBehalfFields,
+    source: text({ min: 1, max: 64 })
+      .nullish()
+      .describe("Where it comes from, such as `ios-app`; 1 to 64 characters."),
+  })
+  .meta({
+    id: "SubmissionCreateByKey",
+    description: "A submission by an organization's key, for itself or for somebody.",
+  });
+
+export type SubmissionCreateByKey = z.infer<typeof submissionCreateByKey>;
+
+export const submissionPatch = z
+  .object({
+    title: title.optional(),
+    description: description.optional(),
+    category_id: uuid.nullable().optional().describe("Null takes the category away."),
+    tracker_issue_url: webAddress
+      .nullable()
+      .optional()
+      .describe("Link to an external issue, http or https; Admin only."),
+  })
+  .refine((patch) => Object.keys(patch).length > 0, {
+    error: "must name at least one of title, description, category_id, tracker_issue_url",
+  })
+  .meta({ id: "SubmissionPatch", description: "What to change; at least one field.", minProperties: 1 });
+
+export type SubmissionPatch = z.infer<typeof submissionPatch>;
+
+export const statusChangeCreate = z
+  .object({
+    status: submissionStatus.exclude(["duplicate"], {
+      error: ({ input }) =>
+        input === undefined
+          ? "is required"
+          : `must be one of ${submissionStatuses.filter((status) => status !== "duplicate").join(", ")}; a merge makes a duplicate`,
+    }),
+    note: text({ min: 0, max: 2000 }).nullish().describe("Public reason, up to 2000 characters."),
+    notify: z.boolean().default(true).describe("Whether followers are told."),
+  })
+  .meta({ id: "StatusChangeCreate", description: "The status a submission shall have." });
+
+export type StatusChangeCreate = z.infer<typeof statusChangeCreate>;
+
+export const duplicateCheck = z
+  .object({
+    title: text({ min: 1, max: 200 }).describe("Title as typed so far, 1 to 200 characters."),
+    description: text({ min: 0, max: 5000 })
+      .nullish()
+      .describe("Description as typed so far, up to 5000 characters."),
+    limit: wholeNumber(1, 20).default(5).describe("Most similar submissions to return, 1 to 20."),
+  })
+  .meta({ id: "DuplicateCheck", description: "A submission not yet made, to compare with those that are." });
+
+export type DuplicateCheck = z.infer<typeof duplicateCheck>;
+
+// Out -----------------------------------------------------------------------------------------------------------
+
+const shownFields = {
+  id: uuid,
+  title: z.string(),
+  description: z.string(),
+  type: submissionType,
+  status: submissionStatus,
+  vote_count: count.describe("The author's own vote included."),
+  comment_count: count.describe("Replies included."),
+};
+
+export const submission = z
+  .object({
+    ...shownFields,
+    author_id: uuid,
+    category_id: uuid.nullable(),
+    tags: z.array(slug).describe("Slugs."),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: "Submission", description: "A submission as lists show it." });
+
+export type Submission = z.infer<typeof submission>;
+
+export const submissionDetail = z
+  .object({
+    ...shownFields,
+    author_id: uuid.optional().describe("Replaced by `author` when expanded."),
+    author: author.optional().describe("With `expand=author`."),
+    category_id: uuid.nullable().optional().describe("Replaced by `category` when expanded."),
+    category: category.nullable().optional().describe("With `expand=category`."),
+    tags: z.union([z.array(slug), z.array(tagReference)]).describe("Slugs; {name, slug} with `expand=tags`."),
+    comments: z.array(comment).optional().describe("With `expand=comments`: the first 50."),
+    tracker_issue_url: z.string().nullable(),
+    merged_into_id: uuid.nullable().describe("Where its votes and comments went."),
+    is_following: z.boolean().describe("Whether the caller follows it."),
+    user_vote: z
+      .object({ created_at: timestamp })
+      .nullable()
+      .describe("The caller's vote; null without one."),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: "SubmissionDetail", description: "A submission by itself, as the caller sees it." });
+
+export type SubmissionDetail = z.infer<typeof submissionDetail>;
+
+export const submissionCreated = z
+  .object({ id: uuid, title: z.string(), status: submissionStatus, vote_count: count, url: z.string() })
+  .meta({ id: "SubmissionCreated", description: "A submission just made by a signed-in user." });
+
+export const submissionCreatedByKey = z
+  .object({ id: uuid, url: z.string().describe("Page of the submission.") })
+  .meta({ id: "SubmissionCreatedByKey", description: "A submission just made by a key; no envelope." });
+
+export const submissionHit = z
+  .object({
+    id: uuid,
+    title: z.string(),
+    description: z.string(),
+    relevance: z.number().min(0).describe("Higher fits better."),
+    highlight: z
+      .object({ title: z.string(), description: z.string() })
+      .describe("HTML: escaped text with `<mark>` around what was found."),
+  })
+  .meta({ id: "SubmissionHit", description: "A submission a search found." });
+
+export const statusChange = z
+  .object({
+    submission_id: uuid,
+    previous_status: submissionStatus,
+    new_status: submissionStatus,
+    changed_by: z.string().describe("Name of who changed it."),
+    note: z.string().nullable(),
+    changed_at: timestamp,
+  })
+  .meta({ id: "StatusChange", description: "One step in the history of a submission's status." });
+
+export type StatusChange = z.infer<typeof statusChange>;
+
+export const duplicates = z
+  .object({
+    has_duplicates: z.boolean(),
+    similar: z.array(
+      z.object({
+        id: uuid,
+        title: z.string(),
+        similarity: z.number().min(0).max(1).describe("1 is the same."),
+        vote_count: count,
+        status: submissionStatus,
+      }),
+    ),
+  })
+  .meta({ id: "Duplicates", description: "Submissions like the one about to be made, most similar first." });
+
+export const deleted = z
+  .object({ deleted: z.literal(true) })
+  .meta({ id: "Deleted", description: "It is gone." });
+
+const searchMeta = z
+  .object({ query: z.string(), total: count })
+  .meta({ id: "SearchMeta", description: "What was searched for and how much was found." });
+
+export const submissionListAnswer = listOf(submission, fullMeta);
+export const submissionSearchAnswer = listOf(submissionHit, searchMeta);
+export const submissionDetailAnswer = dataOf(submissionDetail);
+export const submissionCreatedAnswer = dataOf(submissionCreated);
+export const statusChangeAnswer = dataOf(statusChange);
+export const statusChangeListAnswer = dataOf(z.array(statusChange));
+export const duplicatesAnswer = dataOf(duplicates);
+export const deletedAnswer = dataOf(deleted);
