@@ -1,0 +1,2010 @@
+-- Generated from supabase/schemas by npm run db:baseline. Until the first release it is made anew; after it, reviewed deltas follow.
+
+-- Roles, schemas, errors and the small helpers everything else stands on.
+
+create schema if not exists private;
+comment on schema private is 'Internals: not exposed by the data API. The API roles may use it and execute the helpers granted below, nothing else.';
+
+create extension if not exists pg_trgm with schema extensions;
+create extension if not exists unaccent with schema extensions;
+create extension if not exists btree_gin with schema extensions;
+
+-- Older hosted projects grant everything to the API roles by default: what we make starts with nothing.
+alter default privileges in schema public revoke all on tables from anon, authenticated, service_role;
+alter default privileges in schema public revoke all on sequences from anon, authenticated, service_role;
+alter default privileges in schema public revoke all on functions from anon, authenticated, service_role;
+alter default privileges revoke execute on functions from public;
+
+do $$
+begin
+  if not exists (select from pg_roles where rolname = 'service_key') then
+    create role service_key nologin noinherit;
+  end if;
+  if not exists (select from pg_roles where rolname = 'feedback_api') then
+    create role feedback_api login noinherit;
+  end if;
+end
+$$;
+comment on role service_key is 'Acts for an organization''s API key or agent key. No bypassrls: policies read the key''s organization and scopes from transaction-local settings.';
+comment on role feedback_api is 'Login of the edge functions. Owns nothing and may do nothing but private.take, private.enter and become one of the API roles.';
+grant anon, authenticated, service_key to feedback_api;
+alter role feedback_api set statement_timeout = '8s';
+alter role feedback_api set lock_timeout = '5s';
+alter role feedback_api set idle_in_transaction_session_timeout = '15s';
+
+grant usage on schema private to anon, authenticated, service_role, service_key, feedback_api;
+grant usage on schema public to service_key;
+
+-- Errors -------------------------------------------------------------------------------------------------------
+
+create function private.error_state(code text) returns text
+language sql immutable
+return case code
+  when 'VALIDATION_ERROR' then 'FB400'
+  when 'UNAUTHORIZED' then 'FB401'
+  when 'PLAN_LIMIT_REACHED' then 'FB402'
+  when 'FORBIDDEN' then 'FB403'
+  when 'NOT_FOUND' then 'FB404'
+  when 'CONFLICT' then 'FB409'
+  when 'GONE' then 'FB410'
+  when 'PAYLOAD_TOO_LARGE' then 'FB413'
+  when 'UNSUPPORTED_MEDIA_TYPE' then 'FB415'
+  when 'RATE_LIMIT_EXCEEDED' then 'FB429'
+  when 'SUBMISSION_MERGED' then 'FBM09'
+  when 'SURVEY_NOT_OPEN' then 'FBS09'
+  when 'ALREADY_RESPONDED' then 'FBR09'
+  when 'SURVEY_HAS_RESPONSES' then 'FBH09'
+  when 'SERVICE_UNAVAILABLE' then 'FB503'
+  else 'FB500'
+end;
+comment on function private.error_state(text) is 'The SQLSTATE of an error code; shared/errors.ts holds the same table and a test compares the two.';
+
+create function private.raise_error(code text, message text, field text default null, extra jsonb default '{}') returns void
+language plpgsql set search_path = '' as $$
+begin
+  raise exception using
+    errcode = private.error_state(code),
+    message = message,
+    detail = (jsonb_build_object('code', code, 'field', field) || extra)::text;
+end
+$$;
+comment on function private.raise_error(text, text, text, jsonb) is 'The one way our SQL refuses: SQLSTATE by code, DETAIL is JSON {code, field, …extra}.';
+
+-- Text ---------------------------------------------------------------------------------------------------------
+
+create function private.trim_text(value text) returns text
+language sql immutable
+return btrim(value, E' \t\n\u000B\f\r\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000\uFEFF');
+comment on function private.trim_text(text) is 'Without white space at either end, Unicode''s too: the same characters as shared/text.ts.';
+
+create function private.is_slug(value text) returns boolean
+language sql immutable
+return value ~ '^[a-z0-9]+(-[a-z0-9]+)*$' and char_length(value) <= 64;
+comment on function private.is_slug(text) is 'Lowercase ASCII letters, digits and single hyphens, at most 64: no look-alike characters.';
+
+create function private.are_translations(value jsonb) returns boolean
+language sql immutable
+return jsonb_typeof(value) = 'object'
+  and not jsonb_path_exists(value, '$.keyvalue() ? (@.value.type() != "string" || !(@.key like_regex "^(en|es|fr|de|ru|pt-BR|ja|it)$"))');
+comment on function private.are_translations(jsonb) is 'An object of locale to text, in the locales of shared/locales.ts.';
+
+create function private.localized(name text, translations jsonb, locale text) returns text
+language sql immutable
+return coalesce(nullif(translations ->> locale, ''), name);
+comment on function private.localized(text, jsonb, text) is 'The translation where there is one, else the English name.';
+
+-- Who is calling -----------------------------------------------------------------------------------------------
+-- private.enter sets these for the length of one transaction; clients of the data API cannot set them.
+
+create function private.is_key() returns boolean
+language sql stable
+return coalesce(current_setting('role', true), '') = 'service_key';
+comment on function private.is_key() is 'Whether the caller is an organization''s key rather than a person.';
+
+create function private.has_scope(scope text) returns boolean
+language sql stable
+return private.is_key() and scope = any (string_to_array(coalesce(current_setting('feedback.scopes', true), ''), ' '));
+comment on function private.has_scope(text) is 'Whether the caller is a key that holds the scope.';
+
+create function private.key_organization_id() returns uuid
+language sql stable
+return case when private.is_key() then nullif(current_setting('feedback.organization_id', true), '')::uuid end;
+comment on function private.key_organization_id() is 'The organization a key belongs to; null for everyone else.';
+
+-- plpgsql, so that service_key needs no rights on schema auth.
+create function private.caller_id() returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  if private.is_key() then
+    return nullif(current_setting('feedback.profile_id', true), '')::uuid;
+  end if;
+  return auth.uid();
+end
+$$;
+comment on function private.caller_id() is 'The profile that acts: the signed-in user, or the key''s own profile; null for nobody.';
+
+create function private.is_quiet() returns boolean
+language sql stable
+return coalesce(current_setting('feedback.quiet', true), '') = 'on';
+comment on function private.is_quiet() is 'Whether votes and comments change as part of something larger (creation, merge), which tells of itself.';
+
+create function private.is_direct() returns boolean
+language sql stable
+return session_user <> 'feedback_api'
+  and coalesce(current_setting('role', true), '') in ('anon', 'authenticated')
+  and pg_trigger_depth() = 1
+  and not private.is_quiet();
+comment on function private.is_direct() is 'In a trigger: whether a client of the data API itself does this, rather than the edge functions (which charge limits in private.take), a cascade or an operator.';
+
+create function private.touch_updated_at() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  new.updated_at := now();
+  return new;
+end
+$$;
+comment on function private.touch_updated_at() is 'Trigger: updated_at is the time of the last change of content.';
+
+grant execute on function private.error_state(text), private.raise_error(text, text, text, jsonb), private.trim_text(text),
+  private.is_slug(text), private.are_translations(jsonb), private.localized(text, jsonb, text), private.is_key(),
+  private.has_scope(text), private.key_organization_id(), private.caller_id(), private.is_direct(), private.is_quiet()
+  to anon, authenticated, service_role, service_key, feedback_api;
+
+-- Organizations, the people in them, and the categories and tags they file feedback under.
+
+-- Organizations ------------------------------------------------------------------------------------------------
+
+create table public.organizations (
+  id uuid primary key default gen_random_uuid(),
+  slug text not null constraint organization_slugs_are_unique unique,
+  name text not null,
+  visibility text not null default 'public',
+  is_default boolean not null default false,
+  require_approval boolean not null default false,
+  time_zone text not null default 'UTC',
+  allowed_origins text[] not null default '{}',
+  max_submissions integer,
+  max_members integer,
+  max_surveys integer,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint slug_is_lowercase_ascii check (private.is_slug(slug)),
+  constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
+  constraint visibility_is_public_or_private check (visibility in ('public', 'private')),
+  constraint plan_limits_are_not_negative check (least(max_submissions, max_members, max_surveys) >= 0)
+);
+comment on table public.organizations is 'A tenant: one board of feedback, its surveys and its team. Plan limits are null for none.';
+create unique index at_most_one_default_organization on public.organizations (is_default) where is_default;
+create trigger touch_updated_at before update on public.organizations
+  for each row execute function private.touch_updated_at();
+
+-- People -------------------------------------------------------------------------------------------------------
+
+create table public.profiles (
+  id uuid primary key default gen_random_uuid(),
+  kind text not null default 'user',
+  auth_user_id uuid constraint one_profile_a_user unique references auth.users (id) on delete set null,
+  organization_id uuid references public.organizations (id) on delete cascade,
+  email text,
+  name text,
+  avatar_url text,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint kind_is_known check (kind in ('user', 'email', 'key', 'agent')),
+  constraint only_users_span_organizations check ((kind = 'user') = (organization_id is null)),
+  constraint email_authors_have_an_email check (kind <> 'email' or email is not null),
+  constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
+  constraint avatar_url_is_a_web_address check (avatar_url ~ '^https?://[^\s]{1,2000}$')
+);
+comment on table public.profiles is 'Who acts: a user of the app, an author an organization knows by e-mail alone, an API key or an agent. A user''s id is the auth user''s id; e-mail is never granted to clients.';
+create unique index one_email_author_an_organization on public.profiles (organization_id, lower(email)) where kind = 'email';
+create index profiles_email_idx on public.profiles (lower(email)) where kind = 'user';
+create trigger touch_updated_at before update on public.profiles
+  for each row execute function private.touch_updated_at();
+
+-- definer: the auth service's role may not write to public tables.
+create function private.keep_profile_of_user() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  insert into public.profiles (id, kind, auth_user_id, email, name)
+  values (
+    new.id, 'user', new.id, new.email,
+    left(nullif(private.trim_text(coalesce(new.raw_user_meta_data ->> 'name', new.raw_user_meta_data ->> 'full_name')), ''), 100)
+  )
+  on conflict (id) do update set email = excluded.email;
+  return null;
+end
+$$;
+comment on function private.keep_profile_of_user() is 'Trigger on auth.users: a user has a profile with the same id. The name is what the user gave at sign-up, never a part of the address.';
+create trigger keep_profile after insert or update of email on auth.users
+  for each row execute function private.keep_profile_of_user();
+
+create function private.forget_person() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  new.email := null;
+  new.name := null;
+  new.avatar_url := null;
+  return new;
+end
+$$;
+comment on function private.forget_person() is 'Trigger: when the auth user is deleted the profile stays, nameless, so that counts and threads stay whole.';
+create trigger forget_person before update of auth_user_id on public.profiles
+  for each row when (old.auth_user_id is not null and new.auth_user_id is null)
+  execute function private.forget_person();
+
+create table public.memberships (
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  user_id uuid not null references public.profiles (id) on delete cascade,
+  role text not null default 'member',
+  created_at timestamptz not null default now(),
+  primary key (organization_id, user_id),
+  constraint role_is_known check (role in ('owner', 'admin', 'member'))
+);
+comment on table public.memberships is 'The team of an organization. Any membership makes a team member; owner and admin are Admin.';
+create index memberships_user_id_idx on public.memberships (user_id, organization_id);
+
+-- definer: membership decides what one may see, so reading it cannot depend on what one may see.
+create function private.team_organization_ids() returns uuid[]
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  if private.is_key() then
+    return case
+      when private.has_scope('submissions:read') or private.has_scope('submissions:moderate') then array[private.key_organization_id()]
+      else '{}'
+    end;
+  end if;
+  return coalesce((select array_agg(organization_id) from public.memberships where user_id = auth.uid()), '{}');
+end
+$$;
+comment on function private.team_organization_ids() is 'Organizations whose private boards and waiting posts the caller may read: those a user is a member of; a key''s own, with submissions:read or submissions:moderate.';
+
+-- definer: as above.
+create function private.admin_organization_ids(scope text) returns uuid[]
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  if private.is_key() then
+    return case when private.has_scope(scope) then array[private.key_organization_id()] else '{}' end;
+  end if;
+  return coalesce((select array_agg(organization_id) from public.memberships
+    where user_id = auth.uid() and role in ('owner', 'admin')), '{}');
+end
+$$;
+comment on function private.admin_organization_ids(text) is 'Organizations the caller administers: where a user is owner or admin; a key''s own, with the given scope.';
+
+create function private.is_admin(organization_id uuid, scope text) returns boolean
+language sql stable
+return organization_id = any (private.admin_organization_ids(scope));
+comment on function private.is_admin(uuid, text) is 'Whether the caller is Admin of the organization, as a user or as a key with the scope.';
+
+create function private.require_admin(organization_id uuid, scope text) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if not private.is_admin(organization_id, scope) then
+    perform private.raise_error('FORBIDDEN', case
+      when private.is_key() then format('This key lacks the scope %s.', scope)
+      else 'This is for the organization''s admins.' end);
+  end if;
+end
+$$;
+comment on function private.require_admin(uuid, text) is 'Raises FORBIDDEN unless the caller is Admin of the organization.';
+
+-- definer: a stranger sees the badge of a team member without seeing the team.
+create function private.is_member(organization_id uuid, profile_id uuid) returns boolean
+language sql stable security definer set search_path = ''
+return exists (select from public.memberships m where m.organization_id = is_member.organization_id and m.user_id = profile_id);
+comment on function private.is_member(uuid, uuid) is 'Whether the profile belongs to the organization''s team.';
+
+-- definer: an author is shown wherever what they wrote is shown; the caller has seen the row that names them.
+create function private.author(profile_id uuid, organization_id uuid) returns json
+language sql stable security definer set search_path = ''
+return (
+  select json_build_object(
+    'id', p.id, 'name', coalesce(p.name, 'Anonymous'), 'avatar', p.avatar_url,
+    'is_team_member', exists (select from public.memberships m where m.organization_id = author.organization_id and m.user_id = p.id))
+  from public.profiles p where p.id = profile_id
+);
+comment on function private.author(uuid, uuid) is 'The public face of a profile: {id, name, avatar, is_team_member}.';
+
+-- definer: profiles are not readable as a whole.
+create function private.is_author_of_key(profile_id uuid) returns boolean
+language sql stable security definer set search_path = ''
+return private.is_key() and exists (
+  select from public.profiles p
+  where p.id = profile_id and p.organization_id = private.key_organization_id()
+    and (p.kind = 'email' or p.id = private.caller_id()));
+comment on function private.is_author_of_key(uuid) is 'Whether a key may act as the profile: its own, or one its organization knows by e-mail alone; never a user''s.';
+
+-- definer: writes profiles, which no key may.
+create function private.author_of_key(email text, name text) returns uuid
+language plpgsql security definer set search_path = '' as $$
+#variable_conflict use_column
+declare author_id uuid;
+begin
+  if author_of_key.email is null then return private.caller_id(); end if;
+  if not private.has_scope('submissions:write') then
+    perform private.raise_error('FORBIDDEN', 'This key lacks the scope submissions:write.');
+  end if;
+  select p.id into author_id from public.profiles p
+  where p.kind = 'email' and p.organization_id = private.key_organization_id() and lower(p.email) = lower(author_of_key.email);
+  if author_id is null then
+    insert into public.profiles as p (kind, organization_id, email, name)
+    values ('email', private.key_organization_id(), lower(author_of_key.email), author_of_key.name)
+    on conflict (organization_id, lower(email)) where kind = 'email'
+      do update set name = coalesce(p.name, excluded.name)
+    returning id into author_id;
+  elsif author_of_key.name is not null then
+    update public.profiles p set name = author_of_key.name where p.id = author_id and p.name is distinct from author_of_key.name;
+  end if;
+  return author_id;
+end
+$$;
+comment on function private.author_of_key(text, text) is 'The profile a key acts as: the organization''s author of that e-mail address, made at first sight, or without one the key''s own.';
+
+create function private.default_organization_id() returns uuid
+language plpgsql stable security definer set search_path = '' as $$ -- definer: a private organization can be the only one
+declare ids uuid[];
+begin
+  select array_agg(id) into ids from (
+    (select id from public.organizations where is_default)
+    union all
+    (select id from public.organizations where not is_default limit 2)
+  ) candidates;
+  if cardinality(ids) = 1 then return ids[1]; end if;
+  return (select id from public.organizations where is_default);
+end
+$$;
+comment on function private.default_organization_id() is 'The only organization, or the one marked is_default; null where neither exists.';
+
+-- definer: reads memberships and private organizations to decide what is visible.
+create function private.find_organization(hint text, caller_id uuid) returns uuid
+language plpgsql stable security definer set search_path = '' as $$
+declare found public.organizations;
+begin
+  if hint is null then
+    select * into found from public.organizations where id = private.default_organization_id();
+  elsif hint ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
+    select * into found from public.organizations where id = hint::uuid;
+  else
+    select * into found from public.organizations where slug = lower(hint);
+  end if;
+  if found.visibility = 'public' or private.is_member(found.id, caller_id) then return found.id; end if;
+  return null;
+end
+$$;
+comment on function private.find_organization(text, uuid) is 'The organization of an id or slug (null: the default one) if the profile may see it.';
+
+create function private.requested_organization_id() returns uuid
+language sql stable
+return nullif(current_setting('feedback.organization_id', true), '')::uuid;
+comment on function private.requested_organization_id() is 'The organization this request acts on: a key''s own, the one a header or parameter named, else the default; private.enter sets it.';
+
+-- Categories and tags ------------------------------------------------------------------------------------------
+
+create table public.categories (
+  id uuid primary key default gen_random_uuid(),
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  name text not null,
+  slug text not null,
+  color text not null default '#6b7280',
+  position integer not null default 0,
+  translations jsonb not null default '{}',
+  created_at timestamptz not null default now(),
+  constraint category_slugs_are_unique unique (organization_id, slug),
+  constraint categories_belong_to_their_organization unique (organization_id, id),
+  constraint slug_is_lowercase_ascii check (private.is_slug(slug)),
+  constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
+  constraint color_is_a_hex_triplet check (color ~ '^#[0-9a-f]{6}$'),
+  constraint translations_are_by_locale check (private.are_translations(translations) and char_length(translations::text) <= 4000)
+);
+comment on table public.categories is 'What a submission is about, one each. name is English; translations is an object of locale to name.';
+
+create table public.tags (
+  id uuid primary key default gen_random_uuid(),
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  name text not null,
+  slug text not null,
+  color text not null default '#6b7280',
+  translations jsonb not null default '{}',
+  created_at timestamptz not null default now(),
+  constraint tag_slugs_are_unique unique (organization_id, slug),
+  constraint tags_belong_to_their_organization unique (organization_id, id),
+  constraint slug_is_lowercase_ascii check (private.is_slug(slug)),
+  constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
+  constraint color_is_a_hex_triplet check (color ~ '^#[0-9a-f]{6}$'),
+  constraint translations_are_by_locale check (private.are_translations(translations) and char_length(translations::text) <= 4000)
+);
+comment on table public.tags is 'Labels of submissions, any number each. name is English; translations is an object of locale to name.';
+
+-- Operators ----------------------------------------------------------------------------------------------------
+
+create function private.create_organization(name text, slug text, visibility text, owner_email text) returns uuid
+language plpgsql set search_path = '' as $$
+declare owner_id uuid; organization_id uuid;
+begin
+  select id into owner_id from public.profiles p where p.kind = 'user' and lower(p.email) = lower(owner_email);
+  if owner_id is null then
+    perform private.raise_error('NOT_FOUND', format('No user signs in with the address %s.', owner_email), 'owner_email');
+  end if;
+  insert into public.organizations (name, slug, visibility) values (name, slug, visibility) returning id into organization_id;
+  insert into public.memberships (organization_id, user_id, role) values (organization_id, owner_id, 'owner');
+  return organization_id;
+end
+$$;
+comment on function private.create_organization(text, text, text, text) is 'For operators: an organization whose owner is the user of that e-mail address. NOT_FOUND without such a user.';
+
+-- Rights -------------------------------------------------------------------------------------------------------
+
+alter table public.organizations enable row level security;
+alter table public.profiles enable row level security;
+alter table public.memberships enable row level security;
+alter table public.categories enable row level security;
+alter table public.tags enable row level security;
+
+revoke all on public.organizations, public.profiles, public.memberships, public.categories, public.tags
+  from public, anon, authenticated, service_role, service_key;
+grant select (id, slug, name, visibility, time_zone, created_at) on public.organizations to anon, authenticated, service_key;
+grant select (id, kind, name, avatar_url, created_at) on public.profiles to anon, authenticated, service_key;
+grant update (name, avatar_url) on public.profiles to authenticated;
+grant select on public.memberships to authenticated;
+grant select on public.categories, public.tags to anon, authenticated, service_key;
+grant select, insert, update, delete on public.organizations, public.profiles, public.memberships, public.categories, public.tags
+  to service_role;
+
+grant execute on function private.team_organization_ids(), private.admin_organization_ids(text), private.is_admin(uuid, text),
+  private.require_admin(uuid, text), private.is_member(uuid, uuid), private.author(uuid, uuid), private.is_author_of_key(uuid),
+  private.author_of_key(text, text),
+  private.default_organization_id(), private.requested_organization_id()
+  to anon, authenticated, service_role, service_key;
+
+create policy "a public organization is seen by all, a private one by its team" on public.organizations
+  for select to anon, authenticated using (
+    visibility = 'public' or id = any ((select private.team_organization_ids())::uuid[]));
+create policy "a key sees its organization" on public.organizations
+  for select to service_key using (id = (select private.key_organization_id()));
+
+create policy "members see their team" on public.memberships
+  for select to authenticated using (
+    user_id = (select auth.uid()) or organization_id = any ((select private.team_organization_ids())::uuid[]));
+
+create policy "people change their own profile" on public.profiles
+  for update to authenticated using (id = (select auth.uid())) with check (id = (select auth.uid()));
+
+create policy "categories are seen with their organization" on public.categories
+  for select to anon, authenticated, service_key using (
+    exists (select from public.organizations o where o.id = organization_id));
+create policy "tags are seen with their organization" on public.tags
+  for select to anon, authenticated, service_key using (
+    exists (select from public.organizations o where o.id = organization_id));
+-- The policy that shows profiles stands in 20_submissions.sql: one is seen through what one wrote.
+
+-- Submissions, what is said of their status, and who sees them.
+
+create table public.submissions (
+  id uuid primary key default gen_random_uuid(),
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  title text not null,
+  description text not null,
+  type text not null,
+  status text not null default 'open',
+  vote_count integer not null default 0,
+  comment_count integer not null default 0,
+  author_id uuid not null references public.profiles (id),
+  category_id uuid,
+  source text,
+  tracker_issue_url text,
+  moderation_state text not null default 'approved',
+  is_public boolean not null default false,
+  merged_into_id uuid,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint submissions_belong_to_their_organization unique (organization_id, id),
+  constraint category_is_of_the_same_organization foreign key (organization_id, category_id)
+    references public.categories (organization_id, id) on delete set null (category_id),
+  constraint merge_target_is_of_the_same_organization foreign key (organization_id, merged_into_id)
+    references public.submissions (organization_id, id),
+  constraint title_has_5_to_200_characters check (char_length(title) between 5 and 200),
+  constraint description_has_20_to_5000_characters check (char_length(description) between 20 and 5000),
+  constraint type_is_idea_or_problem check (type in ('idea', 'problem')),
+  constraint status_is_known check (
+    status in ('open', 'under_review', 'planned', 'in_progress', 'completed', 'declined', 'duplicate')),
+  constraint only_merged_submissions_are_duplicates check ((status = 'duplicate') = (merged_into_id is not null)),
+  constraint moderation_state_is_known check (moderation_state in ('approved', 'pending', 'rejected', 'spam')),
+  constraint source_has_1_to_64_characters check (char_length(source) between 1 and 64),
+  constraint tracker_issue_url_is_a_web_address check (tracker_issue_url ~ '^https?://[^\s]{1,2000}$'),
+  constraint counts_are_not_negative check (vote_count >= 0 and comment_count >= 0)
+);
+comment on table public.submissions is 'Feedback: an idea or a problem. Triggers keep vote_count and comment_count (approved comments); is_public is whether anyone may see it: its board is public and it is approved. A merged source points to its target and leaves the lists.';
+
+-- One index a sort, each led by what every list filters by.
+create index submissions_newest_idx on public.submissions (organization_id, created_at desc, id desc) where merged_into_id is null;
+create index submissions_most_voted_idx on public.submissions (organization_id, vote_count desc, id desc) where merged_into_id is null;
+create index submissions_most_commented_idx on public.submissions (organization_id, comment_count desc, id desc) where merged_into_id is null;
+create index submissions_title_idx on public.submissions (organization_id, title desc, id desc) where merged_into_id is null;
+create index submissions_status_idx on public.submissions (organization_id, status, created_at desc, id desc) where merged_into_id is null;
+create index submissions_category_idx on public.submissions (organization_id, category_id, created_at desc, id desc);
+create index submissions_author_idx on public.submissions (author_id, created_at desc, id desc);
+create index submissions_merged_idx on public.submissions (organization_id, merged_into_id) where merged_into_id is not null;
+create index submissions_not_public_idx on public.submissions (organization_id, author_id) where not is_public;
+
+create table public.submission_tags (
+  organization_id uuid not null,
+  submission_id uuid not null,
+  tag_id uuid not null,
+  primary key (submission_id, tag_id),
+  constraint submission_is_of_the_same_organization foreign key (organization_id, submission_id)
+    references public.submissions (organization_id, id) on delete cascade,
+  constraint tag_is_of_the_same_organization foreign key (organization_id, tag_id)
+    references public.tags (organization_id, id) on delete cascade
+);
+comment on table public.submission_tags is 'Which tags a submission carries.';
+create index submission_tags_tag_idx on public.submission_tags (organization_id, tag_id, submission_id);
+
+create table public.status_changes (
+  id uuid primary key default gen_random_uuid(),
+  organization_id uuid not null,
+  submission_id uuid not null,
+  previous_status text not null,
+  new_status text not null,
+  changed_by uuid references public.profiles (id),
+  note text,
+  notify boolean not null default true,
+  created_at timestamptz not null default now(),
+  constraint submission_is_of_the_same_organization foreign key (organization_id, submission_id)
+    references public.submissions (organization_id, id) on delete cascade,
+  constraint status_is_known check (
+    new_status in ('open', 'under_review', 'planned', 'in_progress', 'completed', 'declined', 'duplicate')),
+  constraint note_has_1_to_2000_characters check (char_length(note) between 1 and 2000)
+);
+comment on table public.status_changes is 'The public history of a submission''s status. Inserting a row is how the status changes; a row that would change nothing is not kept.';
+create index status_changes_submission_idx on public.status_changes (submission_id, created_at desc, id desc);
+
+-- Who sees a submission ----------------------------------------------------------------------------------------
+
+-- Inlined into the policy; the two arguments about the caller are computed once a statement.
+create function private.can_see_submission(is_public boolean, author_id uuid, organization_id uuid, caller_id uuid, team_ids uuid[])
+returns boolean language sql immutable
+return is_public or author_id = caller_id or organization_id = any (team_ids);
+comment on function private.can_see_submission(boolean, uuid, uuid, uuid, uuid[]) is 'The one rule of visibility, for submissions and their comments: everyone sees what is public; an author sees their own; the team sees everything of its organization.';
+
+alter table public.submissions enable row level security;
+alter table public.submission_tags enable row level security;
+alter table public.status_changes enable row level security;
+revoke all on public.submissions, public.submission_tags, public.status_changes from public, anon, authenticated, service_role, service_key;
+grant execute on function private.can_see_submission(boolean, uuid, uuid, uuid, uuid[]) to anon, authenticated, service_role, service_key;
+
+create policy "a submission is seen by whoever may see it" on public.submissions
+  for select to anon, authenticated, service_key using (private.can_see_submission(
+    is_public, author_id, organization_id,
+    (select private.caller_id()), (select private.team_organization_ids())::uuid[]));
+create policy "a key stays in its organization" on public.submissions
+  as restrictive to service_key using (organization_id = (select private.key_organization_id()));
+create policy "users submit as themselves to boards they see" on public.submissions
+  for insert to authenticated with check (
+    author_id = (select auth.uid()) and exists (select from public.organizations o where o.id = organization_id));
+create policy "keys with submissions:write submit for themselves and their e-mail authors" on public.submissions
+  for insert to service_key with check (
+    (select private.has_scope('submissions:write')) and private.is_author_of_key(author_id));
+create policy "authors and admins edit" on public.submissions
+  for update to authenticated, service_key using (
+    author_id = (select private.caller_id()) and (not private.is_key() or (select private.has_scope('submissions:write')))
+    or organization_id = any ((select private.admin_organization_ids('submissions:moderate'))::uuid[]));
+create policy "authors and admins delete" on public.submissions
+  for delete to authenticated, service_key using (
+    author_id = (select private.caller_id()) and (not private.is_key() or (select private.has_scope('submissions:write')))
+    or organization_id = any ((select private.admin_organization_ids('submissions:moderate'))::uuid[]));
+
+create policy "tags are seen with their submission" on public.submission_tags
+  for select to anon, authenticated, service_key using (
+    exists (select from public.submissions s where s.id = submission_id));
+create policy "admins tag" on public.submission_tags
+  for insert to authenticated, service_key with check (
+    organization_id = any ((select private.admin_organization_ids('submissions:moderate'))::uuid[]));
+create policy "admins untag" on public.submission_tags
+  for delete to authenticated, service_key using (
+    organization_id = any ((select private.admin_organization_ids('submissions:moderate'))::uuid[]));
+
+create policy "history is seen with its submission" on public.status_changes
+  for select to anon, authenticated, service_key using (
+    exists (select from public.submissions s where s.id = submission_id));
+create policy "admins change the status" on public.status_changes
+  for insert to authenticated, service_key with check (
+    organization_id = any ((select private.admin_organization_ids('submissions:moderate'))::uuid[]));
+
+grant select (id, organization_id, title, description, type, status, vote_count, comment_count, author_id, category_id, source,
+  tracker_issue_url, moderation_state, is_public, merged_into_id, created_at, updated_at)
+  on public.submissions to anon, authenticated, service_key;
+grant insert (organization_id, title, description, type, category_id), update (title, description, category_id, tracker_issue_url), delete
+  on public.submissions to authenticated;
+grant insert (id, organization_id, title, description, type, category_id, author_id, source),
+  update (title, description, category_id, tracker_issue_url), delete
+  on public.submissions to service_key;
+grant select on public.submission_tags to anon, authenticated, service_key;
+grant insert, delete on public.submission_tags to authenticated, service_key;
+grant select (id, organization_id, submission_id, previous_status, new_status, note, created_at) on public.status_changes to anon, authenticated, service_key;
+grant select (changed_by) on public.status_changes to anon, authenticated, service_key;
+grant insert (organization_id, submission_id, new_status, note, notify) on public.status_changes to authenticated, service_key;
+grant select, insert, update, delete on public.submissions, public.submission_tags, public.status_changes to service_role;
+
+-- What happens when one is made --------------------------------------------------------------------------------
+
+-- definer: reads settings of a private organization; its row lock orders this insert against a change of visibility.
+create function private.prepare_submission() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare organization public.organizations;
+begin
+  new.organization_id := coalesce(new.organization_id, private.requested_organization_id(), private.default_organization_id());
+  new.author_id := coalesce(new.author_id, private.caller_id());
+  new.title := private.trim_text(new.title);
+  new.description := private.trim_text(new.description);
+  if new.organization_id is null then
+    perform private.raise_error('VALIDATION_ERROR', 'Name the organization: there is more than one.', 'organization_id');
+  end if;
+  select * into organization from public.organizations where id = new.organization_id for key share;
+  if organization.require_approval and not private.is_member(organization.id, new.author_id) and private.caller_id() is not null then
+    new.moderation_state := 'pending';
+  end if;
+  new.is_public := organization.visibility = 'public' and new.moderation_state = 'approved';
+  new.vote_count := 1;
+  return new;
+end
+$$;
+comment on function private.prepare_submission() is 'Trigger: fills in organization, author, approval and visibility; the author''s own vote is the first.';
+create trigger prepare before insert on public.submissions
+  for each row execute function private.prepare_submission();
+
+-- definer: limits of a plan are the organization's business; a row lock makes concurrent inserts take turns.
+create function private.keep_plan_limit() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare allowed integer; used bigint;
+begin
+  select max_submissions into allowed from public.organizations where id = new.organization_id;
+  if allowed is not null then
+    select max_submissions into allowed from public.organizations where id = new.organization_id for no key update;
+    select count(*) into used from public.submissions where organization_id = new.organization_id;
+    if used > allowed then
+      perform private.raise_error('PLAN_LIMIT_REACHED', format('The plan allows %s submissions.', allowed));
+    end if;
+  end if;
+  return null;
+end
+$$;
+comment on function private.keep_plan_limit() is 'Trigger: an organization never has more submissions than its plan allows.';
+create trigger keep_plan_limit after insert on public.submissions
+  for each row execute function private.keep_plan_limit();
+
+-- definer: makes the author's vote and follow, and the event, which no client may write.
+create function private.start_submission() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform set_config('feedback.quiet', 'on', true);
+  insert into public.votes (organization_id, submission_id, user_id, created_at)
+  values (new.organization_id, new.id, new.author_id, new.created_at);
+  insert into public.follows (organization_id, submission_id, user_id, reason, created_at)
+  values (new.organization_id, new.id, new.author_id, 'author', new.created_at);
+  perform set_config('feedback.quiet', 'off', true);
+  perform private.emit_event(new.organization_id, 'submission.created', new.id, jsonb_build_object('submission', jsonb_build_object(
+    'id', new.id, 'title', new.title, 'description', new.description, 'type', new.type, 'status', new.status,
+    'vote_count', new.vote_count, 'created_at', new.created_at)));
+  return null;
+end
+$$;
+comment on function private.start_submission() is 'Trigger: the author votes for and follows what they submit, and submission.created is announced.';
+create trigger start after insert on public.submissions
+  for each row execute function private.start_submission();
+
+create function private.edit_submission() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  new.title := private.trim_text(new.title);
+  new.description := private.trim_text(new.description);
+  if new.tracker_issue_url is distinct from old.tracker_issue_url and private.caller_id() is not null then
+    perform private.require_admin(new.organization_id, 'submissions:moderate');
+  end if;
+  new.updated_at := now();
+  return new;
+end
+$$;
+comment on function private.edit_submission() is 'Trigger: text is trimmed, and the link to an issue tracker is for admins.';
+create trigger edit before update of title, description, category_id, tracker_issue_url on public.submissions
+  for each row execute function private.edit_submission();
+
+-- definer: writes the event.
+create function private.announce_edit() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform private.emit_event(new.organization_id, 'submission.updated', new.id, jsonb_build_object(
+    'submission', jsonb_build_object('id', new.id, 'title', new.title, 'description', new.description, 'type', new.type,
+      'status', new.status, 'vote_count', new.vote_count, 'category_id', new.category_id, 'created_at', new.created_at,
+      'updated_at', new.updated_at)));
+  return null;
+end
+$$;
+comment on function private.announce_edit() is 'Trigger: submission.updated.';
+create trigger announce_edit after update of title, description, category_id, tracker_issue_url on public.submissions
+  for each row when ((old.title, old.description, old.category_id, old.tracker_issue_url)
+    is distinct from (new.title, new.description, new.category_id, new.tracker_issue_url))
+  execute function private.announce_edit();
+
+-- A merge target holds its sources' votes: it can go only after they are given back.
+create function private.keep_merge_target() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: a source may be one the caller cannot see
+begin
+  if exists (select from public.submissions where organization_id = old.organization_id and merged_into_id = old.id)
+    and exists (select from public.organizations where id = old.organization_id) then
+    perform private.raise_error('CONFLICT', 'Other submissions are merged into this one: unmerge them first.');
+  end if;
+  return old;
+end
+$$;
+comment on function private.keep_merge_target() is 'Trigger: a submission others are merged into cannot be deleted.';
+create trigger keep_merge_target before delete on public.submissions
+  for each row execute function private.keep_merge_target();
+
+-- Status -------------------------------------------------------------------------------------------------------
+
+-- definer: locks a row the caller may not update, and reads its state.
+create function private.prepare_status_change() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare submission public.submissions;
+begin
+  select * into submission from public.submissions where id = new.submission_id for no key update;
+  if submission.id is null then
+    perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
+  end if;
+  new.organization_id := submission.organization_id;
+  if submission.merged_into_id is not null and new.new_status <> 'duplicate' then
+    perform private.raise_error('SUBMISSION_MERGED', 'This submission was merged into another.', null,
+      jsonb_build_object('merged_into_id', submission.merged_into_id));
+  end if;
+  if submission.merged_into_id is null and new.new_status = 'duplicate' then
+    perform private.raise_error('VALIDATION_ERROR', 'A submission becomes a duplicate by merging it.', 'status');
+  end if;
+  if submission.status = new.new_status and not private.is_quiet() then
+    return null;
+  end if;
+  new.previous_status := submission.status;
+  new.changed_by := coalesce(private.caller_id(), new.changed_by);
+  new.note := nullif(private.trim_text(new.note), '');
+  return new;
+end
+$$;
+comment on function private.prepare_status_change() is 'Trigger: fills in what the status was and who changed it; a change to the same status is dropped.';
+create trigger prepare before insert on public.status_changes
+  for each row execute function private.prepare_status_change();
+
+-- definer: the status is not granted to clients; notifications and events neither.
+create function private.apply_status_change() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if private.is_quiet() then return null; end if;
+  update public.submissions set status = new.new_status, updated_at = new.created_at where id = new.submission_id;
+  perform private.emit_event(new.organization_id, 'submission.status_changed', new.submission_id, jsonb_build_object(
+    'submission_id', new.submission_id, 'previous_status', new.previous_status, 'new_status', new.new_status,
+    'changed_by', coalesce((select coalesce(name, 'Anonymous') from public.profiles where id = new.changed_by), 'System'),
+    'note', coalesce(new.note, '')));
+  if new.notify then
+    perform private.notify_followers(new.organization_id, new.submission_id, 'status_changed', new.id, null, new.changed_by);
+  end if;
+  return null;
+end
+$$;
+comment on function private.apply_status_change() is 'Trigger: the submission takes the new status, its followers and the outbox hear of it.';
+create trigger apply after insert on public.status_changes
+  for each row execute function private.apply_status_change();
+
+-- Visibility follows the board ---------------------------------------------------------------------------------
+
+-- Row locks stronger than a foreign key's order these changes against inserts that read the old visibility.
+create function private.lock_board() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  perform 1 from public.organizations where id = new.id for update;
+  return new;
+end
+$$;
+comment on function private.lock_board() is 'Trigger: waits for submissions in flight before a board''s visibility changes.';
+create trigger lock_board before update of visibility on public.organizations
+  for each row when (old.visibility <> new.visibility) execute function private.lock_board();
+
+create function private.spread_visibility() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: is_public is not granted to anyone
+begin
+  perform 1 from public.submissions where organization_id = new.id order by id for update;
+  update public.submissions set is_public = (new.visibility = 'public' and moderation_state = 'approved')
+  where organization_id = new.id;
+  return null;
+end
+$$;
+comment on function private.spread_visibility() is 'Trigger: a board that turns private or public takes its submissions along.';
+create trigger spread_visibility after update of visibility on public.organizations
+  for each row when (old.visibility <> new.visibility) execute function private.spread_visibility();
+
+create function private.follow_moderation() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: a private organization
+begin
+  new.is_public := new.moderation_state = 'approved'
+    and exists (select from public.organizations where id = new.organization_id and visibility = 'public');
+  return new;
+end
+$$;
+comment on function private.follow_moderation() is 'Trigger: is_public follows the moderation state.';
+create trigger follow_moderation before update of moderation_state on public.submissions
+  for each row execute function private.follow_moderation();
+
+-- Votes and follows. Who voted is for admins only, by every way: user_id is granted to nobody.
+--
+-- Lock order, everywhere: submission, then comment, then counters; several rows of one table by id.
+
+create table public.votes (
+  id uuid not null default gen_random_uuid(),
+  organization_id uuid not null,
+  submission_id uuid not null,
+  user_id uuid not null references public.profiles (id),
+  created_at timestamptz not null default now(),
+  primary key (submission_id, id),
+  constraint one_vote_a_person_and_submission unique (submission_id, user_id),
+  constraint submission_is_of_the_same_organization foreign key (organization_id, submission_id)
+    references public.submissions (organization_id, id) on delete cascade
+);
+comment on table public.votes is 'One vote a person and submission. The primary key leads with submission_id so that a deleted vote still reaches realtime subscribers of that submission, carrying nothing but ids.';
+create index votes_user_idx on public.votes (user_id, created_at desc, submission_id desc);
+
+create table public.follows (
+  organization_id uuid not null,
+  submission_id uuid not null,
+  user_id uuid not null references public.profiles (id) on delete cascade,
+  reason text not null default 'manual',
+  created_at timestamptz not null default now(),
+  primary key (submission_id, user_id),
+  constraint submission_is_of_the_same_organization foreign key (organization_id, submission_id)
+    references public.submissions (organization_id, id) on delete cascade,
+  constraint reason_is_known check (reason in ('author', 'vote', 'comment', 'manual'))
+);
+comment on table public.follows is 'Who hears of a submission, and why. Read by its owner only.';
+create index follows_user_idx on public.follows (user_id, created_at desc);
+
+-- Rules of voting ----------------------------------------------------------------------------------------------
+
+-- Invoker: what the caller cannot see is not there.
+create function private.prepare_vote() returns trigger
+language plpgsql set search_path = '' as $$
+declare submission record;
+begin
+  new.user_id := coalesce(new.user_id, private.caller_id());
+  if private.is_quiet() then return new; end if;
+  select s.organization_id, s.merged_into_id into submission from public.submissions s where s.id = new.submission_id;
+  if submission.organization_id is null then
+    perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
+  end if;
+  if submission.merged_into_id is not null then
+    perform private.raise_error('SUBMISSION_MERGED', 'This submission was merged into another: vote there.', null,
+      jsonb_build_object('merged_into_id', submission.merged_into_id));
+  end if;
+  new.organization_id := submission.organization_id;
+  return new;
+end
+$$;
+comment on function private.prepare_vote() is 'Trigger of votes and follows: the submission must be visible to the caller and not merged away; the person defaults to the caller.';
+create trigger prepare before insert on public.votes
+  for each row execute function private.prepare_vote();
+create trigger prepare before insert on public.follows
+  for each row execute function private.prepare_vote();
+
+-- definer: counts, follows, notifications and events are not the voter's to write.
+create function private.count_added_votes() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if private.is_quiet() then return null; end if;
+  if private.is_direct() then
+    perform private.charge_direct('vote_create', (select count(*) from added));
+  end if;
+  perform private.lock_submissions((select array_agg(submission_id) from added));
+  update public.submissions s set vote_count = vote_count + d.votes
+  from (select submission_id, count(*) as votes from added group by 1) d where s.id = d.submission_id;
+  perform set_config('feedback.quiet', 'on', true);
+  insert into public.follows (organization_id, submission_id, user_id, reason)
+  select organization_id, submission_id, user_id, 'vote' from added order by submission_id, user_id
+  on conflict do nothing;
+  perform set_config('feedback.quiet', 'off', true);
+  insert into public.notifications (organization_id, user_id, type, submission_id, event_id)
+  select v.organization_id, s.author_id, 'vote', v.submission_id, v.id
+  from added v join public.submissions s on s.id = v.submission_id join public.profiles p on p.id = s.author_id
+  where s.author_id <> v.user_id and p.kind in ('user', 'email');
+  perform private.emit_event(v.organization_id, 'submission.vote_added', v.submission_id,
+    jsonb_build_object('submission_id', v.submission_id, 'vote_count', s.vote_count))
+  from added v join public.submissions s on s.id = v.submission_id;
+  return null;
+end
+$$;
+comment on function private.count_added_votes() is 'Trigger: vote_count, the voter''s follow, the author''s notification and submission.vote_added, which names no voter.';
+create trigger count_added after insert on public.votes
+  referencing new table as added for each statement execute function private.count_added_votes();
+
+-- definer: as above.
+create function private.count_removed_votes() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if private.is_quiet() then return null; end if;
+  if private.is_direct() then
+    perform private.charge_direct('vote_delete', (select count(*) from removed));
+  end if;
+  perform private.lock_submissions((select array_agg(submission_id) from removed));
+  update public.submissions s set vote_count = vote_count - d.votes
+  from (select submission_id, count(*) as votes from removed group by 1) d where s.id = d.submission_id;
+  perform private.emit_event(v.organization_id, 'submission.vote_removed', v.submission_id,
+    jsonb_build_object('submission_id', v.submission_id, 'vote_count', s.vote_count))
+  from removed v join public.submissions s on s.id = v.submission_id
+  where pg_trigger_depth() = 1;
+  return null;
+end
+$$;
+comment on function private.count_removed_votes() is 'Trigger: vote_count and submission.vote_removed; a submission deleted with its votes announces none.';
+create trigger count_removed after delete on public.votes
+  referencing old table as removed for each statement execute function private.count_removed_votes();
+
+create function private.lock_submissions(ids uuid[]) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if cardinality(ids) > 1 then
+    perform 1 from public.submissions where id = any (ids) order by id for no key update;
+  end if;
+end
+$$;
+comment on function private.lock_submissions(uuid[]) is 'Locks several submissions in the order of their ids, so that two statements over the same rows cannot deadlock.';
+
+-- What the caller did ------------------------------------------------------------------------------------------
+
+-- definer: user_id is granted to nobody; each answers for the caller alone.
+create function private.my_vote(submission_id uuid) returns timestamptz
+language sql stable security definer set search_path = ''
+return (select v.created_at from public.votes v where v.submission_id = my_vote.submission_id and v.user_id = private.caller_id());
+comment on function private.my_vote(uuid) is 'When the caller voted for the submission; null if they have not.';
+
+create function private.vote_of(submission_id uuid, profile_id uuid) returns timestamptz
+language sql stable security definer set search_path = ''
+return (select v.created_at from public.votes v where v.submission_id = vote_of.submission_id and v.user_id = profile_id
+  and (profile_id = private.caller_id() or private.is_author_of_key(profile_id)));
+comment on function private.vote_of(uuid, uuid) is 'When the profile voted, for the profile itself or a key that acts as it.';
+
+create function private.my_votes() returns table (submission_id uuid, voted_at timestamptz)
+language sql stable security definer set search_path = ''
+begin atomic
+  select v.submission_id, v.created_at from public.votes v where v.user_id = private.caller_id();
+end;
+comment on function private.my_votes() is 'All votes of the caller.';
+
+create function public.my_votes(submission_ids uuid[]) returns table (submission_id uuid, voted_at timestamptz)
+language sql stable set search_path = ''
+begin atomic
+  select v.submission_id, v.voted_at from private.my_votes() v where v.submission_id = any (submission_ids);
+end;
+comment on function public.my_votes(uuid[]) is 'Which of the submissions the signed-in user voted for, and when (timestamptz). Rows of nobody else, ever.';
+
+create function private.remove_vote(submission_id uuid, profile_id uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  if profile_id = private.caller_id() or private.is_author_of_key(profile_id) then
+    delete from public.votes v where v.submission_id = remove_vote.submission_id and v.user_id = profile_id;
+  end if;
+end
+$$;
+comment on function private.remove_vote(uuid, uuid) is 'Takes back the vote of the caller, or of a profile the key acts as. Nothing happens where there is none.';
+
+create function private.submission_voters(submission_id uuid) returns table (user_id uuid, name text, email text, voted_at timestamptz)
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  perform private.require_admin(s.organization_id, 'submissions:moderate') from public.submissions s where s.id = submission_voters.submission_id;
+  return query
+    select p.id, coalesce(p.name, 'Anonymous'), p.email, v.created_at
+    from public.votes v join public.profiles p on p.id = v.user_id
+    where v.submission_id = submission_voters.submission_id;
+end
+$$;
+comment on function private.submission_voters(uuid) is 'Who voted, with e-mail addresses, for the organization''s admins; FORBIDDEN for anyone else.';
+
+-- Rights -------------------------------------------------------------------------------------------------------
+
+alter table public.votes enable row level security;
+alter table public.follows enable row level security;
+revoke all on public.votes, public.follows from public, anon, authenticated, service_role, service_key;
+grant select (id, organization_id, submission_id, created_at) on public.votes to anon, authenticated, service_key;
+grant insert (submission_id), delete on public.votes to authenticated;
+grant insert (submission_id, user_id) on public.votes to service_key;
+grant select, delete on public.follows to authenticated;
+grant insert (submission_id) on public.follows to authenticated;
+grant select, insert, update, delete on public.votes, public.follows to service_role;
+grant execute on function public.my_votes(uuid[]) to authenticated;
+grant execute on function private.my_vote(uuid),
+  private.vote_of(uuid, uuid), private.my_votes(), private.remove_vote(uuid, uuid), private.submission_voters(uuid)
+  to anon, authenticated, service_key;
+
+create policy "votes are seen with their submission" on public.votes
+  for select to anon, authenticated, service_key using (
+    exists (select from public.submissions s where s.id = submission_id));
+create policy "users vote as themselves" on public.votes
+  for insert to authenticated with check (user_id = (select auth.uid()));
+create policy "keys with submissions:write vote for themselves and their e-mail authors" on public.votes
+  for insert to service_key with check (
+    organization_id = (select private.key_organization_id())
+    and (select private.has_scope('submissions:write')) and private.is_author_of_key(user_id));
+create policy "users take back their own vote" on public.votes
+  for delete to authenticated using (user_id = (select auth.uid()));
+
+create policy "people see what they follow" on public.follows
+  for select to authenticated using (user_id = (select auth.uid()));
+create policy "people follow for themselves" on public.follows
+  for insert to authenticated with check (user_id = (select auth.uid()));
+create policy "people stop following" on public.follows
+  for delete to authenticated using (user_id = (select auth.uid()));
+
+-- Comments in threads, and votes on them.
+
+create table public.comments (
+  id uuid primary key default gen_random_uuid(),
+  organization_id uuid not null,
+  submission_id uuid not null,
+  parent_id uuid,
+  author_id uuid not null references public.profiles (id),
+  body text not null,
+  is_official boolean not null default false,
+  vote_count integer not null default 0,
+  reply_count integer not null default 0,
+  moderation_state text not null default 'approved',
+  is_public boolean not null default false,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint comments_belong_to_their_submission unique (submission_id, id),
+  constraint submission_is_of_the_same_organization foreign key (organization_id, submission_id)
+    references public.submissions (organization_id, id) on delete cascade,
+  -- Deferred: remove_replies deletes a whole subtree level by level, however deep, without recursing.
+  constraint parent_is_of_the_same_submission foreign key (submission_id, parent_id)
+    references public.comments (submission_id, id) deferrable initially deferred,
+  constraint body_has_1_to_2000_characters check (char_length(body) between 1 and 2000),
+  constraint moderation_state_is_known check (moderation_state in ('approved', 'pending', 'rejected', 'spam')),
+  constraint counts_are_not_negative check (vote_count >= 0 and reply_count >= 0)
+);
+comment on table public.comments is 'What people say about a submission. is_official is whether the author was on the team when writing; is_public is whether anyone may see it.';
+create index comments_thread_oldest_idx on public.comments (submission_id, is_official desc, created_at, id) where parent_id is null;
+create index comments_thread_voted_idx on public.comments (submission_id, is_official desc, vote_count, id) where parent_id is null;
+create index comments_replies_idx on public.comments (parent_id, is_official desc, created_at, id) where parent_id is not null;
+create index comments_author_idx on public.comments (author_id, created_at desc);
+
+create table public.comment_votes (
+  id uuid not null default gen_random_uuid(),
+  submission_id uuid not null,
+  comment_id uuid not null,
+  user_id uuid not null references public.profiles (id),
+  organization_id uuid not null,
+  created_at timestamptz not null default now(),
+  primary key (comment_id, id),
+  constraint one_vote_a_person_and_comment unique (comment_id, user_id),
+  constraint comment_is_of_the_same_submission foreign key (submission_id, comment_id)
+    references public.comments (submission_id, id) on delete cascade on update cascade
+);
+comment on table public.comment_votes is 'One vote a person and comment; who voted is granted to nobody.';
+create index comment_votes_user_idx on public.comment_votes (user_id);
+
+-- Writing ------------------------------------------------------------------------------------------------------
+
+-- Invoker: a submission or parent the caller cannot see is not there.
+create function private.prepare_comment() returns trigger
+language plpgsql set search_path = '' as $$
+declare submission record;
+begin
+  select s.id, s.organization_id, s.merged_into_id into submission from public.submissions s where s.id = new.submission_id;
+  if submission.id is null then
+    perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
+  end if;
+  if submission.merged_into_id is not null then
+    perform private.raise_error('SUBMISSION_MERGED', 'This submission was merged into another: comment there.', null,
+      jsonb_build_object('merged_into_id', submission.merged_into_id));
+  end if;
+  if new.parent_id is not null and not exists (
+      select from public.comments c where c.id = new.parent_id and c.submission_id = new.submission_id) then
+    perform private.raise_error('NOT_FOUND', 'There is no such comment to reply to on this submission.', 'parent_id');
+  end if;
+  new.organization_id := submission.organization_id;
+  new.author_id := coalesce(new.author_id, private.caller_id());
+  new.body := private.trim_text(new.body);
+  return private.rate_comment(new);
+end
+$$;
+comment on function private.prepare_comment() is 'Trigger: the submission must be visible and not merged away, a parent must be of the same submission; the author defaults to the caller.';
+
+-- definer: settings of the organization and the board's state; the lock orders this insert against a change of visibility.
+create function private.rate_comment(comment public.comments) returns public.comments
+language plpgsql security definer set search_path = '' as $$
+declare submission_is_public boolean; approval boolean;
+begin
+  select s.is_public, o.require_approval into submission_is_public, approval
+  from public.submissions s join public.organizations o on o.id = s.organization_id
+  where s.id = comment.submission_id for key share of s;
+  comment.is_official := private.is_member(comment.organization_id, comment.author_id);
+  if approval and not comment.is_official and private.caller_id() is not null then
+    comment.moderation_state := 'pending';
+  end if;
+  comment.is_public := coalesce(submission_is_public, false) and comment.moderation_state = 'approved';
+  return comment;
+end
+$$;
+comment on function private.rate_comment(public.comments) is 'Sets what the author cannot: is_official by membership, approval, visibility.';
+create trigger prepare before insert on public.comments
+  for each row execute function private.prepare_comment();
+
+create function private.edit_comment() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  if old.created_at < now() - private.comment_edit_window() then
+    perform private.raise_error('FORBIDDEN', 'A comment can be edited for 15 minutes after it was posted.', 'body');
+  end if;
+  new.body := private.trim_text(new.body);
+  new.updated_at := now();
+  return new;
+end
+$$;
+comment on function private.edit_comment() is 'Trigger: a comment is edited within 15 minutes or not at all.';
+create function private.comment_edit_window() returns interval
+language sql immutable
+return interval '15 minutes';
+comment on function private.comment_edit_window() is 'How long after posting a comment may be edited.';
+create trigger edit before update of body on public.comments
+  for each row execute function private.edit_comment();
+
+-- definer: as in 21_votes.sql.
+create function private.count_added_comments() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if private.is_direct() then
+    perform private.charge_direct('comment_create', (select count(*) from added));
+  end if;
+  perform private.lock_submissions((select array_agg(distinct submission_id) from added));
+  update public.submissions s set comment_count = comment_count + d.comments
+  from (select submission_id, count(*) as comments from added where moderation_state = 'approved' group by 1) d
+  where s.id = d.submission_id;
+  perform private.lock_comments((select array_agg(distinct parent_id) from added where parent_id is not null));
+  update public.comments c set reply_count = reply_count + d.replies
+  from (select parent_id, count(*) as replies from added where moderation_state = 'approved' group by 1) d
+  where c.id = d.parent_id;
+  perform set_config('feedback.quiet', 'on', true);
+  insert into public.follows (organization_id, submission_id, user_id, reason)
+  select distinct organization_id, submission_id, author_id, 'comment' from added order by 2, 3
+  on conflict do nothing;
+  perform set_config('feedback.quiet', 'off', true);
+  perform private.announce_comment(a.id) from added a where a.moderation_state = 'approved';
+  return null;
+end
+$$;
+comment on function private.count_added_comments() is 'Trigger: comment_count, reply_count and the author''s follow; an approved comment is announced.';
+create trigger count_added after insert on public.comments
+  referencing new table as added for each statement execute function private.count_added_comments();
+
+create function private.lock_comments(ids uuid[]) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if cardinality(ids) > 1 then
+    perform 1 from public.comments where id = any (ids) order by id for no key update;
+  end if;
+end
+$$;
+comment on function private.lock_comments(uuid[]) is 'Locks several comments in the order of their ids.';
+
+create function private.announce_comment(comment_id uuid) returns void
+language plpgsql set search_path = '' as $$
+declare comment public.comments;
+begin
+  select * into comment from public.comments where id = comment_id;
+  perform private.emit_event(comment.organization_id, 'comment.created', comment.submission_id, jsonb_build_object(
+    'comment', jsonb_build_object('id', comment.id, 'submission_id', comment.submission_id, 'parent_id', comment.parent_id,
+      'body', comment.body, 'is_official', comment.is_official, 'created_at', comment.created_at,
+      'author', (select jsonb_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous')) from public.profiles p where p.id = comment.author_id))));
+  perform private.notify_followers(comment.organization_id, comment.submission_id,
+    case when comment.is_official then 'official_comment' else 'comment' end, comment.id, comment.id, comment.author_id);
+end
+$$;
+comment on function private.announce_comment(uuid) is 'comment.created and its notifications, once a comment is there for others to read.';
+
+-- definer: deletes replies by others; each level's delete fires this again until none is left.
+create function private.remove_replies() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  -- A delete of no rows fires this too, and would go on for ever.
+  if not exists (select from removed) then return null; end if;
+  if private.is_direct() then
+    perform private.charge_direct('comment_delete', (select count(*) from removed));
+  end if;
+  perform private.lock_submissions((select array_agg(distinct submission_id) from removed));
+  update public.submissions s set comment_count = comment_count - d.comments
+  from (select submission_id, count(*) as comments from removed where moderation_state = 'approved' group by 1) d
+  where s.id = d.submission_id;
+  perform private.lock_comments((select array_agg(distinct parent_id) from removed where parent_id is not null));
+  update public.comments c set reply_count = reply_count - d.replies
+  from (select parent_id, count(*) as replies from removed where moderation_state = 'approved' group by 1) d
+  where c.id = d.parent_id;
+  delete from public.comments where id in (
+    with recursive subtree as (
+      select c.id from public.comments c join removed r on c.parent_id = r.id
+      union
+      select c.id from public.comments c join subtree s on c.parent_id = s.id)
+    select id from subtree);
+  return null;
+end
+$$;
+comment on function private.remove_replies() is 'Trigger: a deleted comment takes its whole subtree along, and the counts follow.';
+create trigger remove_replies after delete on public.comments
+  referencing old table as removed for each statement execute function private.remove_replies();
+
+-- Visibility follows moderation and the submission.
+create function private.moderate_comment() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: a submission the caller may not see
+declare change integer := (new.moderation_state = 'approved')::integer - (old.moderation_state = 'approved')::integer;
+begin
+  update public.submissions set comment_count = comment_count + change where id = new.submission_id and change <> 0;
+  update public.comments set reply_count = reply_count + change where id = new.parent_id and change <> 0;
+  update public.comments set is_public = new.moderation_state = 'approved'
+    and (select s.is_public from public.submissions s where s.id = new.submission_id) where id = new.id;
+  if change = 1 then perform private.announce_comment(new.id); end if;
+  return null;
+end
+$$;
+comment on function private.moderate_comment() is 'Trigger: an approved comment is counted, shown and announced; a rejected one is not.';
+create trigger moderate after update of moderation_state on public.comments
+  for each row when (old.moderation_state <> new.moderation_state) execute function private.moderate_comment();
+
+create function private.spread_visibility_to_comments() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: is_public is not granted to anyone
+begin
+  update public.comments set is_public = new.is_public and moderation_state = 'approved' where submission_id = new.id;
+  return null;
+end
+$$;
+comment on function private.spread_visibility_to_comments() is 'Trigger: comments are hidden and shown with their submission.';
+create trigger spread_visibility after update of is_public, moderation_state on public.submissions
+  for each row when (old.is_public <> new.is_public) execute function private.spread_visibility_to_comments();
+
+-- Votes on comments --------------------------------------------------------------------------------------------
+
+create function private.prepare_comment_vote() returns trigger
+language plpgsql set search_path = '' as $$
+declare comment record;
+begin
+  select c.organization_id, c.submission_id, s.merged_into_id into comment
+  from public.comments c join public.submissions s on s.id = c.submission_id where c.id = new.comment_id;
+  if comment.submission_id is null then
+    perform private.raise_error('NOT_FOUND', 'There is no such comment.', 'comment_id');
+  end if;
+  new.organization_id := comment.organization_id;
+  new.submission_id := comment.submission_id;
+  new.user_id := coalesce(new.user_id, private.caller_id());
+  return new;
+end
+$$;
+comment on function private.prepare_comment_vote() is 'Trigger: the comment must be visible to the caller; the person defaults to the caller.';
+create trigger prepare before insert on public.comment_votes
+  for each row execute function private.prepare_comment_vote();
+
+-- definer: counts are not the voter's to write.
+create function private.count_added_comment_votes() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if private.is_direct() then
+    perform private.charge_direct('vote_create', (select count(*) from added));
+  end if;
+  perform private.lock_comments((select array_agg(comment_id) from added));
+  update public.comments c set vote_count = vote_count + d.votes
+  from (select comment_id, count(*) as votes from added group by 1) d where c.id = d.comment_id;
+  return null;
+end
+$$;
+comment on function private.count_added_comment_votes() is 'Trigger: vote_count of comments.';
+create trigger count_added after insert on public.comment_votes
+  referencing new table as added for each statement execute function private.count_added_comment_votes();
+
+-- definer: as above.
+create function private.count_removed_comment_votes() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if private.is_direct() then
+    perform private.charge_direct('vote_delete', (select count(*) from removed));
+  end if;
+  perform private.lock_comments((select array_agg(comment_id) from removed));
+  update public.comments c set vote_count = vote_count - d.votes
+  from (select comment_id, count(*) as votes from removed group by 1) d where c.id = d.comment_id;
+  return null;
+end
+$$;
+comment on function private.count_removed_comment_votes() is 'Trigger: vote_count of comments.';
+create trigger count_removed after delete on public.comment_votes
+  referencing old table as removed for each statement execute function private.count_removed_comment_votes();
+
+-- definer: user_id is granted to nobody; each answers for the caller, or for a profile a key acts as.
+create function private.comment_vote_of(comment_id uuid, profile_id uuid) returns timestamptz
+language sql stable security definer set search_path = ''
+return (select v.created_at from public.comment_votes v where v.comment_id = comment_vote_of.comment_id and v.user_id = profile_id
+  and (profile_id = private.caller_id() or private.is_author_of_key(profile_id)));
+comment on function private.comment_vote_of(uuid, uuid) is 'When the profile voted for the comment, for the profile itself or a key that acts as it.';
+
+create function private.remove_comment_vote(comment_id uuid, profile_id uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  if profile_id = private.caller_id() or private.is_author_of_key(profile_id) then
+    delete from public.comment_votes v where v.comment_id = remove_comment_vote.comment_id and v.user_id = profile_id;
+  end if;
+end
+$$;
+comment on function private.remove_comment_vote(uuid, uuid) is 'Takes back the vote of the caller, or of a profile the key acts as.';
+
+-- Rights -------------------------------------------------------------------------------------------------------
+
+alter table public.comments enable row level security;
+alter table public.comment_votes enable row level security;
+revoke all on public.comments, public.comment_votes from public, anon, authenticated, service_role, service_key;
+grant select on public.comments to anon, authenticated, service_key;
+grant insert (submission_id, parent_id, body), update (body), delete on public.comments to authenticated;
+grant insert (submission_id, parent_id, body, author_id), delete on public.comments to service_key;
+grant select (id, organization_id, submission_id, comment_id, created_at) on public.comment_votes to anon, authenticated, service_key;
+grant insert (comment_id), delete on public.comment_votes to authenticated;
+grant insert (comment_id, user_id) on public.comment_votes to service_key;
+grant select, insert, update, delete on public.comments, public.comment_votes to service_role;
+grant execute on function private.comment_edit_window(), private.comment_vote_of(uuid, uuid), private.remove_comment_vote(uuid, uuid), private.rate_comment(public.comments)
+  to anon, authenticated, service_role, service_key;
+
+create policy "a comment is seen by whoever may see it" on public.comments
+  for select to anon, authenticated, service_key using (private.can_see_submission(
+    is_public, author_id, organization_id,
+    (select private.caller_id()), (select private.team_organization_ids())::uuid[]));
+create policy "a key stays in its organization" on public.comments
+  as restrictive to service_key using (organization_id = (select private.key_organization_id()));
+create policy "users comment as themselves" on public.comments
+  for insert to authenticated with check (author_id = (select auth.uid()));
+create policy "keys with submissions:write comment for themselves and their e-mail authors" on public.comments
+  for insert to service_key with check (
+    (select private.has_scope('submissions:write')) and private.is_author_of_key(author_id));
+create policy "authors edit" on public.comments
+  for update to authenticated using (author_id = (select auth.uid())) with check (author_id = (select auth.uid()));
+create policy "authors and admins delete" on public.comments
+  for delete to authenticated, service_key using (
+    author_id = (select private.caller_id()) and (not private.is_key() or (select private.has_scope('submissions:write')))
+    or organization_id = any ((select private.admin_organization_ids('submissions:moderate'))::uuid[]));
+
+create policy "votes are seen with their comment" on public.comment_votes
+  for select to anon, authenticated, service_key using (
+    exists (select from public.comments c where c.id = comment_id));
+create policy "users vote as themselves" on public.comment_votes
+  for insert to authenticated with check (user_id = (select auth.uid()));
+create policy "keys with submissions:write vote for themselves and their e-mail authors" on public.comment_votes
+  for insert to service_key with check (
+    (select private.has_scope('submissions:write')) and private.is_author_of_key(user_id));
+create policy "users take back their own vote" on public.comment_votes
+  for delete to authenticated using (user_id = (select auth.uid()));
+
+create policy "people are seen through what they wrote" on public.profiles
+  for select to anon, authenticated, service_key using (
+    id = (select private.caller_id())
+    or exists (select from public.submissions s where s.author_id = profiles.id)
+    or exists (select from public.comments c where c.author_id = profiles.id));
+create policy "members see their team's profiles" on public.profiles
+  for select to authenticated using (
+    exists (select from public.memberships m where m.user_id = profiles.id));
+
+-- Full text and similarity. What search needs stands apart from submissions, so that a vote stays a small update.
+
+create text search configuration private.plain (copy = pg_catalog.simple);
+alter text search configuration private.plain
+  alter mapping for asciiword, asciihword, hword_asciipart, word, hword, hword_part
+  with extensions.unaccent, pg_catalog.simple;
+comment on text search configuration private.plain is 'Words as they are, without accents or case: one configuration for all locales.';
+
+create table private.submission_search (
+  submission_id uuid primary key references public.submissions (id) on delete cascade,
+  organization_id uuid not null,
+  document tsvector not null,
+  title text not null,
+  content text not null
+);
+comment on table private.submission_search is 'A submission as search sees it: document for words, title and content (no accents, lower case) for trigrams, which also serve languages written without spaces.';
+create index submission_search_document_idx on private.submission_search using gin (organization_id, document);
+create index submission_search_title_idx on private.submission_search using gin (organization_id, title extensions.gin_trgm_ops);
+create index submission_search_content_idx on private.submission_search using gin (organization_id, content extensions.gin_trgm_ops);
+alter table private.submission_search enable row level security;
+
+create function private.plain_text(value text) returns text
+language sql immutable
+return lower(extensions.unaccent('extensions.unaccent'::regdictionary, value));
+comment on function private.plain_text(text) is 'Lower case, without accents.';
+
+-- definer: clients may not write to private.
+create function private.index_submission() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  insert into private.submission_search (submission_id, organization_id, document, title, content)
+  values (new.id, new.organization_id,
+    setweight(to_tsvector('private.plain', new.title), 'A') || setweight(to_tsvector('private.plain', new.description), 'D'),
+    private.plain_text(new.title), private.plain_text(new.title || ' ' || new.description))
+  on conflict (submission_id) do update set
+    document = excluded.document, title = excluded.title, content = excluded.content;
+  return null;
+end
+$$;
+comment on function private.index_submission() is 'Trigger: what is written can be found at once.';
+create trigger index_text after insert or update of title, description on public.submissions
+  for each row execute function private.index_submission();
+
+create function private.search_query(q text) returns tsquery
+language plpgsql immutable set search_path = '' as $$
+declare words tsquery := websearch_to_tsquery('private.plain', q);
+begin
+  if right(words::text, 1) = '''' then return (words::text || ':*')::tsquery; end if;
+  return words;
+end
+$$;
+comment on function private.search_query(text) is 'Words, "phrases", -exclusions and or; the last word matches as a prefix, so that results come while typing.';
+
+create function private.like_pattern(q text) returns text
+language sql immutable
+return '%' || replace(replace(replace(private.plain_text(q), '\', '\\'), '%', '\%'), '_', '\_') || '%';
+comment on function private.like_pattern(text) is 'A LIKE pattern that finds the text itself anywhere.';
+
+-- definer: reads private.submission_search; the caller joins the ids with submissions, where policies apply.
+create function private.find_submissions(organization_id uuid, q text) returns table (submission_id uuid, relevance real)
+language plpgsql stable security definer set search_path = '' rows 200 as $$
+declare words tsquery := private.search_query(q); pattern text := private.like_pattern(q);
+begin
+  return query
+    select s.submission_id,
+      (ts_rank(s.document, words) + case when s.title like pattern then 0.5 when s.content like pattern then 0.1 else 0 end)::real
+    from private.submission_search s
+    where s.organization_id = find_submissions.organization_id
+      and (s.document @@ words or s.content operator(pg_catalog.~~) pattern);
+end
+$$;
+comment on function private.find_submissions(uuid, text) is 'Ids and relevance of an organization''s submissions that hold the words or the text itself.';
+
+create function private.escape_html(value text) returns text
+language sql immutable
+return replace(replace(replace(replace(replace(value, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;');
+comment on function private.escape_html(text) is 'Text that is safe inside HTML.';
+
+create function private.highlight(value text, q text, whole boolean) returns text
+language plpgsql immutable set search_path = '' as $$
+declare
+  marked text := ts_headline('private.plain', private.escape_html(value), private.search_query(q),
+    'StartSel=<mark>, StopSel=</mark>, ' || case when whole then 'HighlightAll=true' else 'MaxWords=35, MinWords=15, ShortWord=0' end);
+  found integer;
+begin
+  if position('<mark>' in marked) > 0 then return marked; end if;
+  -- No word matched: the text itself did, as in languages written without spaces.
+  found := position(lower(q) in lower(value));
+  if found = 0 then return marked; end if;
+  return private.escape_html(case when whole then left(value, found - 1) else substr(value, greatest(1, found - 80), least(80, found - 1)) end)
+    || '<mark>' || private.escape_html(substr(value, found, char_length(q))) || '</mark>'
+    || private.escape_html(case when whole then substr(value, found + char_length(q)) else substr(value, found + char_length(q), 120) end);
+end
+$$;
+comment on function private.highlight(text, text, boolean) is 'HTML-escaped text with <mark> around what was found; the whole text, or the part around the find.';
+
+-- definer: as above.
+create function private.similar_submissions(organization_id uuid, title text, description text) returns table (submission_id uuid, similarity real)
+language plpgsql stable security definer set search_path = '' rows 50 as $$
+declare
+  wanted text := private.plain_text(title);
+  words tsquery := (select string_agg(quote_literal(lexeme), ' | ')::tsquery
+    from unnest(to_tsvector('private.plain', similar_submissions.title)) where lexeme ~ '^[[:alnum:]]{4,}$');
+begin
+  return query
+    select s.submission_id,
+      greatest(extensions.similarity(s.title, wanted),
+        0.8 * extensions.strict_word_similarity(wanted, s.content),
+        case when description is not null then 0.9 * extensions.similarity(s.content, wanted || ' ' || private.plain_text(description)) end)::real as score
+    from (
+      (select c.* from private.submission_search c
+        where c.organization_id = similar_submissions.organization_id and c.title operator(extensions.%) wanted limit 200)
+      union
+      (select c.* from private.submission_search c
+        where c.organization_id = similar_submissions.organization_id and c.document @@ words
+        order by ts_rank(c.document, words) desc limit 50)
+    ) s
+    order by score desc
+    limit 50;
+end
+$$;
+comment on function private.similar_submissions(uuid, text, text) is 'At most 50 submissions like the one described, with a similarity from 0 to 1, best first.';
+
+revoke all on private.submission_search from public, anon, authenticated, service_role, service_key;
+grant execute on function private.find_submissions(uuid, text), private.highlight(text, text, boolean), private.escape_html(text),
+  private.similar_submissions(uuid, text, text), private.search_query(text), private.plain_text(text) to anon, authenticated, service_key;
+
+-- In-product notifications: never to oneself, one a person and event.
+
+create table public.notifications (
+  id uuid primary key default gen_random_uuid(),
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  user_id uuid not null references public.profiles (id) on delete cascade,
+  type text not null,
+  submission_id uuid not null references public.submissions (id) on delete cascade,
+  comment_id uuid references public.comments (id) on delete cascade,
+  event_id uuid not null,
+  read_at timestamptz,
+  created_at timestamptz not null default now(),
+  constraint one_notification_a_person_and_event unique (user_id, event_id),
+  constraint type_is_known check (type in ('vote', 'comment', 'reply', 'official_comment', 'status_changed'))
+);
+comment on table public.notifications is 'What a person should know. event_id is the vote, comment or status change it tells of; a vote''s names no voter.';
+create index notifications_newest_idx on public.notifications (user_id, created_at desc, id desc);
+create index notifications_unread_idx on public.notifications (user_id, created_at desc, id desc) where read_at is null;
+create index notifications_submission_idx on public.notifications (submission_id);
+create index notifications_comment_idx on public.notifications (comment_id) where comment_id is not null;
+
+create table private.fanouts (
+  event_id uuid primary key,
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  submission_id uuid not null references public.submissions (id) on delete cascade,
+  comment_id uuid references public.comments (id) on delete cascade,
+  type text not null,
+  actor_id uuid,
+  after_user_id uuid not null default '00000000-0000-0000-0000-000000000000',
+  created_at timestamptz not null default now()
+);
+comment on table private.fanouts is 'Notifications still to be written: submissions with more than 500 followers are told in batches, resumed after the last follower told.';
+alter table private.fanouts enable row level security;
+revoke all on private.fanouts from public, anon, authenticated, service_role, service_key;
+
+create function private.notify_batch(fanout private.fanouts, batch integer) returns uuid
+language plpgsql set search_path = '' as $$
+declare last_id uuid;
+begin
+  with next as (
+    select f.user_id from public.follows f
+    where f.submission_id = fanout.submission_id and f.user_id > fanout.after_user_id
+    order by f.user_id limit batch
+  ), told as (
+    insert into public.notifications (organization_id, user_id, type, submission_id, comment_id, event_id)
+    select fanout.organization_id, n.user_id, fanout.type, fanout.submission_id, fanout.comment_id, fanout.event_id
+    from next n join public.profiles p on p.id = n.user_id
+    where n.user_id is distinct from fanout.actor_id and p.kind in ('user', 'email')
+    on conflict (user_id, event_id) do nothing
+  )
+  select case when count(*) = batch then max(user_id::text)::uuid end into last_id from next;
+  return last_id;
+end
+$$;
+comment on function private.notify_batch(private.fanouts, integer) is 'Tells the next followers; the last one told, or null when all have been.';
+
+-- Called by triggers that are definers themselves.
+create function private.notify_followers(organization_id uuid, submission_id uuid, type text, event_id uuid, comment_id uuid, actor_id uuid)
+returns void language plpgsql set search_path = '' as $$
+declare fanout private.fanouts;
+begin
+  fanout := row(event_id, organization_id, submission_id, comment_id, type, actor_id, '00000000-0000-0000-0000-000000000000', now());
+  -- Who is concerned in person comes first: they are told of their own part, and once.
+  insert into public.notifications (organization_id, user_id, type, submission_id, comment_id, event_id)
+  select notify_followers.organization_id, p.id, told.type, notify_followers.submission_id, notify_followers.comment_id, notify_followers.event_id
+  from (
+    select parent.author_id as user_id, 'reply' as type, 1 as rank
+    from public.comments c join public.comments parent on parent.id = c.parent_id where c.id = notify_followers.comment_id
+    union all
+    select s.author_id, notify_followers.type, 2 from public.submissions s where s.id = notify_followers.submission_id
+    order by rank
+  ) told join public.profiles p on p.id = told.user_id
+  where p.id is distinct from actor_id and p.kind in ('user', 'email')
+  on conflict on constraint one_notification_a_person_and_event do nothing;
+  fanout.after_user_id := private.notify_batch(fanout, 500);
+  if fanout.after_user_id is not null then
+    insert into private.fanouts values (fanout.*);
+  end if;
+end
+$$;
+comment on function private.notify_followers(uuid, uuid, text, uuid, uuid, uuid) is 'Tells the parent comment''s author, the submission''s author and the followers of an event, each once, the actor never. Beyond 500 followers the rest is left to private.run_fanouts.';
+
+create function private.run_fanouts(batch integer default 5000) returns integer
+language plpgsql set search_path = '' as $$
+declare fanout private.fanouts; done integer := 0;
+begin
+  for fanout in select * from private.fanouts order by created_at limit 20 for update skip locked loop
+    fanout.after_user_id := private.notify_batch(fanout, batch);
+    if fanout.after_user_id is null then
+      delete from private.fanouts where event_id = fanout.event_id;
+    else
+      update private.fanouts set after_user_id = fanout.after_user_id where event_id = fanout.event_id;
+    end if;
+    done := done + 1;
+  end loop;
+  return done;
+end
+$$;
+comment on function private.run_fanouts(integer) is 'Writes the next batch of each waiting fan-out; idempotent, safe to run twice at once.';
+
+-- Rights -------------------------------------------------------------------------------------------------------
+
+alter table public.notifications enable row level security;
+revoke all on public.notifications from public, anon, authenticated, service_role, service_key;
+grant select (id, organization_id, user_id, type, submission_id, comment_id, read_at, created_at), update (read_at)
+  on public.notifications to authenticated;
+grant select, insert, update, delete on public.notifications to service_role;
+grant select (id) on public.notifications to anon;
+
+create policy "people see their own notifications" on public.notifications
+  for select to authenticated using (user_id = (select auth.uid()));
+create policy "people mark their own notifications read" on public.notifications
+  for update to authenticated using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
+
+-- Who calls, with what key, and how often: API keys, rate limits, and the two functions every request starts with.
+
+-- API keys -----------------------------------------------------------------------------------------------------
+
+create table private.api_keys (
+  id uuid primary key default gen_random_uuid(),
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  profile_id uuid not null references public.profiles (id),
+  name text not null,
+  scopes text[] not null,
+  digest bytea not null constraint digests_are_unique unique,
+  prefix text not null,
+  last_four text not null,
+  expires_at timestamptz,
+  revoked_at timestamptz,
+  last_used_at timestamptz,
+  created_by uuid references public.profiles (id),
+  created_at timestamptz not null default now(),
+  constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
+  constraint digest_is_sha256 check (octet_length(digest) = 32),
+  constraint scopes_are_plural_noun_colon_action check (
+    cardinality(scopes) <= 40 and array_to_string(scopes, ' ') ~ '^([a-z]+:[a-z]+( [a-z]+:[a-z]+)*)?$')
+);
+comment on table private.api_keys is 'Keys of organizations'' backends. Only the SHA-256 of the secret is kept, with its prefix and last four characters.';
+create index api_keys_organization_idx on private.api_keys (organization_id, created_at desc);
+alter table private.api_keys enable row level security;
+revoke all on private.api_keys from public, anon, authenticated, service_role, service_key;
+
+create function private.create_api_key(
+  organization_id uuid, name text, scopes text[], digest bytea, prefix text, last_four text,
+  expires_at timestamptz default null, created_by uuid default null)
+returns uuid language plpgsql set search_path = '' as $$
+declare key_profile uuid; key_id uuid;
+begin
+  insert into public.profiles (kind, organization_id, name) values ('key', organization_id, name) returning id into key_profile;
+  insert into private.api_keys (organization_id, profile_id, name, scopes, digest, prefix, last_four, expires_at, created_by)
+  values (organization_id, key_profile, name, scopes, digest, prefix, last_four, expires_at, created_by) returning id into key_id;
+  return key_id;
+end
+$$;
+comment on function private.create_api_key(uuid, text, text[], bytea, text, text, timestamptz, uuid) is 'A key and the profile it acts as. The secret is made by the caller and never reaches the database; digest is its SHA-256.';
+
+-- Rate limits --------------------------------------------------------------------------------------------------
+
+create table private.rate_limit_rules (
+  name text primary key,
+  max_requests integer not null constraint max_requests_is_positive check (max_requests > 0),
+  window_seconds integer not null constraint window_is_positive check (window_seconds > 0)
+);
+comment on table private.rate_limit_rules is 'Limits, as data: an operator changes a row and it counts at once. A rule named <operation>_<kind of caller> goes before <operation>.';
+alter table private.rate_limit_rules enable row level security;
+insert into private.rate_limit_rules (name, max_requests, window_seconds) values
+  ('level_public', 30, 60), ('level_user', 100, 60), ('level_admin', 300, 60), ('level_key', 300, 60),
+  ('agent_standard', 60, 60), ('agent_professional', 300, 60), ('agent_enterprise', 1000, 60),
+  ('submission_create_key', 100, 60),
+  ('duplicate_check_public', 30, 60), ('duplicate_check_user', 100, 60),
+  ('comment_create', 20, 3600), ('comment_update', 10, 3600), ('comment_delete', 10, 3600), ('comment_list', 100, 60),
+  ('vote_create', 30, 3600), ('vote_delete', 30, 3600), ('vote_list', 100, 60);
+
+create unlogged table private.rate_counters (
+  rule text not null,
+  subject text not null,
+  started_at timestamptz not null,
+  used integer not null,
+  primary key (rule, subject)
+) with (fillfactor = 70);
+comment on table private.rate_counters is 'Calls in the current window of a rule and subject. Unlogged: empty after a crash, when everyone starts a new window. Subjects are ids or keyed hashes, never addresses.';
+alter table private.rate_counters enable row level security;
+revoke all on private.rate_limit_rules, private.rate_counters from public, anon, authenticated, service_role, service_key;
+
+create type private.rate_state as (rule text, max_requests integer, remaining integer, reset_at timestamptz, allowed boolean);
+comment on type private.rate_state is 'A bucket after a charge: calls left in its window, when the window ends, and whether this charge fits.';
+
+create function private.charge(rule private.rate_limit_rules, subject text, calls integer) returns private.rate_state
+language plpgsql set search_path = '' as $$
+declare
+  at timestamptz := clock_timestamp();
+  length interval := make_interval(secs => rule.window_seconds);
+  counter private.rate_counters;
+begin
+  -- A charge that does not fit leaves the counter as it is: the row comes back unlocked and unchanged.
+  insert into private.rate_counters as c (rule, subject, started_at, used) values (rule.name, subject, at, calls)
+  on conflict on constraint rate_counters_pkey do update set
+    started_at = case when c.started_at + length <= at then at else c.started_at end,
+    used = case when c.started_at + length <= at then calls else c.used + calls end
+    where c.started_at + length <= at or c.used + calls <= rule.max_requests
+  returning c.* into counter;
+  if counter.rule is null then
+    select c.* into counter from private.rate_counters c where c.rule = (charge.rule).name and c.subject = charge.subject;
+    return row(rule.name, rule.max_requests, greatest(0, rule.max_requests - counter.used),
+      coalesce(counter.started_at, at) + length, false)::private.rate_state;
+  end if;
+  return row(rule.name, rule.max_requests, greatest(0, rule.max_requests - counter.used), counter.started_at + length,
+    counter.used <= rule.max_requests)::private.rate_state;
+end
+$$;
+comment on function private.charge(private.rate_limit_rules, text, integer) is 'Counts calls against a rule for a subject. Concurrent charges never let through more than the rule allows.';
+
+create function private.charge_direct(operation text, calls bigint) returns void
+language plpgsql set search_path = '' as $$
+declare rule private.rate_limit_rules; state private.rate_state;
+begin
+  select * into rule from private.rate_limit_rules r where r.name = operation;
+  if rule.name is null or calls = 0 then return; end if;
+  state := private.charge(rule, coalesce(private.caller_id()::text, 'nobody'), calls::integer);
+  if not state.allowed then
+    perform private.raise_error('RATE_LIMIT_EXCEEDED', 'Too many of these: wait and try again.', null, jsonb_build_object(
+      'retry_after', greatest(1, ceil(extract(epoch from state.reset_at - clock_timestamp()))::integer)));
+  end if;
+end
+$$;
+comment on function private.charge_direct(text, bigint) is 'For triggers: charges a client of the data API by the rows it touched, in the bucket the API charges too.';
+
+-- The start of a request ---------------------------------------------------------------------------------------
+
+create type private.caller as (kind text, profile_id uuid, organization_id uuid, key_id uuid, scopes text[], level text, valid boolean);
+comment on type private.caller is 'kind: public, user, key or agent. level: the rule that counts all its calls.';
+
+create function private.resolve_caller(user_id uuid, digest bytea) returns private.caller
+language plpgsql set search_path = '' as $$
+declare who private.caller; key private.api_keys;
+begin
+  if user_id is not null then
+    who.kind := 'user';
+    select p.id into who.profile_id from public.profiles p where p.auth_user_id = user_id;
+    who.valid := who.profile_id is not null;
+    who.level := case when exists (select from public.memberships m where m.user_id = who.profile_id and m.role in ('owner', 'admin'))
+      then 'level_admin' else 'level_user' end;
+  elsif digest is not null then
+    who.kind := 'key';
+    who.level := 'level_key';
+    select * into key from private.api_keys k where k.digest = resolve_caller.digest;
+    who.valid := key.id is not null and key.revoked_at is null and (key.expires_at is null or key.expires_at > now());
+    who.profile_id := key.profile_id;
+    who.organization_id := key.organization_id;
+    who.key_id := key.id;
+    who.scopes := key.scopes;
+    if who.valid and (key.last_used_at is null or key.last_used_at < now() - interval '1 minute') then
+      update private.api_keys k set last_used_at = now()
+      where k.id = (select l.id from private.api_keys l where l.id = key.id for update skip locked);
+    end if;
+  else
+    who.kind := 'public';
+    who.level := 'level_public';
+    who.valid := true;
+  end if;
+  return who;
+end
+$$;
+comment on function private.resolve_caller(uuid, bytea) is 'Whom a credential stands for: the auth user''s id, the SHA-256 of a key, or neither for nobody. Unknown, revoked and expired keys are alike.';
+
+-- definer: the login role may read nothing; this is its window on credentials, organizations and counters.
+create function private.take(
+  request_id text,           -- ties the verdict to the private.enter of the same request
+  user_id uuid,              -- from a verified access token
+  digest bytea,              -- SHA-256 of a key
+  refused boolean,           -- a credential was there and was no good
+  address text,              -- keyed hash of the client's address, null where none is known
+  operations text[],         -- rules to charge besides the level
+  organization text,         -- id or slug the request named
+  on_behalf text             -- keyed hash of whom a key acts for: has buckets of its own
+) returns table (max_requests integer, remaining integer, reset_at bigint)
+language plpgsql security definer set search_path = '' as $$
+declare
+  who private.caller;
+  subject text;
+  rule private.rate_limit_rules;
+  state private.rate_state;
+  tightest private.rate_state;
+  outcome text := 'ok';
+  wanted text;
+  organization_id uuid;
+begin
+  who := private.resolve_caller(take.user_id, take.digest);
+  if refused or not who.valid then
+    outcome := 'UNAUTHORIZED';
+    who := row('public', null, null, null, null, 'level_public', false)::private.caller;
+  end if;
+  subject := coalesce(who.key_id::text, who.profile_id::text, address);
+  foreach wanted in array array[who.level] || case when outcome = 'ok' then operations else '{}' end loop
+    select * into rule from private.rate_limit_rules r
+    where r.name in (wanted, wanted || '_' || who.kind) order by char_length(r.name) desc limit 1;
+    continue when rule.name is null;
+    if subject is null then
+      state := row(rule.name, rule.max_requests, rule.max_requests, now() + make_interval(secs => rule.window_seconds), true)::private.rate_state;
+    else
+      state := private.charge(rule, case when wanted = who.level then subject else coalesce(on_behalf, subject) end, 1);
+    end if;
+    if tightest.rule is null or not state.allowed or (tightest.allowed and state.remaining < tightest.remaining) then
+      tightest := state;
+    end if;
+    if not state.allowed then
+      outcome := 'RATE_LIMIT_EXCEEDED';
+      exit;
+    end if;
+  end loop;
+  if outcome = 'ok' then
+    if who.kind = 'public' or who.kind = 'user' then
+      organization_id := private.find_organization(organization, who.profile_id);
+    elsif organization is null or exists (
+        select from public.organizations o where o.id = who.organization_id and lower(organization) in (o.slug, o.id::text)) then
+      organization_id := who.organization_id;
+    end if;
+    if organization_id is null and organization is not null then
+      outcome := 'NOT_FOUND';
+    end if;
+  end if;
+  perform set_config('feedback.verdict', jsonb_build_object(
+    'request_id', request_id, 'outcome', outcome, 'kind', who.kind, 'profile_id', who.profile_id,
+    'organization_id', organization_id, 'named', organization is not null, 'key_id', who.key_id,
+    'scopes', array_to_string(who.scopes, ' '),
+    'retry_after', greatest(1, ceil(extract(epoch from tightest.reset_at - clock_timestamp()))::integer))::text, false);
+  return query select tightest.max_requests, tightest.remaining, ceil(extract(epoch from tightest.reset_at))::bigint;
+end
+$$;
+comment on function private.take(text, uuid, bytea, boolean, text, text[], text, text) is 'Charges a request and leaves its verdict in a session setting for private.enter. Commits by itself, so that failing calls are charged and no counter stays locked. reset_at is Unix seconds.';
+
+create function private.enter(request_id text) returns void
+language plpgsql set search_path = '' as $$
+declare verdict jsonb := nullif(current_setting('feedback.verdict', true), '')::jsonb;
+begin
+  if verdict ->> 'request_id' is distinct from request_id then
+    perform private.raise_error('INTERNAL_ERROR', 'The request was not admitted.');
+  end if;
+  case verdict ->> 'outcome'
+    when 'ok' then null;
+    when 'UNAUTHORIZED' then
+      perform private.raise_error('UNAUTHORIZED', 'The credential is not valid.');
+    when 'RATE_LIMIT_EXCEEDED' then
+      perform private.raise_error('RATE_LIMIT_EXCEEDED', 'Too many requests: wait and try again.', null,
+        jsonb_build_object('retry_after', verdict -> 'retry_after'));
+    else
+      perform private.raise_error('NOT_FOUND', 'There is no such organization.', 'organization');
+  end case;
+  perform set_config('feedback.organization_id', coalesce(verdict ->> 'organization_id', ''), true),
+    set_config('feedback.organization_named', verdict ->> 'named', true),
+    set_config('feedback.profile_id', coalesce(verdict ->> 'profile_id', ''), true),
+    set_config('feedback.key_id', coalesce(verdict ->> 'key_id', ''), true),
+    set_config('feedback.scopes', coalesce(verdict ->> 'scopes', ''), true),
+    set_config('feedback.quiet', 'off', true),
+    set_config('request.jwt.claims', case verdict ->> 'kind'
+      when 'user' then jsonb_build_object('sub', verdict ->> 'profile_id', 'role', 'authenticated')::text
+      else '{"role":"anon"}' end, true);
+  perform set_config('role', case verdict ->> 'kind' when 'public' then 'anon' when 'user' then 'authenticated' else 'service_key' end, true);
+end
+$$;
+comment on function private.enter(text) is 'Within a transaction: becomes the caller that private.take found, or raises UNAUTHORIZED, RATE_LIMIT_EXCEEDED or NOT_FOUND. Invoker, for a definer may not set the role.';
+
+create function private.in_organization(organization_id uuid) returns boolean
+language sql stable
+return private.is_key() or coalesce(current_setting('feedback.organization_named', true), '') <> 'true'
+  or organization_id = private.requested_organization_id();
+comment on function private.in_organization(uuid) is 'Whether a row named by its id belongs to the organization the request named, if it named one.';
+
+grant execute on function private.take(text, uuid, bytea, boolean, text, text[], text, text), private.enter(text) to feedback_api;
+grant execute on function private.in_organization(uuid) to anon, authenticated, service_key;
+
+-- Requests that may be repeated --------------------------------------------------------------------------------
+
+create table private.idempotency_keys (
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  key_id uuid not null references private.api_keys (id) on delete cascade,
+  key text not null,
+  request bytea not null,
+  answer text,
+  created_at timestamptz not null default now(),
+  primary key (key_id, key),
+  constraint key_has_1_to_200_characters check (char_length(key) between 1 and 200)
+);
+comment on table private.idempotency_keys is 'What a POST with an Idempotency-Key answered, for a day. request is the SHA-256 of its method, path and body.';
+create index idempotency_keys_age_idx on private.idempotency_keys (created_at);
+alter table private.idempotency_keys enable row level security;
+revoke all on private.idempotency_keys from public, anon, authenticated, service_role, service_key;
+
+-- definer: clients may not touch private tables.
+create function private.replay(key text, request bytea) returns text
+language plpgsql security definer set search_path = '' as $$
+declare earlier private.idempotency_keys; own_id uuid := nullif(current_setting('feedback.key_id', true), '')::uuid;
+begin
+  insert into private.idempotency_keys as k (organization_id, key_id, key, request)
+  values (private.key_organization_id(), own_id, replay.key, replay.request)
+  on conflict on constraint idempotency_keys_pkey do nothing;
+  if found then return null; end if;
+  select * into earlier from private.idempotency_keys k where k.key_id = own_id and k.key = replay.key;
+  if earlier.request is distinct from replay.request then
+    perform private.raise_error('CONFLICT', 'This Idempotency-Key was used for another request.', 'Idempotency-Key');
+  end if;
+  return earlier.answer;
+end
+$$;
+comment on function private.replay(text, bytea) is 'The answer this key gave to the same request before; null the first time. Waits for a first request still running.';
+
+create function private.remember(key text, answer text) returns void
+language sql security definer set search_path = ''
+begin atomic
+  update private.idempotency_keys k set answer = remember.answer
+  where k.key_id = nullif(current_setting('feedback.key_id', true), '')::uuid and k.key = remember.key;
+end;
+comment on function private.remember(text, text) is 'Keeps the answer for private.replay, in the transaction that made it.';
+grant execute on function private.replay(text, bytea), private.remember(text, text) to service_key;
+
+-- The outbox: every mutation writes its event in its own transaction. Webhooks, streams and the change feed read from it.
+
+create table private.outbox (
+  xid xid8 not null default pg_current_xact_id(),
+  id bigint generated always as identity,
+  event_id uuid not null default gen_random_uuid(),
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  type text not null,
+  subject_id uuid not null,
+  data jsonb not null,
+  created_at timestamptz not null default now(),
+  primary key (xid, id)
+);
+comment on table private.outbox is 'Events in commit order: readers take xid < pg_snapshot_xmin(pg_current_snapshot()) by (xid, id), and that pair is the cursor. Kept 30 days.';
+create index outbox_organization_idx on private.outbox (organization_id, xid, id);
+create index outbox_age_idx on private.outbox using brin (created_at);
+alter table private.outbox enable row level security;
+revoke all on private.outbox from public, anon, authenticated, service_role, service_key;
+
+create function private.emit_event(organization_id uuid, type text, subject_id uuid, data jsonb) returns void
+language sql set search_path = ''
+begin atomic
+  insert into private.outbox (organization_id, type, subject_id, data) values (organization_id, type, subject_id, data);
+end;
+comment on function private.emit_event(uuid, text, uuid, jsonb) is 'Announces what this transaction did, if it commits. For triggers that are definers.';
+
+-- What runs on a schedule, and the check of what must always hold.
+
+create function private.run_schedule() returns jsonb
+language plpgsql set search_path = '' as $$
+declare fanouts integer; counters integer; keys integer; events integer;
+begin
+  fanouts := private.run_fanouts();
+  delete from private.rate_counters c where ctid in (
+    select o.ctid from private.rate_counters o where o.started_at < now() - interval '2 hours' limit 5000);
+  get diagnostics counters = row_count;
+  delete from private.idempotency_keys k where ctid in (
+    select o.ctid from private.idempotency_keys o where o.created_at < now() - interval '1 day' limit 5000);
+  get diagnostics keys = row_count;
+  delete from private.outbox e where ctid in (
+    select o.ctid from private.outbox o where o.created_at < now() - interval '30 days' limit 5000);
+  get diagnostics events = row_count;
+  return jsonb_build_object('fanouts', fanouts, 'rate_counters', counters, 'idempotency_keys', keys, 'events', events);
+end
+$$;
+comment on function private.run_schedule() is 'Every few seconds, by pg_cron on hosted Supabase and by a timer in the embedded stack: writes waiting notifications and deletes what has expired, in bounded batches. Idempotent; says what it did.';
+
+-- Hosted Supabase has pg_cron; the embedded stack has not.
+do $$
+begin
+  if exists (select from pg_available_extensions where name = 'pg_cron') then
+    create extension if not exists pg_cron;
+    perform cron.schedule('feedback-schedule', '10 seconds', 'select private.run_schedule()');
+  end if;
+end
+$$;
+
+create function private.count_mistakes() returns table (subject text, id uuid, stored bigint, truth bigint)
+language sql stable set search_path = ''
+begin atomic
+  select 'submissions.vote_count', s.id, s.vote_count, v.n
+  from public.submissions s cross join lateral (select count(*) as n from public.votes v where v.submission_id = s.id) v
+  where s.vote_count <> v.n and s.merged_into_id is null
+  union all
+  select 'submissions.comment_count', s.id, s.comment_count, c.n
+  from public.submissions s cross join lateral (
+    select count(*) as n from public.comments c where c.submission_id = s.id and c.moderation_state = 'approved') c
+  where s.comment_count <> c.n and s.merged_into_id is null
+  union all
+  select 'comments.reply_count', p.id, p.reply_count, c.n
+  from public.comments p cross join lateral (
+    select count(*) as n from public.comments c where c.parent_id = p.id and c.moderation_state = 'approved') c
+  where p.reply_count <> c.n
+  union all
+  select 'comments.vote_count', c.id, c.vote_count, v.n
+  from public.comments c cross join lateral (select count(*) as n from public.comment_votes v where v.comment_id = c.id) v
+  where c.vote_count <> v.n;
+end;
+comment on function private.count_mistakes() is 'Rows whose counter differs from the truth: none, ever.';

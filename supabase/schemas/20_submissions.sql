@@ -1,0 +1,353 @@
+-- Submissions, what is said of their status, and who sees them.
+
+create table public.submissions (
+  id uuid primary key default gen_random_uuid(),
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  title text not null,
+  description text not null,
+  type text not null,
+  status text not null default 'open',
+  vote_count integer not null default 0,
+  comment_count integer not null default 0,
+  author_id uuid not null references public.profiles (id),
+  category_id uuid,
+  source text,
+  tracker_issue_url text,
+  moderation_state text not null default 'approved',
+  is_public boolean not null default false,
+  merged_into_id uuid,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint submissions_belong_to_their_organization unique (organization_id, id),
+  constraint category_is_of_the_same_organization foreign key (organization_id, category_id)
+    references public.categories (organization_id, id) on delete set null (category_id),
+  constraint merge_target_is_of_the_same_organization foreign key (organization_id, merged_into_id)
+    references public.submissions (organization_id, id),
+  constraint title_has_5_to_200_characters check (char_length(title) between 5 and 200),
+  constraint description_has_20_to_5000_characters check (char_length(description) between 20 and 5000),
+  constraint type_is_idea_or_problem check (type in ('idea', 'problem')),
+  constraint status_is_known check (
+    status in ('open', 'under_review', 'planned', 'in_progress', 'completed', 'declined', 'duplicate')),
+  constraint only_merged_submissions_are_duplicates check ((status = 'duplicate') = (merged_into_id is not null)),
+  constraint moderation_state_is_known check (moderation_state in ('approved', 'pending', 'rejected', 'spam')),
+  constraint source_has_1_to_64_characters check (char_length(source) between 1 and 64),
+  constraint tracker_issue_url_is_a_web_address check (tracker_issue_url ~ '^https?://[^\s]{1,2000}$'),
+  constraint counts_are_not_negative check (vote_count >= 0 and comment_count >= 0)
+);
+comment on table public.submissions is 'Feedback: an idea or a problem. Triggers keep vote_count and comment_count (approved comments); is_public is whether anyone may see it: its board is public and it is approved. A merged source points to its target and leaves the lists.';
+
+-- One index a sort, each led by what every list filters by.
+create index submissions_newest_idx on public.submissions (organization_id, created_at desc, id desc) where merged_into_id is null;
+create index submissions_most_voted_idx on public.submissions (organization_id, vote_count desc, id desc) where merged_into_id is null;
+create index submissions_most_commented_idx on public.submissions (organization_id, comment_count desc, id desc) where merged_into_id is null;
+create index submissions_title_idx on public.submissions (organization_id, title desc, id desc) where merged_into_id is null;
+create index submissions_status_idx on public.submissions (organization_id, status, created_at desc, id desc) where merged_into_id is null;
+create index submissions_category_idx on public.submissions (organization_id, category_id, created_at desc, id desc);
+create index submissions_author_idx on public.submissions (author_id, created_at desc, id desc);
+create index submissions_merged_idx on public.submissions (organization_id, merged_into_id) where merged_into_id is not null;
+create index submissions_not_public_idx on public.submissions (organization_id, author_id) where not is_public;
+
+create table public.submission_tags (
+  organization_id uuid not null,
+  submission_id uuid not null,
+  tag_id uuid not null,
+  primary key (submission_id, tag_id),
+  constraint submission_is_of_the_same_organization foreign key (organization_id, submission_id)
+    references public.submissions (organization_id, id) on delete cascade,
+  constraint tag_is_of_the_same_organization foreign key (organization_id, tag_id)
+    references public.tags (organization_id, id) on delete cascade
+);
+comment on table public.submission_tags is 'Which tags a submission carries.';
+create index submission_tags_tag_idx on public.submission_tags (organization_id, tag_id, submission_id);
+
+create table public.status_changes (
+  id uuid primary key default gen_random_uuid(),
+  organization_id uuid not null,
+  submission_id uuid not null,
+  previous_status text not null,
+  new_status text not null,
+  changed_by uuid references public.profiles (id),
+  note text,
+  notify boolean not null default true,
+  created_at timestamptz not null default now(),
+  constraint submission_is_of_the_same_organization foreign key (organization_id, submission_id)
+    references public.submissions (organization_id, id) on delete cascade,
+  constraint status_is_known check (
+    new_status in ('open', 'under_review', 'planned', 'in_progress', 'completed', 'declined', 'duplicate')),
+  constraint note_has_1_to_2000_characters check (char_length(note) between 1 and 2000)
+);
+comment on table public.status_changes is 'The public history of a submission''s status. Inserting a row is how the status changes; a row that would change nothing is not kept.';
+create index status_changes_submission_idx on public.status_changes (submission_id, created_at desc, id desc);
+
+-- Who sees a submission ----------------------------------------------------------------------------------------
+
+-- Inlined into the policy; the two arguments about the caller are computed once a statement.
+create function private.can_see_submission(is_public boolean, author_id uuid, organization_id uuid, caller_id uuid, team_ids uuid[])
+returns boolean language sql immutable
+return is_public or author_id = caller_id or organization_id = any (team_ids);
+comment on function private.can_see_submission(boolean, uuid, uuid, uuid, uuid[]) is 'The one rule of visibility, for submissions and their comments: everyone sees what is public; an author sees their own; the team sees everything of its organization.';
+
+alter table public.submissions enable row level security;
+alter table public.submission_tags enable row level security;
+alter table public.status_changes enable row level security;
+revoke all on public.submissions, public.submission_tags, public.status_changes from public, anon, authenticated, service_role, service_key;
+grant execute on function private.can_see_submission(boolean, uuid, uuid, uuid, uuid[]) to anon, authenticated, service_role, service_key;
+
+create policy "a submission is seen by whoever may see it" on public.submissions
+  for select to anon, authenticated, service_key using (private.can_see_submission(
+    is_public, author_id, organization_id,
+    (select private.caller_id()), (select private.team_organization_ids())::uuid[]));
+create policy "a key stays in its organization" on public.submissions
+  as restrictive to service_key using (organization_id = (select private.key_organization_id()));
+create policy "users submit as themselves to boards they see" on public.submissions
+  for insert to authenticated with check (
+    author_id = (select auth.uid()) and exists (select from public.organizations o where o.id = organization_id));
+create policy "keys with submissions:write submit for themselves and their e-mail authors" on public.submissions
+  for insert to service_key with check (
+    (select private.has_scope('submissions:write')) and private.is_author_of_key(author_id));
+create policy "authors and admins edit" on public.submissions
+  for update to authenticated, service_key using (
+    author_id = (select private.caller_id()) and (not private.is_key() or (select private.has_scope('submissions:write')))
+    or organization_id = any ((select private.admin_organization_ids('submissions:moderate'))::uuid[]));
+create policy "authors and admins delete" on public.submissions
+  for delete to authenticated, service_key using (
+    author_id = (select private.caller_id()) and (not private.is_key() or (select private.has_scope('submissions:write')))
+    or organization_id = any ((select private.admin_organization_ids('submissions:moderate'))::uuid[]));
+
+create policy "tags are seen with their submission" on public.submission_tags
+  for select to anon, authenticated, service_key using (
+    exists (select from public.submissions s where s.id = submission_id));
+create policy "admins tag" on public.submission_tags
+  for insert to authenticated, service_key with check (
+    organization_id = any ((select private.admin_organization_ids('submissions:moderate'))::uuid[]));
+create policy "admins untag" on public.submission_tags
+  for delete to authenticated, service_key using (
+    organization_id = any ((select private.admin_organization_ids('submissions:moderate'))::uuid[]));
+
+create policy "history is seen with its submission" on public.status_changes
+  for select to anon, authenticated, service_key using (
+    exists (select from public.submissions s where s.id = submission_id));
+create policy "admins change the status" on public.status_changes
+  for insert to authenticated, service_key with check (
+    organization_id = any ((select private.admin_organization_ids('submissions:moderate'))::uuid[]));
+
+grant select (id, organization_id, title, description, type, status, vote_count, comment_count, author_id, category_id, source,
+  tracker_issue_url, moderation_state, is_public, merged_into_id, created_at, updated_at)
+  on public.submissions to anon, authenticated, service_key;
+grant insert (organization_id, title, description, type, category_id), update (title, description, category_id, tracker_issue_url), delete
+  on public.submissions to authenticated;
+grant insert (id, organization_id, title, description, type, category_id, author_id, source),
+  update (title, description, category_id, tracker_issue_url), delete
+  on public.submissions to service_key;
+grant select on public.submission_tags to anon, authenticated, service_key;
+grant insert, delete on public.submission_tags to authenticated, service_key;
+grant select (id, organization_id, submission_id, previous_status, new_status, note, created_at) on public.status_changes to anon, authenticated, service_key;
+grant select (changed_by) on public.status_changes to anon, authenticated, service_key;
+grant insert (organization_id, submission_id, new_status, note, notify) on public.status_changes to authenticated, service_key;
+grant select, insert, update, delete on public.submissions, public.submission_tags, public.status_changes to service_role;
+
+-- What happens when one is made --------------------------------------------------------------------------------
+
+-- definer: reads settings of a private organization; its row lock orders this insert against a change of visibility.
+create function private.prepare_submission() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare organization public.organizations;
+begin
+  new.organization_id := coalesce(new.organization_id, private.requested_organization_id(), private.default_organization_id());
+  new.author_id := coalesce(new.author_id, private.caller_id());
+  new.title := private.trim_text(new.title);
+  new.description := private.trim_text(new.description);
+  if new.organization_id is null then
+    perform private.raise_error('VALIDATION_ERROR', 'Name the organization: there is more than one.', 'organization_id');
+  end if;
+  select * into organization from public.organizations where id = new.organization_id for key share;
+  if organization.require_approval and not private.is_member(organization.id, new.author_id) and private.caller_id() is not null then
+    new.moderation_state := 'pending';
+  end if;
+  new.is_public := organization.visibility = 'public' and new.moderation_state = 'approved';
+  new.vote_count := 1;
+  return new;
+end
+$$;
+comment on function private.prepare_submission() is 'Trigger: fills in organization, author, approval and visibility; the author''s own vote is the first.';
+create trigger prepare before insert on public.submissions
+  for each row execute function private.prepare_submission();
+
+-- definer: limits of a plan are the organization's business; a row lock makes concurrent inserts take turns.
+create function private.keep_plan_limit() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare allowed integer; used bigint;
+begin
+  select max_submissions into allowed from public.organizations where id = new.organization_id;
+  if allowed is not null then
+    select max_submissions into allowed from public.organizations where id = new.organization_id for no key update;
+    select count(*) into used from public.submissions where organization_id = new.organization_id;
+    if used > allowed then
+      perform private.raise_error('PLAN_LIMIT_REACHED', format('The plan allows %s submissions.', allowed));
+    end if;
+  end if;
+  return null;
+end
+$$;
+comment on function private.keep_plan_limit() is 'Trigger: an organization never has more submissions than its plan allows.';
+create trigger keep_plan_limit after insert on public.submissions
+  for each row execute function private.keep_plan_limit();
+
+-- definer: makes the author's vote and follow, and the event, which no client may write.
+create function private.start_submission() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform set_config('feedback.quiet', 'on', true);
+  insert into public.votes (organization_id, submission_id, user_id, created_at)
+  values (new.organization_id, new.id, new.author_id, new.created_at);
+  insert into public.follows (organization_id, submission_id, user_id, reason, created_at)
+  values (new.organization_id, new.id, new.author_id, 'author', new.created_at);
+  perform set_config('feedback.quiet', 'off', true);
+  perform private.emit_event(new.organization_id, 'submission.created', new.id, jsonb_build_object('submission', jsonb_build_object(
+    'id', new.id, 'title', new.title, 'description', new.description, 'type', new.type, 'status', new.status,
+    'vote_count', new.vote_count, 'created_at', new.created_at)));
+  return null;
+end
+$$;
+comment on function private.start_submission() is 'Trigger: the author votes for and follows what they submit, and submission.created is announced.';
+create trigger start after insert on public.submissions
+  for each row execute function private.start_submission();
+
+create function private.edit_submission() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  new.title := private.trim_text(new.title);
+  new.description := private.trim_text(new.description);
+  if new.tracker_issue_url is distinct from old.tracker_issue_url and private.caller_id() is not null then
+    perform private.require_admin(new.organization_id, 'submissions:moderate');
+  end if;
+  new.updated_at := now();
+  return new;
+end
+$$;
+comment on function private.edit_submission() is 'Trigger: text is trimmed, and the link to an issue tracker is for admins.';
+create trigger edit before update of title, description, category_id, tracker_issue_url on public.submissions
+  for each row execute function private.edit_submission();
+
+-- definer: writes the event.
+create function private.announce_edit() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform private.emit_event(new.organization_id, 'submission.updated', new.id, jsonb_build_object(
+    'submission', jsonb_build_object('id', new.id, 'title', new.title, 'description', new.description, 'type', new.type,
+      'status', new.status, 'vote_count', new.vote_count, 'category_id', new.category_id, 'created_at', new.created_at,
+      'updated_at', new.updated_at)));
+  return null;
+end
+$$;
+comment on function private.announce_edit() is 'Trigger: submission.updated.';
+create trigger announce_edit after update of title, description, category_id, tracker_issue_url on public.submissions
+  for each row when ((old.title, old.description, old.category_id, old.tracker_issue_url)
+    is distinct from (new.title, new.description, new.category_id, new.tracker_issue_url))
+  execute function private.announce_edit();
+
+-- A merge target holds its sources' votes: it can go only after they are given back.
+create function private.keep_merge_target() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: a source may be one the caller cannot see
+begin
+  if exists (select from public.submissions where organization_id = old.organization_id and merged_into_id = old.id)
+    and exists (select from public.organizations where id = old.organization_id) then
+    perform private.raise_error('CONFLICT', 'Other submissions are merged into this one: unmerge them first.');
+  end if;
+  return old;
+end
+$$;
+comment on function private.keep_merge_target() is 'Trigger: a submission others are merged into cannot be deleted.';
+create trigger keep_merge_target before delete on public.submissions
+  for each row execute function private.keep_merge_target();
+
+-- Status -------------------------------------------------------------------------------------------------------
+
+-- definer: locks a row the caller may not update, and reads its state.
+create function private.prepare_status_change() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare submission public.submissions;
+begin
+  select * into submission from public.submissions where id = new.submission_id for no key update;
+  if submission.id is null then
+    perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
+  end if;
+  new.organization_id := submission.organization_id;
+  if submission.merged_into_id is not null and new.new_status <> 'duplicate' then
+    perform private.raise_error('SUBMISSION_MERGED', 'This submission was merged into another.', null,
+      jsonb_build_object('merged_into_id', submission.merged_into_id));
+  end if;
+  if submission.merged_into_id is null and new.new_status = 'duplicate' then
+    perform private.raise_error('VALIDATION_ERROR', 'A submission becomes a duplicate by merging it.', 'status');
+  end if;
+  if submission.status = new.new_status and not private.is_quiet() then
+    return null;
+  end if;
+  new.previous_status := submission.status;
+  new.changed_by := coalesce(private.caller_id(), new.changed_by);
+  new.note := nullif(private.trim_text(new.note), '');
+  return new;
+end
+$$;
+comment on function private.prepare_status_change() is 'Trigger: fills in what the status was and who changed it; a change to the same status is dropped.';
+create trigger prepare before insert on public.status_changes
+  for each row execute function private.prepare_status_change();
+
+-- definer: the status is not granted to clients; notifications and events neither.
+create function private.apply_status_change() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if private.is_quiet() then return null; end if;
+  update public.submissions set status = new.new_status, updated_at = new.created_at where id = new.submission_id;
+  perform private.emit_event(new.organization_id, 'submission.status_changed', new.submission_id, jsonb_build_object(
+    'submission_id', new.submission_id, 'previous_status', new.previous_status, 'new_status', new.new_status,
+    'changed_by', coalesce((select coalesce(name, 'Anonymous') from public.profiles where id = new.changed_by), 'System'),
+    'note', coalesce(new.note, '')));
+  if new.notify then
+    perform private.notify_followers(new.organization_id, new.submission_id, 'status_changed', new.id, null, new.changed_by);
+  end if;
+  return null;
+end
+$$;
+comment on function private.apply_status_change() is 'Trigger: the submission takes the new status, its followers and the outbox hear of it.';
+create trigger apply after insert on public.status_changes
+  for each row execute function private.apply_status_change();
+
+-- Visibility follows the board ---------------------------------------------------------------------------------
+
+-- Row locks stronger than a foreign key's order these changes against inserts that read the old visibility.
+create function private.lock_board() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  perform 1 from public.organizations where id = new.id for update;
+  return new;
+end
+$$;
+comment on function private.lock_board() is 'Trigger: waits for submissions in flight before a board''s visibility changes.';
+create trigger lock_board before update of visibility on public.organizations
+  for each row when (old.visibility <> new.visibility) execute function private.lock_board();
+
+create function private.spread_visibility() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: is_public is not granted to anyone
+begin
+  perform 1 from public.submissions where organization_id = new.id order by id for update;
+  update public.submissions set is_public = (new.visibility = 'public' and moderation_state = 'approved')
+  where organization_id = new.id;
+  return null;
+end
+$$;
+comment on function private.spread_visibility() is 'Trigger: a board that turns private or public takes its submissions along.';
+create trigger spread_visibility after update of visibility on public.organizations
+  for each row when (old.visibility <> new.visibility) execute function private.spread_visibility();
+
+create function private.follow_moderation() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: a private organization
+begin
+  new.is_public := new.moderation_state = 'approved'
+    and exists (select from public.organizations where id = new.organization_id and visibility = 'public');
+  return new;
+end
+$$;
+comment on function private.follow_moderation() is 'Trigger: is_public follows the moderation state.';
+create trigger follow_moderation before update of moderation_state on public.submissions
+  for each row execute function private.follow_moderation();

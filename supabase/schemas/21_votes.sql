@@ -1,0 +1,205 @@
+-- Votes and follows. Who voted is for admins only, by every way: user_id is granted to nobody.
+--
+-- Lock order, everywhere: submission, then comment, then counters; several rows of one table by id.
+
+create table public.votes (
+  id uuid not null default gen_random_uuid(),
+  organization_id uuid not null,
+  submission_id uuid not null,
+  user_id uuid not null references public.profiles (id),
+  created_at timestamptz not null default now(),
+  primary key (submission_id, id),
+  constraint one_vote_a_person_and_submission unique (submission_id, user_id),
+  constraint submission_is_of_the_same_organization foreign key (organization_id, submission_id)
+    references public.submissions (organization_id, id) on delete cascade
+);
+comment on table public.votes is 'One vote a person and submission. The primary key leads with submission_id so that a deleted vote still reaches realtime subscribers of that submission, carrying nothing but ids.';
+create index votes_user_idx on public.votes (user_id, created_at desc, submission_id desc);
+
+create table public.follows (
+  organization_id uuid not null,
+  submission_id uuid not null,
+  user_id uuid not null references public.profiles (id) on delete cascade,
+  reason text not null default 'manual',
+  created_at timestamptz not null default now(),
+  primary key (submission_id, user_id),
+  constraint submission_is_of_the_same_organization foreign key (organization_id, submission_id)
+    references public.submissions (organization_id, id) on delete cascade,
+  constraint reason_is_known check (reason in ('author', 'vote', 'comment', 'manual'))
+);
+comment on table public.follows is 'Who hears of a submission, and why. Read by its owner only.';
+create index follows_user_idx on public.follows (user_id, created_at desc);
+
+-- Rules of voting ----------------------------------------------------------------------------------------------
+
+-- Invoker: what the caller cannot see is not there.
+create function private.prepare_vote() returns trigger
+language plpgsql set search_path = '' as $$
+declare submission record;
+begin
+  new.user_id := coalesce(new.user_id, private.caller_id());
+  if private.is_quiet() then return new; end if;
+  select s.organization_id, s.merged_into_id into submission from public.submissions s where s.id = new.submission_id;
+  if submission.organization_id is null then
+    perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
+  end if;
+  if submission.merged_into_id is not null then
+    perform private.raise_error('SUBMISSION_MERGED', 'This submission was merged into another: vote there.', null,
+      jsonb_build_object('merged_into_id', submission.merged_into_id));
+  end if;
+  new.organization_id := submission.organization_id;
+  return new;
+end
+$$;
+comment on function private.prepare_vote() is 'Trigger of votes and follows: the submission must be visible to the caller and not merged away; the person defaults to the caller.';
+create trigger prepare before insert on public.votes
+  for each row execute function private.prepare_vote();
+create trigger prepare before insert on public.follows
+  for each row execute function private.prepare_vote();
+
+-- definer: counts, follows, notifications and events are not the voter's to write.
+create function private.count_added_votes() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if private.is_quiet() then return null; end if;
+  if private.is_direct() then
+    perform private.charge_direct('vote_create', (select count(*) from added));
+  end if;
+  perform private.lock_submissions((select array_agg(submission_id) from added));
+  update public.submissions s set vote_count = vote_count + d.votes
+  from (select submission_id, count(*) as votes from added group by 1) d where s.id = d.submission_id;
+  perform set_config('feedback.quiet', 'on', true);
+  insert into public.follows (organization_id, submission_id, user_id, reason)
+  select organization_id, submission_id, user_id, 'vote' from added order by submission_id, user_id
+  on conflict do nothing;
+  perform set_config('feedback.quiet', 'off', true);
+  insert into public.notifications (organization_id, user_id, type, submission_id, event_id)
+  select v.organization_id, s.author_id, 'vote', v.submission_id, v.id
+  from added v join public.submissions s on s.id = v.submission_id join public.profiles p on p.id = s.author_id
+  where s.author_id <> v.user_id and p.kind in ('user', 'email');
+  perform private.emit_event(v.organization_id, 'submission.vote_added', v.submission_id,
+    jsonb_build_object('submission_id', v.submission_id, 'vote_count', s.vote_count))
+  from added v join public.submissions s on s.id = v.submission_id;
+  return null;
+end
+$$;
+comment on function private.count_added_votes() is 'Trigger: vote_count, the voter''s follow, the author''s notification and submission.vote_added, which names no voter.';
+create trigger count_added after insert on public.votes
+  referencing new table as added for each statement execute function private.count_added_votes();
+
+-- definer: as above.
+create function private.count_removed_votes() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if private.is_quiet() then return null; end if;
+  if private.is_direct() then
+    perform private.charge_direct('vote_delete', (select count(*) from removed));
+  end if;
+  perform private.lock_submissions((select array_agg(submission_id) from removed));
+  update public.submissions s set vote_count = vote_count - d.votes
+  from (select submission_id, count(*) as votes from removed group by 1) d where s.id = d.submission_id;
+  perform private.emit_event(v.organization_id, 'submission.vote_removed', v.submission_id,
+    jsonb_build_object('submission_id', v.submission_id, 'vote_count', s.vote_count))
+  from removed v join public.submissions s on s.id = v.submission_id
+  where pg_trigger_depth() = 1;
+  return null;
+end
+$$;
+comment on function private.count_removed_votes() is 'Trigger: vote_count and submission.vote_removed; a submission deleted with its votes announces none.';
+create trigger count_removed after delete on public.votes
+  referencing old table as removed for each statement execute function private.count_removed_votes();
+
+create function private.lock_submissions(ids uuid[]) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if cardinality(ids) > 1 then
+    perform 1 from public.submissions where id = any (ids) order by id for no key update;
+  end if;
+end
+$$;
+comment on function private.lock_submissions(uuid[]) is 'Locks several submissions in the order of their ids, so that two statements over the same rows cannot deadlock.';
+
+-- What the caller did ------------------------------------------------------------------------------------------
+
+-- definer: user_id is granted to nobody; each answers for the caller alone.
+create function private.my_vote(submission_id uuid) returns timestamptz
+language sql stable security definer set search_path = ''
+return (select v.created_at from public.votes v where v.submission_id = my_vote.submission_id and v.user_id = private.caller_id());
+comment on function private.my_vote(uuid) is 'When the caller voted for the submission; null if they have not.';
+
+create function private.vote_of(submission_id uuid, profile_id uuid) returns timestamptz
+language sql stable security definer set search_path = ''
+return (select v.created_at from public.votes v where v.submission_id = vote_of.submission_id and v.user_id = profile_id
+  and (profile_id = private.caller_id() or private.is_author_of_key(profile_id)));
+comment on function private.vote_of(uuid, uuid) is 'When the profile voted, for the profile itself or a key that acts as it.';
+
+create function private.my_votes() returns table (submission_id uuid, voted_at timestamptz)
+language sql stable security definer set search_path = ''
+begin atomic
+  select v.submission_id, v.created_at from public.votes v where v.user_id = private.caller_id();
+end;
+comment on function private.my_votes() is 'All votes of the caller.';
+
+create function public.my_votes(submission_ids uuid[]) returns table (submission_id uuid, voted_at timestamptz)
+language sql stable set search_path = ''
+begin atomic
+  select v.submission_id, v.voted_at from private.my_votes() v where v.submission_id = any (submission_ids);
+end;
+comment on function public.my_votes(uuid[]) is 'Which of the submissions the signed-in user voted for, and when (timestamptz). Rows of nobody else, ever.';
+
+create function private.remove_vote(submission_id uuid, profile_id uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  if profile_id = private.caller_id() or private.is_author_of_key(profile_id) then
+    delete from public.votes v where v.submission_id = remove_vote.submission_id and v.user_id = profile_id;
+  end if;
+end
+$$;
+comment on function private.remove_vote(uuid, uuid) is 'Takes back the vote of the caller, or of a profile the key acts as. Nothing happens where there is none.';
+
+create function private.submission_voters(submission_id uuid) returns table (user_id uuid, name text, email text, voted_at timestamptz)
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  perform private.require_admin(s.organization_id, 'submissions:moderate') from public.submissions s where s.id = submission_voters.submission_id;
+  return query
+    select p.id, coalesce(p.name, 'Anonymous'), p.email, v.created_at
+    from public.votes v join public.profiles p on p.id = v.user_id
+    where v.submission_id = submission_voters.submission_id;
+end
+$$;
+comment on function private.submission_voters(uuid) is 'Who voted, with e-mail addresses, for the organization''s admins; FORBIDDEN for anyone else.';
+
+-- Rights -------------------------------------------------------------------------------------------------------
+
+alter table public.votes enable row level security;
+alter table public.follows enable row level security;
+revoke all on public.votes, public.follows from public, anon, authenticated, service_role, service_key;
+grant select (id, organization_id, submission_id, created_at) on public.votes to anon, authenticated, service_key;
+grant insert (submission_id), delete on public.votes to authenticated;
+grant insert (submission_id, user_id) on public.votes to service_key;
+grant select, delete on public.follows to authenticated;
+grant insert (submission_id) on public.follows to authenticated;
+grant select, insert, update, delete on public.votes, public.follows to service_role;
+grant execute on function public.my_votes(uuid[]) to authenticated;
+grant execute on function private.my_vote(uuid),
+  private.vote_of(uuid, uuid), private.my_votes(), private.remove_vote(uuid, uuid), private.submission_voters(uuid)
+  to anon, authenticated, service_key;
+
+create policy "votes are seen with their submission" on public.votes
+  for select to anon, authenticated, service_key using (
+    exists (select from public.submissions s where s.id = submission_id));
+create policy "users vote as themselves" on public.votes
+  for insert to authenticated with check (user_id = (select auth.uid()));
+create policy "keys with submissions:write vote for themselves and their e-mail authors" on public.votes
+  for insert to service_key with check (
+    organization_id = (select private.key_organization_id())
+    and (select private.has_scope('submissions:write')) and private.is_author_of_key(user_id));
+create policy "users take back their own vote" on public.votes
+  for delete to authenticated using (user_id = (select auth.uid()));
+
+create policy "people see what they follow" on public.follows
+  for select to authenticated using (user_id = (select auth.uid()));
+create policy "people follow for themselves" on public.follows
+  for insert to authenticated with check (user_id = (select auth.uid()));
+create policy "people stop following" on public.follows
+  for delete to authenticated using (user_id = (select auth.uid()));

@@ -1,0 +1,348 @@
+-- Comments in threads, and votes on them.
+
+create table public.comments (
+  id uuid primary key default gen_random_uuid(),
+  organization_id uuid not null,
+  submission_id uuid not null,
+  parent_id uuid,
+  author_id uuid not null references public.profiles (id),
+  body text not null,
+  is_official boolean not null default false,
+  vote_count integer not null default 0,
+  reply_count integer not null default 0,
+  moderation_state text not null default 'approved',
+  is_public boolean not null default false,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint comments_belong_to_their_submission unique (submission_id, id),
+  constraint submission_is_of_the_same_organization foreign key (organization_id, submission_id)
+    references public.submissions (organization_id, id) on delete cascade,
+  -- Deferred: remove_replies deletes a whole subtree level by level, however deep, without recursing.
+  constraint parent_is_of_the_same_submission foreign key (submission_id, parent_id)
+    references public.comments (submission_id, id) deferrable initially deferred,
+  constraint body_has_1_to_2000_characters check (char_length(body) between 1 and 2000),
+  constraint moderation_state_is_known check (moderation_state in ('approved', 'pending', 'rejected', 'spam')),
+  constraint counts_are_not_negative check (vote_count >= 0 and reply_count >= 0)
+);
+comment on table public.comments is 'What people say about a submission. is_official is whether the author was on the team when writing; is_public is whether anyone may see it.';
+create index comments_thread_oldest_idx on public.comments (submission_id, is_official desc, created_at, id) where parent_id is null;
+create index comments_thread_voted_idx on public.comments (submission_id, is_official desc, vote_count, id) where parent_id is null;
+create index comments_replies_idx on public.comments (parent_id, is_official desc, created_at, id) where parent_id is not null;
+create index comments_author_idx on public.comments (author_id, created_at desc);
+
+create table public.comment_votes (
+  id uuid not null default gen_random_uuid(),
+  submission_id uuid not null,
+  comment_id uuid not null,
+  user_id uuid not null references public.profiles (id),
+  organization_id uuid not null,
+  created_at timestamptz not null default now(),
+  primary key (comment_id, id),
+  constraint one_vote_a_person_and_comment unique (comment_id, user_id),
+  constraint comment_is_of_the_same_submission foreign key (submission_id, comment_id)
+    references public.comments (submission_id, id) on delete cascade on update cascade
+);
+comment on table public.comment_votes is 'One vote a person and comment; who voted is granted to nobody.';
+create index comment_votes_user_idx on public.comment_votes (user_id);
+
+-- Writing ------------------------------------------------------------------------------------------------------
+
+-- Invoker: a submission or parent the caller cannot see is not there.
+create function private.prepare_comment() returns trigger
+language plpgsql set search_path = '' as $$
+declare submission record;
+begin
+  select s.id, s.organization_id, s.merged_into_id into submission from public.submissions s where s.id = new.submission_id;
+  if submission.id is null then
+    perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
+  end if;
+  if submission.merged_into_id is not null then
+    perform private.raise_error('SUBMISSION_MERGED', 'This submission was merged into another: comment there.', null,
+      jsonb_build_object('merged_into_id', submission.merged_into_id));
+  end if;
+  if new.parent_id is not null and not exists (
+      select from public.comments c where c.id = new.parent_id and c.submission_id = new.submission_id) then
+    perform private.raise_error('NOT_FOUND', 'There is no such comment to reply to on this submission.', 'parent_id');
+  end if;
+  new.organization_id := submission.organization_id;
+  new.author_id := coalesce(new.author_id, private.caller_id());
+  new.body := private.trim_text(new.body);
+  return private.rate_comment(new);
+end
+$$;
+comment on function private.prepare_comment() is 'Trigger: the submission must be visible and not merged away, a parent must be of the same submission; the author defaults to the caller.';
+
+-- definer: settings of the organization and the board's state; the lock orders this insert against a change of visibility.
+create function private.rate_comment(comment public.comments) returns public.comments
+language plpgsql security definer set search_path = '' as $$
+declare submission_is_public boolean; approval boolean;
+begin
+  select s.is_public, o.require_approval into submission_is_public, approval
+  from public.submissions s join public.organizations o on o.id = s.organization_id
+  where s.id = comment.submission_id for key share of s;
+  comment.is_official := private.is_member(comment.organization_id, comment.author_id);
+  if approval and not comment.is_official and private.caller_id() is not null then
+    comment.moderation_state := 'pending';
+  end if;
+  comment.is_public := coalesce(submission_is_public, false) and comment.moderation_state = 'approved';
+  return comment;
+end
+$$;
+comment on function private.rate_comment(public.comments) is 'Sets what the author cannot: is_official by membership, approval, visibility.';
+create trigger prepare before insert on public.comments
+  for each row execute function private.prepare_comment();
+
+create function private.edit_comment() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  if old.created_at < now() - private.comment_edit_window() then
+    perform private.raise_error('FORBIDDEN', 'A comment can be edited for 15 minutes after it was posted.', 'body');
+  end if;
+  new.body := private.trim_text(new.body);
+  new.updated_at := now();
+  return new;
+end
+$$;
+comment on function private.edit_comment() is 'Trigger: a comment is edited within 15 minutes or not at all.';
+create function private.comment_edit_window() returns interval
+language sql immutable
+return interval '15 minutes';
+comment on function private.comment_edit_window() is 'How long after posting a comment may be edited.';
+create trigger edit before update of body on public.comments
+  for each row execute function private.edit_comment();
+
+-- definer: as in 21_votes.sql.
+create function private.count_added_comments() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if private.is_direct() then
+    perform private.charge_direct('comment_create', (select count(*) from added));
+  end if;
+  perform private.lock_submissions((select array_agg(distinct submission_id) from added));
+  update public.submissions s set comment_count = comment_count + d.comments
+  from (select submission_id, count(*) as comments from added where moderation_state = 'approved' group by 1) d
+  where s.id = d.submission_id;
+  perform private.lock_comments((select array_agg(distinct parent_id) from added where parent_id is not null));
+  update public.comments c set reply_count = reply_count + d.replies
+  from (select parent_id, count(*) as replies from added where moderation_state = 'approved' group by 1) d
+  where c.id = d.parent_id;
+  perform set_config('feedback.quiet', 'on', true);
+  insert into public.follows (organization_id, submission_id, user_id, reason)
+  select distinct organization_id, submission_id, author_id, 'comment' from added order by 2, 3
+  on conflict do nothing;
+  perform set_config('feedback.quiet', 'off', true);
+  perform private.announce_comment(a.id) from added a where a.moderation_state = 'approved';
+  return null;
+end
+$$;
+comment on function private.count_added_comments() is 'Trigger: comment_count, reply_count and the author''s follow; an approved comment is announced.';
+create trigger count_added after insert on public.comments
+  referencing new table as added for each statement execute function private.count_added_comments();
+
+create function private.lock_comments(ids uuid[]) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if cardinality(ids) > 1 then
+    perform 1 from public.comments where id = any (ids) order by id for no key update;
+  end if;
+end
+$$;
+comment on function private.lock_comments(uuid[]) is 'Locks several comments in the order of their ids.';
+
+create function private.announce_comment(comment_id uuid) returns void
+language plpgsql set search_path = '' as $$
+declare comment public.comments;
+begin
+  select * into comment from public.comments where id = comment_id;
+  perform private.emit_event(comment.organization_id, 'comment.created', comment.submission_id, jsonb_build_object(
+    'comment', jsonb_build_object('id', comment.id, 'submission_id', comment.submission_id, 'parent_id', comment.parent_id,
+      'body', comment.body, 'is_official', comment.is_official, 'created_at', comment.created_at,
+      'author', (select jsonb_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous')) from public.profiles p where p.id = comment.author_id))));
+  perform private.notify_followers(comment.organization_id, comment.submission_id,
+    case when comment.is_official then 'official_comment' else 'comment' end, comment.id, comment.id, comment.author_id);
+end
+$$;
+comment on function private.announce_comment(uuid) is 'comment.created and its notifications, once a comment is there for others to read.';
+
+-- definer: deletes replies by others; each level's delete fires this again until none is left.
+create function private.remove_replies() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  -- A delete of no rows fires this too, and would go on for ever.
+  if not exists (select from removed) then return null; end if;
+  if private.is_direct() then
+    perform private.charge_direct('comment_delete', (select count(*) from removed));
+  end if;
+  perform private.lock_submissions((select array_agg(distinct submission_id) from removed));
+  update public.submissions s set comment_count = comment_count - d.comments
+  from (select submission_id, count(*) as comments from removed where moderation_state = 'approved' group by 1) d
+  where s.id = d.submission_id;
+  perform private.lock_comments((select array_agg(distinct parent_id) from removed where parent_id is not null));
+  update public.comments c set reply_count = reply_count - d.replies
+  from (select parent_id, count(*) as replies from removed where moderation_state = 'approved' group by 1) d
+  where c.id = d.parent_id;
+  delete from public.comments where id in (
+    with recursive subtree as (
+      select c.id from public.comments c join removed r on c.parent_id = r.id
+      union
+      select c.id from public.comments c join subtree s on c.parent_id = s.id)
+    select id from subtree);
+  return null;
+end
+$$;
+comment on function private.remove_replies() is 'Trigger: a deleted comment takes its whole subtree along, and the counts follow.';
+create trigger remove_replies after delete on public.comments
+  referencing old table as removed for each statement execute function private.remove_replies();
+
+-- Visibility follows moderation and the submission.
+create function private.moderate_comment() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: a submission the caller may not see
+declare change integer := (new.moderation_state = 'approved')::integer - (old.moderation_state = 'approved')::integer;
+begin
+  update public.submissions set comment_count = comment_count + change where id = new.submission_id and change <> 0;
+  update public.comments set reply_count = reply_count + change where id = new.parent_id and change <> 0;
+  update public.comments set is_public = new.moderation_state = 'approved'
+    and (select s.is_public from public.submissions s where s.id = new.submission_id) where id = new.id;
+  if change = 1 then perform private.announce_comment(new.id); end if;
+  return null;
+end
+$$;
+comment on function private.moderate_comment() is 'Trigger: an approved comment is counted, shown and announced; a rejected one is not.';
+create trigger moderate after update of moderation_state on public.comments
+  for each row when (old.moderation_state <> new.moderation_state) execute function private.moderate_comment();
+
+create function private.spread_visibility_to_comments() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: is_public is not granted to anyone
+begin
+  update public.comments set is_public = new.is_public and moderation_state = 'approved' where submission_id = new.id;
+  return null;
+end
+$$;
+comment on function private.spread_visibility_to_comments() is 'Trigger: comments are hidden and shown with their submission.';
+create trigger spread_visibility after update of is_public, moderation_state on public.submissions
+  for each row when (old.is_public <> new.is_public) execute function private.spread_visibility_to_comments();
+
+-- Votes on comments --------------------------------------------------------------------------------------------
+
+create function private.prepare_comment_vote() returns trigger
+language plpgsql set search_path = '' as $$
+declare comment record;
+begin
+  select c.organization_id, c.submission_id, s.merged_into_id into comment
+  from public.comments c join public.submissions s on s.id = c.submission_id where c.id = new.comment_id;
+  if comment.submission_id is null then
+    perform private.raise_error('NOT_FOUND', 'There is no such comment.', 'comment_id');
+  end if;
+  new.organization_id := comment.organization_id;
+  new.submission_id := comment.submission_id;
+  new.user_id := coalesce(new.user_id, private.caller_id());
+  return new;
+end
+$$;
+comment on function private.prepare_comment_vote() is 'Trigger: the comment must be visible to the caller; the person defaults to the caller.';
+create trigger prepare before insert on public.comment_votes
+  for each row execute function private.prepare_comment_vote();
+
+-- definer: counts are not the voter's to write.
+create function private.count_added_comment_votes() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if private.is_direct() then
+    perform private.charge_direct('vote_create', (select count(*) from added));
+  end if;
+  perform private.lock_comments((select array_agg(comment_id) from added));
+  update public.comments c set vote_count = vote_count + d.votes
+  from (select comment_id, count(*) as votes from added group by 1) d where c.id = d.comment_id;
+  return null;
+end
+$$;
+comment on function private.count_added_comment_votes() is 'Trigger: vote_count of comments.';
+create trigger count_added after insert on public.comment_votes
+  referencing new table as added for each statement execute function private.count_added_comment_votes();
+
+-- definer: as above.
+create function private.count_removed_comment_votes() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if private.is_direct() then
+    perform private.charge_direct('vote_delete', (select count(*) from removed));
+  end if;
+  perform private.lock_comments((select array_agg(comment_id) from removed));
+  update public.comments c set vote_count = vote_count - d.votes
+  from (select comment_id, count(*) as votes from removed group by 1) d where c.id = d.comment_id;
+  return null;
+end
+$$;
+comment on function private.count_removed_comment_votes() is 'Trigger: vote_count of comments.';
+create trigger count_removed after delete on public.comment_votes
+  referencing old table as removed for each statement execute function private.count_removed_comment_votes();
+
+-- definer: user_id is granted to nobody; each answers for the caller, or for a profile a key acts as.
+create function private.comment_vote_of(comment_id uuid, profile_id uuid) returns timestamptz
+language sql stable security definer set search_path = ''
+return (select v.created_at from public.comment_votes v where v.comment_id = comment_vote_of.comment_id and v.user_id = profile_id
+  and (profile_id = private.caller_id() or private.is_author_of_key(profile_id)));
+comment on function private.comment_vote_of(uuid, uuid) is 'When the profile voted for the comment, for the profile itself or a key that acts as it.';
+
+create function private.remove_comment_vote(comment_id uuid, profile_id uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  if profile_id = private.caller_id() or private.is_author_of_key(profile_id) then
+    delete from public.comment_votes v where v.comment_id = remove_comment_vote.comment_id and v.user_id = profile_id;
+  end if;
+end
+$$;
+comment on function private.remove_comment_vote(uuid, uuid) is 'Takes back the vote of the caller, or of a profile the key acts as.';
+
+-- Rights -------------------------------------------------------------------------------------------------------
+
+alter table public.comments enable row level security;
+alter table public.comment_votes enable row level security;
+revoke all on public.comments, public.comment_votes from public, anon, authenticated, service_role, service_key;
+grant select on public.comments to anon, authenticated, service_key;
+grant insert (submission_id, parent_id, body), update (body), delete on public.comments to authenticated;
+grant insert (submission_id, parent_id, body, author_id), delete on public.comments to service_key;
+grant select (id, organization_id, submission_id, comment_id, created_at) on public.comment_votes to anon, authenticated, service_key;
+grant insert (comment_id), delete on public.comment_votes to authenticated;
+grant insert (comment_id, user_id) on public.comment_votes to service_key;
+grant select, insert, update, delete on public.comments, public.comment_votes to service_role;
+grant execute on function private.comment_edit_window(), private.comment_vote_of(uuid, uuid), private.remove_comment_vote(uuid, uuid), private.rate_comment(public.comments)
+  to anon, authenticated, service_role, service_key;
+
+create policy "a comment is seen by whoever may see it" on public.comments
+  for select to anon, authenticated, service_key using (private.can_see_submission(
+    is_public, author_id, organization_id,
+    (select private.caller_id()), (select private.team_organization_ids())::uuid[]));
+create policy "a key stays in its organization" on public.comments
+  as restrictive to service_key using (organization_id = (select private.key_organization_id()));
+create policy "users comment as themselves" on public.comments
+  for insert to authenticated with check (author_id = (select auth.uid()));
+create policy "keys with submissions:write comment for themselves and their e-mail authors" on public.comments
+  for insert to service_key with check (
+    (select private.has_scope('submissions:write')) and private.is_author_of_key(author_id));
+create policy "authors edit" on public.comments
+  for update to authenticated using (author_id = (select auth.uid())) with check (author_id = (select auth.uid()));
+create policy "authors and admins delete" on public.comments
+  for delete to authenticated, service_key using (
+    author_id = (select private.caller_id()) and (not private.is_key() or (select private.has_scope('submissions:write')))
+    or organization_id = any ((select private.admin_organization_ids('submissions:moderate'))::uuid[]));
+
+create policy "votes are seen with their comment" on public.comment_votes
+  for select to anon, authenticated, service_key using (
+    exists (select from public.comments c where c.id = comment_id));
+create policy "users vote as themselves" on public.comment_votes
+  for insert to authenticated with check (user_id = (select auth.uid()));
+create policy "keys with submissions:write vote for themselves and their e-mail authors" on public.comment_votes
+  for insert to service_key with check (
+    (select private.has_scope('submissions:write')) and private.is_author_of_key(user_id));
+create policy "users take back their own vote" on public.comment_votes
+  for delete to authenticated using (user_id = (select auth.uid()));
+
+create policy "people are seen through what they wrote" on public.profiles
+  for select to anon, authenticated, service_key using (
+    id = (select private.caller_id())
+    or exists (select from public.submissions s where s.author_id = profiles.id)
+    or exists (select from public.comments c where c.author_id = profiles.id));
+create policy "members see their team's profiles" on public.profiles
+  for select to authenticated using (
+    exists (select from public.memberships m where m.user_id = profiles.id));

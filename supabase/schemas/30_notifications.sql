@@ -1,0 +1,113 @@
+-- In-product notifications: never to oneself, one a person and event.
+
+create table public.notifications (
+  id uuid primary key default gen_random_uuid(),
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  user_id uuid not null references public.profiles (id) on delete cascade,
+  type text not null,
+  submission_id uuid not null references public.submissions (id) on delete cascade,
+  comment_id uuid references public.comments (id) on delete cascade,
+  event_id uuid not null,
+  read_at timestamptz,
+  created_at timestamptz not null default now(),
+  constraint one_notification_a_person_and_event unique (user_id, event_id),
+  constraint type_is_known check (type in ('vote', 'comment', 'reply', 'official_comment', 'status_changed'))
+);
+comment on table public.notifications is 'What a person should know. event_id is the vote, comment or status change it tells of; a vote''s names no voter.';
+create index notifications_newest_idx on public.notifications (user_id, created_at desc, id desc);
+create index notifications_unread_idx on public.notifications (user_id, created_at desc, id desc) where read_at is null;
+create index notifications_submission_idx on public.notifications (submission_id);
+create index notifications_comment_idx on public.notifications (comment_id) where comment_id is not null;
+
+create table private.fanouts (
+  event_id uuid primary key,
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  submission_id uuid not null references public.submissions (id) on delete cascade,
+  comment_id uuid references public.comments (id) on delete cascade,
+  type text not null,
+  actor_id uuid,
+  after_user_id uuid not null default '00000000-0000-0000-0000-000000000000',
+  created_at timestamptz not null default now()
+);
+comment on table private.fanouts is 'Notifications still to be written: submissions with more than 500 followers are told in batches, resumed after the last follower told.';
+alter table private.fanouts enable row level security;
+revoke all on private.fanouts from public, anon, authenticated, service_role, service_key;
+
+create function private.notify_batch(fanout private.fanouts, batch integer) returns uuid
+language plpgsql set search_path = '' as $$
+declare last_id uuid;
+begin
+  with next as (
+    select f.user_id from public.follows f
+    where f.submission_id = fanout.submission_id and f.user_id > fanout.after_user_id
+    order by f.user_id limit batch
+  ), told as (
+    insert into public.notifications (organization_id, user_id, type, submission_id, comment_id, event_id)
+    select fanout.organization_id, n.user_id, fanout.type, fanout.submission_id, fanout.comment_id, fanout.event_id
+    from next n join public.profiles p on p.id = n.user_id
+    where n.user_id is distinct from fanout.actor_id and p.kind in ('user', 'email')
+    on conflict (user_id, event_id) do nothing
+  )
+  select case when count(*) = batch then max(user_id::text)::uuid end into last_id from next;
+  return last_id;
+end
+$$;
+comment on function private.notify_batch(private.fanouts, integer) is 'Tells the next followers; the last one told, or null when all have been.';
+
+-- Called by triggers that are definers themselves.
+create function private.notify_followers(organization_id uuid, submission_id uuid, type text, event_id uuid, comment_id uuid, actor_id uuid)
+returns void language plpgsql set search_path = '' as $$
+declare fanout private.fanouts;
+begin
+  fanout := row(event_id, organization_id, submission_id, comment_id, type, actor_id, '00000000-0000-0000-0000-000000000000', now());
+  -- Who is concerned in person comes first: they are told of their own part, and once.
+  insert into public.notifications (organization_id, user_id, type, submission_id, comment_id, event_id)
+  select notify_followers.organization_id, p.id, told.type, notify_followers.submission_id, notify_followers.comment_id, notify_followers.event_id
+  from (
+    select parent.author_id as user_id, 'reply' as type, 1 as rank
+    from public.comments c join public.comments parent on parent.id = c.parent_id where c.id = notify_followers.comment_id
+    union all
+    select s.author_id, notify_followers.type, 2 from public.submissions s where s.id = notify_followers.submission_id
+    order by rank
+  ) told join public.profiles p on p.id = told.user_id
+  where p.id is distinct from actor_id and p.kind in ('user', 'email')
+  on conflict on constraint one_notification_a_person_and_event do nothing;
+  fanout.after_user_id := private.notify_batch(fanout, 500);
+  if fanout.after_user_id is not null then
+    insert into private.fanouts values (fanout.*);
+  end if;
+end
+$$;
+comment on function private.notify_followers(uuid, uuid, text, uuid, uuid, uuid) is 'Tells the parent comment''s author, the submission''s author and the followers of an event, each once, the actor never. Beyond 500 followers the rest is left to private.run_fanouts.';
+
+create function private.run_fanouts(batch integer default 5000) returns integer
+language plpgsql set search_path = '' as $$
+declare fanout private.fanouts; done integer := 0;
+begin
+  for fanout in select * from private.fanouts order by created_at limit 20 for update skip locked loop
+    fanout.after_user_id := private.notify_batch(fanout, batch);
+    if fanout.after_user_id is null then
+      delete from private.fanouts where event_id = fanout.event_id;
+    else
+      update private.fanouts set after_user_id = fanout.after_user_id where event_id = fanout.event_id;
+    end if;
+    done := done + 1;
+  end loop;
+  return done;
+end
+$$;
+comment on function private.run_fanouts(integer) is 'Writes the next batch of each waiting fan-out; idempotent, safe to run twice at once.';
+
+-- Rights -------------------------------------------------------------------------------------------------------
+
+alter table public.notifications enable row level security;
+revoke all on public.notifications from public, anon, authenticated, service_role, service_key;
+grant select (id, organization_id, user_id, type, submission_id, comment_id, read_at, created_at), update (read_at)
+  on public.notifications to authenticated;
+grant select, insert, update, delete on public.notifications to service_role;
+grant select (id) on public.notifications to anon;
+
+create policy "people see their own notifications" on public.notifications
+  for select to authenticated using (user_id = (select auth.uid()));
+create policy "people mark their own notifications read" on public.notifications
+  for update to authenticated using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));

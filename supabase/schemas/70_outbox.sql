@@ -1,0 +1,25 @@
+-- The outbox: every mutation writes its event in its own transaction. Webhooks, streams and the change feed read from it.
+
+create table private.outbox (
+  xid xid8 not null default pg_current_xact_id(),
+  id bigint generated always as identity,
+  event_id uuid not null default gen_random_uuid(),
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  type text not null,
+  subject_id uuid not null,
+  data jsonb not null,
+  created_at timestamptz not null default now(),
+  primary key (xid, id)
+);
+comment on table private.outbox is 'Events in commit order: readers take xid < pg_snapshot_xmin(pg_current_snapshot()) by (xid, id), and that pair is the cursor. Kept 30 days.';
+create index outbox_organization_idx on private.outbox (organization_id, xid, id);
+create index outbox_age_idx on private.outbox using brin (created_at);
+alter table private.outbox enable row level security;
+revoke all on private.outbox from public, anon, authenticated, service_role, service_key;
+
+create function private.emit_event(organization_id uuid, type text, subject_id uuid, data jsonb) returns void
+language sql set search_path = ''
+begin atomic
+  insert into private.outbox (organization_id, type, subject_id, data) values (organization_id, type, subject_id, data);
+end;
+comment on function private.emit_event(uuid, text, uuid, jsonb) is 'Announces what this transaction did, if it commits. For triggers that are definers.';
