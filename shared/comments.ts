@@ -40,12 +40,10 @@ export const commentCreate = z
 
 export type CommentCreate = z.infer<typeof commentCreate>;
 
-export const commentCreateByKey = z
-  .object({ ...commentFields, ...onBehalfFields })
-  .meta({
-    id: "CommentCreateByKey",
-    description: "A comment by an organization's key, for itself or for somebody.",
-  });
+export const commentCreateByKey = z.object({ ...commentFields, ...onBehalfFields }).meta({
+  id: "CommentCreateByKey",
+  description: "A comment by an organization's key, for itself or for somebody.",
+});
 
 export type CommentCreateByKey = z.infer<typeof commentCreateByKey>;
 

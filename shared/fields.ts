@@ -54,7 +54,7 @@ export const webAddress = text({ min: 1, max: 2000 })
 
 function isWebAddress(value: string): boolean {
   // The parser forgives spaces and missing slashes, Postgres's constraint does not.
-  if (!/^https?:\/\/[^\s\u0000-\u001f\u007f\u0085\\]+$/.test(value) || !URL.canParse(value)) return false;
+  if (!/^https?:\/\/[^\s\p{Cc}\\]+$/u.test(value) || !URL.canParse(value)) return false;
   const { username, password } = new URL(value);
   return username === "" && password === "";
 }

@@ -15,10 +15,8 @@ export function queryInteger(min: number, max: number) {
 }
 
 export const pageFields = {
-  page: queryInteger(1, largestPage).default(1).meta({ default: 1, description: "Page to read, from 1." }),
-  limit: queryInteger(1, largestLimit)
-    .default(defaultLimit)
-    .meta({ default: defaultLimit, description: "Items a page, 1 to 100." }),
+  page: queryInteger(1, largestPage).prefault(1).describe("Page to read, from 1."),
+  limit: queryInteger(1, largestLimit).prefault(defaultLimit).describe("Items a page, 1 to 100."),
 };
 
 export const pageQuery = z.object(pageFields).meta({ id: "PageQuery", description: "Which page of a list." });

@@ -1,0 +1,50 @@
+import { z } from "zod";
+import { dataOf, listOf } from "./envelopes.ts";
+import { count, shortArrayOf, timestamp, uuid } from "./fields.ts";
+import { pageFields, totalMeta } from "./pagination.ts";
+
+export const notificationTypes = ["vote", "comment", "reply", "official_comment", "status_changed"] as const;
+
+// In ------------------------------------------------------------------------------------------------------------
+
+const queryBoolean = z
+  .enum(["true", "false"], "must be true or false")
+  .transform((value) => value === "true");
+
+export const notificationListQuery = z
+  .object({
+    ...pageFields,
+    unread: queryBoolean.optional().describe("true for unread ones, false for read ones, both without."),
+  })
+  .meta({ id: "NotificationListQuery", description: "Which notifications to list, newest first." });
+
+export type NotificationListQuery = z.infer<typeof notificationListQuery>;
+
+export const notificationsRead = z
+  .object({ ids: shortArrayOf(uuid, 100).optional().describe("Up to 100; all of the caller's without.") })
+  .meta({ id: "NotificationsRead", description: "Which notifications to mark as read." });
+
+export type NotificationsRead = z.infer<typeof notificationsRead>;
+
+// Out -----------------------------------------------------------------------------------------------------------
+
+export const notification = z
+  .object({
+    id: uuid,
+    type: z.enum(notificationTypes),
+    submission_id: uuid,
+    comment_id: uuid.nullable().describe("The comment it tells of; null for votes and status changes."),
+    submission_title: z.string(),
+    read_at: timestamp.nullable().describe("Null while unread."),
+    created_at: timestamp,
+  })
+  .meta({ id: "Notification", description: "Something the caller should know; a vote's names no voter." });
+
+export type Notification = z.infer<typeof notification>;
+
+const markedRead = z
+  .object({ read: count.describe("Notifications that were unread and no longer are.") })
+  .meta({ id: "MarkedRead", description: "How many notifications were marked as read." });
+
+export const notificationListAnswer = listOf(notification, totalMeta);
+export const notificationsReadAnswer = dataOf(markedRead);
