@@ -29,9 +29,6 @@ export type ErrorCode = keyof typeof errors;
 export type ErrorStatus = (typeof errors)[ErrorCode]["status"];
 export type LowercaseErrorCode = (typeof errors)[ErrorCode]["lowercase"];
 
-/** What JSON-RPC itself refuses, before a tool is reached. */
-export const jsonRpcErrors = { parseError: -32700, invalidRequest: -32600, methodNotFound: -32601 } as const;
-
 export const errorCodes = Object.keys(errors) as [ErrorCode, ...ErrorCode[]];
 
 const codeBySqlState = new Map<string, ErrorCode>(errorCodes.map((code) => [errors[code].sqlstate, code]));

@@ -15,12 +15,10 @@ const submissionFields = {
   created_at: timestamp,
 };
 
-const submissionCreatedData = z
-  .object({ submission: z.object(submissionFields) })
-  .meta({
-    id: "SubmissionCreatedEvent",
-    description: "A submission was made; its author's vote and follow belong to it.",
-  });
+const submissionCreatedData = z.object({ submission: z.object(submissionFields) }).meta({
+  id: "SubmissionCreatedEvent",
+  description: "A submission was made; its author's vote and follow belong to it.",
+});
 
 const submissionUpdatedData = z
   .object({
@@ -73,12 +71,10 @@ const surveyPublishedData = z
   .object({ survey: z.object({ id: uuid, title: z.string(), url: z.string() }) })
   .meta({ id: "SurveyPublishedEvent", description: "A survey can be answered." });
 
-const surveyAnsweredData = z
-  .object({ survey_id: uuid, response_id: uuid, submitted_at: timestamp })
-  .meta({
-    id: "SurveyResponseCreatedEvent",
-    description: "A survey was answered; the answers are for admins.",
-  });
+const surveyAnsweredData = z.object({ survey_id: uuid, response_id: uuid, submitted_at: timestamp }).meta({
+  id: "SurveyResponseCreatedEvent",
+  description: "A survey was answered; the answers are for admins.",
+});
 
 const surveyClosedData = z
   .object({ survey_id: uuid, response_count: count })
@@ -112,12 +108,10 @@ export const eventAliases = {
 
 export type EventAlias = keyof typeof eventAliases;
 
-export const eventName = z
-  .enum([...eventNames, ...(Object.keys(eventAliases) as EventAlias[])])
-  .meta({
-    id: "EventName",
-    description: "`vote.created` and `status.changed` are other names of two of them.",
-  });
+export const eventName = z.enum([...eventNames, ...(Object.keys(eventAliases) as EventAlias[])]).meta({
+  id: "EventName",
+  description: "`vote.created` and `status.changed` are other names of two of them.",
+});
 
 /** The event a name stands for, alias or not. */
 export function canonicalEventName(name: EventName | EventAlias): EventName {

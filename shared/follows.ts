@@ -2,8 +2,6 @@ import { z } from "zod";
 import { dataOf } from "./envelopes.ts";
 import { uuid } from "./fields.ts";
 
-export const followReasons = ["author", "vote", "comment", "manual"] as const;
-
 export const follow = z
   .object({ submission_id: uuid, is_following: z.boolean().describe("Whether the caller follows it now.") })
   .meta({ id: "Follow", description: "Whether the caller is told what happens to a submission." });

@@ -18,11 +18,12 @@ type LanguageRange = { range: string; quality: number };
 export function negotiateLocale(acceptLanguage: string | null | undefined): Locale {
   if (!acceptLanguage || acceptLanguage.length > longestHeader) return defaultLocale;
   const ranges = acceptLanguage.split(",").flatMap(languageRange);
+  const named = locales.filter((locale) => ranges.some(({ range }) => covers(range, locale)));
   const refused = locales.filter((locale) => ranges.some((r) => r.quality === 0 && covers(r.range, locale)));
-  const wanted = ranges.filter((r) => r.quality > 0).sort((a, b) => b.quality - a.quality);
-  for (const { range } of wanted) {
-    const candidates =
-      range === "*" ? locales.filter((l) => !ranges.some((r) => covers(r.range, l))) : matches(range);
+  const others = locales.filter((locale) => !named.includes(locale));
+  for (const { range, quality } of ranges.sort((a, b) => b.quality - a.quality)) {
+    if (quality === 0) break;
+    const candidates = range === "*" ? others : matches(range);
     const found = candidates.find((locale) => !refused.includes(locale));
     if (found) return found;
   }

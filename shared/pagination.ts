@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { count, wholeNumber } from "./fields.ts";
 
-export const defaultLimit = 50;
-export const largestLimit = 100;
+const defaultLimit = 50;
+const largestLimit = 100;
 /** So that an offset stays far below what an integer holds; deeper reading is what cursors are for. */
 export const largestPage = 1_000_000;
 

@@ -1,22 +1,17 @@
 import { z } from "zod";
 import { dataOf, listOf } from "./envelopes.ts";
 import { count, onBehalfFields, timestamp, uuid } from "./fields.ts";
-import { pageQuery, totalMeta } from "./pagination.ts";
+import { totalMeta } from "./pagination.ts";
 import { submissionStatus } from "./submissions.ts";
 
 // In ------------------------------------------------------------------------------------------------------------
 
-export const voteByKey = z
-  .object(onBehalfFields)
-  .meta({
-    id: "VoteByKey",
-    description: "For whom an organization's key votes; without an address, for itself.",
-  });
+export const voteByKey = z.object(onBehalfFields).meta({
+  id: "VoteByKey",
+  description: "For whom an organization's key votes; without an address, for itself.",
+});
 
 export type VoteByKey = z.infer<typeof voteByKey>;
-
-export const myVotesQuery = pageQuery;
-export const voterListQuery = pageQuery;
 
 // Out -----------------------------------------------------------------------------------------------------------
 
@@ -38,12 +33,10 @@ export const commentVote = z
 
 export type CommentVote = z.infer<typeof commentVote>;
 
-export const commentVoteRemoved = z
-  .object({ comment_id: uuid, user_id: uuid, vote_count: voteCount })
-  .meta({
-    id: "CommentVoteRemoved",
-    description: "A comment after a vote was taken back, or was not there.",
-  });
+export const commentVoteRemoved = z.object({ comment_id: uuid, user_id: uuid, vote_count: voteCount }).meta({
+  id: "CommentVoteRemoved",
+  description: "A comment after a vote was taken back, or was not there.",
+});
 
 export const myVote = z
   .object({

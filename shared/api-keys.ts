@@ -1,0 +1,49 @@
+/** Secrets of API keys: prefix, 32 random bytes in base64url, and a base62 CRC32 that lets anyone reject a typo. */
+export const orgKeyPrefix = "fcs_org_";
+export const agentKeyPrefix = "fcs_agt_";
+
+const pattern = /^(fcs_org_|fcs_agt_)([A-Za-z0-9_-]{43})([0-9A-Za-z]{6})$/;
+
+export type NewApiKey = { secret: string; prefix: string; lastFour: string; digest: Uint8Array };
+
+/** A fresh secret, to be shown once, and what the database keeps of it: SHA-256, prefix and last four characters. */
+export async function newApiKey(prefix: typeof orgKeyPrefix | typeof agentKeyPrefix): Promise<NewApiKey> {
+  const random = base64Url(crypto.getRandomValues(new Uint8Array(32)));
+  const secret = prefix + random + checksum(prefix + random);
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(secret)));
+  return { secret, prefix, lastFour: secret.slice(-4), digest };
+}
+
+/** Whether the text has the form and checksum of a key of ours; says nothing of whether it is valid. */
+export function isApiKey(text: string): boolean {
+  const match = pattern.exec(text);
+  return match !== null && checksum(`${match[1]}${match[2]}`) === match[3];
+}
+
+function base64Url(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replace(/=+$/, "");
+}
+
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+function checksum(text: string): string {
+  let rest = crc32(text);
+  let digits = "";
+  for (let i = 0; i < 6; i++) {
+    digits = base62.charAt(rest % 62) + digits;
+    rest = Math.floor(rest / 62);
+  }
+  return digits;
+}
+
+function crc32(text: string): number {
+  let crc = 0xffffffff;
+  for (const byte of new TextEncoder().encode(text)) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
+  }
+  return (crc ^ 0xffffffff) >>> 0;
+}

@@ -1,0 +1,138 @@
+import { expect, test } from "vitest";
+import {
+  emailAddress,
+  expandOf,
+  shortArrayOf,
+  slug,
+  timestamp,
+  uuid,
+  webAddress,
+} from "../../shared/fields.ts";
+
+const accepts = (schema: { safeParse(value: unknown): { success: boolean } }, value: unknown) =>
+  schema.safeParse(value).success;
+
+test.each([
+  "3f2b8a7e-4f5d-4c1e-9a53-0d9c2f6f6a11",
+  "11111111-1111-1111-1111-111111111111",
+  "00000000-0000-0000-0000-000000000000",
+  "3F2B8A7E-4F5D-7C1E-9A53-0D9C2F6F6A11",
+])("%s is a UUID", (value) => expect(accepts(uuid, value)).toBe(true));
+
+test.each([
+  "",
+  "3f2b8a7e",
+  "{3f2b8a7e-4f5d-4c1e-9a53-0d9c2f6f6a11}",
+  "3f2b8a7e-4f5d-4c1e-9a53-0d9c2f6f6a1g",
+  null,
+])("%j is no UUID", (value) => expect(accepts(uuid, value)).toBe(false));
+
+test.each([
+  "a@example.org",
+  "first.last+tag@sub.example.co.uk",
+  "o'brien_99@xn--bcher-kva.example",
+  `${"a".repeat(64)}@example.org`,
+  `a@${"b".repeat(63)}.${"c".repeat(63)}.${"d".repeat(63)}.${"e".repeat(56)}.org`,
+])("%s is an e-mail address", (value) => expect(accepts(emailAddress, value)).toBe(true));
+
+test.each([
+  "",
+  "a",
+  "@example.org",
+  "a@",
+  "a@localhost",
+  "a@b@example.org",
+  "a b@example.org",
+  ".a@example.org",
+  "a..b@example.org",
+  "a.@example.org",
+  "a@-example.org",
+  "a@example-.org",
+  "a@example..org",
+  "a@example.org.",
+  "a@127.0.0.1",
+  "a@exämple.org",
+  "a@example.org\0",
+  "a@example.org\nBcc: b@example.org",
+  '"a"@example.org',
+  "Name <a@example.org>",
+  `${"a".repeat(65)}@example.org`,
+  `a@${"b".repeat(63)}.${"c".repeat(63)}.${"d".repeat(63)}.${"e".repeat(57)}.org`,
+])("%j is no e-mail address", (value) => expect(accepts(emailAddress, value)).toBe(false));
+
+test("an e-mail address is trimmed and otherwise kept as written", () => {
+  expect(emailAddress.parse(" Ann@Example.org\n")).toBe("Ann@Example.org");
+});
+
+test.each([["a@".repeat(1 << 19)], [`a@${"b.".repeat(1 << 19)}`], ["a".repeat(1 << 20)]])(
+  "a megabyte is refused as an e-mail address in no time (%#)",
+  (value) => {
+    const start = performance.now();
+    expect(accepts(emailAddress, value)).toBe(false);
+    expect(performance.now() - start).toBeLessThan(500);
+  },
+);
+
+test.each(["https://tracker.example/T-1?a=b#c", "http://127.0.0.1:8080/", "https://例え.jp/パス"])(
+  "%s is a web address",
+  (value) => expect(accepts(webAddress, value)).toBe(true),
+);
+
+test.each([
+  "",
+  "tracker.example/T-1",
+  "ftp://tracker.example",
+  "javascript:alert(1)",
+  "javascript://x.org/%0aalert(1)",
+  "data:text/html,<script>",
+  "https:/tracker.example",
+  "https:\\\\tracker.example",
+  "https://",
+  "https://a b.example",
+  "https://a.example/\tb",
+  "https://a.example/\u0085b",
+  "https://user:secret@a.example",
+  "https://user@a.example",
+  "https://a.example:99999",
+  `https://a.example/${"a".repeat(2000)}`,
+])("%j is no web address", (value) => expect(accepts(webAddress, value)).toBe(false));
+
+test("the scheme of a web address is written small, as the database wants it", () => {
+  expect(webAddress.parse(" HTTPS://a.example/B ")).toBe("https://a.example/B");
+});
+
+test.each(["Ui", "a_b", "ü", "", "a".repeat(65), "а-cyrillic"])("%j is no slug", (value) =>
+  expect(accepts(slug, value)).toBe(false),
+);
+
+test.each(["2026-11-21T09:36:00Z", "2026-11-21T09:36:00.123456+00:00"])("%s is a timestamp", (value) =>
+  expect(accepts(timestamp, value)).toBe(true),
+);
+
+test("a timestamp without an offset is none", () => {
+  expect(accepts(timestamp, "2026-11-21T09:36:00")).toBe(false);
+});
+
+test("an array past its limit is refused whole, however large, without looking at its items", () => {
+  const result = shortArrayOf(uuid, 2).safeParse(Array(500_000).fill(0));
+  expect(result.error?.issues).toMatchObject([{ path: [], message: "must have at most 2 items" }]);
+  expect(accepts(shortArrayOf(uuid, 2), Array(2).fill("11111111-1111-1111-1111-111111111111"))).toBe(true);
+});
+
+const expand = expandOf("author", "tags");
+
+test.each([
+  [undefined, []],
+  ["tags", ["tags"]],
+  ["tags,author", ["author", "tags"]],
+  [" tags , tags ", ["tags"]],
+])("expand=%j asks for %j", (value, expected) => expect(expand.parse(value)).toEqual(expected));
+
+test.each(["", ",", "tags,", "owner", "tags,owner", "Tags", "__proto__", "constructor", "tags,".repeat(100)])(
+  "expand=%j is refused and told what there is",
+  (value) => {
+    expect(expand.safeParse(value).error?.issues).toMatchObject([
+      { path: [], message: "must be a comma-separated list of author, tags" },
+    ]);
+  },
+);

@@ -1,0 +1,192 @@
+import { describe, expect, test } from "vitest";
+import type { z } from "zod";
+import {
+  duplicateCheck,
+  statusChangeCreate,
+  submissionCreate,
+  submissionCreateByKey,
+  submissionDetailQuery,
+  submissionListQuery,
+  submissionPatch,
+  submissionSearchQuery,
+} from "../../shared/submissions.ts";
+import { validationDetails } from "../../shared/validation.ts";
+
+const id = "3f2b8a7e-4f5d-4c1e-9a53-0d9c2f6f6a11";
+const good = { title: "Dark mode", description: "Please add a dark theme.", type: "idea" };
+
+const refused = (schema: z.ZodType, value: unknown) => {
+  const result = schema.safeParse(value);
+  return result.success ? [] : validationDetails(result.error).map(({ field }) => field);
+};
+
+describe("creating", () => {
+  test.each([
+    ["title", "🎉".repeat(5), "🎉".repeat(200)],
+    ["description", "ש".repeat(20), "🎉".repeat(5000)],
+  ])("%s is accepted at its limits and refused past them", (field, shortest, longest) => {
+    for (const value of [shortest, longest])
+      expect(refused(submissionCreate, { ...good, [field]: value })).toEqual([]);
+    for (const value of [[...shortest].slice(1).join(""), `${longest}x`]) {
+      expect(refused(submissionCreate, { ...good, [field]: value })).toEqual([field]);
+    }
+  });
+
+  test("every missing field is named", () => {
+    expect(refused(submissionCreate, {})).toEqual(["title", "description", "type"]);
+  });
+
+  test("text is trimmed", () => {
+    expect(submissionCreate.parse({ ...good, title: "\u3000Dark mode\n" }).title).toBe("Dark mode");
+  });
+
+  test("a category may be null but not malformed", () => {
+    expect(submissionCreate.parse({ ...good, category_id: null }).category_id).toBeNull();
+    expect(refused(submissionCreate, { ...good, category_id: "ui" })).toEqual(["category_id"]);
+  });
+
+  test("what the service decides is left out, and so is what only a key may say", () => {
+    const forged = { user_id: id, author_id: id, is_official: true, vote_count: 99, status: "completed", id };
+    const onBehalf = { author_email: "a@example.org", author_name: "Ann", source: "web" };
+    expect(submissionCreate.parse({ ...good, ...forged, ...onBehalf })).toEqual(good);
+    expect(submissionCreateByKey.parse({ ...good, ...forged, ...onBehalf })).toEqual({
+      ...good,
+      ...onBehalf,
+    });
+  });
+
+  test("keys named like prototypes change nothing", () => {
+    const body = JSON.parse(
+      `{"__proto__": {"title": "From a prototype", "polluted": 1}, "constructor": 5, "type": "idea"}`,
+    );
+    expect(refused(submissionCreate, body)).toEqual(["title", "description"]);
+    const parsed = submissionCreate.parse({ ...good, ...JSON.parse(`{"__proto__": {"polluted": 1}}`) });
+    expect(parsed).not.toHaveProperty("polluted");
+    expect({}).not.toHaveProperty("polluted");
+  });
+
+  test.each([
+    ["author_email", "not an address"],
+    ["author_email", `${"a".repeat(250)}@example.org`],
+    ["author_name", ""],
+    ["author_name", "n".repeat(101)],
+    ["source", "s".repeat(65)],
+    ["source", "a\0b"],
+  ])("by key, %s cannot be %j", (field, value) => {
+    expect(refused(submissionCreateByKey, { ...good, [field]: value })).toEqual([field]);
+  });
+});
+
+describe("listing", () => {
+  test("the newest come first, without filters", () => {
+    expect(submissionListQuery.parse({})).toEqual({ page: 1, limit: 50, sort: "created_at", order: "desc" });
+  });
+
+  test("every filter is read", () => {
+    const query = {
+      page: "2",
+      limit: "10",
+      cursor: "abc",
+      status: "under_review",
+      type: "problem",
+      category: "ui",
+      tag: "mobile-app",
+      author: id,
+      q: "مظلم 🌙",
+      sort: "title",
+      order: "asc",
+    };
+    expect(submissionListQuery.parse({ ...query, unknown: "x" })).toEqual({ ...query, page: 2, limit: 10 });
+    expect(submissionListQuery.parse({ category: id }).category).toBe(id);
+  });
+
+  test.each([
+    ["status", "closed"],
+    ["type", "bug"],
+    ["category", "u/i"],
+    ["tag", "Mobile"],
+    ["author", "ann"],
+    ["q", "x".repeat(201)],
+    ["q", "  "],
+    ["q", "\uD83D"],
+    ["sort", "relevance"],
+    ["order", "DESC"],
+    ["cursor", "?"],
+  ])("%s=%j is refused", (name, value) =>
+    expect(refused(submissionListQuery, { [name]: value })).toEqual([name]),
+  );
+});
+
+test("a search wants 1 to 200 characters to look for", () => {
+  expect(refused(submissionSearchQuery, {})).toEqual(["q"]);
+  expect(refused(submissionSearchQuery, { q: " " })).toEqual(["q"]);
+  expect(refused(submissionSearchQuery, { q: "🎉".repeat(200) })).toEqual([]);
+  expect(refused(submissionSearchQuery, { q: "🎉".repeat(201) })).toEqual(["q"]);
+});
+
+test("an unknown expansion is an error of expand", () => {
+  expect(submissionDetailQuery.parse({ expand: "comments,author,category,tags" }).expand).toHaveLength(4);
+  expect(refused(submissionDetailQuery, { expand: "author,voters" })).toEqual(["expand"]);
+});
+
+describe("changing", () => {
+  test.each([[{}], [{ status: "completed" }], [{ vote_count: 5, user_id: id }]])(
+    "%j names nothing that can be changed",
+    (body) => expect(refused(submissionPatch, body)).toEqual(["body"]),
+  );
+
+  test("one field is enough, and null takes away what may be missing", () => {
+    expect(submissionPatch.parse({ title: " Light mode " })).toEqual({ title: "Light mode" });
+    expect(submissionPatch.parse({ category_id: null, tracker_issue_url: null })).toEqual({
+      category_id: null,
+      tracker_issue_url: null,
+    });
+    expect(refused(submissionPatch, { title: null, description: null })).toEqual(["title", "description"]);
+  });
+
+  test("the link of a tracker issue is a web address", () => {
+    expect(refused(submissionPatch, { tracker_issue_url: "javascript:alert(1)" })).toEqual([
+      "tracker_issue_url",
+    ]);
+  });
+});
+
+describe("the status", () => {
+  test("followers are told unless the change says otherwise", () => {
+    expect(statusChangeCreate.parse({ status: "planned" })).toEqual({ status: "planned", notify: true });
+    expect(statusChangeCreate.parse({ status: "planned", notify: false, note: " soon " })).toEqual({
+      status: "planned",
+      notify: false,
+      note: "soon",
+    });
+  });
+
+  test.each([[{ status: "duplicate" }], [{ status: "closed" }], [{}], [{ status: null }]])(
+    "%j is refused",
+    (body) => expect(refused(statusChangeCreate, body)).toEqual(["status"]),
+  );
+
+  test("a note has at most 2000 characters", () => {
+    expect(refused(statusChangeCreate, { status: "open", note: "🎉".repeat(2000) })).toEqual([]);
+    expect(refused(statusChangeCreate, { status: "open", note: "x".repeat(2001) })).toEqual(["note"]);
+  });
+});
+
+describe("checking for duplicates", () => {
+  test("five are shown, and a draft shorter than a submission will do", () => {
+    expect(duplicateCheck.parse({ title: "Da", description: "" })).toEqual({
+      title: "Da",
+      description: "",
+      limit: 5,
+    });
+  });
+
+  test.each([0, 21, 1.5, "5", null])("limit cannot be %j", (limit) => {
+    expect(refused(duplicateCheck, { title: "Dark mode", limit })).toEqual(["limit"]);
+  });
+
+  test("a title is needed", () => {
+    expect(refused(duplicateCheck, { description: "Please add a dark theme." })).toEqual(["title"]);
+    expect(refused(duplicateCheck, { title: "x".repeat(201) })).toEqual(["title"]);
+  });
+});

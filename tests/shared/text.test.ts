@@ -1,0 +1,114 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { characterCount, text, trimText, unstorable, whiteSpace } from "../../shared/text.ts";
+import { validationDetails } from "../../shared/validation.ts";
+
+const name = text({ min: 5, max: 8 });
+const complaint = (value: unknown, schema = name) => {
+  const result = schema.safeParse(value);
+  return result.success ? undefined : validationDetails(result.error)[0]?.message;
+};
+
+describe("length", () => {
+  test.each([
+    ["letters", "a".repeat(5), "a".repeat(8)],
+    ["emoji, two UTF-16 units each", "🎉".repeat(5), "🎉".repeat(8)],
+    ["Arabic", "فكرةج", "فكرةجديد"],
+    ["Hebrew with marks of direction", "\u200Fרעיו", "\u202Bרעיוןח\u202C"],
+    ["combining marks, each a character", "e\u0301e\u0301e", "e\u0301".repeat(4)],
+    ["a family of four, seven characters joined", "👨‍👩‍👧‍👦", "👨‍👩‍👧‍👦a"],
+  ])("counts code points: %s fit at both limits", (_, shortest, longest) => {
+    expect(complaint(shortest)).toBeUndefined();
+    expect(complaint(longest)).toBeUndefined();
+    expect(complaint(`${longest}a`)).toBe("must be 5 to 8 characters");
+  });
+
+  test.each([["aaaa"], ["🎉🎉🎉🎉"], ["e\u0301e\u0301"], [""], ["    a    "]])("%j is too short", (value) => {
+    expect(complaint(value)).toBe("must be 5 to 8 characters");
+  });
+
+  test("is taken after trimming", () => {
+    expect(name.parse(`  ${"a".repeat(8)}\n`)).toBe("a".repeat(8));
+  });
+
+  test("an optional text may be empty", () => {
+    const note = text({ min: 0, max: 2 });
+    expect(note.parse(" ")).toBe("");
+    expect(complaint("abc", note)).toBe("must be at most 2 characters");
+  });
+
+  test("equals the number of code points for any text", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (value) => characterCount(value) === [...value].length),
+    );
+  });
+});
+
+describe("trimming", () => {
+  test("takes off what Unicode calls white space, and U+FEFF, and nothing else", () => {
+    const everyUnit = Array.from({ length: 0x10000 }, (_, unit) => String.fromCharCode(unit));
+    const expected = everyUnit.filter((unit) => /\p{White_Space}|\uFEFF/u.test(unit));
+    expect(everyUnit.filter((unit) => trimText(unit) === "")).toEqual(expected);
+    expect([...whiteSpace].sort()).toEqual(expected.sort());
+  });
+
+  test("leaves inner white space, zero-width joiners and direction marks alone", () => {
+    expect(trimText("\u3000a \u00A0 b\u0085")).toBe("a \u00A0 b");
+    expect(trimText("\u200Da\u200F")).toBe("\u200Da\u200F");
+  });
+
+  test("changes nothing the second time", () => {
+    const piece = fc.constantFrom(...whiteSpace, "a", "🎉", "\u200B");
+    fc.assert(
+      fc.property(fc.array(piece), (pieces) => {
+        const once = trimText(pieces.join(""));
+        expect(trimText(once)).toBe(once);
+      }),
+    );
+  });
+
+  test("a megabyte of inner spaces takes no time", () => {
+    const start = performance.now();
+    trimText(`a${" ".repeat(1 << 20)}a`);
+    expect(complaint(`a${" ".repeat(1 << 20)}a`)).toBe("must be 5 to 8 characters");
+    expect(performance.now() - start).toBeLessThan(500);
+  });
+});
+
+describe("what Postgres cannot store", () => {
+  test.each([["abcd\0ef"], ["\0\0\0\0\0"], ["abcde\0"]])("%j is refused for its NUL", (value) => {
+    expect(complaint(value)).toMatch(/NUL/);
+  });
+
+  test.each([["abcd\uD800"], ["\uDC00abcd"], ["ab\uD83Dcd\uDE00"], ["abc\uDE00\uD83D"]])(
+    "%j is refused for half a surrogate pair",
+    (value) => {
+      expect(complaint(value)).toMatch(/surrogate/);
+    },
+  );
+
+  test("whole pairs, other control characters and noncharacters are stored", () => {
+    expect(unstorable("\u{1F600}\u0001\u001F\uFFFE\uFFFD")).toBeUndefined();
+  });
+
+  test("is exactly what has no UTF-8 form, and NUL", () => {
+    const unit = fc.constantFrom("\uD83D", "\uDE00", "a", "\0");
+    fc.assert(
+      fc.property(fc.array(unit), (units) => {
+        const value = units.join("");
+        const storable =
+          new TextDecoder().decode(new TextEncoder().encode(value)) === value && !value.includes("\0");
+        expect(unstorable(value) === undefined).toBe(storable);
+      }),
+    );
+  });
+});
+
+test.each([
+  [undefined, "is required"],
+  [null, "must be text"],
+  [5, "must be text"],
+  [["abcde"], "must be text"],
+])("%j: %s", (value, expected) => {
+  expect(complaint(value)).toBe(expected);
+});
