@@ -128,11 +128,18 @@ test.each([
   [" tags , tags ", ["tags"]],
 ])("expand=%j asks for %j", (value, expected) => expect(expand.parse(value)).toEqual(expected));
 
-test.each(["", ",", "tags,", "owner", "tags,owner", "Tags", "__proto__", "constructor", "tags,".repeat(100)])(
-  "expand=%j is refused and told what there is",
-  (value) => {
-    expect(expand.safeParse(value).error?.issues).toMatchObject([
-      { path: [], message: "must be a comma-separated list of author, tags" },
-    ]);
-  },
-);
+test.each([
+  "",
+  ",",
+  "tags,",
+  "owner",
+  "tags,owner",
+  "Tags",
+  "__proto__",
+  "constructor",
+  `${"tags,".repeat(100)}tags`,
+])("expand=%j is refused and told what there is", (value) => {
+  expect(expand.safeParse(value).error?.issues).toMatchObject([
+    { path: [], message: "must be a comma-separated list of author, tags" },
+  ]);
+});
