@@ -379,6 +379,18 @@ language sql stable
 return nullif(current_setting('feedback.organization_id', true), '')::uuid;
 comment on function private.requested_organization_id() is 'The organization this request acts on: a key''s own, the one a header or parameter named, else the default; private.enter sets it.';
 
+create function private.current_organization_id() returns uuid
+language plpgsql stable set search_path = '' as $$
+declare current_id uuid := private.requested_organization_id();
+begin
+  if current_id is null then
+    perform private.raise_error('NOT_FOUND', 'Name an organization you can see: X-Organization takes its id or slug.', 'organization');
+  end if;
+  return current_id;
+end
+$$;
+comment on function private.current_organization_id() is 'As requested_organization_id, for what needs one: NOT_FOUND without.';
+
 -- Categories and tags ------------------------------------------------------------------------------------------
 
 create table public.categories (
@@ -454,7 +466,7 @@ grant select, insert, update, delete on public.organizations, public.profiles, p
 grant execute on function private.team_organization_ids(), private.admin_organization_ids(text), private.is_admin(uuid, text),
   private.require_admin(uuid, text), private.is_member(uuid, uuid), private.author(uuid, uuid), private.is_author_of_key(uuid),
   private.author_of_key(text, text),
-  private.default_organization_id(), private.requested_organization_id()
+  private.default_organization_id(), private.requested_organization_id(), private.current_organization_id()
   to anon, authenticated, service_role, service_key;
 
 create policy "a public organization is seen by all, a private one by its team" on public.organizations
@@ -614,7 +626,7 @@ create policy "admins change the status" on public.status_changes
 grant select (id, organization_id, title, description, type, status, vote_count, comment_count, author_id, category_id, source,
   tracker_issue_url, moderation_state, is_public, merged_into_id, created_at, updated_at)
   on public.submissions to anon, authenticated, service_key;
-grant insert (organization_id, title, description, type, category_id), update (title, description, category_id, tracker_issue_url), delete
+grant insert (id, organization_id, title, description, type, category_id), update (title, description, category_id, tracker_issue_url), delete
   on public.submissions to authenticated;
 grant insert (id, organization_id, title, description, type, category_id, author_id, source),
   update (title, description, category_id, tracker_issue_url), delete
@@ -967,6 +979,11 @@ return (select v.created_at from public.votes v where v.submission_id = vote_of.
   and (profile_id = private.caller_id() or private.is_author_of_key(profile_id)));
 comment on function private.vote_of(uuid, uuid) is 'When the profile voted, for the profile itself or a key that acts as it.';
 
+create function private.is_following(submission_id uuid) returns boolean
+language sql stable security definer set search_path = ''
+return exists (select from public.follows f where f.submission_id = is_following.submission_id and f.user_id = private.caller_id());
+comment on function private.is_following(uuid) is 'Whether the caller follows the submission.';
+
 create function private.my_votes() returns table (submission_id uuid, voted_at timestamptz)
 language sql stable security definer set search_path = ''
 begin atomic
@@ -1016,7 +1033,7 @@ grant insert (submission_id) on public.follows to authenticated;
 grant select, insert, update, delete on public.votes, public.follows to service_role;
 grant execute on function public.my_votes(uuid[]) to authenticated;
 grant execute on function private.my_vote(uuid),
-  private.vote_of(uuid, uuid), private.my_votes(), private.remove_vote(uuid, uuid), private.submission_voters(uuid)
+  private.vote_of(uuid, uuid), private.is_following(uuid), private.my_votes(), private.remove_vote(uuid, uuid), private.submission_voters(uuid)
   to anon, authenticated, service_key;
 
 create policy "votes are seen with their submission" on public.votes
@@ -1065,8 +1082,11 @@ create table public.comments (
   constraint counts_are_not_negative check (vote_count >= 0 and reply_count >= 0)
 );
 comment on table public.comments is 'What people say about a submission. is_official is whether the author was on the team when writing; is_public is whether anyone may see it.';
-create index comments_thread_oldest_idx on public.comments (submission_id, is_official desc, created_at, id) where parent_id is null;
-create index comments_thread_voted_idx on public.comments (submission_id, is_official desc, vote_count, id) where parent_id is null;
+-- Official comments come first whichever way the rest is sorted, so each direction has its index.
+create index comments_oldest_idx on public.comments (submission_id, is_official desc, created_at, id) where parent_id is null;
+create index comments_newest_idx on public.comments (submission_id, is_official desc, created_at desc, id desc) where parent_id is null;
+create index comments_least_voted_idx on public.comments (submission_id, is_official desc, vote_count, id) where parent_id is null;
+create index comments_most_voted_idx on public.comments (submission_id, is_official desc, vote_count desc, id desc) where parent_id is null;
 create index comments_replies_idx on public.comments (parent_id, is_official desc, created_at, id) where parent_id is not null;
 create index comments_author_idx on public.comments (author_id, created_at desc);
 
@@ -1334,19 +1354,30 @@ end
 $$;
 comment on function private.remove_comment_vote(uuid, uuid) is 'Takes back the vote of the caller, or of a profile the key acts as.';
 
+-- definer: a key that may only write cannot read what it wrote on a private board.
+create function private.written_comment(comment_id uuid) returns json
+language sql stable security definer set search_path = ''
+return (
+  select json_build_object('id', c.id, 'body', c.body, 'author', json_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous')),
+    'is_official', c.is_official, 'created_at', c.created_at)
+  from public.comments c join public.profiles p on p.id = c.author_id
+  where c.id = comment_id and (c.author_id = private.caller_id() or private.is_author_of_key(c.author_id))
+);
+comment on function private.written_comment(uuid) is 'A comment the caller has just written: {id, body, author: {id, name}, is_official, created_at}.';
+
 -- Rights -------------------------------------------------------------------------------------------------------
 
 alter table public.comments enable row level security;
 alter table public.comment_votes enable row level security;
 revoke all on public.comments, public.comment_votes from public, anon, authenticated, service_role, service_key;
 grant select on public.comments to anon, authenticated, service_key;
-grant insert (submission_id, parent_id, body), update (body), delete on public.comments to authenticated;
-grant insert (submission_id, parent_id, body, author_id), delete on public.comments to service_key;
+grant insert (id, submission_id, parent_id, body), update (body), delete on public.comments to authenticated;
+grant insert (id, submission_id, parent_id, body, author_id), delete on public.comments to service_key;
 grant select (id, organization_id, submission_id, comment_id, created_at) on public.comment_votes to anon, authenticated, service_key;
 grant insert (comment_id), delete on public.comment_votes to authenticated;
 grant insert (comment_id, user_id) on public.comment_votes to service_key;
 grant select, insert, update, delete on public.comments, public.comment_votes to service_role;
-grant execute on function private.comment_edit_window(), private.comment_vote_of(uuid, uuid), private.remove_comment_vote(uuid, uuid), private.rate_comment(public.comments)
+grant execute on function private.comment_edit_window(), private.written_comment(uuid), private.comment_vote_of(uuid, uuid), private.remove_comment_vote(uuid, uuid), private.rate_comment(public.comments)
   to anon, authenticated, service_role, service_key;
 
 create policy "a comment is seen by whoever may see it" on public.comments
@@ -1806,6 +1837,7 @@ begin
     outcome := 'UNAUTHORIZED';
     who := row('public', null, null, null, null, 'level_public', false)::private.caller;
   end if;
+  if who.kind = 'user' or who.kind = 'public' then on_behalf := null; end if;
   subject := coalesce(who.key_id::text, who.profile_id::text, address);
   foreach wanted in array array[who.level] || case when outcome = 'ok' then operations else '{}' end loop
     select * into rule from private.rate_limit_rules r
@@ -1814,7 +1846,7 @@ begin
     if subject is null then
       state := row(rule.name, rule.max_requests, rule.max_requests, now() + make_interval(secs => rule.window_seconds), true)::private.rate_state;
     else
-      state := private.charge(rule, case when wanted = who.level then subject else coalesce(on_behalf, subject) end, 1);
+      state := private.charge(rule, case when wanted = who.level then subject else coalesce(who.organization_id || ':' || on_behalf, subject) end, 1);
     end if;
     if tightest.rule is null or not state.allowed or (tightest.allowed and state.remaining < tightest.remaining) then
       tightest := state;
@@ -1845,7 +1877,7 @@ end
 $$;
 comment on function private.take(text, uuid, bytea, boolean, text, text[], text, text) is 'Charges a request and leaves its verdict in a session setting for private.enter. Commits by itself, so that failing calls are charged and no counter stays locked. reset_at is Unix seconds.';
 
-create function private.enter(request_id text) returns void
+create function private.enter(request_id text, access text, scopes text[]) returns void
 language plpgsql set search_path = '' as $$
 declare verdict jsonb := nullif(current_setting('feedback.verdict', true), '')::jsonb;
 begin
@@ -1862,6 +1894,13 @@ begin
     else
       perform private.raise_error('NOT_FOUND', 'There is no such organization.', 'organization');
   end case;
+  if access <> 'public' and verdict ->> 'kind' = 'public' then
+    perform private.raise_error('UNAUTHORIZED', 'Sign in, or send a key: Authorization: Bearer <token>.');
+  elsif access = 'person' and verdict ->> 'kind' <> 'user' then
+    perform private.raise_error('FORBIDDEN', 'This is for people who signed in, not for keys.');
+  elsif access = 'caller' and verdict ->> 'kind' <> 'user' and not scopes && string_to_array(verdict ->> 'scopes', ' ') then
+    perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s.', array_to_string(scopes, ' or ')));
+  end if;
   perform set_config('feedback.organization_id', coalesce(verdict ->> 'organization_id', ''), true),
     set_config('feedback.organization_named', verdict ->> 'named', true),
     set_config('feedback.profile_id', coalesce(verdict ->> 'profile_id', ''), true),
@@ -1874,7 +1913,7 @@ begin
   perform set_config('role', case verdict ->> 'kind' when 'public' then 'anon' when 'user' then 'authenticated' else 'service_key' end, true);
 end
 $$;
-comment on function private.enter(text) is 'Within a transaction: becomes the caller that private.take found, or raises UNAUTHORIZED, RATE_LIMIT_EXCEEDED or NOT_FOUND. Invoker, for a definer may not set the role.';
+comment on function private.enter(text, text, text[]) is 'Within a transaction: becomes the caller that private.take found, or raises UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN or NOT_FOUND. access is public, person or caller; a caller''s key needs one of the scopes. Invoker, for a definer may not set the role.';
 
 create function private.in_organization(organization_id uuid) returns boolean
 language sql stable
@@ -1882,7 +1921,7 @@ return private.is_key() or coalesce(current_setting('feedback.organization_named
   or organization_id = private.requested_organization_id();
 comment on function private.in_organization(uuid) is 'Whether a row named by its id belongs to the organization the request named, if it named one.';
 
-grant execute on function private.take(text, uuid, bytea, boolean, text, text[], text, text), private.enter(text) to feedback_api;
+grant execute on function private.take(text, uuid, bytea, boolean, text, text[], text, text), private.enter(text, text, text[]) to feedback_api;
 grant execute on function private.in_organization(uuid) to anon, authenticated, service_key;
 
 -- Requests that may be repeated --------------------------------------------------------------------------------

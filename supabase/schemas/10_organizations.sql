@@ -227,6 +227,18 @@ language sql stable
 return nullif(current_setting('feedback.organization_id', true), '')::uuid;
 comment on function private.requested_organization_id() is 'The organization this request acts on: a key''s own, the one a header or parameter named, else the default; private.enter sets it.';
 
+create function private.current_organization_id() returns uuid
+language plpgsql stable set search_path = '' as $$
+declare current_id uuid := private.requested_organization_id();
+begin
+  if current_id is null then
+    perform private.raise_error('NOT_FOUND', 'Name an organization you can see: X-Organization takes its id or slug.', 'organization');
+  end if;
+  return current_id;
+end
+$$;
+comment on function private.current_organization_id() is 'As requested_organization_id, for what needs one: NOT_FOUND without.';
+
 -- Categories and tags ------------------------------------------------------------------------------------------
 
 create table public.categories (
@@ -302,7 +314,7 @@ grant select, insert, update, delete on public.organizations, public.profiles, p
 grant execute on function private.team_organization_ids(), private.admin_organization_ids(text), private.is_admin(uuid, text),
   private.require_admin(uuid, text), private.is_member(uuid, uuid), private.author(uuid, uuid), private.is_author_of_key(uuid),
   private.author_of_key(text, text),
-  private.default_organization_id(), private.requested_organization_id()
+  private.default_organization_id(), private.requested_organization_id(), private.current_organization_id()
   to anon, authenticated, service_role, service_key;
 
 create policy "a public organization is seen by all, a private one by its team" on public.organizations

@@ -134,7 +134,7 @@ create policy "admins change the status" on public.status_changes
 grant select (id, organization_id, title, description, type, status, vote_count, comment_count, author_id, category_id, source,
   tracker_issue_url, moderation_state, is_public, merged_into_id, created_at, updated_at)
   on public.submissions to anon, authenticated, service_key;
-grant insert (organization_id, title, description, type, category_id), update (title, description, category_id, tracker_issue_url), delete
+grant insert (id, organization_id, title, description, type, category_id), update (title, description, category_id, tracker_issue_url), delete
   on public.submissions to authenticated;
 grant insert (id, organization_id, title, description, type, category_id, author_id, source),
   update (title, description, category_id, tracker_issue_url), delete

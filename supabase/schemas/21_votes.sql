@@ -133,6 +133,11 @@ return (select v.created_at from public.votes v where v.submission_id = vote_of.
   and (profile_id = private.caller_id() or private.is_author_of_key(profile_id)));
 comment on function private.vote_of(uuid, uuid) is 'When the profile voted, for the profile itself or a key that acts as it.';
 
+create function private.is_following(submission_id uuid) returns boolean
+language sql stable security definer set search_path = ''
+return exists (select from public.follows f where f.submission_id = is_following.submission_id and f.user_id = private.caller_id());
+comment on function private.is_following(uuid) is 'Whether the caller follows the submission.';
+
 create function private.my_votes() returns table (submission_id uuid, voted_at timestamptz)
 language sql stable security definer set search_path = ''
 begin atomic
@@ -182,7 +187,7 @@ grant insert (submission_id) on public.follows to authenticated;
 grant select, insert, update, delete on public.votes, public.follows to service_role;
 grant execute on function public.my_votes(uuid[]) to authenticated;
 grant execute on function private.my_vote(uuid),
-  private.vote_of(uuid, uuid), private.my_votes(), private.remove_vote(uuid, uuid), private.submission_voters(uuid)
+  private.vote_of(uuid, uuid), private.is_following(uuid), private.my_votes(), private.remove_vote(uuid, uuid), private.submission_voters(uuid)
   to anon, authenticated, service_key;
 
 create policy "votes are seen with their submission" on public.votes

@@ -25,8 +25,11 @@ create table public.comments (
   constraint counts_are_not_negative check (vote_count >= 0 and reply_count >= 0)
 );
 comment on table public.comments is 'What people say about a submission. is_official is whether the author was on the team when writing; is_public is whether anyone may see it.';
-create index comments_thread_oldest_idx on public.comments (submission_id, is_official desc, created_at, id) where parent_id is null;
-create index comments_thread_voted_idx on public.comments (submission_id, is_official desc, vote_count, id) where parent_id is null;
+-- Official comments come first whichever way the rest is sorted, so each direction has its index.
+create index comments_oldest_idx on public.comments (submission_id, is_official desc, created_at, id) where parent_id is null;
+create index comments_newest_idx on public.comments (submission_id, is_official desc, created_at desc, id desc) where parent_id is null;
+create index comments_least_voted_idx on public.comments (submission_id, is_official desc, vote_count, id) where parent_id is null;
+create index comments_most_voted_idx on public.comments (submission_id, is_official desc, vote_count desc, id desc) where parent_id is null;
 create index comments_replies_idx on public.comments (parent_id, is_official desc, created_at, id) where parent_id is not null;
 create index comments_author_idx on public.comments (author_id, created_at desc);
 
@@ -294,19 +297,30 @@ end
 $$;
 comment on function private.remove_comment_vote(uuid, uuid) is 'Takes back the vote of the caller, or of a profile the key acts as.';
 
+-- definer: a key that may only write cannot read what it wrote on a private board.
+create function private.written_comment(comment_id uuid) returns json
+language sql stable security definer set search_path = ''
+return (
+  select json_build_object('id', c.id, 'body', c.body, 'author', json_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous')),
+    'is_official', c.is_official, 'created_at', c.created_at)
+  from public.comments c join public.profiles p on p.id = c.author_id
+  where c.id = comment_id and (c.author_id = private.caller_id() or private.is_author_of_key(c.author_id))
+);
+comment on function private.written_comment(uuid) is 'A comment the caller has just written: {id, body, author: {id, name}, is_official, created_at}.';
+
 -- Rights -------------------------------------------------------------------------------------------------------
 
 alter table public.comments enable row level security;
 alter table public.comment_votes enable row level security;
 revoke all on public.comments, public.comment_votes from public, anon, authenticated, service_role, service_key;
 grant select on public.comments to anon, authenticated, service_key;
-grant insert (submission_id, parent_id, body), update (body), delete on public.comments to authenticated;
-grant insert (submission_id, parent_id, body, author_id), delete on public.comments to service_key;
+grant insert (id, submission_id, parent_id, body), update (body), delete on public.comments to authenticated;
+grant insert (id, submission_id, parent_id, body, author_id), delete on public.comments to service_key;
 grant select (id, organization_id, submission_id, comment_id, created_at) on public.comment_votes to anon, authenticated, service_key;
 grant insert (comment_id), delete on public.comment_votes to authenticated;
 grant insert (comment_id, user_id) on public.comment_votes to service_key;
 grant select, insert, update, delete on public.comments, public.comment_votes to service_role;
-grant execute on function private.comment_edit_window(), private.comment_vote_of(uuid, uuid), private.remove_comment_vote(uuid, uuid), private.rate_comment(public.comments)
+grant execute on function private.comment_edit_window(), private.written_comment(uuid), private.comment_vote_of(uuid, uuid), private.remove_comment_vote(uuid, uuid), private.rate_comment(public.comments)
   to anon, authenticated, service_role, service_key;
 
 create policy "a comment is seen by whoever may see it" on public.comments

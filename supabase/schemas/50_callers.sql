@@ -176,6 +176,7 @@ begin
     outcome := 'UNAUTHORIZED';
     who := row('public', null, null, null, null, 'level_public', false)::private.caller;
   end if;
+  if who.kind = 'user' or who.kind = 'public' then on_behalf := null; end if;
   subject := coalesce(who.key_id::text, who.profile_id::text, address);
   foreach wanted in array array[who.level] || case when outcome = 'ok' then operations else '{}' end loop
     select * into rule from private.rate_limit_rules r
@@ -184,7 +185,7 @@ begin
     if subject is null then
       state := row(rule.name, rule.max_requests, rule.max_requests, now() + make_interval(secs => rule.window_seconds), true)::private.rate_state;
     else
-      state := private.charge(rule, case when wanted = who.level then subject else coalesce(on_behalf, subject) end, 1);
+      state := private.charge(rule, case when wanted = who.level then subject else coalesce(who.organization_id || ':' || on_behalf, subject) end, 1);
     end if;
     if tightest.rule is null or not state.allowed or (tightest.allowed and state.remaining < tightest.remaining) then
       tightest := state;
@@ -215,7 +216,7 @@ end
 $$;
 comment on function private.take(text, uuid, bytea, boolean, text, text[], text, text) is 'Charges a request and leaves its verdict in a session setting for private.enter. Commits by itself, so that failing calls are charged and no counter stays locked. reset_at is Unix seconds.';
 
-create function private.enter(request_id text) returns void
+create function private.enter(request_id text, access text, scopes text[]) returns void
 language plpgsql set search_path = '' as $$
 declare verdict jsonb := nullif(current_setting('feedback.verdict', true), '')::jsonb;
 begin
@@ -232,6 +233,13 @@ begin
     else
       perform private.raise_error('NOT_FOUND', 'There is no such organization.', 'organization');
   end case;
+  if access <> 'public' and verdict ->> 'kind' = 'public' then
+    perform private.raise_error('UNAUTHORIZED', 'Sign in, or send a key: Authorization: Bearer <token>.');
+  elsif access = 'person' and verdict ->> 'kind' <> 'user' then
+    perform private.raise_error('FORBIDDEN', 'This is for people who signed in, not for keys.');
+  elsif access = 'caller' and verdict ->> 'kind' <> 'user' and not scopes && string_to_array(verdict ->> 'scopes', ' ') then
+    perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s.', array_to_string(scopes, ' or ')));
+  end if;
   perform set_config('feedback.organization_id', coalesce(verdict ->> 'organization_id', ''), true),
     set_config('feedback.organization_named', verdict ->> 'named', true),
     set_config('feedback.profile_id', coalesce(verdict ->> 'profile_id', ''), true),
@@ -244,7 +252,7 @@ begin
   perform set_config('role', case verdict ->> 'kind' when 'public' then 'anon' when 'user' then 'authenticated' else 'service_key' end, true);
 end
 $$;
-comment on function private.enter(text) is 'Within a transaction: becomes the caller that private.take found, or raises UNAUTHORIZED, RATE_LIMIT_EXCEEDED or NOT_FOUND. Invoker, for a definer may not set the role.';
+comment on function private.enter(text, text, text[]) is 'Within a transaction: becomes the caller that private.take found, or raises UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN or NOT_FOUND. access is public, person or caller; a caller''s key needs one of the scopes. Invoker, for a definer may not set the role.';
 
 create function private.in_organization(organization_id uuid) returns boolean
 language sql stable
@@ -252,7 +260,7 @@ return private.is_key() or coalesce(current_setting('feedback.organization_named
   or organization_id = private.requested_organization_id();
 comment on function private.in_organization(uuid) is 'Whether a row named by its id belongs to the organization the request named, if it named one.';
 
-grant execute on function private.take(text, uuid, bytea, boolean, text, text[], text, text), private.enter(text) to feedback_api;
+grant execute on function private.take(text, uuid, bytea, boolean, text, text[], text, text), private.enter(text, text, text[]) to feedback_api;
 grant execute on function private.in_organization(uuid) to anon, authenticated, service_key;
 
 -- Requests that may be repeated --------------------------------------------------------------------------------

@@ -1,0 +1,80 @@
+import postgres from "postgres";
+import { type ErrorCode, type ErrorDetail, errorOfSqlState, errors } from "../../shared/errors.ts";
+
+/** A refusal the caller is told of, in either envelope. */
+export class ApiError extends Error {
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    readonly details: ErrorDetail[] = [],
+    /** Joins the error object: retry_after in seconds, merged_into_id, request_id. */
+    readonly extra: Record<string, unknown> = {},
+  ) {
+    super(message);
+  }
+
+  get status() {
+    return errors[this.code].status;
+  }
+}
+
+export const notFound = (what: string) => new ApiError("NOT_FOUND", `There is no such ${what}.`);
+export const forbidden = (message: string) => new ApiError("FORBIDDEN", message);
+export const unavailable = () => new ApiError("SERVICE_UNAVAILABLE", "The service cannot answer just now: try again in a moment.");
+
+// What a constraint of ours means to a caller whose input passed the schemas: mostly that another call came first.
+const meaningOfConstraint: Record<string, ApiError> = {
+  category_is_of_the_same_organization: invalid("category_id", "is not a category of this organization"),
+  parent_is_of_the_same_submission: notFound("comment to reply to"),
+  submission_is_of_the_same_organization: notFound("submission"),
+  comment_is_of_the_same_submission: notFound("comment"),
+};
+
+export function invalid(field: string, message: string): ApiError {
+  return new ApiError("VALIDATION_ERROR", "The request is not valid.", [{ field, message }]);
+}
+
+/** What to tell the caller of an error; undefined for one nobody foresaw. */
+export function toApiError(error: unknown): ApiError | undefined {
+  if (error instanceof ApiError) return error;
+  if (error instanceof postgres.PostgresError) return ofPostgres(error);
+  if (error instanceof Error && "code" in error && connectionFailures.has(String(error.code))) return unavailable();
+}
+
+const connectionFailures = new Set([
+  "CONNECTION_CLOSED", "CONNECTION_ENDED", "CONNECTION_DESTROYED", "CONNECT_TIMEOUT",
+  "ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "ENOTFOUND",
+]);
+
+function ofPostgres(error: postgres.PostgresError): ApiError | undefined {
+  const code = errorOfSqlState(error.code);
+  if (code) return raisedByUs(code, error);
+  switch (error.code) {
+    case "23503":
+      return meaningOfConstraint[error.constraint_name ?? ""];
+    case "23505":
+      return new ApiError("CONFLICT", "There is one already.");
+    case "23514":
+    case "22001":
+    case "22P02":
+    case "22P05":
+    case "22021":
+      return new ApiError("VALIDATION_ERROR", "The request is not valid.");
+    case "42501":
+      return forbidden("You may not do this.");
+    case "57014": // statement timeout
+    case "55P03": // lock timeout
+    case "40P01":
+    case "40001":
+      return unavailable();
+  }
+  // Too many connections, shutting down, starting up, connection exceptions.
+  if (/^(53|57P|08)/.test(error.code)) return unavailable();
+}
+
+function raisedByUs(code: ErrorCode, error: postgres.PostgresError): ApiError | undefined {
+  if (code === "INTERNAL_ERROR") return undefined;
+  const { field, code: _, ...extra } = JSON.parse(error.detail ?? "{}") as { field?: string | null; code?: string };
+  const details = code === "VALIDATION_ERROR" && field ? [{ field, message: error.message }] : [];
+  return new ApiError(code, error.message, details, extra);
+}

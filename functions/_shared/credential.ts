@@ -1,0 +1,77 @@
+import { createHash, createHmac } from "node:crypto";
+import { createLocalJWKSet, createRemoteJWKSet, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
+import { isApiKey } from "../../shared/api-keys.ts";
+import { environment } from "./environment.ts";
+
+/** What a request shows of its caller, before the database says who that is. */
+export type Credential =
+  | { kind: "none" }
+  | { kind: "user"; userId: string }
+  | { kind: "key"; digest: Uint8Array }
+  | { kind: "refused" };
+
+const none: Credential = { kind: "none" };
+const refused: Credential = { kind: "refused" };
+
+/** A credential that is there and wrong is refused, never taken for nobody. */
+export function credentialOf(authorization: string | undefined): Credential | Promise<Credential> {
+  if (!authorization) return none;
+  const token = bearerToken(authorization);
+  if (!token) return refused;
+  // supabase-js sends the publishable key as a bearer when no one is signed in.
+  if (environment.publicKeys.has(token)) return none;
+  if (isJwt(token)) return ofAccessToken(token);
+  return isApiKey(token) ? { kind: "key", digest: createHash("sha256").update(token).digest() } : refused;
+}
+
+export function bearerToken(authorization: string): string | undefined {
+  return /^Bearer ([\x21-\x7e]{1,8000})$/i.exec(authorization)?.[1];
+}
+
+export function isJwt(token: string): boolean {
+  return token.split(".").length === 3;
+}
+
+// Checking a signature costs more than most requests; a token is checked once and remembered until it expires.
+const checked = new Map<string, { userId: string; expiresAt: number }>();
+
+async function ofAccessToken(token: string): Promise<Credential> {
+  const known = checked.get(token);
+  if (known && known.expiresAt > Date.now()) return { kind: "user", userId: known.userId };
+  const claims = await verify(token);
+  if (!claims || claims.role !== "authenticated" || !isUuid(claims.sub) || !claims.exp) return refused;
+  if (checked.size >= 10_000) checked.clear();
+  checked.set(token, { userId: claims.sub, expiresAt: claims.exp * 1000 });
+  return { kind: "user", userId: claims.sub };
+}
+
+const keySets: JWTVerifyGetKey[] = [];
+if (environment.jwks) keySets.push(createLocalJWKSet(JSON.parse(environment.jwks)));
+if (!environment.jwtSecret) {
+  keySets.push(createRemoteJWKSet(new URL("/auth/v1/.well-known/jwks.json", environment.supabaseUrl)));
+}
+const secret = environment.jwtSecret ? new TextEncoder().encode(environment.jwtSecret) : undefined;
+
+async function verify(token: string): Promise<JWTPayload | undefined> {
+  try {
+    if (secret) return (await jwtVerify(token, secret, { algorithms: ["HS256"] })).payload;
+  } catch {
+    // A project that rotates from a shared secret to signing keys has tokens of both kinds.
+  }
+  for (const keys of keySets) {
+    try {
+      return (await jwtVerify(token, keys, { algorithms: ["ES256", "RS256", "EdDSA"] })).payload;
+    } catch {
+      // Not of this set: the next one may know the key.
+    }
+  }
+}
+
+function isUuid(value: string | undefined): value is string {
+  return value !== undefined && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value);
+}
+
+/** A keyed hash, so that neither an address nor an e-mail is kept as it is. */
+export function keyedHash(value: string): string {
+  return createHmac("sha256", environment.addressHashKey).update(value).digest("hex").slice(0, 32);
+}

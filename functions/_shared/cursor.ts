@@ -1,0 +1,34 @@
+import { invalid } from "./api-error.ts";
+
+/** Where a sorted list goes on: the sort it belongs to, the last value as Postgres wrote it, and its row's id. */
+export function encodeCursor(sort: string, order: string, [value, id]: [string, string]): string {
+  const bytes = new TextEncoder().encode(JSON.stringify([sort, order, value, id]));
+  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}
+
+export function decodeCursor(cursor: string, sort: string, order: string): { value: string; id: string } {
+  const parts = partsOf(cursor);
+  if (!parts) throw invalid("cursor", "must be a next_cursor from the meta of an earlier answer");
+  if (parts[0] !== sort || parts[1] !== order) throw invalid("cursor", "belongs to another sort or order: send those of its list");
+  return { value: parts[2], id: parts[3] };
+}
+
+const shapes: Record<string, RegExp> = {
+  created_at: /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?\+00$/,
+  votes: /^\d{1,9}$/,
+  comments: /^\d{1,9}$/,
+  title: /^[^\0]{1,400}$/,
+};
+
+function partsOf(cursor: string): [string, string, string, string] | undefined {
+  try {
+    const bytes = Uint8Array.from(atob(cursor.replaceAll("-", "+").replaceAll("_", "/")), (character) => character.charCodeAt(0));
+    const parts: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    if (!Array.isArray(parts) || parts.length !== 4 || !parts.every((part) => typeof part === "string")) return;
+    const [sort, order, value, id] = parts as [string, string, string, string];
+    if (!shapes[sort]?.test(value) || !/^[0-9a-f-]{36}$/.test(id)) return;
+    return [sort, order, value, id];
+  } catch {
+    return undefined;
+  }
+}

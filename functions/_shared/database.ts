@@ -1,0 +1,166 @@
+import postgres from "postgres";
+import { ApiError, unavailable } from "./api-error.ts";
+import { environment } from "./environment.ts";
+
+export type Sql = postgres.Sql;
+type Rows<Row = object> = readonly Row[] & { command: string };
+/** One statement of a request: sent when it is awaited. */
+export type Statement<Row = object> = (sql: Sql) => PromiseLike<Rows<Row>>;
+export type Results<Statements extends readonly Statement[]> = {
+  -readonly [Index in keyof Statements]: Statements[Index] extends Statement<infer Row> ? Rows<Row> : never;
+};
+
+/** What private.take and private.enter are told of a request. */
+export type Admission = {
+  requestId: string;
+  userId: string | null;
+  digest: Uint8Array | null;
+  refused: boolean;
+  /** Keyed hash of the client's address. */
+  address: string | null;
+  /** Rules charged besides the caller's level. */
+  operations: string[];
+  /** Id or slug. */
+  organization: string | null;
+  /** Keyed hash of the e-mail author a key acts for. */
+  onBehalf: string | null;
+  access: Access;
+  /** A key needs one of these where access is caller. */
+  scopes: string[];
+};
+
+/** public: anyone; person: a signed-in user; caller: a user, or a key with the endpoint's scope. */
+export type Access = "public" | "person" | "caller";
+
+/** The fullest bucket of the request; resetAt in Unix seconds. */
+export type RateState = { max_requests: number; remaining: number; reset_at: number };
+
+// A connection serves one request at a time, so that its statements can be sent without waiting for each other.
+const idle: Sql[] = [];
+const waiting: ((sql: Sql) => void)[] = [];
+const mostWaiting = 1000;
+for (let i = 0; i < environment.databaseConnections; i++) {
+  idle.push(
+    postgres(environment.databaseUrl, {
+      max: 1,
+      connect_timeout: 5,
+      connection: { application_name: "feedback-functions", TimeZone: "UTC" },
+      types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
+      onnotice: () => {},
+    }),
+  );
+}
+
+function checkOut(): Promise<Sql> | Sql {
+  const sql = idle.pop();
+  if (sql) return sql;
+  if (waiting.length >= mostWaiting) throw unavailable();
+  return new Promise((resolve) => waiting.push(resolve));
+}
+
+function checkIn(sql: Sql) {
+  const next = waiting.shift();
+  if (next) next(sql);
+  else idle.push(sql);
+}
+
+/**
+ * Admits a request and runs its statements as its caller, in one transaction and one network round trip:
+ * everything is sent at once, and Postgres answers in order. A failure of any of them rolls all of them back.
+ * `rate` hears what the rate limits say, also where the request fails.
+ */
+export async function run<const Statements extends readonly Statement[]>(
+  admission: Admission,
+  statements: Statements,
+  rate: (state: RateState) => void,
+): Promise<Results<Statements>> {
+  const sql = await checkOut();
+  try {
+    const sent = [take(sql, admission), sql`begin`, enter(sql, admission), ...statements.map((make) => make(sql)), sql`commit`];
+    const outcomes = await settle(sent);
+    reportRate(outcomes[0], rate);
+    const [, , , ...results] = valuesOf(outcomes);
+    assertCommitted(results.pop());
+    return results as Results<Statements>;
+  } finally {
+    checkIn(sql);
+  }
+}
+
+/** As `run`, for a request that may come twice: the first answer is kept in its transaction and given again. Takes two round trips. */
+export async function runOnce<const Statements extends readonly Statement[]>(
+  admission: Admission,
+  statements: Statements,
+  rate: (state: RateState) => void,
+  idempotency: { key: string; request: Uint8Array; answer: (results: Results<Statements>) => string },
+): Promise<string> {
+  const sql = await checkOut();
+  try {
+    const replay = sql`select private.replay(${idempotency.key}, ${idempotency.request}) as answer`;
+    const admitted = await settle([take(sql, admission), sql`begin`, enter(sql, admission), replay]);
+    reportRate(admitted[0], rate);
+    try {
+      const [, , , earlier] = valuesOf(admitted);
+      const known = (earlier?.[0] as { answer: string | null } | undefined)?.answer;
+      if (known) return known;
+      const results = valuesOf(await settle(statements.map((make) => make(sql)))) as Results<Statements>;
+      const answer = idempotency.answer(results);
+      const [, committed] = valuesOf(await settle([sql`select private.remember(${idempotency.key}, ${answer})`, sql`commit`]));
+      assertCommitted(committed);
+      return answer;
+    } finally {
+      // After a commit this does nothing; after anything else it leaves the connection clean.
+      await sql`rollback`.catch(() => {});
+    }
+  } finally {
+    checkIn(sql);
+  }
+}
+
+function take(sql: Sql, admission: Admission) {
+  const { requestId, userId, digest, refused, address, operations, organization, onBehalf } = admission;
+  return sql`select max_requests, remaining, reset_at from private.take(
+    ${requestId}, ${userId}, ${digest}, ${refused}, ${address}, ${operations}, ${organization}, ${onBehalf})`;
+}
+
+function enter(sql: Sql, { requestId, access, scopes }: Admission) {
+  return sql`select private.enter(${requestId}, ${access}, ${scopes})`;
+}
+
+/** Sends all at once, in order, and waits for every answer, so that the connection is free afterwards. */
+function settle(queries: PromiseLike<Rows>[]): Promise<PromiseSettledResult<Rows>[]> {
+  return Promise.allSettled(queries);
+}
+
+function reportRate(outcome: PromiseSettledResult<Rows> | undefined, rate: (state: RateState) => void) {
+  const state = outcome?.status === "fulfilled" ? (outcome.value[0] as RateState | undefined) : undefined;
+  if (state) rate(state);
+}
+
+const abortedTransaction = "25P02";
+
+/** All answers, or the first error: what follows it only says that the transaction was aborted. */
+function valuesOf(outcomes: PromiseSettledResult<Rows>[]): Rows[] {
+  const failures = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
+  const cause = failures.find((error) => error?.code !== abortedTransaction) ?? failures[0];
+  if (cause) throw cause;
+  return outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
+}
+
+function assertCommitted(result: Rows | undefined) {
+  if (result?.command !== "COMMIT") throw new ApiError("INTERNAL_ERROR", "The transaction did not commit.");
+}
+
+/** Whether the database answers and every migration has been applied. */
+export async function isReady(): Promise<boolean> {
+  const sql = await checkOut();
+  try {
+    await sql`select private.enter('', 'public', '{}')`;
+    return false;
+  } catch (error) {
+    // The admission is refused by a function of the newest baseline: the database is there and migrated.
+    return error instanceof postgres.PostgresError && error.code === "FB500";
+  } finally {
+    checkIn(sql);
+  }
+}

@@ -1,0 +1,78 @@
+import type { z } from "zod";
+import type { Locale } from "../../shared/locales.ts";
+import type { Scope } from "../../shared/scopes.ts";
+import type { Access, Results, Statement } from "./database.ts";
+
+/** What a handler is given: everything parsed, nothing yet trusted to exist. */
+export type Input<Query = unknown, Body = unknown, Param extends string = string> = {
+  /** UUIDs of the path. */
+  params: Record<Param, string>;
+  query: Query;
+  body: Body;
+  locale: Locale;
+  /** Whether an organization's key calls, rather than a person or nobody. */
+  byKey: boolean;
+  /** For the row this request makes, if it makes one. */
+  newId: string;
+};
+
+/** JSON as text: what Postgres built is passed on as it is. */
+export type Answer = { status: number; json: string; headers?: Record<string, string> };
+
+/** One method of one path, as data: the router, the OpenAPI document and the tests of access read it. */
+export type Endpoint = {
+  method: "get" | "post" | "patch" | "put" | "delete";
+  /** Below /api, in Hono's form; every parameter is a UUID. */
+  path: string;
+  tag: string;
+  summary: string;
+  /** Who may try; what they may do with which row the database decides. */
+  access: Access;
+  /** A key needs one of these where `access` is caller. */
+  scopes?: Scope[];
+  /** The rule of private.rate_limit_rules that counts it, besides the caller's level. */
+  operation?: string;
+  query?: z.ZodType;
+  body?: z.ZodType;
+  /** The body of a key, where it may say more than a person. */
+  bodyByKey?: z.ZodType;
+  answers: { [status: number]: z.ZodType };
+  /** Errors to a key take the lowercase form of the submission-creation flow. */
+  lowercaseErrorsToKeys?: boolean;
+  call: (input: Input) => readonly Statement[];
+  respond: (results: never, input: Input) => Answer;
+};
+
+type ParamOf<Path extends string> = Path extends `${string}:${infer Param}/${infer Rest}`
+  ? Param | ParamOf<Rest>
+  : Path extends `${string}:${infer Param}` ? Param : never;
+
+type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
+
+// What only a key may say is absent from a person's body.
+type BodyOf<Body, ByKey> = ByKey extends z.ZodType ? Partial<z.output<ByKey>> & Parsed<Body> : Parsed<Body>;
+
+/** Declares an endpoint: `call` makes the statements of one round trip, `respond` makes the answer of their rows. */
+export function endpoint<
+  const Path extends string,
+  const Statements extends readonly Statement[],
+  Query extends z.ZodType | undefined = undefined,
+  Body extends z.ZodType | undefined = undefined,
+  BodyByKey extends z.ZodType | undefined = undefined,
+>(
+  definition: Omit<Endpoint, "path" | "query" | "body" | "bodyByKey" | "call" | "respond"> & {
+    path: Path;
+    query?: Query;
+    body?: Body;
+    bodyByKey?: BodyByKey;
+    call: (input: Input<Parsed<Query>, BodyOf<Body, BodyByKey>, ParamOf<Path>>) => Statements;
+    respond: (results: Results<Statements>, input: Input<Parsed<Query>, BodyOf<Body, BodyByKey>, ParamOf<Path>>) => Answer;
+  },
+): Endpoint {
+  return definition as unknown as Endpoint;
+}
+
+/** `{data, meta?}`, with data as Postgres wrote it. */
+export function answer(status: number, data: string, meta?: object, headers?: Record<string, string>): Answer {
+  return { status, json: meta ? `{"data":${data},"meta":${JSON.stringify(meta)}}` : `{"data":${data}}`, headers };
+}

@@ -1,0 +1,21 @@
+/** What the deployment tells the functions, read once; docs/deploy.md lists every name. */
+export const environment = {
+  databaseUrl: read("DATABASE_URL") ?? read("SUPABASE_DB_URL") ?? "",
+  databaseConnections: Number(read("DATABASE_CONNECTIONS") ?? 8),
+  supabaseUrl: read("SUPABASE_URL") ?? "http://127.0.0.1:54321",
+  siteUrl: (read("SITE_URL") ?? read("SUPABASE_URL") ?? "http://127.0.0.1:54321").replace(/\/+$/, ""),
+  jwtSecret: read("JWT_SECRET"),
+  jwks: read("SUPABASE_JWKS"),
+  publicKeys: new Set([
+    ...Object.values(JSON.parse(read("SUPABASE_PUBLISHABLE_KEYS") ?? "{}") as Record<string, string>),
+    ...[read("SUPABASE_ANON_KEY")].filter((key) => key !== undefined),
+  ]),
+  addressHeader: read("ADDRESS_HEADER"),
+  addressFromSocket: read("ADDRESS_FROM_SOCKET") === "true",
+  addressHashKey: read("ADDRESS_HASH_KEY") ?? crypto.randomUUID(),
+  port: read("PORT"),
+};
+
+function read(name: string): string | undefined {
+  return Deno.env.get(name) || undefined;
+}

@@ -1,0 +1,140 @@
+import type { Context } from "hono";
+import { z } from "zod";
+import { negotiateLocale } from "../../shared/locales.ts";
+import { validationDetails } from "../../shared/validation.ts";
+import { ApiError, invalid, notFound } from "./api-error.ts";
+import { type Credential, credentialOf, keyedHash } from "./credential.ts";
+import type { Admission } from "./database.ts";
+import type { Endpoint, Input } from "./endpoint.ts";
+import { environment } from "./environment.ts";
+
+const largestBody = 1024 * 1024;
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** The parsed request, or what is wrong with it: told only after the caller was admitted and charged. */
+export type Parsed = { input: Input; problem?: ApiError };
+
+/** Reads path, query and body by the endpoint's schemas. */
+export async function parse(c: Context, endpoint: Endpoint, credential: Credential): Promise<Parsed> {
+  const input: Input = {
+    params: c.req.param(),
+    query: undefined,
+    body: undefined,
+    locale: negotiateLocale(c.req.header("Accept-Language")),
+    byKey: credential.kind === "key",
+    newId: crypto.randomUUID(),
+  };
+  try {
+    if (Object.values(input.params).some((value) => !uuid.test(value))) throw notFound("resource");
+    if (endpoint.query) input.query = check(endpoint.query, c.req.query());
+    const body = (input.byKey && endpoint.bodyByKey) || endpoint.body;
+    if (body) input.body = check(body, await readJson(c.req.raw));
+    return { input };
+  } catch (error) {
+    if (error instanceof ApiError) return { input, problem: error };
+    throw error;
+  }
+}
+
+function check(schema: z.ZodType, value: unknown): unknown {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw new ApiError("VALIDATION_ERROR", "The request is not valid.", validationDetails(result.error));
+}
+
+/** A JSON body of at most 1 MiB; none at all is an empty object. */
+async function readJson(request: Request): Promise<unknown> {
+  const bytes = await readBytes(request);
+  if (bytes.length === 0) return {};
+  if (!/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(request.headers.get("Content-Type") ?? "")) {
+    throw new ApiError("UNSUPPORTED_MEDIA_TYPE", "Send JSON: Content-Type: application/json.");
+  }
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    throw invalid("body", "is not valid JSON in UTF-8");
+  }
+}
+
+async function readBytes(request: Request): Promise<Uint8Array> {
+  const tooLarge = () => new ApiError("PAYLOAD_TOO_LARGE", "The body is larger than 1 MiB.");
+  if (Number(request.headers.get("Content-Length")) > largestBody) throw tooLarge();
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of request.body ?? []) {
+    length += chunk.length;
+    if (length > largestBody) throw tooLarge();
+    chunks.push(chunk);
+  }
+  if (chunks.length === 1 && chunks[0]) return chunks[0];
+  const bytes = new Uint8Array(length);
+  let offset = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return bytes;
+}
+
+/** What the database is told of the request before anything else. */
+export function admissionOf(c: Context, endpoint: Pick<Endpoint, "access" | "scopes" | "operation">, requestId: string, credential: Credential, body?: unknown): Admission {
+  return {
+    requestId,
+    userId: credential.kind === "user" ? credential.userId : null,
+    digest: credential.kind === "key" ? credential.digest : null,
+    refused: credential.kind === "refused",
+    address: credential.kind === "user" ? null : hashedAddress(c),
+    operations: endpoint.operation ? [endpoint.operation] : [],
+    organization: organizationOf(c),
+    onBehalf: credential.kind === "key" ? hashedAuthor(body) : null,
+    access: endpoint.access,
+    scopes: endpoint.scopes ?? [],
+  };
+}
+
+export function readCredential(c: Context): Credential | Promise<Credential> {
+  return credentialOf(c.req.header("Authorization"));
+}
+
+function organizationOf(c: Context): string | null {
+  const named = c.req.header("X-Organization") ?? c.req.query("organization");
+  // Not text Postgres can take, so not the name of any organization.
+  return named === undefined || named === "" ? null : named.length > 100 || named.includes("\0") ? "?" : named;
+}
+
+function hashedAuthor(body: unknown): string | null {
+  const email = body && typeof body === "object" && "author_email" in body ? body.author_email : undefined;
+  return typeof email === "string" ? keyedHash(email.toLowerCase()) : null;
+}
+
+const hashes = new Map<string, string>();
+
+function hashedAddress(c: Context): string | null {
+  const address = addressOf(c);
+  if (!address) return null;
+  const known = hashes.get(address);
+  if (known) return known;
+  if (hashes.size >= 10_000) hashes.clear();
+  const hash = keyedHash(address);
+  hashes.set(address, hash);
+  return hash;
+}
+
+/** The client's address: from the header the deployment trusts, else from the socket where it is the client's. */
+function addressOf(c: Context): string | undefined {
+  const named = environment.addressHeader && c.req.header(environment.addressHeader)?.split(",")[0]?.trim();
+  const address = named || (environment.addressFromSocket ? (c.env as Deno.ServeHandlerInfo<Deno.NetAddr>).remoteAddr?.hostname : undefined);
+  return address ? network(address) : undefined;
+}
+
+/** One host can take any address of its /64, so that is what is counted. */
+function network(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
+  if (mapped?.[1]) return mapped[1];
+  if (!address.includes(":")) return address;
+  const [head = "", tail] = address.toLowerCase().split("::");
+  const groups = head.split(":").filter(Boolean);
+  const rest = tail === undefined ? [] : tail.split(":").filter(Boolean);
+  while (groups.length + rest.length < 8 && tail !== undefined) groups.push("0");
+  return [...groups, ...rest].slice(0, 4).map((group) => group.replace(/^0+(?=.)/, "")).join(":");
+}

@@ -1,0 +1,15 @@
+import type { Sql } from "../database.ts";
+
+/** The row a statement returns where Postgres builds the JSON of an answer. */
+export type Data = { data: string };
+
+/** A comment as every answer shows it; `c` is the comment. */
+export const commentShape = (sql: Sql) => sql`json_build_object(
+  'id', c.id, 'submission_id', c.submission_id, 'parent_id', c.parent_id, 'body', c.body,
+  'author', private.author(c.author_id, c.organization_id), 'is_official', c.is_official,
+  'vote_count', c.vote_count, 'reply_count', c.reply_count, 'created_at', c.created_at, 'updated_at', c.updated_at)`;
+
+/** Slugs of a submission's tags; `s` is the submission. */
+export const tagSlugs = (sql: Sql) => sql`coalesce((
+  select json_agg(t.slug order by t.slug) from public.submission_tags st join public.tags t on t.id = st.tag_id
+  where st.submission_id = s.id), '[]')`;

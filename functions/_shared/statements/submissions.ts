@@ -1,0 +1,191 @@
+import type { StatusChangeCreate, SubmissionCreateByKey, SubmissionDetailQuery, SubmissionListQuery, SubmissionPatch, SubmissionSearchQuery } from "../../../shared/submissions.ts";
+import type { Locale } from "../../../shared/locales.ts";
+import { decodeCursor } from "../cursor.ts";
+import type { Sql, Statement } from "../database.ts";
+import { commentShape, type Data, tagSlugs } from "./shapes.ts";
+
+const columns = { created_at: "created_at", votes: "vote_count", comments: "comment_count", title: "title" } as const;
+const types = { created_at: "timestamptz", votes: "integer", comments: "integer", title: "text" } as const;
+
+/** One page, one row more than asked to know whether there is another, and where that would start. */
+export function listSubmissions(query: SubmissionListQuery): Statement<{ total: number; data: string; more: boolean; last: [string, string] | null }> {
+  const { sort, order, limit, page, cursor } = query;
+  const from = cursor === undefined ? undefined : decodeCursor(cursor, sort, order);
+  return (sql) => {
+    const column = sql(columns[sort]);
+    const direction = order === "asc" ? sql`asc` : sql`desc`;
+    const after = from
+      ? sql`and (s.${column}, s.id) ${order === "asc" ? sql`>` : sql`<`} (${from.value}::text::${sql.unsafe(types[sort])}, ${from.id}::uuid)`
+      : sql``;
+    return sql`
+      with page as (
+        select s.* from public.submissions s
+        where ${matches(sql, query)} ${after}
+        order by s.${column} ${direction}, s.id ${direction}
+        limit ${limit + 1} offset ${from ? 0 : (page - 1) * limit}
+      ), shown as (
+        select s.*, row_number() over (order by s.${column} ${direction}, s.id ${direction}) as place from page s limit ${limit}
+      )
+      select
+        (select count(*) from public.submissions s where ${matches(sql, query)}) as total,
+        coalesce((select json_agg(${listShape(sql)} order by s.place) from shown s), '[]')::text as data,
+        (select count(*) from page) > ${limit} as more,
+        (select array[s.${column}::text, s.id::text] from shown s order by s.place desc limit 1) as last`;
+  };
+}
+
+function matches(sql: Sql, { status, type, category, tag, author, q }: SubmissionListQuery) {
+  return sql`s.organization_id = private.current_organization_id() and s.merged_into_id is null
+    ${status ? sql`and s.status = ${status}` : sql``}
+    ${type ? sql`and s.type = ${type}` : sql``}
+    ${author ? sql`and s.author_id = ${author}` : sql``}
+    ${category ? sql`and s.category_id in (
+      select c.id from public.categories c
+      where c.organization_id = private.current_organization_id() and ${category.toLowerCase()} in (c.slug, c.id::text))` : sql``}
+    ${tag ? sql`and s.id in (
+      select st.submission_id from public.submission_tags st join public.tags t on t.id = st.tag_id
+      where t.organization_id = private.current_organization_id() and t.slug = ${tag})` : sql``}
+    ${q ? sql`and s.id in (select f.submission_id from private.find_submissions(private.current_organization_id(), ${q}) f)` : sql``}`;
+}
+
+const listShape = (sql: Sql) => sql`json_build_object(
+  'id', s.id, 'title', s.title, 'description', s.description, 'type', s.type, 'status', s.status,
+  'vote_count', s.vote_count, 'comment_count', s.comment_count, 'author_id', s.author_id, 'category_id', s.category_id,
+  'tags', ${tagSlugs(sql)}, 'created_at', s.created_at, 'updated_at', s.updated_at)`;
+
+/** Full text over titles and descriptions, best first. */
+export function searchSubmissions({ q, status, type, page, limit }: SubmissionSearchQuery): Statement<{ total: number; data: string }> {
+  return (sql) => sql`
+    with hits as materialized (
+      select s.id, s.title, s.description, f.relevance
+      from private.find_submissions(private.current_organization_id(), ${q}) f
+      join public.submissions s on s.id = f.submission_id
+      where s.merged_into_id is null
+        ${status ? sql`and s.status = ${status}` : sql``} ${type ? sql`and s.type = ${type}` : sql``}
+    ), shown as (
+      select * from hits order by relevance desc, id limit ${limit} offset ${(page - 1) * limit}
+    )
+    select (select count(*) from hits) as total,
+      coalesce((select json_agg(json_build_object(
+        'id', s.id, 'title', s.title, 'description', s.description, 'relevance', round(s.relevance::numeric, 4),
+        'highlight', json_build_object(
+          'title', private.highlight(s.title, ${q}, true), 'description', private.highlight(s.description, ${q}, false)))
+        order by s.relevance desc, s.id) from shown s), '[]')::text as data`;
+}
+
+/** Submissions like one not yet made, among those the caller may see. */
+export function similarSubmissions(title: string, description: string | null | undefined, limit: number): Statement<Data> {
+  return (sql) => sql`
+    select coalesce(json_agg(json_build_object('id', s.id, 'title', s.title, 'similarity', round(f.similarity::numeric, 4),
+      'vote_count', s.vote_count, 'status', s.status) order by f.similarity desc, s.id), '[]')::text as data
+    from (
+      select f.submission_id, f.similarity
+      from private.similar_submissions(private.current_organization_id(), ${title}, ${description || null}) f
+      join public.submissions s on s.id = f.submission_id
+      where s.merged_into_id is null and f.similarity >= 0.25
+      order by f.similarity desc, f.submission_id limit ${limit}
+    ) f join public.submissions s on s.id = f.submission_id`;
+}
+
+const firstComments = 50;
+
+/** A submission as its own page shows it. */
+export function submissionDetail(id: string, expand: SubmissionDetailQuery["expand"], locale: Locale): Statement<Data> {
+  const shows = (name: SubmissionDetailQuery["expand"][number]) => expand.includes(name);
+  return (sql) => sql`
+    select json_build_object(
+      'id', s.id, 'title', s.title, 'description', s.description, 'type', s.type, 'status', s.status,
+      'vote_count', s.vote_count, 'comment_count', s.comment_count,
+      ${shows("author") ? sql`'author', private.author(s.author_id, s.organization_id)` : sql`'author_id', s.author_id`},
+      ${shows("category")
+        ? sql`'category', (select json_build_object('id', c.id, 'name', private.localized(c.name, c.translations, ${locale}),
+            'slug', c.slug, 'color', c.color) from public.categories c where c.id = s.category_id)`
+        : sql`'category_id', s.category_id`},
+      'tags', ${shows("tags")
+        ? sql`coalesce((
+            select json_agg(json_build_object('name', private.localized(t.name, t.translations, ${locale}), 'slug', t.slug) order by t.slug)
+            from public.submission_tags st join public.tags t on t.id = st.tag_id where st.submission_id = s.id), '[]')`
+        : tagSlugs(sql)},
+      ${shows("comments")
+        ? sql`'comments', coalesce((
+            select json_agg(${commentShape(sql)} order by c.is_official desc, c.created_at, c.id)
+            from (select * from public.comments c where c.submission_id = s.id and c.parent_id is null
+              order by c.is_official desc, c.created_at, c.id limit ${firstComments}) c), '[]'),`
+        : sql``}
+      'tracker_issue_url', s.tracker_issue_url, 'merged_into_id', s.merged_into_id,
+      'is_following', private.is_following(s.id),
+      'user_vote', (select json_build_object('created_at', v.created_at) from private.my_vote(s.id) v (created_at) where v.created_at is not null),
+      'created_at', s.created_at, 'updated_at', s.updated_at)::text as data
+    from public.submissions s where ${named(sql, id)}`;
+}
+
+/** The submission of that id, where the caller may see it and the request names no other organization. */
+export const named = (sql: Sql, id: string) => sql`s.id = ${id}::uuid and private.in_organization(s.organization_id)`;
+
+/** Whether the caller sees the submission: one row or none. */
+export function findSubmission(id: string): Statement<{ found: number }> {
+  return (sql) => sql`select 1 as found from public.submissions s where ${named(sql, id)}`;
+}
+
+type NewSubmission = Pick<SubmissionCreateByKey, "title" | "description" | "type" | "category_id"> & Partial<SubmissionCreateByKey>;
+
+export function createSubmission(id: string, input: NewSubmission, byKey: boolean): Statement {
+  const { title, description, type, category_id = null, author_email = null, author_name = null, source = null } = input;
+  if (!byKey) {
+    return (sql) => sql`
+      insert into public.submissions (id, organization_id, title, description, type, category_id)
+      values (${id}, private.current_organization_id(), ${title}, ${description}, ${type}, ${category_id})`;
+  }
+  return (sql) => sql`
+    insert into public.submissions (id, organization_id, title, description, type, category_id, author_id, source)
+    values (${id}, private.current_organization_id(), ${title}, ${description}, ${type}, ${category_id},
+      private.author_of_key(${author_email}, ${author_name}), ${source})`;
+}
+
+export function createdSubmission(id: string, url: string): Statement<Data> {
+  return (sql) => sql`
+    select json_build_object('id', s.id, 'title', s.title, 'status', s.status, 'vote_count', s.vote_count, 'url', ${url}::text)::text as data
+    from public.submissions s where s.id = ${id}::uuid`;
+}
+
+export function updateSubmission(id: string, patch: SubmissionPatch): Statement {
+  return (sql) => sql`update public.submissions s set ${sql(patch)} where ${named(sql, id)} returning s.id`;
+}
+
+export function deleteSubmission(id: string): Statement {
+  return (sql) => sql`delete from public.submissions s where ${named(sql, id)} returning s.id`;
+}
+
+/** Raises FORBIDDEN unless the caller is Admin of a submission's organization; no row where there is no such submission. */
+export function requireAdminOf(id: string): Statement {
+  return (sql) => sql`select private.require_admin(s.organization_id, 'submissions:moderate') from public.submissions s where ${named(sql, id)}`;
+}
+
+const statusChangeShape = (sql: Sql) => sql`json_build_object(
+  'submission_id', h.submission_id, 'previous_status', h.previous_status, 'new_status', h.new_status,
+  'changed_by', coalesce(private.author(h.changed_by, h.organization_id) ->> 'name', 'System'), 'note', h.note, 'changed_at', h.created_at)`;
+
+/** No row where the status is that already. */
+export function changeStatus(id: string, { status, note = null, notify }: StatusChangeCreate): Statement<Data> {
+  return (sql) => sql`
+    insert into public.status_changes as h (submission_id, organization_id, new_status, note, notify)
+    select s.id, s.organization_id, ${status}, ${note}, ${notify} from public.submissions s where ${named(sql, id)}
+    returning ${statusChangeShape(sql)}::text as data`;
+}
+
+/** What an unchanged status answers: the state as it is. */
+export function unchangedStatus(id: string): Statement<Data> {
+  return (sql) => sql`
+    select json_build_object('submission_id', s.id, 'previous_status', s.status, 'new_status', s.status,
+      'changed_by', coalesce(private.author(private.caller_id(), s.organization_id) ->> 'name', 'System'), 'note', null, 'changed_at', now())::text as data
+    from public.submissions s where ${named(sql, id)}`;
+}
+
+const mostChanges = 200;
+
+export function statusHistory(id: string): Statement<Data> {
+  return (sql) => sql`
+    select coalesce(json_agg(${statusChangeShape(sql)} order by h.created_at desc, h.id desc), '[]')::text as data
+    from (select h.* from (select id, organization_id, submission_id, previous_status, new_status, changed_by, note, created_at
+      from public.status_changes) h where h.submission_id = ${id}::uuid order by h.created_at desc, h.id desc limit ${mostChanges}) h`;
+}

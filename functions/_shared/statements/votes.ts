@@ -1,0 +1,61 @@
+import type { PageQuery } from "../../../shared/pagination.ts";
+import type { VoteByKey } from "../../../shared/votes.ts";
+import type { Sql, Statement } from "../database.ts";
+import type { Data } from "./shapes.ts";
+import { named } from "./submissions.ts";
+
+type OnBehalf = Partial<VoteByKey>;
+
+/** Whom the request acts as: a key's author, the key itself, or the person signed in. */
+export const actor = (sql: Sql, { author_email = null, author_name = null }: OnBehalf) =>
+  sql`private.author_of_key(${author_email}, ${author_name})`;
+
+/** One row where it made the vote, none where it was there or the submission is not. */
+export function castVote(id: string, onBehalf: OnBehalf, byKey: boolean): Statement {
+  return (sql) => byKey
+    ? sql`insert into public.votes (submission_id, user_id) select s.id, ${actor(sql, onBehalf)} from public.submissions s
+        where ${named(sql, id)} on conflict do nothing returning id`
+    : sql`insert into public.votes (submission_id) select s.id from public.submissions s
+        where ${named(sql, id)} on conflict do nothing returning id`;
+}
+
+export function voteResult(id: string, onBehalf: OnBehalf): Statement<Data> {
+  return (sql) => sql`
+    select json_build_object('submission_id', s.id, 'user_id', a.id, 'vote_count', s.vote_count, 'created_at', private.vote_of(s.id, a.id))::text as data
+    from public.submissions s, ${actor(sql, onBehalf)} as a (id) where ${named(sql, id)}`;
+}
+
+export function removeVote(id: string, onBehalf: OnBehalf): Statement {
+  return (sql) => sql`select private.remove_vote(s.id, ${actor(sql, onBehalf)}) from public.submissions s where ${named(sql, id)}`;
+}
+
+export function voteRemovedResult(id: string, onBehalf: OnBehalf): Statement<Data> {
+  return (sql) => sql`
+    select json_build_object('submission_id', s.id, 'user_id', ${actor(sql, onBehalf)}, 'vote_count', s.vote_count)::text as data
+    from public.submissions s where ${named(sql, id)}`;
+}
+
+/** The caller's votes for submissions they may still see, newest first. */
+export function myVotes({ page, limit }: PageQuery): Statement<{ total: number; data: string }> {
+  return (sql) => sql`
+    with mine as materialized (
+      select s.id, s.title, s.status, s.vote_count, v.voted_at
+      from private.my_votes() v join public.submissions s on s.id = v.submission_id
+    ), shown as (
+      select * from mine order by voted_at desc, id desc limit ${limit} offset ${(page - 1) * limit}
+    )
+    select (select count(*) from mine) as total,
+      coalesce((select json_agg(json_build_object('submission_id', s.id, 'title', s.title, 'status', s.status,
+        'vote_count', s.vote_count, 'voted_at', s.voted_at) order by s.voted_at desc, s.id desc) from shown s), '[]')::text as data`;
+}
+
+export function votersOf(id: string, { page, limit }: PageQuery): Statement<{ total: number; data: string }> {
+  return (sql) => sql`
+    with shown as (
+      select v.* from public.submissions s, private.submission_voters(s.id) v
+      where ${named(sql, id)} order by v.voted_at desc, v.user_id limit ${limit} offset ${(page - 1) * limit}
+    )
+    select (select s.vote_count from public.submissions s where s.id = ${id}::uuid) as total,
+      coalesce((select json_agg(json_build_object('user_id', v.user_id, 'name', v.name, 'email', v.email, 'voted_at', v.voted_at)
+        order by v.voted_at desc, v.user_id) from shown v), '[]')::text as data`;
+}

@@ -1,0 +1,55 @@
+import { pageQuery } from "../../../shared/pagination.ts";
+import { myVoteListAnswer, voteAnswer, voteByKey, voteRemovedAnswer, voterListAnswer } from "../../../shared/votes.ts";
+import { notFound } from "../../_shared/api-error.ts";
+import { answer, endpoint } from "../../_shared/endpoint.ts";
+import { requireAdminOf } from "../../_shared/statements/submissions.ts";
+import { castVote, myVotes, removeVote, votersOf, voteRemovedResult, voteResult } from "../../_shared/statements/votes.ts";
+import { z } from "zod";
+
+const tag = "Votes";
+const missing = () => notFound("submission");
+const nothing = z.object({});
+
+export const votes = [
+  endpoint({
+    method: "post", path: "/submissions/:id/vote", tag, access: "caller", scopes: ["submissions:write"], operation: "vote_create",
+    summary: "Vote for a submission; again is not an error",
+    body: nothing, bodyByKey: voteByKey,
+    answers: { 201: voteAnswer, 200: voteAnswer },
+    call: ({ params, body, byKey }) => [castVote(params.id, body, byKey), voteResult(params.id, body)],
+    respond: ([added, [vote]]) => {
+      if (!vote) throw missing();
+      return answer(added.length ? 201 : 200, vote.data);
+    },
+  }),
+  endpoint({
+    method: "delete", path: "/submissions/:id/vote", tag, access: "caller", scopes: ["submissions:write"], operation: "vote_delete",
+    summary: "Take a vote back; again is not an error",
+    body: nothing, bodyByKey: voteByKey,
+    answers: { 200: voteRemovedAnswer },
+    call: ({ params, body }) => [removeVote(params.id, body), voteRemovedResult(params.id, body)],
+    respond: ([, [result]]) => {
+      if (!result) throw missing();
+      return answer(200, result.data);
+    },
+  }),
+  endpoint({
+    method: "get", path: "/submissions/:id/voters", tag, access: "caller", scopes: ["submissions:moderate"], operation: "vote_list",
+    summary: "List who voted, as an admin",
+    query: pageQuery,
+    answers: { 200: voterListAnswer },
+    call: ({ params, query }) => [requireAdminOf(params.id), votersOf(params.id, query)],
+    respond: ([admin, [voters]]) => {
+      if (admin.length === 0 || !voters) throw missing();
+      return answer(200, voters.data, { total: voters.total });
+    },
+  }),
+  endpoint({
+    method: "get", path: "/me/votes", tag, access: "person", operation: "vote_list",
+    summary: "List what the signed-in user voted for",
+    query: pageQuery,
+    answers: { 200: myVoteListAnswer },
+    call: ({ query }) => [myVotes(query)],
+    respond: ([[mine]]) => answer(200, mine?.data ?? "[]", { total: mine?.total ?? 0 }),
+  }),
+];
