@@ -1,0 +1,226 @@
+-- What holds for every table, function and role, whatever they are for.
+begin;
+set local search_path = public, extensions;
+select plan(35);
+
+create temporary view our_tables as
+  select c.oid, n.nspname as schema, c.relname as name, n.nspname || '.' || c.relname as path, c.relrowsecurity, c.relowner
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where n.nspname in ('public', 'private') and c.relkind in ('r', 'p');
+create temporary view our_functions as
+  select p.oid, n.nspname as schema, n.nspname || '.' || p.proname as path, p.prosecdef, p.proconfig, p.proacl, p.proowner, p.prosrc
+  from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+  where n.nspname in ('public', 'private');
+create temporary view api_roles as
+  select unnest(array['anon', 'authenticated', 'service_key', 'service_role', 'feedback_api']) as role;
+
+-- Tables
+select is_empty('select path from our_tables where not relrowsecurity', 'every table has row-level security');
+select is_empty($$ select path from our_tables where obj_description(oid, 'pg_class') is null $$, 'every table says what it is for');
+select is_empty($$ select path from our_tables join pg_roles on pg_roles.oid = relowner where rolsuper $$, 'no table belongs to a superuser');
+select set_eq(
+  $$ select path from our_tables t where not exists (
+    select from pg_attribute where attrelid = t.oid and attname = 'organization_id' and attnotnull) $$,
+  array['public.organizations', 'public.profiles', 'private.rate_limit_rules', 'private.rate_counters'],
+  'every other table names the organization of each row');
+select is_empty($$
+  select t.path || ' ' || k.conname from our_tables t join pg_constraint k on k.conrelid = t.oid
+  where k.contype = 'f' and not exists (
+    select from pg_index i cross join generate_series(1, i.indnkeyatts) as width
+    where i.indrelid = t.oid
+      and (i.indpred is null or pg_get_expr(i.indpred, i.indrelid) = format('(%s IS NOT NULL)', (
+        select attname from pg_attribute where attrelid = t.oid and attnum = k.conkey[cardinality(k.conkey)])))
+      and (i.indkey::int2[])[0:width - 1] <@ k.conkey
+      and k.conkey[cardinality(k.conkey)] = any ((i.indkey::int2[])[0:width - 1]))
+  and k.conname not in (
+    -- One scan when an operator deletes an organization.
+    'profiles_organization_id_fkey', 'notifications_organization_id_fkey', 'idempotency_keys_organization_id_fkey',
+    -- Some dozens of rows at most.
+    'api_keys_profile_id_fkey', 'api_keys_created_by_fkey',
+    'fanouts_organization_id_fkey', 'fanouts_submission_id_fkey', 'fanouts_comment_id_fkey') $$,
+  'an index leads with the columns of every foreign key');
+select is_empty($$
+  select t.path || ' ' || k.conname from our_tables t join pg_constraint k on k.conrelid = t.oid
+  join our_tables target on target.oid = k.confrelid
+  where k.contype = 'f' and t.schema = 'public' and target.name in ('submissions', 'categories', 'tags')
+    and not exists (select from pg_attribute where attrelid = t.oid and attname = 'organization_id' and attnum = any (k.conkey))
+    and t.name <> 'notifications' $$,
+  'no row can point to a submission, category or tag of another organization');
+select is_empty($$ select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where n.nspname in ('public', 'private') and c.relkind in ('v', 'm') and not coalesce('security_invoker=true' = any (c.reloptions), false) $$,
+  'no view shows more than its reader may see');
+select isnt_empty($$ select from pg_publication where pubname = 'supabase_realtime' $$, 'the publication of realtime exists');
+
+-- Functions
+select is_empty($$ select path from our_functions where obj_description(oid, 'pg_proc') is null $$, 'every function says what it does');
+select is_empty($$ select path from our_functions where prosecdef and schema <> 'private' $$, 'every security definer function lives in private');
+select is_empty($$ select path from our_functions where prosecdef and not coalesce('search_path=""' = any (proconfig), false) $$,
+  'every security definer function has an empty search_path');
+select is_empty($$ select path from our_functions join pg_roles on pg_roles.oid = proowner where rolsuper $$, 'no function belongs to a superuser');
+select is_empty($$ select path from our_functions
+  where proacl is null or exists (select from aclexplode(proacl) where grantee = 0) $$, 'no function is executable by PUBLIC');
+select is_empty($$
+  with recursive called as (
+    select d.refobjid as oid from pg_depend d where d.classid = 'pg_policy'::regclass and d.refclassid = 'pg_proc'::regclass
+    union
+    select f.oid from called c cross join lateral (
+      select d.refobjid as oid from pg_depend d
+      where d.classid = 'pg_proc'::regclass and d.objid = c.oid and d.refclassid = 'pg_proc'::regclass
+      union all
+      select f.oid from our_functions f join pg_proc p on p.oid = c.oid where p.prosrc ~ (f.path || '\(')) f
+  ) select p.oid::regprocedure from called join pg_proc p using (oid)
+  where p.prosrc ~* '\mraise\M' or p.oid = 'private.raise_error'::regproc $$, 'no policy calls a function that raises');
+select set_eq($$
+  select role || ': ' || string_agg(path, ' ' order by path collate "C") from api_roles, our_functions
+  where schema = 'public' and has_function_privilege(role, oid, 'execute') group by role $$,
+  array['authenticated: public.my_votes'], 'the data API offers one function, to people who signed in');
+
+-- The helpers of private that each role may execute, written down once more so that a new grant is seen.
+create temporary table helpers (roles text[], names text[]);
+insert into helpers values
+  (array['anon', 'authenticated', 'service_key', 'service_role', 'feedback_api'], array[
+    'error_state', 'raise_error', 'trim_text', 'is_slug', 'are_translations', 'localized', 'is_key', 'has_scope',
+    'key_organization_id', 'caller_id', 'is_direct', 'is_quiet']),
+  (array['anon', 'authenticated', 'service_key', 'service_role'], array[
+    'team_organization_ids', 'admin_organization_ids', 'is_admin', 'require_admin', 'is_member', 'author', 'is_author_of_key',
+    'author_of_key', 'default_organization_id', 'requested_organization_id', 'current_organization_id',
+    'can_see_submission', 'comment_edit_window', 'comment_vote_of', 'remove_comment_vote', 'rate_comment', 'written_comment']),
+  (array['anon', 'authenticated', 'service_key'], array[
+    'my_vote', 'vote_of', 'is_following', 'my_votes', 'remove_vote', 'submission_voters',
+    'find_submissions', 'highlight', 'escape_html', 'similar_submissions', 'search_query', 'plain_text', 'in_organization']),
+  (array['service_key'], array['replay', 'remember']),
+  (array['feedback_api'], array['take', 'enter']);
+select set_eq(
+  format($$ select path from our_functions where schema = 'private' and has_function_privilege(%L, oid, 'execute') $$, role),
+  format($$ select 'private.' || unnest(names) from helpers where %L = any (roles) $$, role),
+  format('%s executes the helpers meant for it and no other', role))
+from api_roles;
+
+-- Rights on tables
+create temporary view granted as
+  select * from (
+    select role, privilege, t.schema, t.name, case when has_table_privilege(role, t.oid, privilege) then '*' else (
+      select string_agg(attname, ' ' order by attname collate "C") from pg_attribute
+      where attrelid = t.oid and attnum > 0 and not attisdropped
+        and privilege in ('select', 'insert', 'update', 'references') and has_column_privilege(role, t.oid, attnum, privilege)) end as columns
+    from api_roles, our_tables t, unnest(array['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger']) as privilege
+  ) rights where columns is not null;
+
+select set_eq($$ select name || ' ' || privilege || ' ' || columns from granted where schema = 'public' and role = 'anon' $$, array[
+  'organizations select created_at id name slug time_zone visibility',
+  'profiles select avatar_url created_at id kind name',
+  'categories select *',
+  'tags select *',
+  'submissions select author_id category_id comment_count created_at description id is_public merged_into_id moderation_state organization_id source status title tracker_issue_url type updated_at vote_count',
+  'submission_tags select *',
+  'status_changes select changed_by created_at id new_status note organization_id previous_status submission_id',
+  'votes select created_at id organization_id submission_id',
+  'comments select *',
+  'comment_votes select comment_id created_at id organization_id submission_id',
+  'notifications select id'], 'nobody in particular only reads, and these columns');
+
+select set_eq($$ select name || ' ' || privilege || ' ' || columns from granted where schema = 'public' and role = 'authenticated' $$, array[
+  'organizations select created_at id name slug time_zone visibility',
+  'profiles select avatar_url created_at id kind name',
+  'profiles update avatar_url name',
+  'memberships select *',
+  'categories select *',
+  'tags select *',
+  'submissions select author_id category_id comment_count created_at description id is_public merged_into_id moderation_state organization_id source status title tracker_issue_url type updated_at vote_count',
+  'submissions insert category_id description id organization_id title type',
+  'submissions update category_id description title tracker_issue_url',
+  'submissions delete *',
+  'submission_tags select *',
+  'submission_tags insert *',
+  'submission_tags delete *',
+  'status_changes select changed_by created_at id new_status note organization_id previous_status submission_id',
+  'status_changes insert new_status note notify organization_id submission_id',
+  'votes select created_at id organization_id submission_id',
+  'votes insert submission_id',
+  'votes delete *',
+  'follows select *',
+  'follows insert submission_id',
+  'follows delete *',
+  'comments select *',
+  'comments insert body id parent_id submission_id',
+  'comments update body',
+  'comments delete *',
+  'comment_votes select comment_id created_at id organization_id submission_id',
+  'comment_votes insert comment_id',
+  'comment_votes delete *',
+  'notifications select comment_id created_at id organization_id read_at submission_id type user_id',
+  'notifications update read_at'], 'people who signed in write these columns and no others');
+
+select set_eq($$ select name || ' ' || privilege || ' ' || columns from granted where schema = 'public' and role = 'service_key' $$, array[
+  'organizations select created_at id name slug time_zone visibility',
+  'profiles select avatar_url created_at id kind name',
+  'categories select *',
+  'tags select *',
+  'submissions select author_id category_id comment_count created_at description id is_public merged_into_id moderation_state organization_id source status title tracker_issue_url type updated_at vote_count',
+  'submissions insert author_id category_id description id organization_id source title type',
+  'submissions update category_id description title tracker_issue_url',
+  'submissions delete *',
+  'submission_tags select *',
+  'submission_tags insert *',
+  'submission_tags delete *',
+  'status_changes select changed_by created_at id new_status note organization_id previous_status submission_id',
+  'status_changes insert new_status note notify organization_id submission_id',
+  'votes select created_at id organization_id submission_id',
+  'votes insert submission_id user_id',
+  'comments select *',
+  'comments insert author_id body id parent_id submission_id',
+  'comments delete *',
+  'comment_votes select comment_id created_at id organization_id submission_id',
+  'comment_votes insert comment_id user_id'], 'a key writes these columns and no others');
+
+select set_eq($$ select name || ' ' || privilege from granted where schema = 'public' and role = 'service_role' and columns = '*' $$,
+  $$ select name || ' ' || privilege from our_tables, unnest(array['select', 'insert', 'update', 'delete']) as privilege where schema = 'public' $$,
+  'the service role reads and writes every public table, and may not truncate or change one');
+select is_empty($$ select role, name, privilege from granted where schema = 'private' $$,
+  'no API role has any right on a table of private');
+select is_empty($$ select role, name, privilege from granted where role = 'feedback_api' $$,
+  'the functions'' login has no right on any table');
+select is_empty($$
+  select role, t.path, attname from api_roles, our_tables t join pg_attribute on attrelid = t.oid and attnum > 0
+  where role <> 'service_role' and attname ~ '(email|hash|digest|secret|password|token)'
+    and has_column_privilege(role, t.oid, attnum, 'select, insert, update') $$,
+  'no client reads or writes a column called email, hash, digest, secret, password or token');
+select is_empty($$
+  select role, name from api_roles, unnest(array['public.votes', 'public.comment_votes']) as name
+  where role <> 'service_role' and has_column_privilege(role, name, 'user_id', 'select, update') $$,
+  'who voted is readable by the service role alone');
+select is_empty($$
+  select role, name, attname from unnest(array['anon', 'authenticated']) as role, our_tables t
+  join pg_index i on i.indrelid = t.oid and i.indisprimary
+  join pg_attribute a on a.attrelid = t.oid and a.attnum = any (i.indkey)
+  where (t.name in ('submissions', 'votes', 'comments', 'comment_votes', 'notifications')
+      or t.path in (select schemaname || '.' || tablename from pg_publication_tables where pubname = 'supabase_realtime'))
+    and not has_column_privilege(role, t.oid, attnum, 'select') $$,
+  'realtime can show anyone the primary key of what it publishes');
+
+-- Roles
+select results_eq(
+  $$ select rolname::text collate "default", rolcanlogin, rolinherit, rolbypassrls or rolsuper or rolcreaterole or rolcreatedb or rolreplication
+    from pg_roles where rolname in ('feedback_api', 'service_key') order by 1 $$,
+  $$ values ('feedback_api', true, false, false), ('service_key', false, false, false) $$,
+  'the functions'' login inherits nothing, keys cannot log in, and neither goes round row-level security');
+select set_eq(
+  $$ select m.rolname || ' in ' || g.rolname || case when a.admin_option then ' as admin' else '' end
+    from pg_auth_members a join pg_roles m on m.oid = a.member join pg_roles g on g.oid = a.roleid
+    where m.rolname in ('feedback_api', 'service_key') $$,
+  array['feedback_api in anon', 'feedback_api in authenticated', 'feedback_api in service_key'],
+  'the functions'' login can become the three API roles of clients, never the service role');
+select is_empty($$ select classid::regclass, objid from pg_shdepend
+  where deptype = 'o' and refclassid = 'pg_authid'::regclass and refobjid in ('feedback_api'::regrole, 'service_key'::regrole) $$,
+  'neither owns anything');
+select ok((select rolconfig @> array['statement_timeout=8s', 'lock_timeout=5s', 'idle_in_transaction_session_timeout=15s']
+  from pg_roles where rolname = 'feedback_api'), 'every statement of the functions has a time-out');
+
+-- What comes later starts with nothing too.
+create table public.later (id integer primary key);
+create function private.later() returns integer language sql return 1;
+select is_empty($$ select role, privilege from granted where name = 'later' $$, 'a new table grants nothing to any API role');
+select is_empty($$ select role from api_roles where has_function_privilege(role, 'private.later()', 'execute') $$, 'nor does a new function');
+
+select * from finish();
+rollback;
