@@ -1,0 +1,15 @@
+import { newApiKey, orgKeyPrefix } from "../shared/api-keys.ts";
+import type { Runner } from "./database.ts";
+
+/** Makes an organization's key and answers its secret, which is nowhere else. */
+export async function createApiKey(
+  sql: Runner,
+  organizationId: string,
+  name: string,
+  scopes: readonly string[],
+  expiresAt: Date | null = null,
+): Promise<string> {
+  const { secret, prefix, lastFour, digest } = await newApiKey(orgKeyPrefix);
+  await sql`select private.create_api_key(${organizationId}, ${name}, ${scopes}, ${digest}, ${prefix}, ${lastFour}, ${expiresAt})`;
+  return secret;
+}

@@ -1,0 +1,135 @@
+import { randomBytes } from "node:crypto";
+import { chmod, mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { generateApiKey } from "@supabase/lite";
+import { startOf } from "./process-identity.ts";
+import { codeOf, messageOf, StartError } from "./start-error.ts";
+
+/** Made at the first start and kept: everything that must stay secret and the same. */
+export interface Secrets {
+  superuser_password: string;
+  owner_password: string;
+  data_api_password: string;
+  functions_password: string;
+  jwt_secret: string;
+  publishable_key: string;
+  secret_key: string;
+  address_hash_key: string;
+  /** What the first start was asked to seed. */
+  seed: "demo" | "none";
+  demo_password: string;
+  demo_api_keys?: { full: string; read_only: string };
+  /** Digest of the platform bootstrap this database has. */
+  platform?: string;
+}
+
+export interface DataFolder {
+  path: string;
+  secrets: Secrets;
+  saveSecrets(change: Partial<Secrets>): Promise<void>;
+  release(): Promise<void>;
+}
+
+export async function openDataFolder(dataDir: string, seed: Secrets["seed"]): Promise<DataFolder> {
+  const path = resolve(dataDir);
+  try {
+    await mkdir(path, { recursive: true });
+    // Postgres may run as another user, who must get through to its own folder; all secrets are files of mode 0600.
+    await chmod(path, 0o711);
+    await writeFile(join(path, ".gitignore"), "*\n");
+  } catch (error) {
+    throw new StartError(
+      `the data folder ${path} cannot be written (${codeOf(error) ?? messageOf(error)}): make it writable, or set DATA_DIR`,
+    );
+  }
+  const lock = await takeLock(path);
+  try {
+    const secrets = await loadSecrets(path, seed);
+    await rm(join(path, "stack.json"), { force: true });
+    return {
+      path,
+      secrets,
+      async saveSecrets(change) {
+        Object.assign(secrets, change);
+        await writePrivately(join(path, "secrets.json"), secrets);
+      },
+      async release() {
+        await rm(join(path, "stack.json"), { force: true });
+        await rm(lock, { force: true });
+      },
+    };
+  } catch (error) {
+    await rm(lock, { force: true });
+    throw error;
+  }
+}
+
+/** Whole or not at all, and readable by its owner only. */
+export async function writePrivately(path: string, value: unknown): Promise<void> {
+  const draft = `${path}.${randomBytes(4).toString("hex")}.new`;
+  const file = await open(draft, "wx", 0o600);
+  try {
+    await file.writeFile(`${JSON.stringify(value, null, 2)}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(draft, path);
+}
+
+async function takeLock(path: string): Promise<string> {
+  const lock = join(path, "launcher.json");
+  const mine = JSON.stringify({ pid: process.pid, start: await startOf(process.pid) });
+  for (let attempt = 0; attempt < 3; attempt++) {
+    try {
+      await writeFile(lock, mine, { flag: "wx", mode: 0o600 });
+      return lock;
+    } catch (error) {
+      if (codeOf(error) !== "EEXIST") throw error;
+    }
+    const holder = await livingHolder(lock);
+    if (holder !== null) {
+      throw new StartError(
+        `the data folder ${path} is in use by a running stack (process ${holder}): stop it, or set DATA_DIR`,
+      );
+    }
+    await rm(lock, { force: true });
+  }
+  throw new StartError(`the data folder ${path} is being taken by another start: try again`);
+}
+
+async function livingHolder(lock: string): Promise<number | null> {
+  const text = await readFile(lock, "utf8").catch(() => "");
+  const match = /^\{"pid":(\d+),"start":(?:"([^"]*)"|null)\}$/.exec(text);
+  if (match === null) return null;
+  const pid = Number(match[1]);
+  const start = await startOf(pid);
+  return start !== null && start === match[2] ? pid : null;
+}
+
+async function loadSecrets(path: string, seed: Secrets["seed"]): Promise<Secrets> {
+  const file = join(path, "secrets.json");
+  const text = await readFile(file, "utf8").catch((error: unknown) => {
+    if (codeOf(error) === "ENOENT") return null;
+    throw new StartError(
+      `${file} cannot be read (${codeOf(error)}): start as the user who made the data folder, or set DATA_DIR`,
+    );
+  });
+  if (text !== null) return JSON.parse(text) as Secrets;
+  const secrets: Secrets = {
+    superuser_password: random(24),
+    owner_password: random(24),
+    data_api_password: random(24),
+    functions_password: random(24),
+    jwt_secret: random(48),
+    publishable_key: (await generateApiKey("publishable")).key,
+    secret_key: (await generateApiKey("secret")).key,
+    address_hash_key: random(32),
+    seed,
+    demo_password: random(12),
+  };
+  await writePrivately(file, secrets);
+  return secrets;
+}
+
+const random = (bytes: number) => randomBytes(bytes).toString("base64url");

@@ -1,0 +1,52 @@
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { DataFolder } from "./data-folder.ts";
+import { withDatabase } from "./database.ts";
+import { migrate } from "./migrate.ts";
+import { preparePlatform } from "./platform.ts";
+import { startPostgres } from "./postgres.ts";
+
+export const root = resolve(fileURLToPath(new URL("..", import.meta.url)));
+export const defaultMigrations = join(root, "supabase", "migrations");
+
+export interface DatabaseOptions {
+  folder: DataFolder;
+  port: number;
+  migrations: string;
+  settings?: Record<string, string | number>;
+  progress(step: string): void;
+}
+
+export interface DatabaseServer {
+  /** Of the role postgres, which owns our tables and is not a superuser. */
+  ownerUrl: string;
+  superuserUrl: string;
+  url(role: string, password: string): string;
+  ended: Promise<number>;
+  stop(): Promise<void>;
+}
+
+/** Postgres as a hosted project has it, with our migrations applied. */
+export async function startDatabase(options: DatabaseOptions): Promise<DatabaseServer> {
+  const { folder, progress } = options;
+  const { secrets } = folder;
+  progress("Postgres");
+  const postgres = await startPostgres({
+    folder: folder.path,
+    port: options.port,
+    superuserPassword: secrets.superuser_password,
+    ...(options.settings ? { settings: options.settings } : {}),
+  });
+  try {
+    const superuserUrl = postgres.url("supabase_admin", secrets.superuser_password);
+    const ownerUrl = postgres.url("postgres", secrets.owner_password);
+    progress("platform");
+    await preparePlatform(superuserUrl, folder);
+    progress("migrations");
+    await withDatabase(ownerUrl, (sql) => migrate(sql, options.migrations));
+    return { ownerUrl, superuserUrl, url: postgres.url, ended: postgres.ended, stop: postgres.stop };
+  } catch (error) {
+    await postgres.stop();
+    throw error;
+  }
+}

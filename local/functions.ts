@@ -1,0 +1,150 @@
+import { createWriteStream } from "node:fs";
+import { get } from "node:http";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { choosePort } from "./ports.ts";
+import { StartError } from "./start-error.ts";
+import { spawnTied, type TiedProcess } from "./tied-process.ts";
+
+export interface FunctionsOptions {
+  /** The repository: Deno may read this folder and nothing else. */
+  root: string;
+  /** For example functions/api/index.ts. */
+  entry: string;
+  environment: Record<string, string>;
+  logPath: string;
+  onTrouble(message: string): void;
+}
+
+export interface Functions {
+  /** Where they listen, the same for the life of the stack. */
+  port: number;
+  up(): boolean;
+  stop(): Promise<void>;
+}
+
+const require = createRequire(import.meta.url);
+const longestPause = 10_000;
+// What Deno itself needs to know of this machine, and what an operator may set for the functions.
+const inherited =
+  /^(?:PATH|HOME|TMPDIR|TZ|DENO_.*|NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|SSL_CERT_DIR|HTTPS?_PROXY|NO_PROXY|SITE_URL|DATABASE_CONNECTIONS|WEBHOOK_.*|SMTP_.*)$/;
+
+/** Runs a function in Deno as it stands, and again whenever it dies. */
+export async function startFunctions(options: FunctionsOptions): Promise<Functions> {
+  const port = await choosePort(0, "PORT");
+  const log = createWriteStream(options.logPath, { flags: "a", mode: 0o600 });
+  let up = false;
+  let stopping = false;
+  let current: TiedProcess | undefined;
+  let said = "";
+
+  const run = async (): Promise<void> => {
+    const process = spawnDeno(options, port);
+    current = process;
+    process.stdout?.pipe(log, { end: false });
+    process.stderr?.on("data", (chunk: Buffer) => {
+      said = (said + chunk.toString()).slice(-4000);
+      log.write(chunk);
+    });
+    await answers(port, process);
+    up = process.running();
+  };
+  const keep = async (): Promise<void> => {
+    for (let pause = 250; !stopping; pause = Math.min(pause * 2, longestPause)) {
+      const started = Date.now();
+      const code = await current?.ended;
+      up = false;
+      if (stopping) return;
+      options.onTrouble(`the functions ended (code ${code}) and start again: ${lastLine(said)}`);
+      if (Date.now() - started > 60_000) pause = 250;
+      await sleep(pause);
+      if (!stopping) await run();
+    }
+  };
+
+  await run();
+  if (!up) {
+    await current?.stop(2_000);
+    log.end();
+    throw new StartError(`the functions did not start: ${lastLine(said)} (more in ${options.logPath})`);
+  }
+  const keeping = keep();
+  return {
+    port,
+    up: () => up,
+    async stop() {
+      stopping = true;
+      await current?.stop(5_000);
+      await keeping;
+      log.end();
+    },
+  };
+}
+
+function spawnDeno(options: FunctionsOptions, port: number): TiedProcess {
+  const environment = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => inherited.test(name)),
+  );
+  const config = join(options.root, "deno.json");
+  return spawnTied(
+    [
+      denoProgram(),
+      "run",
+      "--quiet",
+      "--no-prompt",
+      `--config=${config}`,
+      "--allow-net",
+      "--allow-env",
+      `--allow-read=${options.root}`,
+      options.entry,
+    ],
+    {
+      signal: "TERM",
+      cwd: options.root,
+      output: ["pipe", "pipe"],
+      env: {
+        ...(environment as Record<string, string>),
+        DENO_DIR: environment.DENO_DIR ?? join(options.root, "node_modules", ".cache", "deno"),
+        DENO_NO_UPDATE_CHECK: "1",
+        NO_COLOR: "1",
+        ...options.environment,
+        PORT: String(port),
+      },
+    },
+  );
+}
+
+/** The program of the platform's own package: `deno` itself has it only after an install script. */
+function denoProgram(): string {
+  const libc = process.platform === "linux" ? "-glibc" : "";
+  const name = `@deno/${process.platform}-${process.arch}${libc}/package.json`;
+  try {
+    return join(dirname(createRequire(require.resolve("deno/package.json")).resolve(name)), "deno");
+  } catch {
+    throw new StartError(
+      `no Deno for this machine (${dirname(name)}): run npm ci on Linux (glibc) or macOS, x64 or arm64`,
+    );
+  }
+}
+
+/** Until the function answers its health check, or ends. */
+async function answers(port: number, process: TiedProcess): Promise<void> {
+  for (const deadline = Date.now() + 60_000; process.running() && Date.now() < deadline; await sleep(25)) {
+    if (await healthy(port)) return;
+  }
+}
+
+function healthy(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = get({ host: "127.0.0.1", port, path: "/api/health", timeout: 5_000 }, (response) => {
+      response.resume();
+      resolve(response.statusCode === 200);
+    });
+    probe.on("timeout", () => probe.destroy());
+    probe.on("error", () => resolve(false));
+  });
+}
+
+const lastLine = (text: string) =>
+  text.match(/^error: .*|^\S*Error: .*/gm)?.at(-1) ?? text.trim().split("\n").at(-1) ?? "";

@@ -1,0 +1,188 @@
+-- What a hosted Supabase database has before our migrations run. Idempotent; run by the superuser.
+-- The tables of schema auth stand already, made by @supabase/lite; platform.ts fills in :owner_password and :data_api_password.
+
+set local client_min_messages = warning;
+
+-- Roles --------------------------------------------------------------------------------------------------------
+do $do$
+declare
+  role_name text;
+begin
+  foreach role_name in array array['anon', 'authenticated', 'service_role', 'authenticator', 'supabase_auth_admin', 'supabase_realtime_admin', 'postgres', 'supabase_lite'] loop
+    if not exists (select from pg_roles where rolname = role_name) then
+      execute format('create role %I', role_name);
+    end if;
+  end loop;
+end
+$do$;
+
+alter role anon nologin inherit;
+alter role authenticated nologin inherit;
+alter role service_role nologin inherit bypassrls;
+alter role authenticator login noinherit;
+alter role supabase_auth_admin nologin noinherit createrole;
+alter role supabase_realtime_admin nologin noinherit;
+alter role postgres login inherit nosuperuser createdb createrole replication bypassrls password :owner_password;
+grant anon, authenticated, service_role to authenticator;
+grant anon, authenticated, service_role, authenticator to postgres with admin option;
+grant pg_monitor, pg_read_all_data, pg_signal_backend to postgres;
+
+alter role anon set statement_timeout = '3s';
+alter role authenticated set statement_timeout = '8s';
+alter role authenticator set statement_timeout = '8s';
+alter role authenticator set lock_timeout = '8s';
+alter role postgres set search_path = "$user", public, extensions;
+
+-- Only the embedded stack has this one: the data API's login. It owns nothing, so the grants it wants to make fail.
+alter role supabase_lite login inherit password :data_api_password;
+grant anon, authenticated, service_role to supabase_lite;
+alter role supabase_lite set statement_timeout = '8s';
+alter role supabase_lite set lock_timeout = '8s';
+alter role supabase_lite set search_path = public, extensions;
+
+-- Schemas ------------------------------------------------------------------------------------------------------
+alter database postgres owner to postgres;
+grant usage on schema public to postgres, anon, authenticated, service_role;
+
+create schema if not exists extensions authorization postgres;
+grant usage on schema extensions to anon, authenticated, service_role;
+create extension if not exists pgcrypto with schema extensions;
+create extension if not exists "uuid-ossp" with schema extensions;
+grant all on all routines in schema extensions to postgres with grant option;
+
+-- Projects made before 2026-05-30 grant all to the API roles by default: migrations have to cope with it.
+do $do$
+begin
+  if to_regclass('supabase_migrations.schema_migrations') is null then
+    alter default privileges for role postgres in schema public grant all on tables to postgres, anon, authenticated, service_role;
+    alter default privileges for role postgres in schema public grant all on functions to postgres, anon, authenticated, service_role;
+    alter default privileges for role postgres in schema public grant all on sequences to postgres, anon, authenticated, service_role;
+  end if;
+end
+$do$;
+
+-- Auth ---------------------------------------------------------------------------------------------------------
+create schema if not exists auth;
+alter schema auth owner to supabase_auth_admin;
+grant usage on schema auth to anon, authenticated, service_role, supabase_lite;
+grant all on schema auth to postgres;
+
+do $do$
+declare
+  relation regclass;
+begin
+  for relation in select c.oid from pg_class c where c.relnamespace = 'auth'::regnamespace and c.relkind = 'r' loop
+    execute format('alter table %s owner to supabase_auth_admin', relation);
+  end loop;
+end
+$do$;
+grant all on all tables in schema auth to postgres;
+grant all on all sequences in schema auth to postgres;
+grant select, insert, update, delete on all tables in schema auth to supabase_lite;
+grant usage on all sequences in schema auth to supabase_lite;
+
+create or replace function auth.uid() returns uuid
+language sql stable
+return coalesce(
+  nullif(current_setting('request.jwt.claim.sub', true), ''),
+  nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub'
+)::uuid;
+
+create or replace function auth.role() returns text
+language sql stable
+return coalesce(
+  nullif(current_setting('request.jwt.claim.role', true), ''),
+  nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'role'
+);
+
+create or replace function auth.email() returns text
+language sql stable
+return coalesce(
+  nullif(current_setting('request.jwt.claim.email', true), ''),
+  nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'email'
+);
+
+create or replace function auth.jwt() returns jsonb
+language sql stable
+return coalesce(
+  nullif(current_setting('request.jwt.claim', true), ''),
+  nullif(current_setting('request.jwt.claims', true), '')
+)::jsonb;
+
+alter function auth.uid() owner to supabase_auth_admin;
+alter function auth.role() owner to supabase_auth_admin;
+alter function auth.email() owner to supabase_auth_admin;
+alter function auth.jwt() owner to supabase_auth_admin;
+grant all on all routines in schema auth to postgres;
+
+-- Realtime -----------------------------------------------------------------------------------------------------
+do $do$
+begin
+  if not exists (select from pg_publication where pubname = 'supabase_realtime') then
+    create publication supabase_realtime;
+  end if;
+end
+$do$;
+alter publication supabase_realtime owner to postgres;
+
+create schema if not exists realtime;
+grant usage on schema realtime to postgres with grant option;
+grant usage on schema realtime to anon, authenticated, service_role, supabase_realtime_admin;
+
+create table if not exists realtime.messages (
+  id uuid not null default gen_random_uuid(),
+  topic text not null,
+  extension text not null,
+  payload jsonb,
+  event text,
+  private boolean default false,
+  updated_at timestamp not null default now(),
+  inserted_at timestamp not null default now(),
+  primary key (id, inserted_at)
+) partition by range (inserted_at);
+-- Hosted makes a partition a day ahead of time; here one holds all.
+create table if not exists realtime.messages_default partition of realtime.messages default;
+alter table realtime.messages enable row level security;
+alter table realtime.messages_default enable row level security;
+alter table realtime.messages owner to supabase_realtime_admin;
+alter table realtime.messages_default owner to supabase_realtime_admin;
+grant select, insert, update on realtime.messages to postgres, anon, authenticated, service_role;
+
+create or replace function realtime.topic() returns text
+language sql stable
+return nullif(current_setting('realtime.topic', true), '')::text;
+
+create or replace function realtime.send(payload jsonb, event text, topic text, private boolean default true) returns void
+language plpgsql as $function$
+declare
+  message_id uuid := gen_random_uuid();
+begin
+  perform set_config('realtime.topic', topic, true);
+  insert into realtime.messages (id, payload, event, topic, private, extension)
+  values (message_id, jsonb_build_object('id', message_id) || payload, event, topic, private, 'broadcast');
+exception when others then
+  raise warning 'WarnSendingBroadcastMessage: %', sqlerrm;
+end
+$function$;
+
+create or replace function realtime.broadcast_changes(
+  topic_name text, event_name text, operation text, table_name text, table_schema text, new record, old record, level text default 'ROW'
+) returns void
+language plpgsql as $function$
+begin
+  if level = 'STATEMENT' then
+    raise exception 'function can only be triggered for each row, not for each statement';
+  end if;
+  if operation not in ('INSERT', 'UPDATE', 'DELETE') then
+    raise exception 'Unexpected operation type: %', operation;
+  end if;
+  perform realtime.send(
+    jsonb_build_object('old_record', old, 'record', new, 'operation', operation, 'table', table_name, 'schema', table_schema),
+    event_name, topic_name
+  );
+end
+$function$;
+
+alter function realtime.topic() owner to supabase_realtime_admin;
+alter function realtime.send(jsonb, text, text, boolean) owner to supabase_realtime_admin;
+alter function realtime.broadcast_changes(text, text, text, text, text, record, record, text) owner to supabase_realtime_admin;

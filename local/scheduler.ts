@@ -1,0 +1,34 @@
+import type { Sql } from "./database.ts";
+
+export interface Scheduler {
+  stop(): Promise<void>;
+}
+
+/** Stands in for pg_cron: calls private.run_schedule() every few seconds, never twice at once. */
+export function startScheduler(sql: Sql, seconds: number, onTrouble: (message: string) => void): Scheduler {
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> = Promise.resolve();
+  let stopped = false;
+  const turn = async () => {
+    try {
+      await sql`select private.run_schedule()`;
+    } catch (error) {
+      if (!stopped)
+        onTrouble(`the schedule failed: ${error instanceof Error ? error.message : String(error)}`);
+    }
+    if (!stopped) plan();
+  };
+  const plan = () => {
+    timer = setTimeout(() => {
+      running = turn();
+    }, seconds * 1000);
+  };
+  plan();
+  return {
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      await running;
+    },
+  };
+}

@@ -1,0 +1,45 @@
+/** Where and with which key people sign up; `fetch` lets the launcher skip the network. */
+export interface AuthClient {
+  url: string;
+  publishableKey: string;
+  fetch: (request: Request) => Promise<Response>;
+}
+
+export interface Person {
+  email: string;
+  password: string;
+  name?: string;
+}
+
+export interface Session {
+  access_token: string;
+  user: { id: string; email: string };
+}
+
+/** Makes a user, or signs in the one that an earlier attempt made with the same password. */
+export async function signUp(auth: AuthClient, person: Person): Promise<Session> {
+  const { email, password, name } = person;
+  const made = await post(auth, "/auth/v1/signup", {
+    email,
+    password,
+    data: name === undefined ? {} : { name },
+  });
+  if (made.ok) return made.session;
+  const known = await post(auth, "/auth/v1/token?grant_type=password", { email, password });
+  if (known.ok) return known.session;
+  throw new Error(`${email} could not sign up: ${made.problem}`);
+}
+
+type Answer = { ok: true; session: Session } | { ok: false; problem: string };
+
+async function post(auth: AuthClient, path: string, body: object): Promise<Answer> {
+  const response = await auth.fetch(
+    new Request(`${auth.url}${path}`, {
+      method: "POST",
+      headers: { apikey: auth.publishableKey, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    }),
+  );
+  const text = await response.text();
+  return response.ok ? { ok: true, session: JSON.parse(text) as Session } : { ok: false, problem: text };
+}

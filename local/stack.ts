@@ -1,0 +1,187 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { join, resolve } from "node:path";
+import type { Duplex } from "node:stream";
+import { type AuthAndRest, openAuthAndRest } from "./auth-and-rest.ts";
+import { openDataFolder, type Secrets, writePrivately } from "./data-folder.ts";
+import { connect } from "./database.ts";
+import { defaultMigrations, root, startDatabase } from "./database-server.ts";
+import { type Functions, startFunctions } from "./functions.ts";
+import { createGateway } from "./gateway.ts";
+import { listen } from "./ports.ts";
+import { startScheduler } from "./scheduler.ts";
+import { type Demo, seedDemo } from "./seed.ts";
+import { StartError } from "./start-error.ts";
+
+export interface StackOptions {
+  /** Of the gateway; 0 picks a free one. */
+  port: number;
+  /** Of Postgres; 0 picks a free one. */
+  dbPort: number;
+  dataDir: string;
+  seed: "demo" | "none";
+  /** Hears what is being started, and later what goes wrong. */
+  progress?(step: string): void;
+  trouble?(message: string): void;
+  /** Postgres settings beside the usual ones. */
+  postgresSettings?: Record<string, string | number>;
+  /** Variables for the functions beside the usual ones. */
+  functionsEnvironment?: Record<string, string>;
+  migrations?: string;
+  seedFile?: string;
+  functionsEntry?: string;
+  /** Takes over websocket upgrades at the gateway. */
+  upgrade?(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
+}
+
+/** What DATA_DIR/stack.json holds. */
+export interface StackAddresses {
+  supabase_url: string;
+  base_url: string;
+  publishable_key: string;
+  secret_key: string;
+  db_url: string;
+  demo: Demo | null;
+}
+
+export interface Stack extends StackAddresses {
+  /** Signs access tokens (HS256), for tests that need many users. */
+  jwtSecret: string;
+  /** The Postgres superuser's, for what `db_url` may not do. */
+  superuserUrl: string;
+  /** Resolves with the reason when a part fails for good; the stack is then to be stopped. */
+  failed: Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** Starts everything, or stops again what it had started and throws. */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const undo: (() => Promise<unknown>)[] = [];
+  let stopped: Promise<void> | undefined;
+  const stop = () => {
+    stopped ??= unwind(undo);
+    return stopped;
+  };
+  try {
+    return await start(options, undo, stop);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function unwind(undo: (() => Promise<unknown>)[]): Promise<void> {
+  for (const step of undo.splice(0).reverse()) await step().catch(() => undefined);
+}
+
+async function start(
+  options: StackOptions,
+  undo: (() => Promise<unknown>)[],
+  stop: () => Promise<void>,
+): Promise<Stack> {
+  const progress = options.progress ?? (() => undefined);
+  const trouble = options.trouble ?? (() => undefined);
+  const folder = await openDataFolder(options.dataDir, options.seed);
+  undo.push(() => folder.release());
+  const { secrets } = folder;
+
+  let data: AuthAndRest | null = null;
+  let functions: Functions | null = null;
+  const addressHeader = `x-address-${randomBytes(8).toString("hex")}`;
+  const gateway = createGateway({
+    addressHeader,
+    data: () => data?.fetch ?? null,
+    functionPort: (name) => (name !== "api" ? undefined : functions?.up() ? functions.port : null),
+    ...(options.upgrade ? { upgrade: options.upgrade } : {}),
+  });
+  await listen(gateway, options.port, "PORT");
+  undo.push(async () => {
+    gateway.close();
+    gateway.closeAllConnections();
+    await once(gateway, "close");
+  });
+  const supabaseUrl = `http://127.0.0.1:${portOf(gateway.address())}`;
+
+  const database = await startDatabase({
+    folder,
+    port: options.dbPort,
+    migrations: options.migrations ?? defaultMigrations,
+    progress,
+    ...(options.postgresSettings ? { settings: options.postgresSettings } : {}),
+  });
+  undo.push(() => database.stop());
+  const sql = connect(database.ownerUrl, 2);
+  undo.push(() => sql.end({ timeout: 5 }));
+  await sql.unsafe(`alter role feedback_api password '${secrets.functions_password}'`);
+
+  progress("auth, data API and functions");
+  const opening = openAuthAndRest(
+    database.url("supabase_lite", secrets.data_api_password),
+    secrets,
+    supabaseUrl,
+  );
+  const spawning = startFunctions({
+    root,
+    entry: resolve(root, options.functionsEntry ?? "functions/api/index.ts"),
+    environment: {
+      ...functionsEnvironment(secrets, supabaseUrl, addressHeader),
+      DATABASE_URL: database.url("feedback_api", secrets.functions_password),
+      ...options.functionsEnvironment,
+    },
+    logPath: join(folder.path, "functions.log"),
+    onTrouble: trouble,
+  });
+  const [opened, spawned] = await Promise.allSettled([opening, spawning]);
+  if (opened.status === "fulfilled") undo.push(() => opened.value.close());
+  if (spawned.status === "fulfilled") undo.push(() => spawned.value.stop());
+  if (opened.status === "rejected") throw opened.reason;
+  if (spawned.status === "rejected") throw spawned.reason;
+  data = opened.value;
+  functions = spawned.value;
+
+  if (secrets.seed === "demo") progress("demo data");
+  const auth = { url: supabaseUrl, publishableKey: secrets.publishable_key, fetch: data.fetch };
+  const demo = await seedDemo(sql, auth, folder, options.seedFile ?? join(root, "supabase", "seed.sql"));
+
+  const scheduler = startScheduler(sql, 5, trouble);
+  undo.push(() => scheduler.stop());
+  const addresses: StackAddresses = {
+    supabase_url: supabaseUrl,
+    base_url: `http://127.0.0.1:${functions.port}`,
+    publishable_key: secrets.publishable_key,
+    secret_key: secrets.secret_key,
+    db_url: database.ownerUrl,
+    demo,
+  };
+  await writePrivately(join(folder.path, "stack.json"), addresses);
+  return {
+    ...addresses,
+    jwtSecret: secrets.jwt_secret,
+    superuserUrl: database.superuserUrl,
+    failed: database.ended.then(
+      (code) => `Postgres ended (code ${code}); its log is ${join(folder.path, "postgres.log")}`,
+    ),
+    stop,
+  };
+}
+
+function functionsEnvironment(
+  secrets: Secrets,
+  supabaseUrl: string,
+  addressHeader: string,
+): Record<string, string> {
+  return {
+    SUPABASE_URL: supabaseUrl,
+    SUPABASE_PUBLISHABLE_KEYS: JSON.stringify({ default: secrets.publishable_key }),
+    JWT_SECRET: secrets.jwt_secret,
+    ADDRESS_HEADER: addressHeader,
+    ADDRESS_FROM_SOCKET: "true",
+    ADDRESS_HASH_KEY: secrets.address_hash_key,
+  };
+}
+
+function portOf(address: ReturnType<ReturnType<typeof createGateway>["address"]>): number {
+  if (address === null || typeof address === "string") throw new StartError("the gateway has no port");
+  return address.port;
+}

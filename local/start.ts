@@ -1,0 +1,62 @@
+import { resolve } from "node:path";
+import { startStack } from "./stack.ts";
+import { messageOf, StartError } from "./start-error.ts";
+
+/** `npm start`: everything up, in the foreground, until SIGINT or SIGTERM. */
+async function main(): Promise<void> {
+  const startedAt = Date.now();
+  const seconds = () => ((Date.now() - startedAt) / 1000).toFixed(1);
+  const dataDir = process.env.DATA_DIR || ".data";
+  const stopRequested = new Promise<void>((stop) => {
+    process.on("SIGINT", stop);
+    process.on("SIGTERM", stop);
+  });
+  const starting = startStack({
+    port: portFrom("PORT", 54321),
+    dbPort: portFrom("DB_PORT", 54322),
+    dataDir,
+    seed: seedFrom(process.env.SEED),
+    progress: (step) => console.log(`${seconds().padStart(5)} s  starting ${step}`),
+    trouble: (message) => console.error(message),
+  });
+  const early = await Promise.race([starting.then(() => false), stopRequested.then(() => true)]);
+  const stack = await starting;
+  if (!early) {
+    console.log(`${seconds().padStart(5)} s  ready
+
+  API        ${stack.supabase_url}/api      (documentation: ${stack.supabase_url}/api/docs)
+  Supabase   ${stack.supabase_url}
+  Database   ${stack.db_url.replace(/:[^:@]+@/, ":…@")}
+  Keys       ${resolve(dataDir, "stack.json")}
+${stack.demo ? `  Demo       ${Object.values(stack.demo.users).join(", ")}; password ${stack.demo.password}\n` : ""}
+Stop with Ctrl-C.`);
+  }
+  const failure = await Promise.race([stack.failed, stopRequested]);
+  await stack.stop();
+  if (failure !== undefined) throw new StartError(failure);
+  console.log("stopped");
+}
+
+function portFrom(variable: string, otherwise: number): number {
+  const text = process.env[variable];
+  if (!text) return otherwise;
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65535)
+    throw new StartError(`${variable} is ${JSON.stringify(text)}: set it to a port from 0 to 65535`);
+  return Number(text);
+}
+
+function seedFrom(text: string | undefined): "demo" | "none" {
+  if (!text || text === "demo") return "demo";
+  if (text === "none") return "none";
+  throw new StartError(`SEED is ${JSON.stringify(text)}: set it to demo or none`);
+}
+
+main().then(
+  () => process.exit(0),
+  (error: unknown) => {
+    const line = error instanceof StartError ? error.message : `unforeseen: ${messageOf(error)}`;
+    console.error(`Cannot go on: ${line}`);
+    if (!(error instanceof StartError) && error instanceof Error) console.error(error.stack);
+    process.exit(1);
+  },
+);
