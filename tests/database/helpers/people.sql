@@ -49,10 +49,10 @@ begin atomic
 end;
 comment on function tests.comment(text, text, text, text) is 'A comment whose body is its name, made by an operator for its author.';
 
-create or replace function tests.merge(source text, target text) returns void
+create or replace function tests.merge(loser text, winner text) returns void
 language sql
 begin atomic
-  update public.submissions set status = 'duplicate', merged_into_id = tests.id(target) where id = tests.id(source);
+  update public.submissions set status = 'duplicate', merged_into_id = tests.id(winner) where id = tests.id(loser);
 end;
 comment on function tests.merge(text, text) is 'Points a submission at another, as a merge does.';
 

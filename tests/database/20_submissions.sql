@@ -1,0 +1,244 @@
+-- Submitting, editing and deleting.
+begin;
+set local search_path = public, extensions;
+select plan(126);
+do $$ begin
+  perform tests.start();
+  insert into categories (id, organization_id, name, slug) values
+    (tests.id('ui'), tests.id('acme'), 'Interface', 'ui'), (tests.id('rival ui'), tests.id('rival'), 'Interface', 'ui');
+  insert into tags (id, organization_id, name, slug) values
+    (tests.id('fast'), tests.id('acme'), 'Fast', 'fast'), (tests.id('rival fast'), tests.id('rival'), 'Fast', 'fast');
+end $$;
+
+create function pg_temp.submit(more text default '', title text default 'Dark mode', description text default 'Please add a dark mode.')
+returns text language sql as $$
+  select format('insert into submissions (organization_id, title, description, type%s) values (%L, %L, %L, ''idea''%s)',
+    case when more <> '' then ', ' || split_part(more, ' = ', 1) end, tests.id('acme'), title, description,
+    case when more <> '' then ', ' || split_part(more, ' = ', 2) end)
+$$;
+
+-- At creation
+select is(
+  tests.see('alice', pg_temp.submit(title => 'First of all') || $$
+    returning concat_ws(' ', status, vote_count, comment_count, moderation_state, is_public, author_id = tests.id('alice')) $$),
+  'open 1 0 approved t t', 'a new submission is open, has one vote and belongs to its author');
+select results_eq($$ select user_id from votes v join submissions s on s.id = v.submission_id where title = 'First of all' $$,
+  $$ select tests.id('alice') $$, 'the author''s own vote is there');
+select results_eq($$ select user_id, reason from follows v join submissions s on s.id = v.submission_id where title = 'First of all' $$,
+  $$ select tests.id('alice'), 'author' $$, 'the author follows');
+select is_empty('select from notifications', 'nobody is notified');
+select set_eq('select type from private.outbox', array['submission.created'], 'one event tells of it, none of the vote');
+select is_empty($$ select from private.rate_counters where rule like 'vote%' $$, 'the author''s own vote is charged to no limit');
+
+-- What cannot be forged
+select is(tests.try('alice', pg_temp.submit(forged)), '42501', 'nobody submits with a chosen ' || forged)
+from unnest(array['author_id = tests.id(''bob'')', 'author_id = tests.id(''alice'')', 'status = ''planned''', 'vote_count = 99', 'comment_count = 99',
+  'is_public = true', 'moderation_state = ''approved''', 'merged_into_id = null', 'source = ''ios''', 'tracker_issue_url = ''https://example.test/1''',
+  'created_at = now()']) as forged;
+select is(tests.try('anon', pg_temp.submit()), '42501', 'nobody submits without signing in');
+select is(tests.try('alice', format('update submissions set %s', change)), '42501', 'nobody updates with ' || change)
+from unnest(array['status = ''planned''', 'vote_count = 99', 'comment_count = 99', 'is_public = true', 'moderation_state = ''approved''',
+  'author_id = tests.id(''alice'')', 'organization_id = tests.id(''rival'')', 'type = ''problem''', 'merged_into_id = id', 'created_at = now()']) as change;
+
+-- Boards
+select is(tests.try('alice', replace(pg_temp.submit(), tests.id('acme')::text, tests.id('vault')::text)), '42501',
+  'nobody submits to a private board they cannot see');
+select is(tests.try('vic', replace(pg_temp.submit(), tests.id('acme')::text, tests.id('vault')::text)), '1',
+  'a member submits to their private board');
+select is((select is_public from submissions where organization_id = tests.id('vault')), false, 'and what they submit is not public');
+select is(tests.try('alice', replace(pg_temp.submit(), tests.id('acme')::text, tests.id('nowhere')::text)), '42501',
+  'nobody submits to a board that does not exist');
+select is(tests.refusal('alice', $$ insert into submissions (title, description, type) values ('Whose is it?', 'Which board should this go to?', 'idea') $$)
+  ->> 'field', 'organization_id', 'where there are several organizations one must be named');
+select is(
+  tests.see('alice', $$ select set_config('feedback.organization_id', tests.id('rival')::text, true);
+    insert into submissions (title, description, type) values ('Whose is it?', 'Which board should this go to?', 'idea')
+    returning organization_id = tests.id('rival') $$),
+  'true', 'the organization a request named is taken');
+do $$ begin update organizations set is_default = true where slug = 'acme'; end $$;
+select is(
+  tests.see('alice', $$ insert into submissions (title, description, type) values ('Whose is it?', 'Which board should this go to?', 'idea')
+    returning organization_id = tests.id('acme') $$),
+  'true', 'else the default organization');
+select throws_ok($$ update organizations set is_default = true where slug = 'rival' $$, '23505', null, 'there is one default organization at most');
+
+-- Keys
+select is(tests.try('acme key with submissions:write', pg_temp.submit()), '1', 'a key with submissions:write submits for itself');
+select is(tests.try('acme key with submissions:read submissions:moderate', pg_temp.submit()), '42501', 'a key without that scope does not');
+select is(tests.try('rival key with submissions:write', pg_temp.submit()), '42501', 'nor does a key of another organization');
+select is(tests.try('acme key with submissions:write', pg_temp.submit('author_id = tests.id(''alice'')')), '42501',
+  'a key never submits as a user');
+select is(tests.try('acme key with submissions:write', pg_temp.submit('author_id = tests.id(''rival key'')')), '42501',
+  'nor as a key of another organization');
+select is(
+  tests.try('acme key with submissions:write', pg_temp.submit('author_id = private.author_of_key(''Eve@Example.test'', ''Eve'')', 'What Eve wants')),
+  '1', 'a key submits for an author known by e-mail');
+select is((select name from profiles p join submissions s on s.author_id = p.id where title = 'What Eve wants'), 'Eve', 'who is the author then');
+select results_eq($$ select kind, email, organization_id, auth_user_id from profiles where name = 'Eve' $$,
+  $$ values ('email', 'eve@example.test', tests.id('acme'), null::uuid) $$, 'who is a profile of that organization and no user');
+select is(tests.see('acme key with submissions:write', $$ select private.author_of_key('EVE@example.test', null) $$),
+  (select id::text from profiles where name = 'Eve'), 'the same address is the same author');
+select isnt(tests.see('rival key with submissions:write', $$ select private.author_of_key('eve@example.test', null) $$),
+  (select id::text from profiles where name = 'Eve'), 'but not in another organization');
+select isnt(tests.see('acme key with submissions:write', $$ select private.author_of_key('alice@example.test', null) $$),
+  tests.id('alice')::text, 'a user''s address does not make a key act as that user');
+select is(tests.see('acme key with submissions:write', $$ select private.author_of_key(null, 'Eve') $$), tests.id('acme key')::text,
+  'without an address a key acts as itself');
+select is(tests.see('acme key with submissions:read', $$ select private.author_of_key('new@example.test', null) $$), 'FB403',
+  'a key without submissions:write makes no author');
+select is(tests.see('alice', $$ select private.author_of_key('new@example.test', null) $$), 'FB403', 'nor does a person');
+select is(tests.try('acme key with submissions:write', pg_temp.submit('source = ''ios-app''')), '1', 'a key says where a submission came from');
+
+-- Text, in code points
+select is(tests.try('alice', pg_temp.submit(title => title, description => description)), outcome, claim) from (values
+  (repeat('x', 5), repeat('x', 20), '1', 'the shortest texts are taken'),
+  (repeat('x', 4), repeat('x', 20), '23514 title_has_5_to_200_characters', 'a title of 4 is too short'),
+  (repeat('x', 5), repeat('x', 19), '23514 description_has_20_to_5000_characters', 'a description of 19 is too short'),
+  (repeat('x', 200), repeat('x', 5000), '1', 'the longest texts are taken'),
+  (repeat('x', 201), repeat('x', 20), '23514 title_has_5_to_200_characters', 'a title of 201 is too long'),
+  (repeat('x', 5), repeat('x', 5001), '23514 description_has_20_to_5000_characters', 'a description of 5001 is too long'),
+  (repeat('😀', 200), repeat('😀', 5000), '1', 'an emoji counts as one'),
+  (repeat('😀', 201), repeat('😀', 20), '23514 title_has_5_to_200_characters', 'and as no less'),
+  (repeat(E'e\u0301', 100), repeat(E'e\u0301', 2500), '1', 'a combining accent counts as one'),
+  (repeat(E'e\u0301', 101), repeat('x', 20), '23514 title_has_5_to_200_characters', 'and as no less'),
+  (repeat(' ', 5), repeat('x', 20), '23514 title_has_5_to_200_characters', 'white space is no title'),
+  (E'\u3000\u00A0' || repeat('x', 4) || E'\n', repeat('x', 20), '23514 title_has_5_to_200_characters', 'white space around a title does not lengthen it'),
+  (repeat(' ', 9) || repeat('x', 200), repeat('x', 20), '1', 'nor does it make one too long')) as t (title, description, outcome, claim);
+select is(
+  tests.see('alice', pg_temp.submit(title => E' \u2003 Trim me \t', description => E'\n\uFEFF A description to trim. \u3000')
+    || $$ returning title || '|' || description $$),
+  'Trim me|A description to trim.', 'text is trimmed, of Unicode''s white space too');
+select is(tests.try('alice', replace(pg_temp.submit(), '''idea''', '''wish''')), '23514 type_is_idea_or_problem', 'there are ideas and problems, no more');
+
+-- Categories and tags
+select is(tests.try('alice', pg_temp.submit('category_id = tests.id(''ui'')')), '1', 'a submission takes a category of its organization');
+select is(tests.try('alice', pg_temp.submit('category_id = tests.id(''rival ui'')')), '23503 category_is_of_the_same_organization',
+  'never one of another');
+do $$ begin
+  perform tests.submission('Alices idea', 'alice');
+  perform tests.submission('Bobs idea', 'bob');
+end $$;
+select is(tests.try('alice', $$ update submissions set category_id = tests.id('rival ui') where id = tests.id('Alices idea') $$),
+  '23503 category_is_of_the_same_organization', 'not by editing either');
+select is(tests.try(who, format('insert into submission_tags values (tests.id(%L), tests.id(''Alices idea''), tests.id(%L))', organization, tag)), outcome, claim)
+from (values
+  ('adam', 'acme', 'fast', '1', 'an admin tags a submission'),
+  ('alice', 'acme', 'fast', '42501', 'its author does not'),
+  ('mia', 'acme', 'fast', '42501', 'nor does a member'),
+  ('rita', 'acme', 'fast', '42501', 'nor another organization''s admin'),
+  ('rita', 'rival', 'rival fast', '23503 submission_is_of_the_same_organization', 'who cannot claim it for theirs'),
+  ('adam', 'acme', 'rival fast', '23503 tag_is_of_the_same_organization', 'a tag of another organization is none'),
+  ('acme key with submissions:write', 'acme', 'fast', '42501', 'a key that may only write does not tag'))
+  as t (who, organization, tag, outcome, claim);
+select is(tests.try('alice', 'delete from submission_tags'), '0', 'its author does not remove tags');
+select is(tests.try('acme key with submissions:moderate', 'delete from submission_tags'), '1', 'a key with submissions:moderate does');
+do $$ begin
+  update submissions set category_id = tests.id('ui') where id = tests.id('Bobs idea');
+  delete from categories where id = tests.id('ui');
+end $$;
+select is((select concat_ws(' ', organization_id = tests.id('acme'), category_id is null) from submissions where id = tests.id('Bobs idea')), 't t',
+  'a deleted category leaves its submissions, without one');
+
+-- Editing
+select is(tests.try(who, $$ update submissions set title = 'A new title' where id = tests.id('Alices idea') $$), outcome, claim) from (values
+  ('alice', '1', 'an author edits'),
+  ('adam', '1', 'an admin edits'),
+  ('olga', '1', 'an owner edits'),
+  ('mia', '0', 'a member does not'),
+  ('bob', '0', 'a stranger does not'),
+  ('rita', '0', 'another organization''s admin does not'),
+  ('anon', '42501', 'nobody unknown does'),
+  ('acme key with submissions:read submissions:moderate', '1', 'a key with submissions:moderate edits'),
+  ('acme key with submissions:read submissions:write', '0', 'a key that may only write edits nothing it did not write'),
+  ('rival key with submissions:read submissions:write submissions:moderate', '0', 'a key of another organization edits nothing'))
+  as t (who, outcome, claim);
+select is(tests.try('alice', $$ update submissions set title = '   no  ' where id = tests.id('Alices idea') $$), '23514 title_has_5_to_200_characters',
+  'an edit meets the same limits');
+select is(tests.see('alice', $$ update submissions set title = '  Trimmed  ' where id = tests.id('Alices idea') returning title $$), 'Trimmed',
+  'and is trimmed too');
+select is(tests.try(who, $$ update submissions set tracker_issue_url = 'https://example.test/1' where id = tests.id('Alices idea') $$), outcome, claim)
+from (values
+  ('adam', '1', 'an admin links the issue tracker'),
+  ('alice', 'FB403', 'an author does not'),
+  ('acme key with submissions:read submissions:moderate', '1', 'a key with submissions:moderate does')) as t (who, outcome, claim);
+select is(tests.try('adam', format('update submissions set tracker_issue_url = %L where id = tests.id(''Alices idea'')', url)),
+  '23514 tracker_issue_url_is_a_web_address', format('%L is no link to an issue tracker', url))
+from unnest(array['javascript:alert(1)', 'ftp://example.test', 'https://', 'https://a b', E'https://a\nb']) as url;
+do $$ begin delete from private.outbox; end $$;
+select is(tests.try('alice', $$ update submissions set title = title, tracker_issue_url = tracker_issue_url where id = tests.id('Alices idea') $$), '1',
+  'an author may send back what is there');
+select is_empty('select from private.outbox', 'and an edit that changes nothing tells of nothing');
+
+-- Approval
+do $$ begin update organizations set require_approval = true where slug = 'rival'; end $$;
+select is(tests.see(who, replace(pg_temp.submit(), tests.id('acme')::text, tests.id('rival')::text) || $$ returning moderation_state || ' ' || is_public $$),
+  outcome, claim) from (values
+  ('alice', 'pending false', 'where approval is required a stranger''s submission waits'),
+  ('rita', 'approved true', 'and a team member''s does not'),
+  ('rival key with submissions:read submissions:write', 'pending false', 'a key''s waits too')) as t (who, outcome, claim);
+
+-- Deleting
+do $$ begin
+  perform tests.comment('A comment', 'bob', 'Alices idea');
+  insert into comment_votes (comment_id, user_id) values (tests.id('A comment'), tests.id('carol'));
+  insert into profiles (name) select 'Voter ' || n from generate_series(1, 40) n;
+  insert into votes (submission_id, user_id) select tests.id('Alices idea'), id from profiles where name like 'Voter %';
+  insert into comments (submission_id, author_id, body) select tests.id('Alices idea'), id, 'So say I.' from profiles where name like 'Voter %';
+  insert into status_changes (submission_id, new_status) values (tests.id('Alices idea'), 'planned');
+  insert into submission_tags values (tests.id('acme'), tests.id('Alices idea'), tests.id('fast'));
+  perform tests.submission('A target', 'alice');
+  perform tests.merge('Bobs idea', 'A target');
+  delete from private.outbox;
+end $$;
+select is(tests.try(who, $$ delete from submissions where id = tests.id('Alices idea') $$), outcome, claim) from (values
+  ('bob', '0', 'a stranger deletes nothing'),
+  ('mia', '0', 'nor does a member'),
+  ('rita', '0', 'nor another organization''s admin'),
+  ('anon', '42501', 'nor anyone unknown'),
+  ('acme key with submissions:read submissions:write', '0', 'nor a key that did not write it'),
+  ('rival key with submissions:read submissions:moderate', '0', 'nor a key of another organization'),
+  ('alice', '1', 'an author deletes what they wrote, however many voted and commented')) as t (who, outcome, claim);
+select is((select count(*) from (
+    select submission_id from votes union all select submission_id from follows union all select submission_id from comments
+    union all select submission_id from comment_votes union all select submission_id from notifications
+    union all select submission_id from status_changes union all select submission_id from submission_tags
+    union all select submission_id from private.submission_search) rest
+  where submission_id = tests.id('Alices idea')), 0::bigint, 'nothing that hung on it is left');
+select is_empty('select from private.outbox', 'the votes and comments that went with it are not announced');
+select is_empty($$ select from private.rate_counters where rule in ('vote_delete', 'comment_delete') $$, 'nor charged to its author');
+select is(tests.try('alice', $$ delete from submissions where id = tests.id('A target') $$), 'FB409',
+  'a submission others are merged into cannot be deleted');
+select is(tests.try('bob', $$ delete from submissions where id = tests.id('Bobs idea') $$), '1', 'the one merged into it can');
+select is(tests.try('adam', $$ delete from submissions where id = tests.id('A target') $$), '1', 'and then the target, by an admin');
+select throws_ok($$ update submissions set status = 'duplicate' where title = 'Dark mode' $$, '23514', null, 'a duplicate has a target');
+do $$ begin perform tests.submission('Elsewhere', 'bob', 'rival'); perform tests.submission('Here it is', 'bob'); end $$;
+select throws_ok($$ select tests.merge('Here it is', 'Elsewhere') $$, '23503', null, 'of its own organization');
+
+-- Plan limits
+do $$ begin update organizations set max_submissions = (select count(*) + 1 from submissions s where s.organization_id = organizations.id) where slug = 'acme'; end $$;
+select is(tests.try('alice', pg_temp.submit()), '1', 'the last submission of a plan is taken');
+select is(tests.try('alice', pg_temp.submit()), 'FB402', 'the next is not');
+select is(tests.try('acme key with submissions:write', pg_temp.submit()), 'FB402', 'nor by a key');
+select is(tests.try('alice', replace(pg_temp.submit(), tests.id('acme')::text, tests.id('rival')::text)), '1',
+  'the plan of one organization is not another''s');
+
+-- The end of people and organizations
+do $$ begin
+  perform tests.submission('Of the past', 'vic', 'vault');
+  delete from auth.users where id = tests.id('vic');
+end $$;
+select results_eq($$ select p.name, p.email, s.vote_count from submissions s join profiles p on p.id = author_id where title = 'Of the past' $$,
+  $$ values (null::text, null::text, 1) $$, 'a person who leaves leaves what they wrote, without a name');
+do $$ begin
+  perform tests.become('rival key with submissions:read submissions:write');
+  insert into submissions (id, organization_id, author_id, title, description, type)
+  values (tests.id('Of Eve'), tests.id('rival'), private.author_of_key('eve@example.test', 'Eve'), 'Of Eve', 'By an author known by e-mail.', 'idea');
+  perform tests.leave();
+  perform tests.comment('For Eve', 'bob', 'Of Eve');
+  insert into status_changes (submission_id, new_status, changed_by) values (tests.id('Of Eve'), 'planned', tests.id('rival key'));
+end $$;
+select lives_ok($$ delete from organizations where slug = 'rival' $$, 'an operator deletes an organization with all that is in it');
+select is((select count(*) from profiles where organization_id = tests.id('rival')), 0::bigint, 'its e-mail authors and keys included');
+
+select * from finish();
+rollback;
