@@ -17,7 +17,7 @@ export type Parsed = { input: Input; problem?: ApiError };
 /** Reads path, query and body by the endpoint's schemas. */
 export async function parse(c: Context, endpoint: Endpoint, credential: Credential): Promise<Parsed> {
   const input: Input = {
-    params: c.req.param(),
+    params: endpoint.path.includes(":") ? c.req.param() : {},
     query: undefined,
     body: undefined,
     locale: negotiateLocale(c.req.header("Accept-Language")),

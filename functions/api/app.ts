@@ -1,6 +1,5 @@
 import { Hono, type Context } from "hono";
 import { errors, type ErrorCode } from "../../shared/errors.ts";
-import { rateLimits } from "../../shared/rate-limits.ts";
 import { ApiError, notFound, toApiError } from "../_shared/api-error.ts";
 import { bearerToken, isJwt } from "../_shared/credential.ts";
 import { type RateState, run, runOnce } from "../_shared/database.ts";
@@ -8,6 +7,7 @@ import type { Answer, Endpoint } from "../_shared/endpoint.ts";
 import { environment } from "../_shared/environment.ts";
 import { idempotencyOf } from "../_shared/idempotency.ts";
 import { log } from "../_shared/log.ts";
+import { rateHeaders } from "../_shared/rate-headers.ts";
 import { admissionOf, parse, readCredential } from "../_shared/request.ts";
 import { documentation } from "./documentation.ts";
 import { comments } from "./routes/comments.ts";
@@ -23,6 +23,11 @@ export const endpoints: Endpoint[] = [...submissions, ...votes, ...comments, ...
 export const app = new Hono().basePath("/api");
 
 // Not charged: health, readiness and the documents.
+app.use(async (c, next) => {
+  await next();
+  if (c.res.headers.has("X-Request-Id")) return;
+  for (const [name, value] of Object.entries({ "X-Request-Id": crypto.randomUUID(), ...rateHeaders() })) c.header(name, value);
+});
 app.route("/", health);
 app.route("/", documentation(endpoints));
 
@@ -108,13 +113,3 @@ function showsKey(c: Context): boolean {
   return token !== undefined && !isJwt(token) && !environment.publicKeys.has(token);
 }
 
-/** Without a verdict of the database, nothing was charged: the level's own limit. */
-function rateHeaders(rate?: RateState): Record<string, string> {
-  const { max_requests, window_seconds } = rateLimits.level_public;
-  const { max_requests: limit, remaining, reset_at } = rate ?? {
-    max_requests,
-    remaining: max_requests,
-    reset_at: Math.ceil(Date.now() / 1000) + window_seconds,
-  };
-  return { "X-RateLimit-Limit": String(limit), "X-RateLimit-Remaining": String(remaining), "X-RateLimit-Reset": String(reset_at) };
-}

@@ -155,8 +155,9 @@ return (
 comment on function private.author(uuid, uuid) is 'The public face of a profile: {id, name, avatar, is_team_member}.';
 
 -- definer: profiles are not readable as a whole.
+-- Volatile, to see an author that private.author_of_key made in the same statement.
 create function private.is_author_of_key(profile_id uuid) returns boolean
-language sql stable security definer set search_path = ''
+language sql volatile security definer set search_path = ''
 return private.is_key() and exists (
   select from public.profiles p
   where p.id = profile_id and p.organization_id = private.key_organization_id()

@@ -83,8 +83,8 @@ declare
     'StartSel=<mark>, StopSel=</mark>, ' || case when whole then 'HighlightAll=true' else 'MaxWords=35, MinWords=15, ShortWord=0' end);
   found integer;
 begin
-  if position('<mark>' in marked) > 0 then return marked; end if;
-  -- No word matched: the text itself did, as in languages written without spaces.
+  -- In languages written without spaces a word is a whole sentence: there, and where no word matched, the text itself is marked.
+  if position('<mark>' in marked) > 0 and q !~ '[\u3040-\u30ff\u3400-\u9fff]' then return marked; end if;
   found := position(lower(q) in lower(value));
   if found = 0 then return marked; end if;
   return private.escape_html(case when whole then left(value, found - 1) else substr(value, greatest(1, found - 80), least(80, found - 1)) end)

@@ -1,0 +1,64 @@
+import type { z } from "zod";
+
+/** What the document reads of an endpoint: nothing here knows how it is served. */
+export type DocumentedEndpoint = {
+  method: "get" | "post" | "patch" | "put" | "delete";
+  path: string;
+  tag: string;
+  summary: string;
+  access: "public" | "person" | "caller";
+  scopes?: readonly string[];
+  operation?: string;
+  query?: z.ZodType;
+  body?: z.ZodType;
+  bodyByKey?: z.ZodType;
+  answers: { [status: number]: z.ZodType };
+  lowercaseErrorsToKeys?: boolean;
+};
+
+export type Schema = z.core.JSONSchema.BaseSchema;
+export type Reference = { $ref: string };
+export type Parameter = {
+  name: string;
+  in: "path" | "query" | "header";
+  required: boolean;
+  description?: string;
+  schema: Schema;
+};
+export type Example = { summary: string; value: unknown };
+export type Content = {
+  "application/json": { schema: Schema; examples?: Record<string, Example> };
+};
+export type RequestBody = { description?: string; required: boolean; content: Content };
+export type Header = { description: string; schema: Schema };
+export type Response = { description: string; headers: Record<string, Reference | Header>; content: Content };
+export type Operation = {
+  operationId: string;
+  tags: string[];
+  summary: string;
+  description: string;
+  security: Record<string, string[]>[];
+  parameters: (Parameter | Reference)[];
+  requestBody?: RequestBody;
+  responses: Record<string, Response | Reference>;
+};
+
+export type OpenApi = {
+  openapi: "3.1.0";
+  info: { title: string; version: string; description: string };
+  servers: { url: string; description: string }[];
+  tags: { name: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  components: {
+    securitySchemes: Record<string, Record<string, string>>;
+    parameters: Record<string, Parameter>;
+    headers: Record<string, Header>;
+    responses: Record<string, Response>;
+    schemas: Record<string, Schema>;
+  };
+};
+
+/** The component a reference points to, or the schema itself. */
+export function resolve(schema: Schema, schemas: Record<string, Schema>): Schema {
+  return (schema.$ref && schemas[schema.$ref.split("/").at(-1) ?? ""]) || schema;
+}

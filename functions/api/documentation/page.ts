@@ -1,0 +1,232 @@
+import { Html, html, join, prose } from "./html.ts";
+import {
+  type Content,
+  type OpenApi,
+  type Operation,
+  type Parameter,
+  type Reference,
+  resolve,
+  type Schema,
+} from "./model.ts";
+import { style } from "./style.ts";
+
+type Entry = { path: string; method: string; operation: Operation };
+
+/** The document as one page, without script. */
+export function page(document: OpenApi): string {
+  const { info, components } = document;
+  const entries = Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, operation]): Entry => ({ path, method, operation })),
+  );
+  const groups = document.tags.map(({ name }) => ({
+    name,
+    entries: entries.filter(({ operation }) => operation.tags.includes(name)),
+  }));
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${info.title}: API</title>
+<style>${new Html(style)}</style>
+</head>
+<body>
+<nav aria-label="Contents">
+${groups.map(navigationOf)}
+<ul><li><a href="#refusals">Refusals</a></li><li><a href="#schemas">Schemas</a></li></ul>
+</nav>
+<main>
+<h1>${info.title}</h1>
+${info.description.split("\n\n").map((paragraph) => html`<p>${prose(paragraph)}</p>`)}
+<p>The same as a document for programs: <a href="openapi.json">openapi.json</a>, OpenAPI ${document.openapi}. In the examples <code>$BASE_URL</code> is what stands before <code>/api</code> in this page's address, and <code>$TOKEN</code> an access token or a key.</p>
+${Object.entries(components.securitySchemes).map(([name, scheme]) => html`<p><strong>${name}</strong>: <code>Authorization: Bearer ${scheme.bearerFormat ?? ""}</code>. ${prose(scheme.description)}</p>`)}
+${groups.map(
+  (group) => html`<section>
+<h2 id="${anchorOf(group.name)}">${group.name}</h2>
+${group.entries.map((entry) => sectionOf(entry, document))}
+</section>`,
+)}
+<section>
+<h2 id="refusals">Refusals</h2>
+${Object.entries(components.responses).map(
+  ([name, response]) => html`<h3 id="refusal-${name}"><a href="#refusal-${name}">${name}</a></h3>
+<p>${prose(response.description)}</p>
+<p>${shapeOf(response.content)}</p>`,
+)}
+</section>
+<section>
+<h2 id="schemas">Schemas</h2>
+${Object.entries(components.schemas).map(([name, schema]) => schemaSection(name, schema))}
+</section>
+</main>
+</body>
+</html>
+`.text;
+}
+
+function navigationOf({ name, entries }: { name: string; entries: Entry[] }): Html {
+  return html`<p><a href="#${anchorOf(name)}">${name}</a></p>
+<ul>${entries.map(({ operation }) => html`<li><a href="#${operation.operationId}">${operation.summary}</a></li>`)}</ul>
+`;
+}
+
+function anchorOf(name: string): string {
+  return `tag-${name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}`;
+}
+
+// The introduction tells of them, once.
+const saidOfAll = new Set(["X-Organization", "organization"]);
+
+function sectionOf(entry: Entry, document: OpenApi): Html {
+  const { path, method, operation } = entry;
+  const { schemas } = document.components;
+  const parameters = operation.parameters
+    .map((parameter) => parameterOf(parameter, document))
+    .filter(({ name }) => !saidOfAll.has(name));
+  const body = operation.requestBody?.content["application/json"].schema;
+  return html`<article>
+<h3 id="${operation.operationId}"><a href="#${operation.operationId}"><span class="method">${method.toUpperCase()}</span> <code>${path}</code></a></h3>
+<p>${prose(operation.summary)}. ${prose(operation.description)}</p>
+${parameters.length > 0 && table("Parameter", parameters.map(parameterRow))}
+${
+  body &&
+  html`<h4>Body</h4>
+<p>${operation.requestBody?.required ? "Required. " : "Optional. "}${prose(operation.requestBody?.description)}</p>
+${(body.anyOf ?? [body]).map(
+  (option) => html`<p>${typeOf(option)}: ${prose(resolve(option, schemas).description)}</p>
+${table("Field", rowsOf(resolve(option, schemas)))}`,
+)}`
+}
+<h4>Answers</h4>
+${answersOf(operation)}
+<h4>Example</h4>
+<pre tabindex="0">${curlOf(entry)}</pre>
+</article>
+`;
+}
+
+function parameterOf(parameter: Parameter | Reference, document: OpenApi): Parameter {
+  if (!("$ref" in parameter)) return parameter;
+  const found = document.components.parameters[nameOf(parameter.$ref)];
+  if (!found) throw new Error(`There is no ${parameter.$ref}.`);
+  return found;
+}
+
+function parameterRow({ name, in: place, required, description, schema }: Parameter): Html {
+  return row(
+    name,
+    html`${typeOf(schema)} <span class="muted">in ${place}${required ? ", required" : ""}</span>`,
+    description,
+    schema,
+  );
+}
+
+/** Own answers with their shape; refusals by link, for they are alike everywhere. */
+function answersOf({ responses }: Operation): Html[] {
+  const own: Html[] = [];
+  const refusals: Html[] = [];
+  for (const [status, response] of Object.entries(responses)) {
+    if ("$ref" in response) refusals.push(html`<a href="#refusal-${nameOf(response.$ref)}">${status}</a>`);
+    else
+      own.push(
+        html`<p><strong>${status}</strong> ${prose(response.description)} ${shapeOf(response.content)}</p>`,
+      );
+  }
+  return refusals.length > 0 ? [...own, html`<p class="muted">Refusals: ${join(refusals, ", ")}</p>`] : own;
+}
+
+function schemaSection(name: string, schema: Schema): Html {
+  return html`<h3 id="schema-${name}"><a href="#schema-${name}">${name}</a></h3>
+${schema.description && html`<p>${prose(schema.description)}</p>`}
+${schema.properties ? table("Field", rowsOf(schema)) : html`<p>${typeOf(schema)}</p>`}
+`;
+}
+
+function table(head: string, rows: Html[]): Html {
+  return html`<div class="scroll"><table>
+<thead><tr><th>${head}</th><th>Type</th><th>Meaning</th></tr></thead>
+<tbody>${rows}</tbody>
+</table></div>
+`;
+}
+
+function row(name: string, type: Html, description: string | undefined, schema: Schema): Html {
+  const value = schema.default === undefined ? "" : ` Default \`${String(schema.default)}\`.`;
+  return html`<tr><td><code>${name}</code></td><td>${type}</td><td>${prose(`${description ?? ""}${value}`)}</td></tr>
+`;
+}
+
+/** A row a field; those of an object without a name of its own follow it, dotted. */
+function rowsOf({ properties = {}, required = [] }: Schema, prefix = ""): Html[] {
+  return Object.entries(properties).flatMap(([name, value]) => {
+    const schema = value as Schema;
+    const path = `${prefix}${name}`;
+    const type = html`${typeOf(schema)}${required.includes(name) ? "" : html` <span class="muted">optional</span>`}`;
+    return [row(path, type, schema.description, schema), ...nestedRows(schema, path)];
+  });
+}
+
+function nestedRows(schema: Schema, path: string): Html[] {
+  if (schema.properties) return rowsOf(schema, `${path}.`);
+  if (schema.items) return nestedRows(schema.items as Schema, `${path}[]`);
+  return (schema.anyOf ?? []).flatMap((option) => nestedRows(option, path));
+}
+
+function shapeOf(content: Content): Html {
+  return typeOf(content["application/json"].schema, true);
+}
+
+/** A schema in a few words, with links to those that have a name; `deep` shows the fields of those that have none. */
+function typeOf(schema: Schema, deep = false): Html {
+  if (schema.$ref) return html`<a href="#schema-${nameOf(schema.$ref)}">${nameOf(schema.$ref)}</a>`;
+  if (schema.const !== undefined) return html`<code>${JSON.stringify(schema.const)}</code>`;
+  if (schema.enum)
+    return html`${join(
+      schema.enum.map((value) => html`<code>${String(value)}</code>`),
+      " | ",
+    )}`;
+  const options = schema.anyOf ?? schema.oneOf;
+  if (options)
+    return html`${join(
+      options.map((option) => typeOf(option, deep)),
+      " or ",
+    )}`;
+  if (schema.type === "array") return html`array of ${typeOf(schema.items as Schema, deep)}`;
+  if (schema.properties && deep) {
+    const fields = Object.entries(schema.properties).map(
+      ([name, value]) => html`${name}: ${typeOf(value as Schema, deep)}`,
+    );
+    return html`{ ${join(fields, ", ")} }`;
+  }
+  return html`${schema.format ?? [schema.type ?? "anything"].flat().join(" or ")}`;
+}
+
+function nameOf(reference: string): string {
+  return reference.split("/").at(-1) ?? "";
+}
+
+/** A call as one types it; with the credential where one is needed. */
+export function curlOf({ path, method, operation }: Entry): string {
+  const open = operation.security.some((scheme) => Object.keys(scheme).length === 0);
+  const [name] = Object.keys(operation.requestBody?.content["application/json"].examples ?? {});
+  const example = operation.requestBody?.content["application/json"].examples?.[name ?? ""];
+  // People send no body where only keys have something to say.
+  const body = name === "person" ? example?.value : undefined;
+  const address = `$BASE_URL${path.replaceAll(/\{(\w+)\}/g, (_, id: string) => `$${id.toUpperCase()}`)}${queryOf(operation)}`;
+  return [
+    `curl ${method === "get" ? "" : `-X ${method.toUpperCase()} `}"${address}"`,
+    !open && `  -H "Authorization: Bearer $TOKEN"`,
+    body !== undefined && `  -H "Content-Type: application/json"`,
+    body !== undefined && `  -d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`,
+  ]
+    .filter(Boolean)
+    .join(" \\\n");
+}
+
+/** What must be asked, and nothing else. */
+function queryOf({ parameters }: Operation): string {
+  const needed = parameters.flatMap((parameter) =>
+    "in" in parameter && parameter.in === "query" && parameter.required ? [`${parameter.name}=dark`] : [],
+  );
+  return needed.length > 0 ? `?${needed.join("&")}` : "";
+}

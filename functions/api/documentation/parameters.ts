@@ -1,0 +1,75 @@
+import { locales } from "../../../shared/locales.ts";
+import { type Parameter, resolve, type Schema } from "./model.ts";
+
+/** Parameters of many operations, as components. */
+export function sharedParameters(organization: Schema) {
+  const optional = { required: false };
+  const { description: _, ...reference } = organization;
+  return {
+    Organization: {
+      ...optional,
+      name: "X-Organization",
+      in: "header",
+      description: "Id or slug of the organization, where there are several.",
+      schema: reference,
+    },
+    OrganizationInQuery: {
+      ...optional,
+      name: "organization",
+      in: "query",
+      description: "As `X-Organization`, which goes first.",
+      schema: reference,
+    },
+    AcceptLanguage: {
+      ...optional,
+      name: "Accept-Language",
+      in: "header",
+      description: `Language of the names of categories and tags: ${locales.join(", ")}; English where none fits.`,
+      schema: { type: "string" },
+    },
+    IdempotencyKey: {
+      ...optional,
+      name: "Idempotency-Key",
+      in: "header",
+      description:
+        "For keys: the same request sent again with it, within a day, gets the first answer and does nothing.",
+      schema: { type: "string", pattern: "^[\\x21-\\x7e]{1,200}$" },
+    },
+  } satisfies Record<string, Parameter>;
+}
+
+export function pathParameters(path: string): Parameter[] {
+  const parts = path.split("/");
+  return parts.flatMap((part, i) =>
+    part.startsWith(":")
+      ? [
+          {
+            name: part.slice(1),
+            in: "path" as const,
+            required: true,
+            description: `Id of the ${singular(parts[i - 1] ?? "")}.`,
+            schema: { type: "string", format: "uuid" } as Schema,
+          },
+        ]
+      : [],
+  );
+}
+
+function singular(resource: string): string {
+  return resource.replaceAll("-", " ").replace(/ies$/, "y").replace(/s$/, "");
+}
+
+/** A parameter a field of the query. */
+export function queryParameters(query: Schema, schemas: Record<string, Schema>): Parameter[] {
+  const { properties = {}, required = [] } = resolve(query, schemas);
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, ...schema } = property as Schema;
+    return {
+      name,
+      in: "query",
+      required: required.includes(name),
+      ...(description && { description }),
+      schema,
+    };
+  });
+}
