@@ -1,0 +1,40 @@
+import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { root } from "../database-server.ts";
+import { withTemporaryDatabase } from "../temporary-database.ts";
+
+export const typesFile = join(root, "shared", "database.types.ts");
+
+/** TypeScript types of schema public, as the Supabase CLI makes them. */
+export async function databaseTypes(databaseUrl: string): Promise<string> {
+  const cli = join(root, "node_modules", ".bin", "supabase");
+  const words = [
+    "gen",
+    "types",
+    "typescript",
+    "--schema",
+    "public",
+    `--remote=${databaseUrl}?sslmode=disable`,
+  ];
+  const env = { ...process.env, DO_NOT_TRACK: "1" };
+  const { stdout } = await promisify(execFile)(cli, words, { cwd: root, env, maxBuffer: 32 * 1024 * 1024 });
+  return format(stdout.slice(stdout.indexOf("export type Json")));
+}
+
+/** Not by the file's own name, which the linter passes over. */
+async function format(text: string): Promise<string> {
+  const biome = join(root, "node_modules", ".bin", "biome");
+  const formatting = promisify(execFile)(biome, ["format", "--stdin-file-path=generated.ts"], {
+    cwd: root,
+    maxBuffer: 32 * 1024 * 1024,
+  });
+  formatting.child.stdin?.end(text);
+  return (await formatting).stdout;
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  await withTemporaryDatabase(async ({ ownerUrl }) => writeFile(typesFile, await databaseTypes(ownerUrl)));
+}

@@ -1,0 +1,785 @@
+export type Json = string | number | boolean | null | { [key: string]: Json | undefined } | Json[];
+
+export type Database = {
+  public: {
+    Tables: {
+      categories: {
+        Row: {
+          color: string;
+          created_at: string;
+          id: string;
+          name: string;
+          organization_id: string;
+          position: number;
+          slug: string;
+          translations: NonNullable<Json>;
+        };
+        ComputedFields: never;
+        Insert: {
+          color?: string;
+          created_at?: string;
+          id?: string;
+          name: string;
+          organization_id: string;
+          position?: number;
+          slug: string;
+          translations?: NonNullable<Json>;
+        };
+        Update: {
+          color?: string;
+          created_at?: string;
+          id?: string;
+          name?: string;
+          organization_id?: string;
+          position?: number;
+          slug?: string;
+          translations?: NonNullable<Json>;
+        };
+        Relationships: [
+          {
+            foreignKeyName: "categories_organization_id_fkey";
+            columns: ["organization_id"];
+            isOneToOne: false;
+            referencedRelation: "organizations";
+            referencedColumns: ["id"];
+          },
+        ];
+      };
+      comment_votes: {
+        Row: {
+          comment_id: string;
+          created_at: string;
+          id: string;
+          organization_id: string;
+          submission_id: string;
+          user_id: string;
+        };
+        ComputedFields: never;
+        Insert: {
+          comment_id: string;
+          created_at?: string;
+          id?: string;
+          organization_id: string;
+          submission_id: string;
+          user_id: string;
+        };
+        Update: {
+          comment_id?: string;
+          created_at?: string;
+          id?: string;
+          organization_id?: string;
+          submission_id?: string;
+          user_id?: string;
+        };
+        Relationships: [
+          {
+            foreignKeyName: "comment_is_of_the_same_submission";
+            columns: ["submission_id", "comment_id"];
+            isOneToOne: false;
+            referencedRelation: "comments";
+            referencedColumns: ["submission_id", "id"];
+          },
+          {
+            foreignKeyName: "comment_votes_user_id_fkey";
+            columns: ["user_id"];
+            isOneToOne: false;
+            referencedRelation: "profiles";
+            referencedColumns: ["id"];
+          },
+        ];
+      };
+      comments: {
+        Row: {
+          author_id: string;
+          body: string;
+          created_at: string;
+          id: string;
+          is_official: boolean;
+          is_public: boolean;
+          moderation_state: string;
+          organization_id: string;
+          parent_id: string | null;
+          reply_count: number;
+          submission_id: string;
+          updated_at: string;
+          vote_count: number;
+        };
+        ComputedFields: never;
+        Insert: {
+          author_id: string;
+          body: string;
+          created_at?: string;
+          id?: string;
+          is_official?: boolean;
+          is_public?: boolean;
+          moderation_state?: string;
+          organization_id: string;
+          parent_id?: string | null;
+          reply_count?: number;
+          submission_id: string;
+          updated_at?: string;
+          vote_count?: number;
+        };
+        Update: {
+          author_id?: string;
+          body?: string;
+          created_at?: string;
+          id?: string;
+          is_official?: boolean;
+          is_public?: boolean;
+          moderation_state?: string;
+          organization_id?: string;
+          parent_id?: string | null;
+          reply_count?: number;
+          submission_id?: string;
+          updated_at?: string;
+          vote_count?: number;
+        };
+        Relationships: [
+          {
+            foreignKeyName: "comments_author_id_fkey";
+            columns: ["author_id"];
+            isOneToOne: false;
+            referencedRelation: "profiles";
+            referencedColumns: ["id"];
+          },
+          {
+            foreignKeyName: "parent_is_of_the_same_submission";
+            columns: ["submission_id", "parent_id"];
+            isOneToOne: false;
+            referencedRelation: "comments";
+            referencedColumns: ["submission_id", "id"];
+          },
+          {
+            foreignKeyName: "submission_is_of_the_same_organization";
+            columns: ["organization_id", "submission_id"];
+            isOneToOne: false;
+            referencedRelation: "submissions";
+            referencedColumns: ["organization_id", "id"];
+          },
+        ];
+      };
+      follows: {
+        Row: {
+          created_at: string;
+          organization_id: string;
+          reason: string;
+          submission_id: string;
+          user_id: string;
+        };
+        ComputedFields: never;
+        Insert: {
+          created_at?: string;
+          organization_id: string;
+          reason?: string;
+          submission_id: string;
+          user_id: string;
+        };
+        Update: {
+          created_at?: string;
+          organization_id?: string;
+          reason?: string;
+          submission_id?: string;
+          user_id?: string;
+        };
+        Relationships: [
+          {
+            foreignKeyName: "follows_user_id_fkey";
+            columns: ["user_id"];
+            isOneToOne: false;
+            referencedRelation: "profiles";
+            referencedColumns: ["id"];
+          },
+          {
+            foreignKeyName: "submission_is_of_the_same_organization";
+            columns: ["organization_id", "submission_id"];
+            isOneToOne: false;
+            referencedRelation: "submissions";
+            referencedColumns: ["organization_id", "id"];
+          },
+        ];
+      };
+      memberships: {
+        Row: {
+          created_at: string;
+          organization_id: string;
+          role: string;
+          user_id: string;
+        };
+        ComputedFields: never;
+        Insert: {
+          created_at?: string;
+          organization_id: string;
+          role?: string;
+          user_id: string;
+        };
+        Update: {
+          created_at?: string;
+          organization_id?: string;
+          role?: string;
+          user_id?: string;
+        };
+        Relationships: [
+          {
+            foreignKeyName: "memberships_organization_id_fkey";
+            columns: ["organization_id"];
+            isOneToOne: false;
+            referencedRelation: "organizations";
+            referencedColumns: ["id"];
+          },
+          {
+            foreignKeyName: "memberships_user_id_fkey";
+            columns: ["user_id"];
+            isOneToOne: false;
+            referencedRelation: "profiles";
+            referencedColumns: ["id"];
+          },
+        ];
+      };
+      notifications: {
+        Row: {
+          comment_id: string | null;
+          created_at: string;
+          event_id: string;
+          id: string;
+          organization_id: string;
+          read_at: string | null;
+          submission_id: string;
+          type: string;
+          user_id: string;
+        };
+        ComputedFields: never;
+        Insert: {
+          comment_id?: string | null;
+          created_at?: string;
+          event_id: string;
+          id?: string;
+          organization_id: string;
+          read_at?: string | null;
+          submission_id: string;
+          type: string;
+          user_id: string;
+        };
+        Update: {
+          comment_id?: string | null;
+          created_at?: string;
+          event_id?: string;
+          id?: string;
+          organization_id?: string;
+          read_at?: string | null;
+          submission_id?: string;
+          type?: string;
+          user_id?: string;
+        };
+        Relationships: [
+          {
+            foreignKeyName: "notifications_comment_id_fkey";
+            columns: ["comment_id"];
+            isOneToOne: false;
+            referencedRelation: "comments";
+            referencedColumns: ["id"];
+          },
+          {
+            foreignKeyName: "notifications_organization_id_fkey";
+            columns: ["organization_id"];
+            isOneToOne: false;
+            referencedRelation: "organizations";
+            referencedColumns: ["id"];
+          },
+          {
+            foreignKeyName: "notifications_submission_id_fkey";
+            columns: ["submission_id"];
+            isOneToOne: false;
+            referencedRelation: "submissions";
+            referencedColumns: ["id"];
+          },
+          {
+            foreignKeyName: "notifications_user_id_fkey";
+            columns: ["user_id"];
+            isOneToOne: false;
+            referencedRelation: "profiles";
+            referencedColumns: ["id"];
+          },
+        ];
+      };
+      organizations: {
+        Row: {
+          allowed_origins: string[];
+          created_at: string;
+          id: string;
+          is_default: boolean;
+          max_members: number | null;
+          max_submissions: number | null;
+          max_surveys: number | null;
+          name: string;
+          require_approval: boolean;
+          slug: string;
+          time_zone: string;
+          updated_at: string;
+          visibility: string;
+        };
+        ComputedFields: never;
+        Insert: {
+          allowed_origins?: string[];
+          created_at?: string;
+          id?: string;
+          is_default?: boolean;
+          max_members?: number | null;
+          max_submissions?: number | null;
+          max_surveys?: number | null;
+          name: string;
+          require_approval?: boolean;
+          slug: string;
+          time_zone?: string;
+          updated_at?: string;
+          visibility?: string;
+        };
+        Update: {
+          allowed_origins?: string[];
+          created_at?: string;
+          id?: string;
+          is_default?: boolean;
+          max_members?: number | null;
+          max_submissions?: number | null;
+          max_surveys?: number | null;
+          name?: string;
+          require_approval?: boolean;
+          slug?: string;
+          time_zone?: string;
+          updated_at?: string;
+          visibility?: string;
+        };
+        Relationships: [];
+      };
+      profiles: {
+        Row: {
+          auth_user_id: string | null;
+          avatar_url: string | null;
+          created_at: string;
+          email: string | null;
+          id: string;
+          kind: string;
+          name: string | null;
+          organization_id: string | null;
+          updated_at: string;
+        };
+        ComputedFields: never;
+        Insert: {
+          auth_user_id?: string | null;
+          avatar_url?: string | null;
+          created_at?: string;
+          email?: string | null;
+          id?: string;
+          kind?: string;
+          name?: string | null;
+          organization_id?: string | null;
+          updated_at?: string;
+        };
+        Update: {
+          auth_user_id?: string | null;
+          avatar_url?: string | null;
+          created_at?: string;
+          email?: string | null;
+          id?: string;
+          kind?: string;
+          name?: string | null;
+          organization_id?: string | null;
+          updated_at?: string;
+        };
+        Relationships: [
+          {
+            foreignKeyName: "profiles_organization_id_fkey";
+            columns: ["organization_id"];
+            isOneToOne: false;
+            referencedRelation: "organizations";
+            referencedColumns: ["id"];
+          },
+        ];
+      };
+      status_changes: {
+        Row: {
+          changed_by: string | null;
+          created_at: string;
+          id: string;
+          new_status: string;
+          note: string | null;
+          notify: boolean;
+          organization_id: string;
+          previous_status: string;
+          submission_id: string;
+        };
+        ComputedFields: never;
+        Insert: {
+          changed_by?: string | null;
+          created_at?: string;
+          id?: string;
+          new_status: string;
+          note?: string | null;
+          notify?: boolean;
+          organization_id: string;
+          previous_status: string;
+          submission_id: string;
+        };
+        Update: {
+          changed_by?: string | null;
+          created_at?: string;
+          id?: string;
+          new_status?: string;
+          note?: string | null;
+          notify?: boolean;
+          organization_id?: string;
+          previous_status?: string;
+          submission_id?: string;
+        };
+        Relationships: [
+          {
+            foreignKeyName: "status_changes_changed_by_fkey";
+            columns: ["changed_by"];
+            isOneToOne: false;
+            referencedRelation: "profiles";
+            referencedColumns: ["id"];
+          },
+          {
+            foreignKeyName: "submission_is_of_the_same_organization";
+            columns: ["organization_id", "submission_id"];
+            isOneToOne: false;
+            referencedRelation: "submissions";
+            referencedColumns: ["organization_id", "id"];
+          },
+        ];
+      };
+      submission_tags: {
+        Row: {
+          organization_id: string;
+          submission_id: string;
+          tag_id: string;
+        };
+        ComputedFields: never;
+        Insert: {
+          organization_id: string;
+          submission_id: string;
+          tag_id: string;
+        };
+        Update: {
+          organization_id?: string;
+          submission_id?: string;
+          tag_id?: string;
+        };
+        Relationships: [
+          {
+            foreignKeyName: "submission_is_of_the_same_organization";
+            columns: ["organization_id", "submission_id"];
+            isOneToOne: false;
+            referencedRelation: "submissions";
+            referencedColumns: ["organization_id", "id"];
+          },
+          {
+            foreignKeyName: "tag_is_of_the_same_organization";
+            columns: ["organization_id", "tag_id"];
+            isOneToOne: false;
+            referencedRelation: "tags";
+            referencedColumns: ["organization_id", "id"];
+          },
+        ];
+      };
+      submissions: {
+        Row: {
+          author_id: string;
+          category_id: string | null;
+          comment_count: number;
+          created_at: string;
+          description: string;
+          id: string;
+          is_public: boolean;
+          merged_into_id: string | null;
+          moderation_state: string;
+          organization_id: string;
+          source: string | null;
+          status: string;
+          title: string;
+          tracker_issue_url: string | null;
+          type: string;
+          updated_at: string;
+          vote_count: number;
+        };
+        ComputedFields: never;
+        Insert: {
+          author_id: string;
+          category_id?: string | null;
+          comment_count?: number;
+          created_at?: string;
+          description: string;
+          id?: string;
+          is_public?: boolean;
+          merged_into_id?: string | null;
+          moderation_state?: string;
+          organization_id: string;
+          source?: string | null;
+          status?: string;
+          title: string;
+          tracker_issue_url?: string | null;
+          type: string;
+          updated_at?: string;
+          vote_count?: number;
+        };
+        Update: {
+          author_id?: string;
+          category_id?: string | null;
+          comment_count?: number;
+          created_at?: string;
+          description?: string;
+          id?: string;
+          is_public?: boolean;
+          merged_into_id?: string | null;
+          moderation_state?: string;
+          organization_id?: string;
+          source?: string | null;
+          status?: string;
+          title?: string;
+          tracker_issue_url?: string | null;
+          type?: string;
+          updated_at?: string;
+          vote_count?: number;
+        };
+        Relationships: [
+          {
+            foreignKeyName: "category_is_of_the_same_organization";
+            columns: ["organization_id", "category_id"];
+            isOneToOne: false;
+            referencedRelation: "categories";
+            referencedColumns: ["organization_id", "id"];
+          },
+          {
+            foreignKeyName: "merge_target_is_of_the_same_organization";
+            columns: ["organization_id", "merged_into_id"];
+            isOneToOne: false;
+            referencedRelation: "submissions";
+            referencedColumns: ["organization_id", "id"];
+          },
+          {
+            foreignKeyName: "submissions_author_id_fkey";
+            columns: ["author_id"];
+            isOneToOne: false;
+            referencedRelation: "profiles";
+            referencedColumns: ["id"];
+          },
+          {
+            foreignKeyName: "submissions_organization_id_fkey";
+            columns: ["organization_id"];
+            isOneToOne: false;
+            referencedRelation: "organizations";
+            referencedColumns: ["id"];
+          },
+        ];
+      };
+      tags: {
+        Row: {
+          color: string;
+          created_at: string;
+          id: string;
+          name: string;
+          organization_id: string;
+          slug: string;
+          translations: NonNullable<Json>;
+        };
+        ComputedFields: never;
+        Insert: {
+          color?: string;
+          created_at?: string;
+          id?: string;
+          name: string;
+          organization_id: string;
+          slug: string;
+          translations?: NonNullable<Json>;
+        };
+        Update: {
+          color?: string;
+          created_at?: string;
+          id?: string;
+          name?: string;
+          organization_id?: string;
+          slug?: string;
+          translations?: NonNullable<Json>;
+        };
+        Relationships: [
+          {
+            foreignKeyName: "tags_organization_id_fkey";
+            columns: ["organization_id"];
+            isOneToOne: false;
+            referencedRelation: "organizations";
+            referencedColumns: ["id"];
+          },
+        ];
+      };
+      votes: {
+        Row: {
+          created_at: string;
+          id: string;
+          organization_id: string;
+          submission_id: string;
+          user_id: string;
+        };
+        ComputedFields: never;
+        Insert: {
+          created_at?: string;
+          id?: string;
+          organization_id: string;
+          submission_id: string;
+          user_id: string;
+        };
+        Update: {
+          created_at?: string;
+          id?: string;
+          organization_id?: string;
+          submission_id?: string;
+          user_id?: string;
+        };
+        Relationships: [
+          {
+            foreignKeyName: "submission_is_of_the_same_organization";
+            columns: ["organization_id", "submission_id"];
+            isOneToOne: false;
+            referencedRelation: "submissions";
+            referencedColumns: ["organization_id", "id"];
+          },
+          {
+            foreignKeyName: "votes_user_id_fkey";
+            columns: ["user_id"];
+            isOneToOne: false;
+            referencedRelation: "profiles";
+            referencedColumns: ["id"];
+          },
+        ];
+      };
+    };
+    Views: {
+      [_ in never]: never;
+    };
+    Functions: {
+      my_votes: {
+        Args: { submission_ids: string[] };
+        Returns: {
+          submission_id: string;
+          voted_at: string;
+        }[];
+      };
+    };
+    Enums: {
+      [_ in never]: never;
+    };
+    CompositeTypes: {
+      [_ in never]: never;
+    };
+  };
+};
+
+type DatabaseWithoutInternals = Omit<Database, "__InternalSupabase">;
+
+type DefaultSchema = DatabaseWithoutInternals[Extract<keyof Database, "public">];
+
+export type Tables<
+  DefaultSchemaTableNameOrOptions extends
+    | keyof (DefaultSchema["Tables"] & DefaultSchema["Views"])
+    | { schema: keyof DatabaseWithoutInternals },
+  TableName extends DefaultSchemaTableNameOrOptions extends {
+    schema: keyof DatabaseWithoutInternals;
+  }
+    ? keyof (DatabaseWithoutInternals[DefaultSchemaTableNameOrOptions["schema"]]["Tables"] &
+        DatabaseWithoutInternals[DefaultSchemaTableNameOrOptions["schema"]]["Views"])
+    : never = never,
+> = DefaultSchemaTableNameOrOptions extends { schema: keyof DatabaseWithoutInternals }
+  ? (DatabaseWithoutInternals[DefaultSchemaTableNameOrOptions["schema"]]["Tables"] &
+      DatabaseWithoutInternals[DefaultSchemaTableNameOrOptions["schema"]]["Views"])[TableName] extends {
+      Row: infer R;
+    }
+    ? R
+    : never
+  : DefaultSchemaTableNameOrOptions extends keyof (DefaultSchema["Tables"] & DefaultSchema["Views"])
+    ? (DefaultSchema["Tables"] & DefaultSchema["Views"])[DefaultSchemaTableNameOrOptions] extends {
+        Row: infer R;
+      }
+      ? R
+      : never
+    : never;
+
+export type TablesInsert<
+  DefaultSchemaTableNameOrOptions extends
+    | keyof DefaultSchema["Tables"]
+    | { schema: keyof DatabaseWithoutInternals },
+  TableName extends DefaultSchemaTableNameOrOptions extends {
+    schema: keyof DatabaseWithoutInternals;
+  }
+    ? keyof DatabaseWithoutInternals[DefaultSchemaTableNameOrOptions["schema"]]["Tables"]
+    : never = never,
+> = DefaultSchemaTableNameOrOptions extends { schema: keyof DatabaseWithoutInternals }
+  ? DatabaseWithoutInternals[DefaultSchemaTableNameOrOptions["schema"]]["Tables"][TableName] extends {
+      Insert: infer I;
+    }
+    ? I
+    : never
+  : DefaultSchemaTableNameOrOptions extends keyof DefaultSchema["Tables"]
+    ? DefaultSchema["Tables"][DefaultSchemaTableNameOrOptions] extends {
+        Insert: infer I;
+      }
+      ? I
+      : never
+    : never;
+
+export type TablesUpdate<
+  DefaultSchemaTableNameOrOptions extends
+    | keyof DefaultSchema["Tables"]
+    | { schema: keyof DatabaseWithoutInternals },
+  TableName extends DefaultSchemaTableNameOrOptions extends {
+    schema: keyof DatabaseWithoutInternals;
+  }
+    ? keyof DatabaseWithoutInternals[DefaultSchemaTableNameOrOptions["schema"]]["Tables"]
+    : never = never,
+> = DefaultSchemaTableNameOrOptions extends { schema: keyof DatabaseWithoutInternals }
+  ? DatabaseWithoutInternals[DefaultSchemaTableNameOrOptions["schema"]]["Tables"][TableName] extends {
+      Update: infer U;
+    }
+    ? U
+    : never
+  : DefaultSchemaTableNameOrOptions extends keyof DefaultSchema["Tables"]
+    ? DefaultSchema["Tables"][DefaultSchemaTableNameOrOptions] extends {
+        Update: infer U;
+      }
+      ? U
+      : never
+    : never;
+
+export type Enums<
+  DefaultSchemaEnumNameOrOptions extends
+    | keyof DefaultSchema["Enums"]
+    | { schema: keyof DatabaseWithoutInternals },
+  EnumName extends DefaultSchemaEnumNameOrOptions extends {
+    schema: keyof DatabaseWithoutInternals;
+  }
+    ? keyof DatabaseWithoutInternals[DefaultSchemaEnumNameOrOptions["schema"]]["Enums"]
+    : never = never,
+> = DefaultSchemaEnumNameOrOptions extends { schema: keyof DatabaseWithoutInternals }
+  ? DatabaseWithoutInternals[DefaultSchemaEnumNameOrOptions["schema"]]["Enums"][EnumName]
+  : DefaultSchemaEnumNameOrOptions extends keyof DefaultSchema["Enums"]
+    ? DefaultSchema["Enums"][DefaultSchemaEnumNameOrOptions]
+    : never;
+
+export type CompositeTypes<
+  PublicCompositeTypeNameOrOptions extends
+    | keyof DefaultSchema["CompositeTypes"]
+    | { schema: keyof DatabaseWithoutInternals },
+  CompositeTypeName extends PublicCompositeTypeNameOrOptions extends {
+    schema: keyof DatabaseWithoutInternals;
+  }
+    ? keyof DatabaseWithoutInternals[PublicCompositeTypeNameOrOptions["schema"]]["CompositeTypes"]
+    : never = never,
+> = PublicCompositeTypeNameOrOptions extends { schema: keyof DatabaseWithoutInternals }
+  ? DatabaseWithoutInternals[PublicCompositeTypeNameOrOptions["schema"]]["CompositeTypes"][CompositeTypeName]
+  : PublicCompositeTypeNameOrOptions extends keyof DefaultSchema["CompositeTypes"]
+    ? DefaultSchema["CompositeTypes"][PublicCompositeTypeNameOrOptions]
+    : never;
+
+export const Constants = {
+  public: {
+    Enums: {},
+  },
+} as const;

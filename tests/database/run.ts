@@ -1,0 +1,72 @@
+import { readdir, readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { withDatabase } from "../../local/database.ts";
+import { root } from "../../local/database-server.ts";
+import { addPgtap, postgresFiles } from "../../local/postgres-files.ts";
+import { messageOf } from "../../local/start-error.ts";
+import { withTemporaryDatabase } from "../../local/temporary-database.ts";
+
+const folder = join(root, "tests", "database");
+
+interface Outcome {
+  passed: number;
+  failures: string[];
+}
+
+/** Each file as role postgres on a fresh connection; it begins and rolls back by itself. */
+async function runFile(url: string, file: string): Promise<Outcome> {
+  const text = await readFile(file, "utf8");
+  const outcome: Outcome = { passed: 0, failures: [] };
+  try {
+    const results = await withDatabase(url, (sql) => sql.unsafe(text));
+    const lines = results.flat().flatMap((row: unknown) => Object.values(row as object).map(String));
+    readTap(lines, outcome);
+  } catch (error) {
+    outcome.failures.push(`line ${errorLine(text, error)}: ${messageOf(error)}`);
+  }
+  return outcome;
+}
+
+function readTap(lines: string[], outcome: Outcome): void {
+  let planned = false;
+  for (const line of lines.flatMap((text) => text.split("\n"))) {
+    if (/^ok\b/.test(line)) outcome.passed++;
+    else if (/^not ok\b/.test(line) || /^# Looks like/.test(line)) outcome.failures.push(line);
+    else if (/^#/.test(line) && outcome.failures.length > 0) outcome.failures.push(`  ${line}`);
+    else if (/^1\.\.\d+$/.test(line)) planned = true;
+  }
+  if (!planned) outcome.failures.push("# Looks like there is no plan");
+}
+
+function errorLine(text: string, error: unknown): number | string {
+  const position = error instanceof Error && "position" in error ? Number(error.position) : 0;
+  return position > 0
+    ? [...text].slice(0, position - 1).filter((character) => character === "\n").length + 1
+    : "?";
+}
+
+async function main(): Promise<number> {
+  const wanted = process.argv.slice(2);
+  await addPgtap(await postgresFiles());
+  const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
+  const files = names.filter((name) => wanted.length === 0 || wanted.some((part) => name.includes(part)));
+  const helpers = (await readdir(join(folder, "helpers"))).filter((name) => name.endsWith(".sql")).sort();
+  let passed = 0;
+  let failed = 0;
+  await withTemporaryDatabase(async ({ ownerUrl }) => {
+    await withDatabase(ownerUrl, async (sql) => {
+      await sql`create extension if not exists pgtap with schema extensions`;
+      for (const helper of helpers) await sql.unsafe(await readFile(join(folder, "helpers", helper), "utf8"));
+    });
+    for (const file of files) {
+      const outcome = await runFile(ownerUrl, join(folder, file));
+      passed += outcome.passed;
+      failed += outcome.failures.filter((line) => !line.startsWith("  ")).length;
+      for (const line of outcome.failures) console.log(`${basename(file)}: ${line}`);
+    }
+  });
+  console.log(`pgTAP: ${passed} passed, ${failed} failed`);
+  return failed === 0 && passed > 0 ? 0 : 1;
+}
+
+process.exitCode = await main();

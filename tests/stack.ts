@@ -1,0 +1,128 @@
+import { randomUUID } from "node:crypto";
+import { createClient, type SupabaseClient } from "@supabase/supabase-js";
+import { SignJWT } from "jose";
+import postgres from "postgres";
+import { inject } from "vitest";
+import WebSocket from "ws";
+import { signUp as signUpWith } from "../local/sign-up.ts";
+import type { Stack } from "../local/stack.ts";
+import type { Database } from "../shared/database.types.ts";
+
+/** What tests know of the running stack: stack.json, and what only its operator knows. */
+export type TestStack = Omit<Stack, "stop" | "failed">;
+
+export const stack = inject("stack");
+
+/** The database as role postgres: owner of our tables, and not bound by row-level security. */
+export const sql = postgres(stack.db_url, { max: 4, idle_timeout: 2, onnotice: () => undefined });
+
+export interface User {
+  id: string;
+  email: string;
+  token: string;
+}
+
+const authOf = (against: TestStack) => ({
+  url: against.supabase_url,
+  publishableKey: against.publishable_key,
+  fetch: (request: Request) => fetch(request),
+});
+
+/** A new person, by the real sign-up. */
+export async function signUp(name = "Test Person", against: TestStack = stack): Promise<User> {
+  const email = `${randomUUID()}@test.example`;
+  const session = await signUpWith(authOf(against), { email, password: randomUUID(), name });
+  return { id: session.user.id, email, token: session.access_token };
+}
+
+/** One of the demo users, signed in. */
+export async function signIn(
+  who: "owner" | "member" | "alice" | "bob",
+  against: TestStack = stack,
+): Promise<User> {
+  const { demo } = against;
+  if (demo === null) throw new Error("this stack has no demo data");
+  const session = await signUpWith(authOf(against), { email: demo.users[who], password: demo.password });
+  return { id: session.user.id, email: demo.users[who], token: session.access_token };
+}
+
+/** Many people at once, without the cost of hashing a password for each. */
+export async function manyUsers(count: number): Promise<User[]> {
+  const people = Array.from({ length: count }, () => ({
+    id: randomUUID(),
+    email: `${randomUUID()}@test.example`,
+  }));
+  await sql`insert into auth.users ${sql(people.map((person) => ({ ...person, aud: "authenticated", role: "authenticated" })))}`;
+  return Promise.all(
+    people.map(async (person) => ({
+      ...person,
+      token: await accessToken({ sub: person.id, email: person.email }),
+    })),
+  );
+}
+
+/** An access token such as the auth service signs, with any claims changed; `expiresIn` in seconds. */
+export function accessToken(
+  claims: Record<string, unknown>,
+  expiresIn = 3600,
+  secret = stack.jwtSecret,
+): Promise<string> {
+  const now = Math.floor(Date.now() / 1000);
+  return new SignJWT({ aud: "authenticated", role: "authenticated", session_id: randomUUID(), ...claims })
+    .setProtectedHeader({ alg: "HS256", typ: "JWT" })
+    .setIssuedAt(now)
+    .setExpirationTime(now + expiresIn)
+    .sign(new TextEncoder().encode(secret));
+}
+
+export interface Call {
+  method?: string;
+  /** A user's access token or an API key, sent as Bearer. */
+  token?: string;
+  /** An object is sent as JSON, text as it is. */
+  body?: unknown;
+  headers?: Record<string, string>;
+  /** Where to, when not the functions' own listener. */
+  base?: string;
+}
+
+export interface Answer<Body> {
+  status: number;
+  headers: Headers;
+  text: string;
+  body: Body;
+}
+
+/** A call of the API; `path` begins with /api. */
+export async function api<Body = Record<string, unknown>>(
+  path: string,
+  call: Call = {},
+): Promise<Answer<Body>> {
+  const { token, body, base = stack.base_url } = call;
+  const response = await fetch(`${base}${path}`, {
+    method: call.method ?? (body === undefined ? "GET" : "POST"),
+    headers: {
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...call.headers,
+    },
+    ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const json = /json/.test(response.headers.get("content-type") ?? "") && text !== "";
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: (json ? JSON.parse(text) : null) as Body,
+  };
+}
+
+/** A web app's client: the publishable key, and a session where there is a user. */
+export function supabase(user?: User, key = stack.publishable_key): SupabaseClient<Database> {
+  return createClient<Database>(stack.supabase_url, key, {
+    auth: { persistSession: false, autoRefreshToken: false, detectSessionInUrl: false },
+    realtime: { transport: WebSocket as never },
+    ...(user === undefined ? {} : { accessToken: async () => user.token }),
+  });
+}
