@@ -208,10 +208,8 @@ function nameOf(reference: string): string {
 /** A call as one types it; with the credential where one is needed. */
 export function curlOf({ path, method, operation }: Entry): string {
   const open = operation.security.some((scheme) => Object.keys(scheme).length === 0);
-  const [name] = Object.keys(operation.requestBody?.content["application/json"].examples ?? {});
-  const example = operation.requestBody?.content["application/json"].examples?.[name ?? ""];
   // People send no body where only keys have something to say.
-  const body = name === "person" ? example?.value : undefined;
+  const body = operation.requestBody?.content["application/json"].examples?.person?.value;
   const address = `$BASE_URL${path.replaceAll(/\{(\w+)\}/g, (_, id: string) => `$${id.toUpperCase()}`)}${queryOf(operation)}`;
   return [
     `curl ${method === "get" ? "" : `-X ${method.toUpperCase()} `}"${address}"`,

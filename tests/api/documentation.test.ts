@@ -1,0 +1,442 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { z } from "zod";
+import type { DocumentedEndpoint, OpenApi, Operation } from "../../functions/api/documentation/model.ts";
+import { openApi } from "../../functions/api/documentation/openapi.ts";
+import { page } from "../../functions/api/documentation/page.ts";
+import { commentCreate, commentCreateByKey, commentCreatedAnswer } from "../../shared/comments.ts";
+import { rateLimits } from "../../shared/rate-limits.ts";
+import { scopes } from "../../shared/scopes.ts";
+import {
+  submissionDetailAnswer,
+  submissionDetailQuery,
+  submissionListAnswer,
+  submissionListQuery,
+} from "../../shared/submissions.ts";
+import { voteAnswer, voteByKey } from "../../shared/votes.ts";
+
+type App = { endpoints: DocumentedEndpoint[]; app: { request: (path: string) => Promise<Response> } };
+
+let service: App;
+let document: OpenApi;
+let html: string;
+let served: Record<"/api/openapi.json" | "/api/docs", Response>;
+
+beforeAll(async () => {
+  // All the app takes of Deno before a request comes; the documents need no database.
+  vi.stubGlobal("Deno", {
+    env: { get: (name: string) => (name === "DATABASE_URL" ? "postgres://127.0.0.1:1" : undefined) },
+  });
+  service = (await import(new URL("../../functions/api/app.ts", import.meta.url).href)) as App;
+  served = {
+    "/api/openapi.json": await service.app.request("/api/openapi.json"),
+    "/api/docs": await service.app.request("/api/docs"),
+  };
+  document = (await served["/api/openapi.json"].json()) as OpenApi;
+  html = await served["/api/docs"].text();
+});
+
+function operationsOf({ paths }: OpenApi): { path: string; method: string; operation: Operation }[] {
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  );
+}
+
+function referencesIn(value: unknown): string[] {
+  return [...JSON.stringify(value).matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference = ""]) => reference);
+}
+
+function follow(reference: string, whole: OpenApi): unknown {
+  const parts = reference.replace(/^#\//, "").split("/");
+  return parts.reduce(
+    (value: unknown, part) => (value as Record<string, unknown> | undefined)?.[part],
+    whole,
+  );
+}
+
+describe("the document of the service", () => {
+  test("holds every endpoint, health and readiness, and nothing else", () => {
+    const described = operationsOf(document).map(({ method, path }) => `${method} ${path}`);
+    const expected = service.endpoints.map(
+      ({ method, path }) => `${method} /api${path.replaceAll(/:(\w+)/g, "{$1}")}`,
+    );
+    expect(described.toSorted()).toEqual([...expected, "get /api/health", "get /api/ready"].toSorted());
+  });
+
+  test("is an OpenAPI 3.1 document", () => {
+    expect(shapeOfOpenApi.safeParse(document).error?.issues).toBeUndefined();
+  });
+
+  test("resolves every reference within its components", () => {
+    const references = referencesIn(document);
+    expect(references.length).toBeGreaterThan(0);
+    expect(references.filter((reference) => !reference.startsWith("#/components/"))).toEqual([]);
+    expect(references.filter((reference) => follow(reference, document) === undefined)).toEqual([]);
+  });
+
+  test("uses every schema it holds", () => {
+    const used = new Set(referencesIn(document));
+    const names = Object.keys(document.components.schemas);
+    expect(names.filter((name) => !used.has(`#/components/schemas/${name}`))).toEqual([]);
+  });
+
+  test("gives every operation an operationId of its own", () => {
+    const ids = operationsOf(document).map(({ operation }) => operation.operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids.filter((id) => !/^[a-z][A-Za-z0-9]+$/.test(id))).toEqual([]);
+  });
+
+  test("declares every parameter of a path, once and as a UUID", () => {
+    for (const { path, operation } of operationsOf(document)) {
+      const declared = operation.parameters.flatMap((one) => ("in" in one && one.in === "path" ? [one] : []));
+      const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      expect(
+        declared.map(({ name }) => name),
+        path,
+      ).toEqual(named);
+      expect(declared.every(({ required, schema }) => required && schema.format === "uuid")).toBe(true);
+    }
+  });
+
+  test("tells rate headers and X-Request-Id of every answer, and when to come back of 429 and 503", () => {
+    for (const { path, method, operation } of operationsOf(document)) {
+      for (const [status, response] of Object.entries(operation.responses)) {
+        const { headers } = ("$ref" in response ? follow(response.$ref, document) : response) as {
+          headers: object;
+        };
+        const always = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id"];
+        expect(Object.keys(headers), `${method} ${path} ${status}`).toEqual(expect.arrayContaining(always));
+        if (status === "429") expect(headers).toHaveProperty("Retry-After");
+      }
+    }
+  });
+
+  test("shows example bodies that the schemas accept", () => {
+    for (const { method, path, body, bodyByKey } of service.endpoints) {
+      const operation = document.paths[`/api${path.replaceAll(/:(\w+)/g, "{$1}")}`]?.[method];
+      const { person, key } = operation?.requestBody?.content["application/json"].examples ?? {};
+      if (person) expect(body?.safeParse(person.value).error, `${method} ${path}`).toBeUndefined();
+      if (key) expect(bodyByKey?.safeParse(key.value).error, `${method} ${path}`).toBeUndefined();
+    }
+  });
+
+  test("names scopes that exist, and no others", () => {
+    const named = operationsOf(document).flatMap(({ operation }) =>
+      operation.security.flatMap(({ apiKey }) => apiKey ?? []),
+    );
+    expect(named.length).toBeGreaterThan(0);
+    expect(named.filter((scope) => !scopes.some((one) => one === scope))).toEqual([]);
+  });
+
+  test.each([
+    "service_key",
+    "feedback_api",
+    "private.",
+    "plpgsql",
+    "SQLSTATE",
+    "sqlstate",
+    "FB4",
+    "__schema",
+    "zod",
+    "supabase",
+  ])("and its page do not say %s", (internal) => {
+    expect(JSON.stringify(document)).not.toContain(internal);
+    expect(html).not.toContain(internal);
+  });
+
+  test.each(Object.keys(rateLimits))("and its page do not name the rule %s", (rule) => {
+    expect(JSON.stringify(document)).not.toContain(rule);
+    expect(html).not.toContain(rule);
+  });
+
+  test("carries the version of the package", () => {
+    const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+    expect(document.info.version).toBe(version);
+  });
+
+  test("says where /api begins, wherever it is served", () => {
+    const at = (address: string) => new URL(document.servers[0]?.url ?? "", address).href;
+    expect(at("http://127.0.0.1:54321/api/openapi.json")).toBe("http://127.0.0.1:54321/");
+    expect(at("https://x.example/functions/v1/api/openapi.json")).toBe("https://x.example/functions/v1/");
+  });
+});
+
+describe("both documents are served", () => {
+  test.each([
+    ["/api/openapi.json", "application/json; charset=utf-8"],
+    ["/api/docs", "text/html; charset=utf-8"],
+  ] as const)("%s for five minutes, with the headers of every answer", (path, type) => {
+    const { status, headers } = served[path];
+    expect(status).toBe(200);
+    expect(headers.get("Content-Type")).toBe(type);
+    expect(headers.get("Cache-Control")).toBe("public, max-age=300");
+    expect(headers.get("X-Request-Id")).toMatch(/^[0-9a-f-]{36}$/);
+    expect(headers.get("X-RateLimit-Limit")).toBe(String(rateLimits.level_public.max_requests));
+    expect(headers.get("X-RateLimit-Remaining")).toBe(headers.get("X-RateLimit-Limit"));
+    expect(Number(headers.get("X-RateLimit-Reset"))).toBeGreaterThan(0);
+  });
+});
+
+describe("the page", () => {
+  test("shows every operation with a curl example", () => {
+    for (const { path, operation } of operationsOf(document)) {
+      expect(html).toContain(`<h3 id="${operation.operationId}">`);
+      expect(html).toContain(`<code>${path}</code>`);
+    }
+    expect(html.match(/<pre tabindex="0">curl /g)).toHaveLength(operationsOf(document).length);
+  });
+
+  test("has a target for every link within it, and no id twice", () => {
+    const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
+    const targets = [...html.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(targets.filter((target) => !ids.includes(target))).toEqual([]);
+  });
+
+  test("needs nothing from elsewhere and runs no script", () => {
+    expect(html).not.toMatch(
+      /<(script|link|img|iframe|object|form|base)\b|\ssrc=|\sstyle=|\son\w+=|url\(|@import/i,
+    );
+    const links = [...html.matchAll(/href="([^"]+)"/g)].map(([, link = ""]) => link);
+    expect(links.filter((link) => !link.startsWith("#") && link !== "openapi.json")).toEqual([]);
+  });
+
+  test("is allowed its own style sheet by the policy, and nothing more", () => {
+    const [, style = ""] = /<style>([\s\S]*?)<\/style>/.exec(html) ?? [];
+    const digest = createHash("sha256").update(style).digest("base64");
+    const policy = served["/api/docs"].headers.get("Content-Security-Policy")?.split("; ");
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain(`style-src 'sha256-${digest}'`);
+    expect(policy?.join()).not.toContain("unsafe");
+  });
+
+  test("closes what it opens", () => {
+    const open: string[] = [];
+    for (const [, close, tag = ""] of html
+      .replace(/<style>[\s\S]*?<\/style>/, "")
+      .matchAll(/<(\/?)([a-z][a-z0-9]*)/g)) {
+      if (tag === "meta") continue;
+      if (close) expect(open.pop()).toBe(tag);
+      else open.push(tag);
+    }
+    expect(open).toEqual([]);
+  });
+});
+
+const list: DocumentedEndpoint = {
+  method: "get",
+  path: "/submissions",
+  tag: "Submissions",
+  summary: "List",
+  access: "public",
+  query: submissionListQuery,
+  answers: { 200: submissionListAnswer },
+};
+const show: DocumentedEndpoint = {
+  ...list,
+  path: "/submissions/:id",
+  query: submissionDetailQuery,
+  answers: { 200: submissionDetailAnswer },
+};
+const comment: DocumentedEndpoint = {
+  method: "post",
+  path: "/submissions/:id/comments",
+  tag: "Comments",
+  summary: "Comment",
+  access: "caller",
+  scopes: ["submissions:write"],
+  operation: "comment_create",
+  body: commentCreate,
+  bodyByKey: commentCreateByKey,
+  answers: { 201: commentCreatedAnswer },
+};
+
+function describeOne(endpoint: DocumentedEndpoint): Operation {
+  const operation = operationsOf(openApi([endpoint]))[0]?.operation;
+  if (!operation) throw new Error("No operation.");
+  return operation;
+}
+
+function parametersOf(operation: Operation): string[] {
+  return operation.parameters.map((one) => ("name" in one ? one.name : (one.$ref.split("/").at(-1) ?? "")));
+}
+
+describe("an operation", () => {
+  test.each([
+    ["public", [{}, { session: [] }, { apiKey: [] }], "Open to everyone."],
+    ["person", [{ session: [] }], "For signed-in people, not for keys."],
+    [
+      "caller",
+      [{ session: [] }, { apiKey: ["submissions:write"] }],
+      "For signed-in people, and for keys with the scope `submissions:write`.",
+    ],
+  ] as const)("of access %s says who may call it", (access, security, sentence) => {
+    const operation = describeOne({ ...comment, access, operation: undefined });
+    expect(operation.security).toEqual(security);
+    expect(operation.description).toBe(sentence);
+  });
+
+  test("offers a key each of the scopes that will do", () => {
+    const { security } = describeOne({ ...comment, scopes: ["submissions:write", "submissions:moderate"] });
+    expect(security).toEqual([
+      { session: [] },
+      { apiKey: ["submissions:write"] },
+      { apiKey: ["submissions:moderate"] },
+    ]);
+  });
+
+  test("with a rule of its own says how often", () => {
+    expect(describeOne(comment).description).toContain("by default 20 an hour");
+    expect(describeOne({ ...comment, operation: "duplicate_check" }).description).toContain(
+      "by default 30 a minute without signing in, 100 a minute for a person",
+    );
+  });
+
+  test("shows the fields of its query, with defaults and descriptions", () => {
+    const { parameters } = describeOne(list);
+    expect(parameters).toContainEqual({
+      name: "limit",
+      in: "query",
+      required: false,
+      description: "Items a page, 1 to 100.",
+      schema: { type: "integer", minimum: 1, maximum: 100, default: 50 },
+    });
+  });
+
+  test("takes a body of a person or a key", () => {
+    const { requestBody } = describeOne(comment);
+    expect(requestBody?.required).toBe(true);
+    expect(requestBody?.content["application/json"].schema.anyOf).toEqual([
+      { $ref: "#/components/schemas/CommentCreate" },
+      { $ref: "#/components/schemas/CommentCreateByKey" },
+    ]);
+  });
+
+  test("where people have nothing to say shows the body of keys alone, and needs none", () => {
+    const vote = {
+      ...comment,
+      body: z.object({}),
+      bodyByKey: voteByKey,
+      answers: { 201: voteAnswer, 200: voteAnswer },
+    };
+    const { requestBody, responses } = describeOne(vote);
+    expect(requestBody?.required).toBe(false);
+    expect(requestBody?.content["application/json"].schema).toEqual({
+      $ref: "#/components/schemas/VoteByKey",
+    });
+    expect(responses).toHaveProperty("200.description", "It was there already.");
+  });
+
+  test.each([
+    { what: "shows names of categories and tags", endpoint: show, parameter: "AcceptLanguage", takes: true },
+    { what: "shows none", endpoint: list, parameter: "AcceptLanguage", takes: false },
+    { what: "posts by key", endpoint: comment, parameter: "IdempotencyKey", takes: true },
+    {
+      what: "posts by people alone",
+      endpoint: { ...comment, access: "person" as const },
+      parameter: "IdempotencyKey",
+      takes: false,
+    },
+    { what: "reads", endpoint: list, parameter: "IdempotencyKey", takes: false },
+    { what: "reads", endpoint: list, parameter: "Organization", takes: true },
+  ])("that $what takes $parameter: $takes", ({ endpoint, parameter, takes }) => {
+    expect(parametersOf(describeOne(endpoint)).includes(parameter)).toBe(takes);
+  });
+
+  test.each([
+    { endpoint: list, statuses: "200 400 401 404 429 500 503" },
+    { endpoint: { ...list, query: undefined }, statuses: "200 401 404 429 500 503" },
+    { endpoint: comment, statuses: "201 400 401 403 404 409 413 415 429 500 503" },
+    {
+      endpoint: { ...comment, path: "/submissions" },
+      statuses: "201 400 401 402 403 404 409 413 415 429 500 503",
+    },
+  ])("of $endpoint.method $endpoint.path can answer $statuses", ({ endpoint, statuses }) => {
+    expect(Object.keys(describeOne(endpoint).responses).join(" ")).toBe(statuses);
+  });
+
+  test("whose refusals of keys are lowercase shows both envelopes", () => {
+    const whole = openApi([{ ...comment, lowercaseErrorsToKeys: true }]);
+    const either = [{ $ref: "#/components/schemas/Error" }, { $ref: "#/components/schemas/LowercaseError" }];
+    for (const { content } of Object.values(whole.components.responses)) {
+      expect(content["application/json"].schema).toEqual({ anyOf: either });
+    }
+  });
+});
+
+test("two schemas under one id are refused, rather than one of them shown for both", () => {
+  const impostor = { ...show, answers: { 200: z.object({ a: z.int() }).meta({ id: "Submission" }) } };
+  expect(() => openApi([list, impostor])).toThrow("Two schemas are called Submission");
+});
+
+test("what a summary or a description says is text on the page, never markup", () => {
+  const hostile = "<script>alert(1)</script> & \"'`<b>`";
+  const shown = page(
+    openApi([
+      { ...list, summary: hostile, tag: hostile, query: z.object({ q: z.string().describe(hostile) }) },
+    ]),
+  );
+  expect(shown).not.toContain("<script");
+  expect(shown).not.toContain("<b>");
+  expect(shown).toContain("&lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;&#39;<code>&lt;b&gt;</code>");
+});
+
+// What OpenAPI 3.1 asks of the parts we use; a field it does not know is an error.
+const reference = z.strictObject({ $ref: z.string().startsWith("#/components/") });
+const schema = z.looseObject({ $schema: z.never().optional(), $defs: z.never().optional() });
+const header = z.strictObject({ description: z.string().min(1), schema });
+const example = z.strictObject({ summary: z.string(), value: z.unknown() });
+const content = z.strictObject({
+  "application/json": z.strictObject({ schema, examples: z.record(z.string(), example).optional() }),
+});
+const parameter = z.strictObject({
+  name: z.string().min(1),
+  in: z.enum(["path", "query", "header"]),
+  required: z.boolean(),
+  description: z.string().optional(),
+  schema,
+});
+const response = z.strictObject({
+  description: z.string().min(1),
+  headers: z.record(z.string(), z.union([reference, header])),
+  content,
+});
+const operation = z.strictObject({
+  operationId: z.string(),
+  tags: z.array(z.string()).length(1),
+  summary: z.string().min(1),
+  description: z.string().min(1),
+  security: z.array(z.partialRecord(z.enum(["session", "apiKey"]), z.array(z.string()))).min(1),
+  parameters: z.array(z.union([reference, parameter])),
+  requestBody: z
+    .strictObject({ description: z.string().optional(), required: z.boolean(), content })
+    .optional(),
+  responses: z.record(z.string().regex(/^[1-5]\d\d$/), z.union([reference, response])),
+});
+const componentName = z.string().regex(/^[\w.-]+$/);
+const shapeOfOpenApi = z.strictObject({
+  openapi: z.literal("3.1.0"),
+  info: z.strictObject({ title: z.string(), version: z.string(), description: z.string() }),
+  servers: z.array(z.strictObject({ url: z.string(), description: z.string() })).min(1),
+  tags: z.array(z.strictObject({ name: z.string() })),
+  paths: z.record(
+    z.string().startsWith("/api/"),
+    z.partialRecord(z.enum(["get", "put", "post", "delete", "patch"]), operation),
+  ),
+  components: z.strictObject({
+    securitySchemes: z.record(
+      componentName,
+      z.strictObject({
+        type: z.literal("http"),
+        scheme: z.literal("bearer"),
+        bearerFormat: z.string(),
+        description: z.string(),
+      }),
+    ),
+    parameters: z.record(componentName, parameter),
+    headers: z.record(componentName, header),
+    responses: z.record(componentName, response),
+    schemas: z.record(componentName, schema),
+  }),
+});
