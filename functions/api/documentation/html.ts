@@ -1,7 +1,7 @@
 export class Html {
   constructor(readonly text: string) {}
 }
-export type Value = string | Html | Value[] | false | undefined;
+type Value = string | Html | Value[] | false | undefined;
 
 /** Everything put in is escaped, but what came from here. */
 export function html(parts: TemplateStringsArray, ...values: Value[]): Html {

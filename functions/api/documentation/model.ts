@@ -25,7 +25,7 @@ export type Parameter = {
   description?: string;
   schema: Schema;
 };
-export type Example = { summary: string; value: unknown };
+type Example = { summary: string; value: unknown };
 export type Content = {
   "application/json": { schema: Schema; examples?: Record<string, Example> };
 };

@@ -206,7 +206,7 @@ function nameOf(reference: string): string {
 }
 
 /** A call as one types it; with the credential where one is needed. */
-export function curlOf({ path, method, operation }: Entry): string {
+function curlOf({ path, method, operation }: Entry): string {
   const open = operation.security.some((scheme) => Object.keys(scheme).length === 0);
   // People send no body where only keys have something to say.
   const body = operation.requestBody?.content["application/json"].examples?.person?.value;
