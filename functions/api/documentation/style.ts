@@ -42,8 +42,7 @@ td:nth-child(2) { min-width: 8rem; }
 @media print { nav { display: none; } }
 `;
 
-/** The one style sheet of the page. */
-export const styleDigest = createHash("sha256").update(style).digest("base64");
+const styleDigest = createHash("sha256").update(style).digest("base64");
 
 /** Nothing but the one style sheet of the page: no script, no picture, no other place. */
 export const contentSecurityPolicy = `default-src 'none'; style-src 'sha256-${styleDigest}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
