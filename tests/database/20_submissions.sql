@@ -1,7 +1,7 @@
 -- Submitting, editing and deleting.
 begin;
 set local search_path = public, extensions;
-select plan(126);
+select plan(127);
 do $$ begin
   perform tests.start();
   insert into categories (id, organization_id, name, slug) values
@@ -156,14 +156,14 @@ select is(tests.try('alice', $$ update submissions set title = '   no  ' where i
   'an edit meets the same limits');
 select is(tests.see('alice', $$ update submissions set title = '  Trimmed  ' where id = tests.id('Alices idea') returning title $$), 'Trimmed',
   'and is trimmed too');
-select is(tests.try(who, $$ update submissions set tracker_issue_url = 'https://example.test/1' where id = tests.id('Alices idea') $$), outcome, claim)
+select is(tests.try(who, format('update submissions set tracker_issue_url = %L where id = tests.id(''Alices idea'')', 'https://example.test/' || md5(who))), outcome, claim)
 from (values
   ('adam', '1', 'an admin links the issue tracker'),
   ('alice', 'FB403', 'an author does not'),
   ('acme key with submissions:read submissions:moderate', '1', 'a key with submissions:moderate does')) as t (who, outcome, claim);
 select is(tests.try('adam', format('update submissions set tracker_issue_url = %L where id = tests.id(''Alices idea'')', url)),
-  '23514 tracker_issue_url_is_a_web_address', format('%L is no link to an issue tracker', url))
-from unnest(array['javascript:alert(1)', 'ftp://example.test', 'https://', 'https://a b', E'https://a\nb']) as url;
+  '23514 tracker_issue_url_is_a_web_address', format('%s is no link to an issue tracker', left(url, 30)))
+from unnest(array['javascript:alert(1)', 'ftp://example.test', 'https://', 'https://a b', E'https://a\tb', 'https://' || repeat('x', 2000)]) as url;
 do $$ begin delete from private.outbox; end $$;
 select is(tests.try('alice', $$ update submissions set title = title, tracker_issue_url = tracker_issue_url where id = tests.id('Alices idea') $$), '1',
   'an author may send back what is there');

@@ -1,0 +1,183 @@
+-- Votes and follows: counts that stay exact, and voters nobody learns of.
+begin;
+set local search_path = public, extensions;
+select plan(132);
+do $$ begin
+  perform tests.start();
+  perform tests.submission('An idea', 'alice');
+  perform tests.submission('Merged away', 'bob');
+  perform tests.merge('Merged away', 'An idea');
+  perform tests.submission('In the vault', 'vic', 'vault');
+  perform tests.submission('Waiting', 'bob');
+  update submissions set moderation_state = 'pending' where id = tests.id('Waiting');
+  delete from private.outbox;
+end $$;
+
+create function pg_temp.vote(submission text default 'An idea', more text default '') returns text language sql as $$
+  select format('insert into votes (submission_id%s) values (tests.id(%L)%s) on conflict do nothing',
+    case when more <> '' then ', ' || split_part(more, ' = ', 1) end, submission, case when more <> '' then ', ' || split_part(more, ' = ', 2) end)
+$$;
+create function pg_temp.count(submission text default 'An idea') returns integer language sql as
+  $$ select vote_count from submissions where id = tests.id(submission) $$;
+
+-- Voting
+select is(tests.try('bob', pg_temp.vote()), '1', 'a person votes');
+select is(pg_temp.count(), 2, 'and is counted');
+select is(tests.try('bob', pg_temp.vote()), '0', 'a second vote by the same person changes nothing');
+select is(pg_temp.count(), 2, 'and is not counted');
+select is(tests.try('bob', $$ insert into votes (submission_id) values (tests.id('An idea')) $$), '23505 one_vote_a_person_and_submission',
+  'said without "on conflict", it is refused');
+select results_eq($$ select reason from follows where submission_id = tests.id('An idea') and user_id = tests.id('bob') $$, array['vote'],
+  'who votes follows');
+select results_eq('select type, data from private.outbox',
+  $$ values ('submission.vote_added', jsonb_build_object('submission_id', tests.id('An idea'), 'vote_count', 2)) $$,
+  'one event tells of the vote, with the count it made and no voter');
+select results_eq('select user_id, type, submission_id, comment_id from notifications',
+  $$ values (tests.id('alice'), 'vote', tests.id('An idea'), null::uuid) $$, 'the author is told of a vote');
+select is(tests.try('alice', pg_temp.vote()), '0', 'the author''s own vote is there from the start');
+select is(tests.try(who, pg_temp.vote(submission)), outcome, claim) from (values
+  ('anon', 'An idea', '42501', 'nobody votes without signing in'),
+  ('bob', 'Nowhere', 'FB404', 'nobody votes for what does not exist'),
+  ('bob', 'In the vault', 'FB404', 'nobody votes for what they cannot see'),
+  ('carol', 'Waiting', 'FB404', 'nobody votes for what waits for approval'),
+  ('carol', 'Merged away', 'FBM09', 'nobody votes for what was merged away'),
+  ('vera', 'In the vault', '1', 'a member votes on a private board'),
+  ('acme key', 'An idea', '42501', 'a key without submissions:write does not vote'),
+  ('rival key with submissions:write', 'An idea', 'FB404', 'nor does a key of another organization'))
+  as t (who, submission, outcome, claim);
+select is(tests.refusal('carol', pg_temp.vote('Merged away')) ->> 'merged_into_id', tests.id('An idea')::text, 'the refusal names the target');
+select is(tests.try('carol', pg_temp.vote(more => forged)), '42501', 'nobody votes with a chosen ' || forged)
+from unnest(array['user_id = tests.id(''carol'')', 'user_id = tests.id(''mia'')', 'created_at = now()', 'id = tests.id(''mine'')',
+  'organization_id = tests.id(''acme'')']) as forged;
+
+-- Who voted
+select is(tests.see(who, question), '42501', format('%s does not learn who voted by: %s', who, question))
+from unnest(array['anon', 'carol', 'alice', 'adam', 'acme key with submissions:read submissions:moderate']) as who, unnest(array[
+  'select * from votes limit 1',
+  'select user_id from votes limit 1',
+  'select count(*) from votes where user_id = tests.id(''bob'')',
+  'select id from votes order by user_id limit 1',
+  'select count(*) from votes group by user_id',
+  'select row_to_json(votes) from votes limit 1',
+  'select count(*) from votes join profiles on profiles.id = votes.user_id']) as question;
+select is(tests.see('carol', question), '42501', 'nor, signed in, by: ' || question) from unnest(array[
+  'delete from votes where user_id = tests.id(''bob'')',
+  'delete from votes returning user_id',
+  'insert into votes (submission_id) values (tests.id(''An idea'')) returning user_id',
+  'insert into votes (submission_id) values (tests.id(''An idea'')) on conflict (submission_id, user_id) do nothing',
+  'insert into votes (submission_id) values (tests.id(''An idea'')) on conflict on constraint one_vote_a_person_and_submission do update set submission_id = excluded.submission_id',
+  'update votes set user_id = tests.id(''carol'')']) as question;
+select is(tests.see('anon', $$ select count(*) from votes where submission_id = tests.id('An idea') $$), '2', 'anyone sees that there are votes');
+select is(tests.see('carol', $$ insert into votes (submission_id) values (tests.id('An idea')) returning (id is not null)::text $$), 'true',
+  'a voter gets the id of the vote');
+select is(tests.see('bob', $$ select string_agg(submission_id::text, ',') from my_votes(array[tests.id('An idea'), tests.id('In the vault')]) $$),
+  tests.id('An idea')::text, 'a voter sees their own votes by my_votes');
+select is(tests.see('bob', 'select count(*) from my_votes(array[]::uuid[])'), '0', 'of the submissions asked for');
+select is(tests.see('mia', $$ select count(*) from my_votes(array[tests.id('An idea')]) $$), '0', 'who did not vote sees none');
+select is(tests.see(who, $$ select count(*) from my_votes(array[tests.id('An idea')]) $$), '42501', who || ' has no my_votes')
+from unnest(array['anon', 'acme key with submissions:read']) as who;
+select is(tests.see(who, question), answer, format('%s asks %s: %s', who, question, coalesce(answer, 'nothing'))) from (values
+  ('bob', $$ select private.my_vote(tests.id('An idea')) is not null $$, 'true'),
+  ('mia', $$ select private.my_vote(tests.id('An idea')) is not null $$, 'false'),
+  ('mia', $$ select private.vote_of(tests.id('An idea'), tests.id('bob')) is not null $$, 'false'),
+  ('adam', $$ select private.vote_of(tests.id('An idea'), tests.id('bob')) is not null $$, 'false'),
+  ('acme key with submissions:write', $$ select private.vote_of(tests.id('An idea'), tests.id('bob')) is not null $$, 'false'),
+  ('anon', $$ select private.my_vote(tests.id('An idea')) is not null $$, 'false'),
+  ('bob', $$ select private.is_following(tests.id('An idea')) $$, 'true'),
+  ('mia', $$ select private.is_following(tests.id('An idea')) $$, 'false')) as t (who, question, answer);
+select is(tests.see(who, $$ select string_agg(email, ', ' order by email) from private.submission_voters(tests.id('An idea')) $$), outcome, claim)
+from (values
+  ('adam', 'alice@example.test, bob@example.test, carol@example.test', 'an admin sees the voters'),
+  ('acme key with submissions:moderate', 'alice@example.test, bob@example.test, carol@example.test', 'and a key with submissions:moderate'),
+  ('alice', 'FB403', 'the author does not'),
+  ('mia', 'FB403', 'nor a member'),
+  ('rita', 'FB403', 'nor another organization''s admin'),
+  ('rival key with submissions:moderate', 'FB403', 'nor a key of another organization'),
+  ('acme key with submissions:read', 'FB403', 'nor a key that may only read'),
+  ('anon', 'FB403', 'nor anyone unknown')) as t (who, outcome, claim);
+
+-- Taking it back
+do $$ begin delete from private.outbox; delete from notifications; end $$;
+select is(tests.try('mia', $$ delete from votes where submission_id = tests.id('An idea') $$), '0', 'who did not vote takes nothing back');
+select is(tests.try('alice', format('delete from votes where id = %L', id)), '0', 'an author cannot delete another''s vote')
+from votes where user_id = tests.id('bob') and submission_id = tests.id('An idea');
+select is(tests.try('adam', 'delete from votes'), '0', 'nor can an admin');
+select is(pg_temp.count(), 3, 'so the count stays');
+select is(tests.try('bob', $$ delete from votes where submission_id = tests.id('An idea') $$), '1', 'a voter takes their vote back');
+select is(pg_temp.count(), 2, 'and is not counted any more');
+select results_eq('select type, data from private.outbox',
+  $$ values ('submission.vote_removed', jsonb_build_object('submission_id', tests.id('An idea'), 'vote_count', 2)) $$, 'one event tells of it');
+select is_empty('select from notifications', 'nobody is told');
+select is(tests.try('bob', $$ delete from votes where submission_id = tests.id('An idea') $$), '0', 'twice is once');
+select results_eq($$ select reason from follows where submission_id = tests.id('An idea') and user_id = tests.id('bob') $$, array['vote'],
+  'who took the vote back follows still');
+select is(tests.try('bob', pg_temp.vote()), '1', 'and may vote again');
+select is(tests.try('alice', $$ delete from votes where submission_id = tests.id('An idea') $$), '1', 'an author may take back even their own vote');
+
+-- Many at once
+do $$
+begin
+  perform tests.submission('Second', 'alice'); perform tests.submission('Third', 'alice');
+  delete from private.outbox;
+end $$;
+select is(tests.try('bob', $$ insert into votes (submission_id) select tests.id(unnest(array['Third', 'Second'])) $$), '2', 'one statement votes twice');
+select is((select array_agg(pg_temp.count(name)) from unnest(array['Second', 'Third']) as name), array[2, 2], 'each is counted');
+select is((select count(*) from private.outbox where type = 'submission.vote_added'), 2::bigint, 'each has its event');
+select is(tests.try('bob', $$ delete from votes where submission_id in (tests.id('Third'), tests.id('Second')) $$), '2', 'one takes both back');
+select is((select array_agg(pg_temp.count(name)) from unnest(array['Second', 'Third']) as name), array[1, 1], 'each is counted');
+
+-- Keys on behalf of authors known by e-mail
+do $$ begin
+  insert into profiles (id, kind, organization_id, email, name) values
+    (tests.id('eve'), 'email', tests.id('acme'), 'eve@example.test', 'Eve'), (tests.id('rival eve'), 'email', tests.id('rival'), 'eve@example.test', 'Eve');
+  delete from notifications;
+end $$;
+select is(tests.try(who, pg_temp.vote(more => format('user_id = tests.id(%L)', voter))), outcome, claim) from (values
+  ('acme key with submissions:write', 'acme key', '1', 'a key votes for itself'),
+  ('acme key with submissions:write', 'eve', '1', 'and for an author known by e-mail'),
+  ('acme key with submissions:write', 'eve', '0', 'once'),
+  ('acme key with submissions:write', 'mia', '42501', 'never for a user'),
+  ('acme key with submissions:write', 'rival eve', '42501', 'nor for an author of another organization'),
+  ('acme key with submissions:write', 'rival key', '42501', 'nor for another key'),
+  ('acme key with submissions:read submissions:moderate', 'eve', '42501', 'nor without submissions:write')) as t (who, voter, outcome, claim);
+select is(pg_temp.count(), 4, 'what they voted is counted');
+select is(tests.see('acme key with submissions:write', $$ select private.vote_of(tests.id('An idea'), tests.id('eve')) is not null $$), 'true',
+  'a key sees the vote of whom it acts as');
+select is(tests.see('rival key with submissions:write', $$ select private.vote_of(tests.id('An idea'), tests.id('eve')) is not null $$), 'false',
+  'a key of another organization does not');
+select is(tests.try('acme key with submissions:write', 'delete from votes'), '42501', 'a key deletes no vote by itself');
+do $$
+declare who text; voter text;
+begin
+  for who, voter in values ('rival key with submissions:write', 'eve'), ('acme key with submissions:write', 'carol'), ('adam', 'carol') loop
+    perform tests.see(who, format($q$ select private.remove_vote(tests.id('An idea'), tests.id(%L)) $q$, voter));
+  end loop;
+end $$;
+select is(pg_temp.count(), 4, 'nobody takes back the vote of somebody they do not act as');
+do $$ begin perform tests.see('acme key with submissions:read', $q$ select private.remove_vote(tests.id('An idea'), tests.id('eve')) $q$); end $$;
+select is(pg_temp.count(), 4, 'nor does a key without submissions:write');
+do $$ begin perform tests.see('acme key with submissions:write', $q$ select private.remove_vote(tests.id('An idea'), tests.id('eve')) $q$); end $$;
+select is_empty($$ select from votes where user_id = tests.id('eve') $$, 'a key takes back the vote of whom it acts as');
+
+-- Following
+select is(tests.try('mia', $$ insert into follows (submission_id) values (tests.id('An idea')) on conflict do nothing $$), '1', 'a person follows');
+select is(tests.try('mia', $$ insert into follows (submission_id) values (tests.id('An idea')) on conflict do nothing $$), '0', 'twice is once');
+select is(tests.see('mia', 'select reason from follows'), 'manual', 'by their own will');
+select is(tests.try('mia', format('insert into follows (submission_id, %s) values (tests.id(''An idea''), %s)', split_part(forged, ' = ', 1), split_part(forged, ' = ', 2))),
+  '42501', 'nobody follows with a chosen ' || forged) from unnest(array['user_id = tests.id(''bob'')', 'reason = ''author''']) as forged;
+select is(tests.try('mia', $$ insert into follows (submission_id) values (tests.id('In the vault')) $$), 'FB404', 'nobody follows what they cannot see');
+select is(tests.see('alice', 'select count(*) from follows where user_id <> tests.id(''alice'')'), '0', 'an author does not see who follows');
+select is(tests.see('adam', 'select count(*) from follows where user_id <> tests.id(''adam'')'), '0', 'nor does an admin');
+select is(tests.see(who, 'select count(*) from follows'), '42501', who || ' sees no follows')
+from unnest(array['anon', 'acme key with submissions:read submissions:moderate']) as who;
+select is(tests.try('adam', 'delete from follows'), '0', 'nobody stops another from following');
+select is(tests.try('mia', $$ delete from follows where submission_id = tests.id('An idea') $$), '1', 'a person stops following');
+do $$ begin perform tests.try('mia', pg_temp.vote()); end $$;
+select is(tests.see('mia', 'select reason from follows'), 'vote', 'and follows again by voting');
+
+-- An erased person
+do $$ begin delete from auth.users where id = tests.id('mia'); end $$;
+select is(pg_temp.count(), 4, 'the vote of a person who left is counted still');
+
+select * from finish();
+rollback;
