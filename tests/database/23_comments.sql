@@ -1,0 +1,258 @@
+-- Threads of comments: who writes, edits and deletes, and counts that stay exact.
+begin;
+set local search_path = public, extensions;
+select plan(147);
+do $$ begin
+  perform tests.start();
+  perform tests.submission('An idea', 'alice');
+  perform tests.submission('Another', 'alice');
+  perform tests.submission('In the vault', 'vic', 'vault');
+  perform tests.submission('Merged away', 'bob');
+  perform tests.comment('on another', 'carol', 'Another');
+  perform tests.comment('in the vault', 'vic', 'In the vault');
+  perform tests.merge('Merged away', 'An idea');
+end $$;
+
+create function pg_temp.say(body text, submission text default 'An idea', parent text default null, more text default '') returns text language sql as $$
+  select format('insert into comments (submission_id, body, parent_id%s) values (tests.id(%L), %L, %L%s)',
+    case when more <> '' then ', ' || split_part(more, ' = ', 1) end, submission, body, tests.id(parent),
+    case when more <> '' then ', ' || split_part(more, ' = ', 2) end)
+$$;
+create function pg_temp.comments(submission text default 'An idea') returns integer language sql as
+  $$ select comment_count from submissions where id = tests.id(submission) $$;
+create function pg_temp.replies(comment text) returns integer language sql as
+  $$ select reply_count from comments where id = tests.id(comment) $$;
+
+-- Writing
+select is(
+  tests.see('bob', pg_temp.say('  Hello there.  ') || $$
+    returning concat_ws(' ', body, author_id = tests.id('bob'), organization_id = tests.id('acme'), is_official, vote_count, reply_count, is_public) $$),
+  'Hello there. t t f 0 0 t', 'a person comments, as themselves and not officially; the text is trimmed');
+select is(pg_temp.comments(), 1, 'the submission counts it');
+select results_eq($$ select reason from follows where user_id = tests.id('bob') and submission_id = tests.id('An idea') $$, array['comment'],
+  'who comments follows');
+select is(tests.see(who, pg_temp.say('We hear you.') || ' returning is_official'), official, claim) from (values
+  ('mia', 'true', 'a member''s comment is official'),
+  ('adam', 'true', 'so is an admin''s'),
+  ('rita', 'false', 'another organization''s admin is nobody''s official'),
+  ('alice', 'false', 'nor is the author of the submission'))
+  as t (who, official, claim);
+select is(tests.try('bob', pg_temp.say('Forged.', more => forged)), '42501', 'nobody comments with a chosen ' || forged)
+from unnest(array['author_id = tests.id(''adam'')', 'author_id = tests.id(''bob'')', 'is_official = true', 'vote_count = 9', 'reply_count = 9',
+  'moderation_state = ''approved''', 'is_public = true', 'created_at = now()', 'organization_id = tests.id(''acme'')']) as forged;
+select is(tests.try(who, pg_temp.say('Hello.', submission, parent)), outcome, claim) from (values
+  ('anon', 'An idea', null, '42501', 'nobody comments without signing in'),
+  ('bob', 'Nowhere', null, 'FB404', 'nobody comments on what does not exist'),
+  ('bob', 'In the vault', null, 'FB404', 'nobody comments on what they cannot see'),
+  ('bob', 'Merged away', null, 'FBM09', 'nobody comments on what was merged away'),
+  ('bob', 'An idea', 'nowhere', 'FB404', 'nobody replies to what does not exist'),
+  ('bob', 'An idea', 'on another', 'FB404', 'nor across submissions'),
+  ('bob', 'An idea', 'in the vault', 'FB404', 'nor to what they cannot see'),
+  ('vera', 'In the vault', 'in the vault', '1', 'a member replies on a private board'),
+  ('acme key with submissions:read', 'An idea', null, '42501', 'a key without submissions:write does not comment'),
+  ('rival key with submissions:write', 'An idea', null, 'FB404', 'nor does a key of another organization')) as t (who, submission, parent, outcome, claim);
+select is(tests.refusal('bob', pg_temp.say('Hello.', 'Merged away')) ->> 'merged_into_id', tests.id('An idea')::text, 'the refusal names the target');
+select throws_ok($$ insert into comments (submission_id, author_id, body, parent_id) values (tests.id('An idea'), tests.id('bob'), 'Hello.', tests.id('on another')) $$,
+  'FB404', null, 'not even an operator replies across submissions');
+select is(tests.try('bob', pg_temp.say(body)), outcome, claim) from (values
+  ('x', '1', 'one character will do'),
+  ('', '23514 body_has_1_to_2000_characters', 'none will not'),
+  (E' \n\u3000\uFEFF', '23514 body_has_1_to_2000_characters', 'nor white space'),
+  (repeat('x', 2000), '1', 'nor are 2000 too many'),
+  (repeat('x', 2001), '23514 body_has_1_to_2000_characters', '2001 are'),
+  (repeat('😀', 2000), '1', 'an emoji is one'),
+  (repeat('😀', 2001), '23514 body_has_1_to_2000_characters', 'and no less'),
+  ('مرحبا بالعالم <script>alert(1)</script>', '1', 'any script goes, right to left and in angle brackets')) as t (body, outcome, claim);
+
+-- Keys
+do $$ begin
+  insert into profiles (id, kind, organization_id, email, name) values
+    (tests.id('eve'), 'email', tests.id('acme'), 'eve@example.test', 'Eve'), (tests.id('rival eve'), 'email', tests.id('rival'), 'eve@example.test', 'Eve');
+end $$;
+select is(tests.try('acme key with submissions:write', pg_temp.say('Hello.', more => format('author_id = tests.id(%L)', author))), outcome, claim)
+from (values
+  ('acme key', '1', 'a key comments for itself'),
+  ('eve', '1', 'and for an author known by e-mail'),
+  ('bob', '42501', 'never for a user'),
+  ('mia', '42501', 'nor for a member, officially'),
+  ('rival eve', '42501', 'nor for an author of another organization')) as t (author, outcome, claim);
+select is(tests.see(who, $$ select private.written_comment(id) ->> 'body' from comments where author_id = tests.id('eve') $$), body, claim) from (values
+  ('acme key with submissions:write', 'Hello.', 'a key is shown what it wrote'),
+  ('acme key', 'Hello.', 'by any key of the organization'),
+  ('rival key with submissions:write', null, 'another organization''s key is not'),
+  ('adam', null, 'nor is a person who did not write it')) as t (who, body, claim);
+select is(tests.try('acme key with submissions:write', 'update comments set body = ''Changed.'''), '42501', 'a key edits no comment');
+
+-- Editing
+do $$ begin
+  delete from private.rate_counters;
+  perform tests.comment('fresh', 'bob', 'Another');
+  perform tests.comment('stale', 'bob', 'Another');
+  update comments set created_at = now() - interval '15 minutes' where id = tests.id('fresh');
+  update comments set created_at = now() - interval '15 minutes 1 second' where id = tests.id('stale');
+end $$;
+select is(tests.try(who, format('update comments set body = ''Better so.'' where id = tests.id(%L)', comment)), outcome, claim) from (values
+  ('bob', 'fresh', '1', 'an author edits a comment for 15 minutes'),
+  ('bob', 'stale', 'FB403', 'and not a second longer'),
+  ('alice', 'fresh', '0', 'the author of the submission does not'),
+  ('adam', 'fresh', '0', 'nor does an admin'),
+  ('anon', 'fresh', '42501', 'nor anyone unknown')) as t (who, comment, outcome, claim);
+select is(tests.try('bob', format('update comments set %s where id = tests.id(''fresh'')', change)), '42501', 'nobody updates a comment with ' || change)
+from unnest(array['is_official = true', 'vote_count = 9', 'author_id = tests.id(''adam'')', 'submission_id = tests.id(''An idea'')', 'parent_id = null',
+  'created_at = now()', 'moderation_state = ''approved''', 'is_public = true']) as change;
+select is(tests.try('bob', $$ update comments set body = '   ' where id = tests.id('fresh') $$), '23514 body_has_1_to_2000_characters', 'an edit meets the same limits');
+select is(tests.see('bob', $$ update comments set body = ' trimmed ' where id = tests.id('fresh') returning body $$), 'trimmed', 'and is trimmed');
+
+-- Threads and deleting
+do $$ begin
+  perform tests.submission('A thread', 'alice');
+  perform tests.comment('top', 'bob', 'A thread');
+  perform tests.comment('reply', 'carol', 'A thread', 'top');
+  perform tests.comment('reply 2', 'carol', 'A thread', 'top');
+  perform tests.comment('deeper', 'bob', 'A thread', 'reply');
+  perform tests.comment('aside', 'carol', 'A thread');
+  insert into comment_votes (comment_id, user_id) values (tests.id('deeper'), tests.id('carol')), (tests.id('top'), tests.id('carol'));
+  delete from private.rate_counters;
+  delete from private.outbox;
+end $$;
+select is(pg_temp.comments('A thread'), 5, 'replies are comments of the submission');
+select is(array[pg_temp.replies('top'), pg_temp.replies('reply'), pg_temp.replies('aside')], array[2, 1, 0], 'a comment counts its own replies');
+select is(tests.try(who, $$ delete from comments where id = tests.id('top') $$), outcome, claim) from (values
+  ('carol', '0', 'who replied does not delete what they replied to'),
+  ('alice', '0', 'nor does the author of the submission'),
+  ('mia', '0', 'nor a member'),
+  ('rita', '0', 'nor another organization''s admin'),
+  ('anon', '42501', 'nor anyone unknown'),
+  ('acme key with submissions:read submissions:write', '0', 'nor a key that did not write it'),
+  ('rival key with submissions:read submissions:moderate', '0', 'nor a key of another organization')) as t (who, outcome, claim);
+select is(tests.try('carol', $$ delete from comments where id = tests.id('reply') $$), '1', 'an author deletes a comment');
+select is_empty($$ select from comments where id = tests.id('deeper') $$, 'with the replies of others under it');
+select is(pg_temp.comments('A thread'), 3, 'the submission counts what is left');
+select is(pg_temp.replies('top'), 1, 'so does the comment replied to');
+select is((select sum(used) from private.rate_counters where rule = 'comment_delete'), 1::bigint, 'its author is charged for one');
+select is_empty($$ select from private.rate_counters where rule = 'vote_delete' $$, 'and not for the votes on it');
+select is(tests.try('adam', $$ delete from comments where id = tests.id('aside') $$), '1', 'an admin deletes any comment');
+select is(tests.try('acme key with submissions:read submissions:moderate', $$ delete from comments where id = tests.id('top') $$), '1',
+  'and a key with submissions:moderate');
+select is(pg_temp.comments('A thread'), 0, 'nothing is left to count');
+select is_empty('select from private.outbox', 'deleting announces nothing');
+do $$ begin perform tests.try('acme key with submissions:write', pg_temp.say('My own.', 'A thread', more => 'author_id = tests.id(''eve'')')); end $$;
+select is(tests.try('acme key with submissions:read', $$ delete from comments where author_id = tests.id('eve') $$), '0', 'a key that may only read deletes nothing');
+select is(tests.try('acme key with submissions:read', $$ delete from comments where author_id = tests.id('acme key') $$), '0', 'nor what the organization''s key wrote');
+select is(tests.try('acme key with submissions:write', $$ delete from comments where author_id = tests.id('acme key') $$), '1', 'one that may write does');
+
+create function pg_temp.chain(depth integer) returns void language sql as $$
+  insert into comments (id, submission_id, author_id, body, parent_id)
+  select tests.id('level ' || n), tests.id('Another'), tests.id(case n % 2 when 0 then 'bob' else 'carol' end), 'level ' || n,
+    case when n > 1 then tests.id('level ' || n - 1) end
+  from generate_series(1, depth) as n
+$$;
+do $$ begin
+  delete from comments where submission_id = tests.id('Another');
+  perform tests.comment('beside', 'bob', 'Another');
+  perform pg_temp.chain(300);
+end $$;
+select is(pg_temp.comments('Another'), 301, 'a thread goes 300 deep');
+select is(tests.try('carol', $$ delete from comments where id = tests.id('level 1') $$), '1', 'and is deleted from its top, by its author');
+set constraints all immediate;
+set constraints all deferred;
+select is((select string_agg(body, ', ') from comments where submission_id = tests.id('Another')), 'beside', 'as a whole');
+select is(pg_temp.comments('Another'), 1, 'and is not counted any more');
+do $$ begin perform pg_temp.chain(1000); perform tests.try('bob', $q$ delete from comments where id = tests.id('level 500') $q$); end $$;
+set constraints all immediate;
+set constraints all deferred;
+select is(pg_temp.comments('Another'), 500, 'of one 1000 deep, the lower half goes');
+select is(pg_temp.replies('level 499'), 0, 'and leaves the upper without a reply');
+select is(tests.try('carol', $$ delete from comments where id = tests.id('level 1') $$), '1', 'the rest goes too');
+select is(pg_temp.comments('Another'), 1, 'without a trace');
+select is_empty('select * from private.count_mistakes()', 'every counter tells the truth');
+do $$ begin perform pg_temp.chain(50); delete from comments where id in (tests.id('level 10'), tests.id('level 30'), tests.id('level 31')); end $$;
+select is(pg_temp.comments('Another'), 10, 'one statement deletes several comments of one thread');
+select is_empty('select * from private.count_mistakes()', 'and every counter tells the truth still');
+
+-- Approval and moderation
+do $$ begin
+  delete from comments where submission_id = tests.id('An idea'); delete from follows where submission_id = tests.id('An idea');
+  update organizations set require_approval = true where slug = 'acme';
+  delete from private.rate_counters; delete from private.outbox; delete from notifications;
+end $$;
+select is(tests.see(who, pg_temp.say('Waiting?') || $$ returning moderation_state || ' ' || is_public $$), state, claim) from (values
+  ('bob', 'pending false', 'where approval is required a stranger''s comment waits'),
+  ('mia', 'approved true', 'and a member''s does not')) as t (who, state, claim);
+select is(pg_temp.comments(), 1, 'what waits is not counted');
+select is((select count(*) from private.outbox), 1::bigint, 'nor announced');
+do $$ begin
+  update comments set id = tests.id('waiting') where author_id = tests.id('bob') and submission_id = tests.id('An idea');
+  perform tests.comment('approved', 'carol', 'An idea');
+  delete from private.outbox; delete from notifications;
+end $$;
+select is(tests.try('carol', pg_temp.say('To what waits.', parent => 'waiting')), 'FB404', 'nobody else replies to what waits');
+do $$ begin update comments set moderation_state = 'approved' where id = tests.id('waiting'); end $$;
+select is(pg_temp.comments(), 3, 'an approved comment is counted');
+select results_eq($$ select type, data #>> '{comment,id}' from private.outbox $$, $$ values ('comment.created', tests.id('waiting')::text) $$, 'and announced');
+select set_eq('select user_id from notifications', array[tests.id('alice'), tests.id('mia'), tests.id('carol')], 'and the author and followers are told');
+do $$ begin
+  perform tests.comment('under it', 'carol', 'An idea', 'waiting');
+  update comments set moderation_state = 'spam' where id = tests.id('under it');
+end $$;
+select is(array[pg_temp.comments(), pg_temp.replies('waiting')], array[3, 0], 'a reply that turns out to be spam is not counted any more');
+do $$ begin delete from private.outbox; update comments set moderation_state = 'rejected' where id = tests.id('under it'); end $$;
+select is(array[pg_temp.comments(), pg_temp.replies('waiting')], array[3, 0], 'spam or rejected, it counts as nothing');
+do $$ begin update comments set moderation_state = 'approved' where id = tests.id('under it'); end $$;
+select is(array[pg_temp.comments(), pg_temp.replies('waiting')], array[4, 1], 'approved after all it counts again');
+select is_empty('select from private.outbox', 'but nothing is announced a second time');
+do $$ begin update comments set moderation_state = 'spam' where id = tests.id('under it'); delete from comments where id = tests.id('waiting'); end $$;
+select is(pg_temp.comments(), 2, 'deleting what is not counted counts nothing');
+select is_empty('select * from private.count_mistakes()', 'and every counter tells the truth');
+
+-- Votes on comments
+do $$ begin
+  perform tests.submission('To vote on', 'alice');
+  perform tests.comment('a comment', 'alice', 'To vote on');
+  delete from private.rate_counters; delete from private.outbox; delete from notifications; delete from follows;
+end $$;
+create function pg_temp.vote(comment text default 'a comment', more text default '') returns text language sql as $$
+  select format('insert into comment_votes (comment_id%s) values (tests.id(%L)%s) on conflict do nothing',
+    case when more <> '' then ', ' || split_part(more, ' = ', 1) end, comment, case when more <> '' then ', ' || split_part(more, ' = ', 2) end)
+$$;
+create function pg_temp.votes() returns integer language sql as $$ select vote_count from comments where id = tests.id('a comment') $$;
+select is(pg_temp.votes(), 0, 'a comment starts without votes');
+select is(tests.try('bob', pg_temp.vote()), '1', 'a person votes for a comment');
+select is(tests.try('bob', pg_temp.vote()), '0', 'a second vote by the same person changes nothing');
+select is(tests.try('alice', pg_temp.vote()), '1', 'its author may vote too');
+select is(pg_temp.votes(), 2, 'each is counted once');
+select is_empty('select from follows', 'voting for a comment follows nothing');
+select is_empty('select from private.outbox', 'and announces nothing');
+select is_empty('select from notifications', 'and tells nobody');
+select is(tests.try(who, pg_temp.vote(comment)), outcome, claim) from (values
+  ('anon', 'a comment', '42501', 'nobody votes without signing in'),
+  ('bob', 'nowhere', 'FB404', 'nobody votes for what does not exist'),
+  ('bob', 'in the vault', 'FB404', 'nobody votes for what they cannot see'),
+  ('acme key with submissions:read', 'a comment', '42501', 'a key without submissions:write does not vote'),
+  ('rival key with submissions:write', 'a comment', 'FB404', 'nor does a key of another organization')) as t (who, comment, outcome, claim);
+select is(tests.try('carol', pg_temp.vote(more => forged)), '42501', 'nobody votes with a chosen ' || forged)
+from unnest(array['user_id = tests.id(''carol'')', 'submission_id = tests.id(''To vote on'')', 'created_at = now()', 'id = tests.id(''mine'')']) as forged;
+select is(tests.see(who, question), '42501', format('%s does not learn who voted by: %s', who, question))
+from unnest(array['anon', 'carol', 'adam', 'acme key with submissions:moderate']) as who, unnest(array[
+  'select * from comment_votes limit 1', 'select count(*) from comment_votes where user_id = tests.id(''bob'')',
+  'select id from comment_votes order by user_id limit 1']) as question;
+select is(tests.try('alice', format('delete from comment_votes where id = %L', id)), '0', 'nobody deletes another''s vote')
+from comment_votes where user_id = tests.id('bob') and comment_id = tests.id('a comment');
+select is(tests.see('bob', $$ select private.comment_vote_of(tests.id('a comment'), tests.id('bob')) is not null $$), 'true', 'a voter sees their own vote');
+select is(tests.see('carol', $$ select private.comment_vote_of(tests.id('a comment'), tests.id('bob')) is not null $$), 'false', 'nobody else does');
+select is(tests.try('acme key with submissions:write', pg_temp.vote(more => format('user_id = tests.id(%L)', voter))), outcome, claim) from (values
+  ('eve', '1', 'a key votes for an author known by e-mail'),
+  ('carol', '42501', 'never for a user')) as t (voter, outcome, claim);
+do $$ begin
+  perform tests.see(who, $q$ select private.remove_comment_vote(tests.id('a comment'), tests.id('eve')) $q$)
+  from unnest(array['carol', 'rival key with submissions:write', 'acme key with submissions:read']) as who;
+end $$;
+select is(pg_temp.votes(), 3, 'nobody takes back the vote of somebody they do not act as, nor a key that may only read');
+do $$ begin perform tests.see('acme key with submissions:write', $q$ select private.remove_comment_vote(tests.id('a comment'), tests.id('eve')) $q$); end $$;
+select is(pg_temp.votes(), 2, 'a key takes back the vote of whom it acts as');
+select is(tests.try('bob', $$ delete from comment_votes where comment_id = tests.id('a comment') $$), '1', 'a voter takes their vote back');
+select is(tests.try('bob', $$ delete from comment_votes where comment_id = tests.id('a comment') $$), '0', 'twice is once');
+select is(pg_temp.votes(), 1, 'and is not counted any more');
+
+select * from finish();
+rollback;
