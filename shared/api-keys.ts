@@ -1,3 +1,5 @@
+import { createHash, randomBytes } from "node:crypto";
+
 /** Secrets of API keys: prefix, 32 random bytes in base64url, and a base62 CRC32 that lets anyone reject a typo. */
 export const orgKeyPrefix = "fcs_org_";
 export const agentKeyPrefix = "fcs_agt_";
@@ -7,24 +9,21 @@ const pattern = /^(fcs_org_|fcs_agt_)([A-Za-z0-9_-]{43})([0-9A-Za-z]{6})$/;
 export type NewApiKey = { secret: string; prefix: string; lastFour: string; digest: Uint8Array };
 
 /** A fresh secret, to be shown once, and what the database keeps of it: SHA-256, prefix and last four characters. */
-export async function newApiKey(prefix: typeof orgKeyPrefix | typeof agentKeyPrefix): Promise<NewApiKey> {
-  const random = base64Url(crypto.getRandomValues(new Uint8Array(32)));
+export function newApiKey(prefix: typeof orgKeyPrefix | typeof agentKeyPrefix): NewApiKey {
+  const random = randomBytes(32).toString("base64url");
   const secret = prefix + random + checksum(prefix + random);
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(secret)));
-  return { secret, prefix, lastFour: secret.slice(-4), digest };
+  return { secret, prefix, lastFour: secret.slice(-4), digest: digestOf(secret) };
+}
+
+/** What a key is looked up by. */
+export function digestOf(secret: string): Uint8Array {
+  return createHash("sha256").update(secret).digest();
 }
 
 /** Whether the text has the form and checksum of a key of ours; says nothing of whether it is valid. */
 export function isApiKey(text: string): boolean {
   const match = pattern.exec(text);
   return match !== null && checksum(`${match[1]}${match[2]}`) === match[3];
-}
-
-function base64Url(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll("+", "-")
-    .replaceAll("/", "_")
-    .replace(/=+$/, "");
 }
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

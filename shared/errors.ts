@@ -55,7 +55,7 @@ export const errorEnvelope = z
       details: z.array(errorDetail).describe("Fields that were refused; empty where nothing is to say."),
       retry_after: z.int().min(0).optional().describe("Seconds to wait; with RATE_LIMIT_EXCEEDED only."),
       merged_into_id: z.guid().optional().describe("Where to go; with SUBMISSION_MERGED only."),
-      request_id: z.string().optional().describe("To quote to the operator; with INTERNAL_ERROR only."),
+      request_id: z.string().optional().describe("To quote to the operator; with INTERNAL_ERROR and SERVICE_UNAVAILABLE."),
     }),
   })
   .meta({ id: "Error", description: "The general form of an error." });
@@ -66,6 +66,7 @@ export const lowercaseErrorEnvelope = z
   .object({
     error: z.enum(errorCodes.map((code) => errors[code].lowercase)),
     details: z.array(errorDetail).optional().describe("With validation_error only."),
+    retry_after: z.int().min(0).optional().describe("Seconds to wait; with rate_limited only."),
   })
   .meta({ id: "LowercaseError", description: "The form of errors where a key creates a submission." });
 

@@ -1,6 +1,6 @@
-import { createHash, createHmac } from "node:crypto";
+import { createHmac } from "node:crypto";
 import { createLocalJWKSet, createRemoteJWKSet, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
-import { isApiKey } from "../../shared/api-keys.ts";
+import { digestOf, isApiKey } from "../../shared/api-keys.ts";
 import { environment } from "./environment.ts";
 
 /** What a request shows of its caller, before the database says who that is. */
@@ -13,15 +13,15 @@ export type Credential =
 const none: Credential = { kind: "none" };
 const refused: Credential = { kind: "refused" };
 
-/** A credential that is there and wrong is refused, never taken for nobody. */
-export function credentialOf(authorization: string | undefined): Credential | Promise<Credential> {
-  if (!authorization) return none;
+/** A credential that is there and wrong is refused, never taken for nobody. The header goes before the cookie. */
+export function credentialOf(authorization: string | undefined, sessionToken: string | undefined): Credential | Promise<Credential> {
+  if (!authorization) return sessionToken === undefined ? none : ofAccessToken(sessionToken);
   const token = bearerToken(authorization);
   if (!token) return refused;
   // supabase-js sends the publishable key as a bearer when no one is signed in.
   if (environment.publicKeys.has(token)) return none;
   if (isJwt(token)) return ofAccessToken(token);
-  return isApiKey(token) ? { kind: "key", digest: createHash("sha256").update(token).digest() } : refused;
+  return isApiKey(token) ? { kind: "key", digest: digestOf(token) } : refused;
 }
 
 export function bearerToken(authorization: string): string | undefined {

@@ -24,6 +24,13 @@ export type Admission = {
   organization: string | null;
   /** Keyed hash of the e-mail author a key acts for. */
   onBehalf: string | null;
+  /** Of the page that calls, where it is not the site's own. */
+  origin: string | null;
+  /** A cookie is about to write. */
+  needsOrigin: boolean;
+  /** Table and id of the row the path names. */
+  resource: string | null;
+  resourceId: string | null;
   access: Access;
   /** A key needs one of these where access is caller. */
   scopes: string[];
@@ -34,6 +41,9 @@ export type Access = "public" | "person" | "caller";
 
 /** The fullest bucket of the request; resetAt in Unix seconds. */
 export type RateState = { max_requests: number; remaining: number; reset_at: number };
+
+/** What private.take says of a request, whether it goes on or not. */
+export type Verdict = RateState & { origin_allowed: boolean };
 
 // A connection serves one request at a time, so that its statements can be sent without waiting for each other.
 const idle: Sql[] = [];
@@ -67,18 +77,18 @@ function checkIn(sql: Sql) {
 /**
  * Admits a request and runs its statements as its caller, in one transaction and one network round trip:
  * everything is sent at once, and Postgres answers in order. A failure of any of them rolls all of them back.
- * `rate` hears what the rate limits say, also where the request fails.
+ * `hear` is told the verdict, also where the request fails.
  */
 export async function run<const Statements extends readonly Statement[]>(
   admission: Admission,
   statements: Statements,
-  rate: (state: RateState) => void,
+  hear: (verdict: Verdict) => void,
 ): Promise<Results<Statements>> {
   const sql = await checkOut();
   try {
     const sent = [take(sql, admission), sql`begin`, enter(sql, admission), ...statements.map((make) => make(sql)), sql`commit`];
     const outcomes = await settle(sent);
-    reportRate(outcomes[0], rate);
+    reportVerdict(outcomes[0], hear);
     const [, , , ...results] = valuesOf(outcomes);
     assertCommitted(results.pop());
     return results as Results<Statements>;
@@ -91,14 +101,14 @@ export async function run<const Statements extends readonly Statement[]>(
 export async function runOnce<const Statements extends readonly Statement[]>(
   admission: Admission,
   statements: Statements,
-  rate: (state: RateState) => void,
+  hear: (verdict: Verdict) => void,
   idempotency: { key: string; request: Uint8Array; answer: (results: Results<Statements>) => string },
 ): Promise<string> {
   const sql = await checkOut();
   try {
     const replay = sql`select private.replay(${idempotency.key}, ${idempotency.request}) as answer`;
     const admitted = await settle([take(sql, admission), sql`begin`, enter(sql, admission), replay]);
-    reportRate(admitted[0], rate);
+    reportVerdict(admitted[0], hear);
     try {
       const [, , , earlier] = valuesOf(admitted);
       const known = (earlier?.[0] as { answer: string | null } | undefined)?.answer;
@@ -118,9 +128,10 @@ export async function runOnce<const Statements extends readonly Statement[]>(
 }
 
 function take(sql: Sql, admission: Admission) {
-  const { requestId, userId, digest, refused, address, operations, organization, onBehalf } = admission;
-  return sql`select max_requests, remaining, reset_at from private.take(
-    ${requestId}, ${userId}, ${digest}, ${refused}, ${address}, ${operations}, ${organization}, ${onBehalf})`;
+  const { requestId, userId, digest, refused, address, operations, organization, onBehalf, origin, needsOrigin, resource, resourceId } = admission;
+  return sql`select max_requests, remaining, reset_at, origin_allowed from private.take(
+    ${requestId}, ${userId}, ${digest}, ${refused}, ${address}, ${operations}, ${organization}, ${onBehalf},
+    ${origin}, ${needsOrigin}, ${resource}, ${resourceId})`;
 }
 
 function enter(sql: Sql, { requestId, access, scopes }: Admission) {
@@ -132,9 +143,9 @@ function settle(queries: PromiseLike<Rows>[]): Promise<PromiseSettledResult<Rows
   return Promise.allSettled(queries);
 }
 
-function reportRate(outcome: PromiseSettledResult<Rows> | undefined, rate: (state: RateState) => void) {
-  const state = outcome?.status === "fulfilled" ? (outcome.value[0] as RateState | undefined) : undefined;
-  if (state) rate(state);
+function reportVerdict(outcome: PromiseSettledResult<Rows> | undefined, hear: (verdict: Verdict) => void) {
+  const verdict = outcome?.status === "fulfilled" ? (outcome.value[0] as Verdict | undefined) : undefined;
+  if (verdict) hear(verdict);
 }
 
 const abortedTransaction = "25P02";
@@ -151,15 +162,25 @@ function assertCommitted(result: Rows | undefined) {
   if (result?.command !== "COMMIT") throw new ApiError("INTERNAL_ERROR", "The transaction did not commit.");
 }
 
-/** Whether the database answers and every migration has been applied. */
-export async function isReady(): Promise<boolean> {
+/** The newest migration the database has; undefined where it does not answer. */
+export function latestMigration(): Promise<string | undefined> {
+  return alone((sql) => sql`select private.latest_migration() as version`).then(
+    ([row]) => (row as { version: string } | undefined)?.version,
+    () => undefined,
+  );
+}
+
+/** Whether any organization lets pages of this origin call. */
+export async function isAllowedOrigin(origin: string): Promise<boolean> {
+  const [row] = await alone((sql) => sql`select private.is_allowed_origin(${origin}) as allowed`);
+  return (row as { allowed: boolean } | undefined)?.allowed === true;
+}
+
+/** One statement as the login role, outside any request. */
+async function alone(statement: Statement): Promise<Rows> {
   const sql = await checkOut();
   try {
-    await sql`select private.enter('', 'public', '{}')`;
-    return false;
-  } catch (error) {
-    // The admission is refused by a function of the newest baseline: the database is there and migrated.
-    return error instanceof postgres.PostgresError && error.code === "FB500";
+    return await statement(sql);
   } finally {
     checkIn(sql);
   }

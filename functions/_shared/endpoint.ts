@@ -4,7 +4,7 @@ import type { Scope } from "../../shared/scopes.ts";
 import type { Access, Results, Statement } from "./database.ts";
 
 /** What a handler is given: everything parsed, nothing yet trusted to exist. */
-export type Input<Query = unknown, Body = unknown, Param extends string = string> = {
+export type Input<Query = unknown, Body = unknown, Param extends string = string, Prepared = unknown> = {
   /** UUIDs of the path. */
   params: Record<Param, string>;
   query: Query;
@@ -14,6 +14,8 @@ export type Input<Query = unknown, Body = unknown, Param extends string = string
   byKey: boolean;
   /** For the row this request makes, if it makes one. */
   newId: string;
+  /** What the endpoint's `prepare` made. */
+  prepared: Prepared;
 };
 
 /** JSON as text: what Postgres built is passed on as it is. */
@@ -39,6 +41,8 @@ export type Endpoint = {
   answers: { [status: number]: z.ZodType };
   /** Errors to a key take the lowercase form of the submission-creation flow. */
   lowercaseErrorsToKeys?: boolean;
+  /** Makes what `call` and `respond` both need, such as a secret that is stored hashed and shown once. */
+  prepare?: () => unknown;
   call: (input: Input) => readonly Statement[];
   respond: (results: never, input: Input) => Answer;
 };
@@ -59,14 +63,16 @@ export function endpoint<
   Query extends z.ZodType | undefined = undefined,
   Body extends z.ZodType | undefined = undefined,
   BodyByKey extends z.ZodType | undefined = undefined,
+  Prepared = undefined,
 >(
-  definition: Omit<Endpoint, "path" | "query" | "body" | "bodyByKey" | "call" | "respond"> & {
+  definition: Omit<Endpoint, "path" | "query" | "body" | "bodyByKey" | "prepare" | "call" | "respond"> & {
     path: Path;
     query?: Query;
     body?: Body;
     bodyByKey?: BodyByKey;
-    call: (input: Input<Parsed<Query>, BodyOf<Body, BodyByKey>, ParamOf<Path>>) => Statements;
-    respond: (results: Results<Statements>, input: Input<Parsed<Query>, BodyOf<Body, BodyByKey>, ParamOf<Path>>) => Answer;
+    prepare?: () => Prepared;
+    call: (input: Input<Parsed<Query>, BodyOf<Body, BodyByKey>, ParamOf<Path>, Prepared>) => Statements;
+    respond: (results: Results<Statements>, input: Input<Parsed<Query>, BodyOf<Body, BodyByKey>, ParamOf<Path>, Prepared>) => Answer;
   },
 ): Endpoint {
   return definition as unknown as Endpoint;

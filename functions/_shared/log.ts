@@ -1,4 +1,4 @@
-type Line = { requestId: string; method?: string; route?: string; status?: number; startedAt?: number; error?: unknown };
+type Line = { requestId: string; method?: string; route?: string; caller?: string; status?: number; startedAt?: number; error?: unknown };
 
 /** One line of JSON a request, and one an error. No addresses, bodies, names or credentials. */
 export function log({ error, startedAt, ...line }: Line) {

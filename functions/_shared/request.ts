@@ -7,6 +7,7 @@ import { type Credential, credentialOf, keyedHash } from "./credential.ts";
 import type { Admission } from "./database.ts";
 import type { Endpoint, Input } from "./endpoint.ts";
 import { environment } from "./environment.ts";
+import { sessionToken } from "./session-cookie.ts";
 
 const largestBody = 1024 * 1024;
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -23,6 +24,7 @@ export async function parse(c: Context, endpoint: Endpoint, credential: Credenti
     locale: negotiateLocale(c.req.header("Accept-Language")),
     byKey: credential.kind === "key",
     newId: crypto.randomUUID(),
+    prepared: endpoint.prepare?.(),
   };
   try {
     if (Object.values(input.params).some((value) => !uuid.test(value))) throw notFound("resource");
@@ -77,7 +79,9 @@ async function readBytes(request: Request): Promise<Uint8Array> {
 }
 
 /** What the database is told of the request before anything else. */
-export function admissionOf(c: Context, endpoint: Pick<Endpoint, "access" | "scopes" | "operation">, requestId: string, credential: Credential, body?: unknown): Admission {
+export function admissionOf(c: Context, endpoint: Endpoint, requestId: string, credential: Credential, input: Input): Admission {
+  const needsOrigin = endpoint.method !== "get" && isByCookie(c);
+  const row = resourceOf(endpoint, input.params);
   return {
     requestId,
     userId: credential.kind === "user" ? credential.userId : null,
@@ -86,14 +90,44 @@ export function admissionOf(c: Context, endpoint: Pick<Endpoint, "access" | "sco
     address: credential.kind === "user" ? null : hashedAddress(c),
     operations: endpoint.operation ? [endpoint.operation] : [],
     organization: organizationOf(c),
-    onBehalf: credential.kind === "key" ? hashedAuthor(body) : null,
+    onBehalf: credential.kind === "key" ? hashedAuthor(input.body) : null,
+    origin: foreignOrigin(c, needsOrigin),
+    needsOrigin,
+    resource: row?.resource ?? null,
+    resourceId: row?.id ?? null,
     access: endpoint.access,
     scopes: endpoint.scopes ?? [],
   };
 }
 
 export function readCredential(c: Context): Credential | Promise<Credential> {
-  return credentialOf(c.req.header("Authorization"));
+  const authorization = c.req.header("Authorization");
+  return credentialOf(authorization, authorization ? undefined : sessionToken(c.req.header("Cookie")));
+}
+
+/** Whether a browser sent the credential by itself, so that any page could have made it call. */
+function isByCookie(c: Context): boolean {
+  return !c.req.header("Authorization") && sessionToken(c.req.header("Cookie")) !== undefined;
+}
+
+/** The origin of the page that calls, where it is not the service's own. A cookie that writes from nowhere has none of ours. */
+function foreignOrigin(c: Context, needsOrigin: boolean): string | null {
+  const origin = c.req.header("Origin");
+  if (origin === undefined) return needsOrigin ? "null" : null;
+  return isOwnOrigin(origin, c.req.header("Host")) ? null : origin.slice(0, 300);
+}
+
+const ownOrigins = new Set([new URL(environment.siteUrl).origin, new URL(environment.supabaseUrl).origin]);
+
+export function isOwnOrigin(origin: string, host: string | undefined): boolean {
+  return ownOrigins.has(origin) || (URL.canParse(origin) && new URL(origin).host === host);
+}
+
+/** The row the path names, whose organization says which pages may call. */
+function resourceOf(endpoint: Pick<Endpoint, "path">, params: Record<string, string>): { resource: string; id: string } | undefined {
+  const [, resource = "", parameter = ""] = endpoint.path.split("/");
+  const id = parameter.startsWith(":") ? params[parameter.slice(1)] : undefined;
+  return id !== undefined && uuid.test(id) ? { resource, id } : undefined;
 }
 
 function organizationOf(c: Context): string | null {

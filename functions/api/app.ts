@@ -2,14 +2,16 @@ import { Hono, type Context } from "hono";
 import { errors, type ErrorCode } from "../../shared/errors.ts";
 import { ApiError, notFound, toApiError } from "../_shared/api-error.ts";
 import { bearerToken, isJwt } from "../_shared/credential.ts";
-import { type RateState, run, runOnce } from "../_shared/database.ts";
+import { corsHeaders, preflight } from "../_shared/cors.ts";
+import { run, runOnce, type Verdict } from "../_shared/database.ts";
 import type { Answer, Endpoint } from "../_shared/endpoint.ts";
 import { environment } from "../_shared/environment.ts";
 import { idempotencyOf } from "../_shared/idempotency.ts";
 import { log } from "../_shared/log.ts";
 import { rateHeaders } from "../_shared/rate-headers.ts";
-import { admissionOf, parse, readCredential } from "../_shared/request.ts";
+import { admissionOf, isOwnOrigin, parse, readCredential } from "../_shared/request.ts";
 import { documentation } from "./documentation.ts";
+import { admin } from "./routes/admin.ts";
 import { comments } from "./routes/comments.ts";
 import { follows } from "./routes/follows.ts";
 import { health } from "./routes/health.ts";
@@ -18,7 +20,7 @@ import { submissions } from "./routes/submissions.ts";
 import { taxonomy } from "./routes/taxonomy.ts";
 import { votes } from "./routes/votes.ts";
 
-export const endpoints: Endpoint[] = [...submissions, ...votes, ...comments, ...follows, ...notifications, ...taxonomy];
+export const endpoints: Endpoint[] = [...submissions, ...votes, ...comments, ...follows, ...notifications, ...taxonomy, ...admin];
 
 export const app = new Hono().basePath("/api");
 
@@ -31,6 +33,7 @@ app.use(async (c, next) => {
 app.route("/", health);
 app.route("/", documentation(endpoints));
 
+app.options("*", (c) => preflight(c));
 for (const endpoint of endpoints) {
   app.on(endpoint.method.toUpperCase(), endpoint.path, (c) => serve(c, endpoint));
 }
@@ -54,37 +57,49 @@ const nowhere: Endpoint = {
 async function serve(c: Context, endpoint: Endpoint): Promise<Response> {
   const startedAt = performance.now();
   const requestId = crypto.randomUUID();
-  let rate: RateState | undefined;
+  const origin = c.req.header("Origin");
+  let verdict: Verdict | undefined;
+  let caller: string | undefined;
   let answer: Answer;
   try {
     const credential = await readCredential(c);
+    caller = credential.kind;
     const { input, problem } = await parse(c, endpoint, credential);
-    const admission = admissionOf(c, endpoint, requestId, credential, input.body);
-    const report = (state: RateState) => {
-      rate = state;
+    const admission = admissionOf(c, endpoint, requestId, credential, input);
+    const hear = (heard: Verdict) => {
+      verdict = heard;
     };
     if (problem) {
-      await run(admission, [], report);
+      await run(admission, [], hear);
       throw problem;
     }
     const idempotency = await idempotencyOf(c, endpoint, input);
     if (idempotency) {
       answer = JSON.parse(
-        await runOnce(admission, endpoint.call(input), report, {
+        await runOnce(admission, endpoint.call(input), hear, {
           ...idempotency,
           answer: (results) => JSON.stringify(endpoint.respond(results as never, input)),
         }),
       ) as Answer;
     } else {
-      answer = endpoint.respond((await run(admission, endpoint.call(input), report)) as never, input);
+      answer = endpoint.respond((await run(admission, endpoint.call(input), hear)) as never, input);
     }
   } catch (error) {
     answer = refusal(error, requestId, endpoint.lowercaseErrorsToKeys === true && showsKey(c));
   }
-  log({ requestId, method: c.req.method, route: endpoint.path, status: answer.status, startedAt });
+  log({ requestId, method: c.req.method, route: endpoint.path, caller, status: answer.status, startedAt });
   return new Response(answer.json, {
     status: answer.status,
-    headers: { "Content-Type": "application/json; charset=utf-8", "X-Request-Id": requestId, ...rateHeaders(rate), ...answer.headers },
+    headers: {
+      "Content-Type": "application/json; charset=utf-8",
+      "Cache-Control": "no-store",
+      "X-Content-Type-Options": "nosniff",
+      "X-Request-Id": requestId,
+      ...rateHeaders(verdict),
+      ...corsHeaders(origin, verdict?.origin_allowed === true || (origin !== undefined && isOwnOrigin(origin, c.req.header("Host")))),
+      ...answer.headers,
+      Vary: answer.headers?.Vary ? `Origin, ${answer.headers.Vary}` : "Origin",
+    },
   });
 }
 

@@ -84,6 +84,12 @@ language sql immutable
 return value ~ '^[a-z0-9]+(-[a-z0-9]+)*$' and char_length(value) <= 64;
 comment on function private.is_slug(text) is 'Lowercase ASCII letters, digits and single hyphens, at most 64: no look-alike characters.';
 
+create function private.are_origins(value text[]) returns boolean
+language sql immutable
+return cardinality(value) <= 50 and array_position(value, null) is null
+  and (cardinality(value) = 0 or array_to_string(value, ' ') ~ '^(https?://[a-z0-9.:\[\]-]+( |$))+$');
+comment on function private.are_origins(text[]) is 'At most 50 origins of web pages, each scheme, host and port; never * or null.';
+
 create function private.are_translations(value jsonb) returns boolean
 language sql immutable
 return jsonb_typeof(value) = 'object'
@@ -148,7 +154,7 @@ $$;
 comment on function private.touch_updated_at() is 'Trigger: updated_at is the time of the last change of content.';
 
 grant execute on function private.error_state(text), private.raise_error(text, text, text, jsonb), private.trim_text(text),
-  private.is_slug(text), private.are_translations(jsonb), private.localized(text, jsonb, text), private.is_key(),
+  private.is_slug(text), private.are_origins(text[]), private.are_translations(jsonb), private.localized(text, jsonb, text), private.is_key(),
   private.has_scope(text), private.key_organization_id(), private.caller_id(), private.is_direct(), private.is_quiet()
   to anon, authenticated, service_role, service_key, feedback_api;
 
@@ -173,6 +179,7 @@ create table public.organizations (
   constraint slug_is_lowercase_ascii check (private.is_slug(slug)),
   constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
   constraint visibility_is_public_or_private check (visibility in ('public', 'private')),
+  constraint allowed_origins_are_origins check (private.are_origins(allowed_origins)),
   constraint plan_limits_are_not_negative check (least(max_submissions, max_members, max_surveys) >= 0)
 );
 comment on table public.organizations is 'A tenant: one board of feedback, its surveys and its team. Plan limits are null for none.';
@@ -196,7 +203,7 @@ create table public.profiles (
   constraint only_users_span_organizations check ((kind = 'user') = (organization_id is null)),
   constraint email_authors_have_an_email check (kind <> 'email' or email is not null),
   constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
-  constraint avatar_url_is_a_web_address check (avatar_url ~ '^https?://[^\s]{1,2000}$')
+  constraint avatar_url_is_a_web_address check (avatar_url ~ '^https?://\S+$' and char_length(avatar_url) <= 2000)
 );
 comment on table public.profiles is 'Who acts: a user of the app, an author an organization knows by e-mail alone, an API key or an agent. A user''s id is the auth user''s id; e-mail is never granted to clients.';
 create unique index one_email_author_an_organization on public.profiles (organization_id, lower(email)) where kind = 'email';
@@ -317,6 +324,12 @@ return private.is_key() and exists (
   where p.id = profile_id and p.organization_id = private.key_organization_id()
     and (p.kind = 'email' or p.id = private.caller_id()));
 comment on function private.is_author_of_key(uuid) is 'Whether a key may act as the profile: its own, or one its organization knows by e-mail alone; never a user''s.';
+
+create function private.may_act_as(profile_id uuid) returns boolean
+language sql volatile
+return coalesce(case when private.is_key() then private.has_scope('submissions:write') and private.is_author_of_key(profile_id)
+  else profile_id = private.caller_id() end, false);
+comment on function private.may_act_as(uuid) is 'Whether the caller may vote, comment and submit as the profile: a person as themselves, a key with submissions:write as itself or an e-mail author.';
 
 -- definer: writes profiles, which no key may.
 create function private.author_of_key(email text, name text) returns uuid
@@ -468,7 +481,7 @@ grant select, insert, update, delete on public.organizations, public.profiles, p
 
 grant execute on function private.team_organization_ids(), private.admin_organization_ids(text), private.is_admin(uuid, text),
   private.require_admin(uuid, text), private.is_member(uuid, uuid), private.author(uuid, uuid), private.is_author_of_key(uuid),
-  private.author_of_key(text, text),
+  private.author_of_key(text, text), private.may_act_as(uuid),
   private.default_organization_id(), private.requested_organization_id(), private.current_organization_id()
   to anon, authenticated, service_role, service_key;
 
@@ -494,6 +507,7 @@ create policy "tags are seen with their organization" on public.tags
 -- The policy that shows profiles stands in 20_submissions.sql: one is seen through what one wrote.
 
 -- Submissions, what is said of their status, and who sees them.
+-- References to profiles are deferred everywhere, so that an organization can be deleted with everything in it, in any order.
 
 create table public.submissions (
   id uuid primary key default gen_random_uuid(),
@@ -504,7 +518,7 @@ create table public.submissions (
   status text not null default 'open',
   vote_count integer not null default 0,
   comment_count integer not null default 0,
-  author_id uuid not null references public.profiles (id),
+  author_id uuid not null references public.profiles (id) deferrable initially deferred,
   category_id uuid,
   source text,
   tracker_issue_url text,
@@ -526,7 +540,7 @@ create table public.submissions (
   constraint only_merged_submissions_are_duplicates check ((status = 'duplicate') = (merged_into_id is not null)),
   constraint moderation_state_is_known check (moderation_state in ('approved', 'pending', 'rejected', 'spam')),
   constraint source_has_1_to_64_characters check (char_length(source) between 1 and 64),
-  constraint tracker_issue_url_is_a_web_address check (tracker_issue_url ~ '^https?://[^\s]{1,2000}$'),
+  constraint tracker_issue_url_is_a_web_address check (tracker_issue_url ~ '^https?://\S+$' and char_length(tracker_issue_url) <= 2000),
   constraint counts_are_not_negative check (vote_count >= 0 and comment_count >= 0)
 );
 comment on table public.submissions is 'Feedback: an idea or a problem. Triggers keep vote_count and comment_count (approved comments); is_public is whether anyone may see it: its board is public and it is approved. A merged source points to its target and leaves the lists.';
@@ -561,7 +575,7 @@ create table public.status_changes (
   submission_id uuid not null,
   previous_status text not null,
   new_status text not null,
-  changed_by uuid references public.profiles (id),
+  changed_by uuid references public.profiles (id) deferrable initially deferred,
   note text,
   notify boolean not null default true,
   created_at timestamptz not null default now(),
@@ -573,6 +587,7 @@ create table public.status_changes (
 );
 comment on table public.status_changes is 'The public history of a submission''s status. Inserting a row is how the status changes; a row that would change nothing is not kept.';
 create index status_changes_submission_idx on public.status_changes (submission_id, created_at desc, id desc);
+create index status_changes_changed_by_idx on public.status_changes (changed_by);
 
 -- Who sees a submission ----------------------------------------------------------------------------------------
 
@@ -599,14 +614,14 @@ create policy "users submit as themselves to boards they see" on public.submissi
     author_id = (select auth.uid()) and exists (select from public.organizations o where o.id = organization_id));
 create policy "keys with submissions:write submit for themselves and their e-mail authors" on public.submissions
   for insert to service_key with check (
-    (select private.has_scope('submissions:write')) and private.is_author_of_key(author_id));
+    private.may_act_as(author_id));
 create policy "authors and admins edit" on public.submissions
   for update to authenticated, service_key using (
-    author_id = (select private.caller_id()) and (not private.is_key() or (select private.has_scope('submissions:write')))
+    private.may_act_as(author_id)
     or organization_id = any ((select private.admin_organization_ids('submissions:moderate'))::uuid[]));
 create policy "authors and admins delete" on public.submissions
   for delete to authenticated, service_key using (
-    author_id = (select private.caller_id()) and (not private.is_key() or (select private.has_scope('submissions:write')))
+    private.may_act_as(author_id)
     or organization_id = any ((select private.admin_organization_ids('submissions:moderate'))::uuid[]));
 
 create policy "tags are seen with their submission" on public.submission_tags
@@ -698,15 +713,31 @@ begin
   insert into public.follows (organization_id, submission_id, user_id, reason, created_at)
   values (new.organization_id, new.id, new.author_id, 'author', new.created_at);
   perform set_config('feedback.quiet', 'off', true);
-  perform private.emit_event(new.organization_id, 'submission.created', new.id, jsonb_build_object('submission', jsonb_build_object(
-    'id', new.id, 'title', new.title, 'description', new.description, 'type', new.type, 'status', new.status,
-    'vote_count', new.vote_count, 'created_at', new.created_at)));
   return null;
 end
 $$;
-comment on function private.start_submission() is 'Trigger: the author votes for and follows what they submit, and submission.created is announced.';
+comment on function private.start_submission() is 'Trigger: the author votes for and follows what they submit.';
 create trigger start after insert on public.submissions
   for each row execute function private.start_submission();
+
+-- definer: writes the event.
+create function private.announce_submission() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if not private.is_announced('submission.created', new.id) then
+    perform private.emit_event(new.organization_id, 'submission.created', new.id, jsonb_build_object('submission', jsonb_build_object(
+      'id', new.id, 'title', new.title, 'description', new.description, 'type', new.type, 'status', new.status,
+      'vote_count', new.vote_count, 'created_at', new.created_at)));
+  end if;
+  return null;
+end
+$$;
+comment on function private.announce_submission() is 'Trigger: submission.created, once, when it is there for others to read.';
+create trigger announce after insert on public.submissions
+  for each row when (new.moderation_state = 'approved') execute function private.announce_submission();
+create trigger announce_approval after update of moderation_state on public.submissions
+  for each row when (old.moderation_state <> 'approved' and new.moderation_state = 'approved')
+  execute function private.announce_submission();
 
 create function private.edit_submission() returns trigger
 language plpgsql set search_path = '' as $$
@@ -737,8 +768,9 @@ end
 $$;
 comment on function private.announce_edit() is 'Trigger: submission.updated.';
 create trigger announce_edit after update of title, description, category_id, tracker_issue_url on public.submissions
-  for each row when ((old.title, old.description, old.category_id, old.tracker_issue_url)
-    is distinct from (new.title, new.description, new.category_id, new.tracker_issue_url))
+  for each row when (new.moderation_state = 'approved'
+    and (old.title, old.description, old.category_id, old.tracker_issue_url)
+      is distinct from (new.title, new.description, new.category_id, new.tracker_issue_url))
   execute function private.announce_edit();
 
 -- A merge target holds its sources' votes: it can go only after they are given back.
@@ -758,9 +790,9 @@ create trigger keep_merge_target before delete on public.submissions
 
 -- Status -------------------------------------------------------------------------------------------------------
 
--- definer: locks a row the caller may not update, and reads its state.
+-- Invoker: to whom may not edit it, the submission is not there.
 create function private.prepare_status_change() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare submission public.submissions;
 begin
   select * into submission from public.submissions where id = new.submission_id for no key update;
@@ -768,6 +800,9 @@ begin
     perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
   end if;
   new.organization_id := submission.organization_id;
+  if private.caller_id() is not null then
+    perform private.require_admin(submission.organization_id, 'submissions:moderate');
+  end if;
   if submission.merged_into_id is not null and new.new_status <> 'duplicate' then
     perform private.raise_error('SUBMISSION_MERGED', 'This submission was merged into another.', null,
       jsonb_build_object('merged_into_id', submission.merged_into_id));
@@ -855,7 +890,7 @@ create table public.votes (
   id uuid not null default gen_random_uuid(),
   organization_id uuid not null,
   submission_id uuid not null,
-  user_id uuid not null references public.profiles (id),
+  user_id uuid not null references public.profiles (id) deferrable initially deferred,
   created_at timestamptz not null default now(),
   primary key (submission_id, id),
   constraint one_vote_a_person_and_submission unique (submission_id, user_id),
@@ -942,15 +977,16 @@ language plpgsql security definer set search_path = '' as $$
 begin
   if private.is_quiet() then return null; end if;
   if private.is_direct() then
-    perform private.charge_direct('vote_delete', (select count(*) from removed));
+    -- Not those that went with their submission: triggers of a cascade are as deep as the client's own.
+    perform private.charge_direct('vote_delete', (
+      select count(*) from removed r where exists (select from public.submissions s where s.id = r.submission_id)));
   end if;
   perform private.lock_submissions((select array_agg(submission_id) from removed));
   update public.submissions s set vote_count = vote_count - d.votes
   from (select submission_id, count(*) as votes from removed group by 1) d where s.id = d.submission_id;
   perform private.emit_event(v.organization_id, 'submission.vote_removed', v.submission_id,
     jsonb_build_object('submission_id', v.submission_id, 'vote_count', s.vote_count))
-  from removed v join public.submissions s on s.id = v.submission_id
-  where pg_trigger_depth() = 1;
+  from removed v join public.submissions s on s.id = v.submission_id;
   return null;
 end
 $$;
@@ -1004,7 +1040,7 @@ comment on function public.my_votes(uuid[]) is 'Which of the submissions the sig
 create function private.remove_vote(submission_id uuid, profile_id uuid) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
-  if profile_id = private.caller_id() or private.is_author_of_key(profile_id) then
+  if private.may_act_as(profile_id) then
     delete from public.votes v where v.submission_id = remove_vote.submission_id and v.user_id = profile_id;
   end if;
 end
@@ -1047,7 +1083,7 @@ create policy "users vote as themselves" on public.votes
 create policy "keys with submissions:write vote for themselves and their e-mail authors" on public.votes
   for insert to service_key with check (
     organization_id = (select private.key_organization_id())
-    and (select private.has_scope('submissions:write')) and private.is_author_of_key(user_id));
+    and private.may_act_as(user_id));
 create policy "users take back their own vote" on public.votes
   for delete to authenticated using (user_id = (select auth.uid()));
 
@@ -1065,7 +1101,7 @@ create table public.comments (
   organization_id uuid not null,
   submission_id uuid not null,
   parent_id uuid,
-  author_id uuid not null references public.profiles (id),
+  author_id uuid not null references public.profiles (id) deferrable initially deferred,
   body text not null,
   is_official boolean not null default false,
   vote_count integer not null default 0,
@@ -1097,7 +1133,7 @@ create table public.comment_votes (
   id uuid not null default gen_random_uuid(),
   submission_id uuid not null,
   comment_id uuid not null,
-  user_id uuid not null references public.profiles (id),
+  user_id uuid not null references public.profiles (id) deferrable initially deferred,
   organization_id uuid not null,
   created_at timestamptz not null default now(),
   primary key (comment_id, id),
@@ -1167,6 +1203,18 @@ begin
 end
 $$;
 comment on function private.edit_comment() is 'Trigger: a comment is edited within 15 minutes or not at all.';
+-- definer: counters are not a client's to write.
+create function private.charge_comment_edit() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if private.is_direct() then perform private.charge_direct('comment_update', 1); end if;
+  return null;
+end
+$$;
+comment on function private.charge_comment_edit() is 'Trigger: edits by direct clients are counted.';
+create trigger charge_edit after update of body on public.comments
+  for each row execute function private.charge_comment_edit();
+
 create function private.comment_edit_window() returns interval
 language sql immutable
 return interval '15 minutes';
@@ -1217,7 +1265,7 @@ language plpgsql set search_path = '' as $$
 declare comment public.comments;
 begin
   select * into comment from public.comments where id = comment_id;
-  perform private.emit_event(comment.organization_id, 'comment.created', comment.submission_id, jsonb_build_object(
+  perform private.emit_event(comment.organization_id, 'comment.created', comment.id, jsonb_build_object(
     'comment', jsonb_build_object('id', comment.id, 'submission_id', comment.submission_id, 'parent_id', comment.parent_id,
       'body', comment.body, 'is_official', comment.is_official, 'created_at', comment.created_at,
       'author', (select jsonb_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous')) from public.profiles p where p.id = comment.author_id))));
@@ -1234,7 +1282,8 @@ begin
   -- A delete of no rows fires this too, and would go on for ever.
   if not exists (select from removed) then return null; end if;
   if private.is_direct() then
-    perform private.charge_direct('comment_delete', (select count(*) from removed));
+    perform private.charge_direct('comment_delete', (
+      select count(*) from removed r where exists (select from public.submissions s where s.id = r.submission_id)));
   end if;
   perform private.lock_submissions((select array_agg(distinct submission_id) from removed));
   update public.submissions s set comment_count = comment_count - d.comments
@@ -1266,7 +1315,9 @@ begin
   update public.comments set reply_count = reply_count + change where id = new.parent_id and change <> 0;
   update public.comments set is_public = new.moderation_state = 'approved'
     and (select s.is_public from public.submissions s where s.id = new.submission_id) where id = new.id;
-  if change = 1 then perform private.announce_comment(new.id); end if;
+  if change = 1 and not private.is_announced('comment.created', new.id) then
+    perform private.announce_comment(new.id);
+  end if;
   return null;
 end
 $$;
@@ -1328,7 +1379,8 @@ create function private.count_removed_comment_votes() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   if private.is_direct() then
-    perform private.charge_direct('vote_delete', (select count(*) from removed));
+    perform private.charge_direct('vote_delete', (
+      select count(*) from removed r where exists (select from public.comments c where c.id = r.comment_id)));
   end if;
   perform private.lock_comments((select array_agg(comment_id) from removed));
   update public.comments c set vote_count = vote_count - d.votes
@@ -1350,7 +1402,7 @@ comment on function private.comment_vote_of(uuid, uuid) is 'When the profile vot
 create function private.remove_comment_vote(comment_id uuid, profile_id uuid) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
-  if profile_id = private.caller_id() or private.is_author_of_key(profile_id) then
+  if private.may_act_as(profile_id) then
     delete from public.comment_votes v where v.comment_id = remove_comment_vote.comment_id and v.user_id = profile_id;
   end if;
 end
@@ -1393,12 +1445,12 @@ create policy "users comment as themselves" on public.comments
   for insert to authenticated with check (author_id = (select auth.uid()));
 create policy "keys with submissions:write comment for themselves and their e-mail authors" on public.comments
   for insert to service_key with check (
-    (select private.has_scope('submissions:write')) and private.is_author_of_key(author_id));
+    private.may_act_as(author_id));
 create policy "authors edit" on public.comments
   for update to authenticated using (author_id = (select auth.uid())) with check (author_id = (select auth.uid()));
 create policy "authors and admins delete" on public.comments
   for delete to authenticated, service_key using (
-    author_id = (select private.caller_id()) and (not private.is_key() or (select private.has_scope('submissions:write')))
+    private.may_act_as(author_id)
     or organization_id = any ((select private.admin_organization_ids('submissions:moderate'))::uuid[]));
 
 create policy "votes are seen with their comment" on public.comment_votes
@@ -1408,7 +1460,7 @@ create policy "users vote as themselves" on public.comment_votes
   for insert to authenticated with check (user_id = (select auth.uid()));
 create policy "keys with submissions:write vote for themselves and their e-mail authors" on public.comment_votes
   for insert to service_key with check (
-    (select private.has_scope('submissions:write')) and private.is_author_of_key(user_id));
+    private.may_act_as(user_id));
 create policy "users take back their own vote" on public.comment_votes
   for delete to authenticated using (user_id = (select auth.uid()));
 
@@ -1612,15 +1664,16 @@ begin
   fanout := row(event_id, organization_id, submission_id, comment_id, type, actor_id, '00000000-0000-0000-0000-000000000000', now());
   -- Who is concerned in person comes first: they are told of their own part, and once.
   insert into public.notifications (organization_id, user_id, type, submission_id, comment_id, event_id)
-  select notify_followers.organization_id, p.id, told.type, notify_followers.submission_id, notify_followers.comment_id, notify_followers.event_id
+  select distinct on (p.id) notify_followers.organization_id, p.id, told.type, notify_followers.submission_id,
+    notify_followers.comment_id, notify_followers.event_id
   from (
     select parent.author_id as user_id, 'reply' as type, 1 as rank
     from public.comments c join public.comments parent on parent.id = c.parent_id where c.id = notify_followers.comment_id
     union all
     select s.author_id, notify_followers.type, 2 from public.submissions s where s.id = notify_followers.submission_id
-    order by rank
   ) told join public.profiles p on p.id = told.user_id
   where p.id is distinct from actor_id and p.kind in ('user', 'email')
+  order by p.id, told.rank
   on conflict on constraint one_notification_a_person_and_event do nothing;
   fanout.after_user_id := private.notify_batch(fanout, 500);
   if fanout.after_user_id is not null then
@@ -1669,7 +1722,7 @@ create policy "people mark their own notifications read" on public.notifications
 create table private.api_keys (
   id uuid primary key default gen_random_uuid(),
   organization_id uuid not null references public.organizations (id) on delete cascade,
-  profile_id uuid not null references public.profiles (id),
+  profile_id uuid not null references public.profiles (id) deferrable initially deferred,
   name text not null,
   scopes text[] not null,
   digest bytea not null constraint digests_are_unique unique,
@@ -1678,7 +1731,7 @@ create table private.api_keys (
   expires_at timestamptz,
   revoked_at timestamptz,
   last_used_at timestamptz,
-  created_by uuid references public.profiles (id),
+  created_by uuid references public.profiles (id) deferrable initially deferred,
   created_at timestamptz not null default now(),
   constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
   constraint digest_is_sha256 check (octet_length(digest) = 32),
@@ -1822,8 +1875,12 @@ create function private.take(
   address text,              -- keyed hash of the client's address, null where none is known
   operations text[],         -- rules to charge besides the level
   organization text,         -- id or slug the request named
-  on_behalf text             -- keyed hash of whom a key acts for: has buckets of its own
-) returns table (max_requests integer, remaining integer, reset_at bigint)
+  on_behalf text,            -- keyed hash of whom a key acts for: has buckets of its own
+  origin text,               -- of the web page that calls, where it is not the site's own
+  needs_origin boolean,      -- a cookie is about to write: only for pages that may
+  resource text,             -- table of the row the path names
+  resource_id uuid
+) returns table (max_requests integer, remaining integer, reset_at bigint, origin_allowed boolean)
 language plpgsql security definer set search_path = '' as $$
 declare
   who private.caller;
@@ -1834,6 +1891,7 @@ declare
   outcome text := 'ok';
   wanted text;
   organization_id uuid;
+  allowed boolean := false;
 begin
   who := private.resolve_caller(take.user_id, take.digest);
   if refused or not who.valid then
@@ -1870,15 +1928,37 @@ begin
       outcome := 'NOT_FOUND';
     end if;
   end if;
+  if origin is not null then
+    allowed := coalesce((select take.origin = any (o.allowed_origins) from public.organizations o
+      where o.id = coalesce(private.organization_of(resource, resource_id), organization_id)), false);
+    if needs_origin and not allowed and outcome = 'ok' then
+      outcome := 'FORBIDDEN';
+    end if;
+  end if;
   perform set_config('feedback.verdict', jsonb_build_object(
     'request_id', request_id, 'outcome', outcome, 'kind', who.kind, 'profile_id', who.profile_id,
     'organization_id', organization_id, 'named', organization is not null, 'key_id', who.key_id,
     'scopes', array_to_string(who.scopes, ' '),
     'retry_after', greatest(1, ceil(extract(epoch from tightest.reset_at - clock_timestamp()))::integer))::text, false);
-  return query select tightest.max_requests, tightest.remaining, ceil(extract(epoch from tightest.reset_at))::bigint;
+  return query select tightest.max_requests, tightest.remaining, ceil(extract(epoch from tightest.reset_at))::bigint, allowed;
 end
 $$;
-comment on function private.take(text, uuid, bytea, boolean, text, text[], text, text) is 'Charges a request and leaves its verdict in a session setting for private.enter. Commits by itself, so that failing calls are charged and no counter stays locked. reset_at is Unix seconds.';
+comment on function private.take(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid) is 'Charges a request and leaves its verdict in a session setting for private.enter. Commits by itself, so that failing calls are charged and no counter stays locked. reset_at is Unix seconds.';
+
+create function private.organization_of(resource text, id uuid) returns uuid
+language sql stable set search_path = ''
+return case resource
+  when 'submissions' then (select s.organization_id from public.submissions s where s.id = organization_of.id)
+  when 'comments' then (select c.organization_id from public.comments c where c.id = organization_of.id)
+  when 'organizations' then organization_of.id
+end;
+comment on function private.organization_of(text, uuid) is 'The organization of a row named by its table and id, for private.take.';
+
+-- definer: which pages may call is for admins to read; that one may is not.
+create function private.is_allowed_origin(origin text) returns boolean
+language sql stable security definer set search_path = ''
+return exists (select from public.organizations o where is_allowed_origin.origin = any (o.allowed_origins));
+comment on function private.is_allowed_origin(text) is 'Whether any organization lets pages of this origin call: what a preflight asks, which names no organization.';
 
 create function private.enter(request_id text, access text, scopes text[]) returns void
 language plpgsql set search_path = '' as $$
@@ -1894,6 +1974,8 @@ begin
     when 'RATE_LIMIT_EXCEEDED' then
       perform private.raise_error('RATE_LIMIT_EXCEEDED', 'Too many requests: wait and try again.', null,
         jsonb_build_object('retry_after', verdict -> 'retry_after'));
+    when 'FORBIDDEN' then
+      perform private.raise_error('FORBIDDEN', 'Pages of this origin may not write here: an admin can allow it at /api/admin/origins.');
     else
       perform private.raise_error('NOT_FOUND', 'There is no such organization.', 'organization');
   end case;
@@ -1924,8 +2006,110 @@ return private.is_key() or coalesce(current_setting('feedback.organization_named
   or organization_id = private.requested_organization_id();
 comment on function private.in_organization(uuid) is 'Whether a row named by its id belongs to the organization the request named, if it named one.';
 
-grant execute on function private.take(text, uuid, bytea, boolean, text, text[], text, text), private.enter(text, text, text[]) to feedback_api;
+grant execute on function private.take(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid), private.enter(text, text, text[]),
+  private.is_allowed_origin(text) to feedback_api;
 grant execute on function private.in_organization(uuid) to anon, authenticated, service_key;
+
+-- Administration of keys ---------------------------------------------------------------------------------------
+
+create function private.api_key_shape(key private.api_keys) returns json
+language sql stable
+return json_build_object('id', (key).id, 'name', (key).name, 'scopes', (key).scopes, 'prefix', (key).prefix, 'last_four', (key).last_four,
+  'expires_at', (key).expires_at, 'revoked_at', (key).revoked_at, 'last_used_at', (key).last_used_at, 'created_at', (key).created_at);
+comment on function private.api_key_shape(private.api_keys) is 'A key as admins see it: never the digest.';
+
+-- definer: private tables; each asks for an admin who signed in, so that a key can never make keys.
+create function private.require_key_admin() returns uuid
+language plpgsql stable set search_path = '' as $$
+declare organization_id uuid := private.current_organization_id();
+begin
+  if private.is_key() then
+    perform private.raise_error('FORBIDDEN', 'Keys are made by people, not by keys.');
+  end if;
+  perform private.require_admin(organization_id, '');
+  return organization_id;
+end
+$$;
+comment on function private.require_key_admin() is 'The current organization, if a signed-in admin of it calls; FORBIDDEN otherwise.';
+
+create function private.admin_list_api_keys() returns json
+language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_key_admin();
+begin
+  return coalesce((select json_agg(private.api_key_shape(k) order by k.created_at desc, k.id)
+    from (select * from private.api_keys k where k.organization_id = own_id
+      order by k.created_at desc, k.id limit 500) k), '[]');
+end
+$$;
+comment on function private.admin_list_api_keys() is 'The organization''s newest 500 keys, revoked and expired ones too, for its admins.';
+
+create function private.admin_create_api_key(name text, scopes text[], digest bytea, prefix text, last_four text, expires_at timestamptz)
+returns json language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_key_admin(); key_id uuid;
+begin
+  key_id := private.create_api_key(own_id, name, scopes, digest, prefix, last_four, expires_at, private.caller_id());
+  return (select private.api_key_shape(k) from private.api_keys k where k.id = key_id);
+end
+$$;
+comment on function private.admin_create_api_key(text, text[], bytea, text, text, timestamptz) is 'Makes a key of the current organization; its secret stays with the caller.';
+
+create function private.admin_rotate_api_key(key_id uuid, digest bytea, prefix text, last_four text, overlap interval)
+returns json language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_key_admin(); key private.api_keys; new_id uuid;
+begin
+  select * into key from private.api_keys k
+  where k.id = key_id and k.organization_id = own_id for no key update;
+  if key.id is null then return null; end if;
+  if key.revoked_at is not null or key.expires_at <= now() then
+    perform private.raise_error('CONFLICT', 'This key is no longer valid: make a new one.');
+  end if;
+  insert into private.api_keys (organization_id, profile_id, name, scopes, digest, prefix, last_four, expires_at, created_by)
+  values (key.organization_id, key.profile_id, key.name, key.scopes, digest, prefix, last_four, key.expires_at, private.caller_id())
+  returning id into new_id;
+  update private.api_keys k set expires_at = least(k.expires_at, now() + overlap) where k.id = key.id;
+  return (select private.api_key_shape(k) from private.api_keys k where k.id = new_id);
+end
+$$;
+comment on function private.admin_rotate_api_key(uuid, bytea, text, text, interval) is 'A new secret with the same name, scopes, expiry and profile; the old one stays valid for the overlap. Null where there is no such key.';
+
+create function private.admin_revoke_api_key(key_id uuid) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_key_admin(); key private.api_keys;
+begin
+  update private.api_keys k set revoked_at = coalesce(k.revoked_at, now())
+  where k.id = key_id and k.organization_id = own_id returning k.* into key;
+  return case when key.id is not null then private.api_key_shape(key) end;
+end
+$$;
+comment on function private.admin_revoke_api_key(uuid) is 'The key stops working at once and for good; again is not an error. Null where there is no such key.';
+
+-- definer: settings of an organization are not granted.
+create function private.admin_origins(origins text[]) returns json
+language plpgsql security definer set search_path = '' as $$
+declare own_id uuid := private.current_organization_id();
+begin
+  perform private.require_admin(own_id, 'organization:write');
+  if origins is not null then
+    update public.organizations o set allowed_origins = origins where o.id = own_id;
+  end if;
+  return (select json_build_object('origins', o.allowed_origins) from public.organizations o where o.id = own_id);
+end
+$$;
+comment on function private.admin_origins(text[]) is 'The origins whose pages may call for this organization; with an array, sets them first. Admins, or keys with organization:write.';
+
+grant execute on function private.admin_list_api_keys(), private.admin_create_api_key(text, text[], bytea, text, text, timestamptz),
+  private.admin_rotate_api_key(uuid, bytea, text, text, interval), private.admin_revoke_api_key(uuid) to authenticated;
+grant execute on function private.admin_origins(text[]) to authenticated, service_key;
+
+-- definer: the record of migrations is not readable by the login role.
+create function private.latest_migration() returns text
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (select max(version) from supabase_migrations.schema_migrations);
+end
+$$;
+comment on function private.latest_migration() is 'Version of the newest applied migration, for readiness.';
+grant execute on function private.latest_migration() to feedback_api;
 
 -- Requests that may be repeated --------------------------------------------------------------------------------
 
@@ -1986,6 +2170,7 @@ create table private.outbox (
 );
 comment on table private.outbox is 'Events in commit order: readers take xid < pg_snapshot_xmin(pg_current_snapshot()) by (xid, id), and that pair is the cursor. Kept 30 days.';
 create index outbox_organization_idx on private.outbox (organization_id, xid, id);
+create index outbox_created_idx on private.outbox (subject_id) where type in ('submission.created', 'comment.created');
 create index outbox_age_idx on private.outbox using brin (created_at);
 alter table private.outbox enable row level security;
 revoke all on private.outbox from public, anon, authenticated, service_role, service_key;
@@ -1996,6 +2181,12 @@ begin atomic
   insert into private.outbox (organization_id, type, subject_id, data) values (organization_id, type, subject_id, data);
 end;
 comment on function private.emit_event(uuid, text, uuid, jsonb) is 'Announces what this transaction did, if it commits. For triggers that are definers.';
+
+create function private.is_announced(type text, subject_id uuid) returns boolean
+language sql stable set search_path = ''
+return exists (select from private.outbox o where o.subject_id = is_announced.subject_id and o.type = is_announced.type
+  and o.type in ('submission.created', 'comment.created'));
+comment on function private.is_announced(text, uuid) is 'Whether the creation of a submission or comment was told already, so that a second approval is not.';
 
 -- What runs on a schedule, and the check of what must always hold.
 

@@ -82,6 +82,12 @@ language sql immutable
 return value ~ '^[a-z0-9]+(-[a-z0-9]+)*$' and char_length(value) <= 64;
 comment on function private.is_slug(text) is 'Lowercase ASCII letters, digits and single hyphens, at most 64: no look-alike characters.';
 
+create function private.are_origins(value text[]) returns boolean
+language sql immutable
+return cardinality(value) <= 50 and array_position(value, null) is null
+  and (cardinality(value) = 0 or array_to_string(value, ' ') ~ '^(https?://[a-z0-9.:\[\]-]+( |$))+$');
+comment on function private.are_origins(text[]) is 'At most 50 origins of web pages, each scheme, host and port; never * or null.';
+
 create function private.are_translations(value jsonb) returns boolean
 language sql immutable
 return jsonb_typeof(value) = 'object'
@@ -146,6 +152,6 @@ $$;
 comment on function private.touch_updated_at() is 'Trigger: updated_at is the time of the last change of content.';
 
 grant execute on function private.error_state(text), private.raise_error(text, text, text, jsonb), private.trim_text(text),
-  private.is_slug(text), private.are_translations(jsonb), private.localized(text, jsonb, text), private.is_key(),
+  private.is_slug(text), private.are_origins(text[]), private.are_translations(jsonb), private.localized(text, jsonb, text), private.is_key(),
   private.has_scope(text), private.key_organization_id(), private.caller_id(), private.is_direct(), private.is_quiet()
   to anon, authenticated, service_role, service_key, feedback_api;

@@ -19,6 +19,7 @@ create table public.organizations (
   constraint slug_is_lowercase_ascii check (private.is_slug(slug)),
   constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
   constraint visibility_is_public_or_private check (visibility in ('public', 'private')),
+  constraint allowed_origins_are_origins check (private.are_origins(allowed_origins)),
   constraint plan_limits_are_not_negative check (least(max_submissions, max_members, max_surveys) >= 0)
 );
 comment on table public.organizations is 'A tenant: one board of feedback, its surveys and its team. Plan limits are null for none.';
@@ -42,7 +43,7 @@ create table public.profiles (
   constraint only_users_span_organizations check ((kind = 'user') = (organization_id is null)),
   constraint email_authors_have_an_email check (kind <> 'email' or email is not null),
   constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
-  constraint avatar_url_is_a_web_address check (avatar_url ~ '^https?://[^\s]{1,2000}$')
+  constraint avatar_url_is_a_web_address check (avatar_url ~ '^https?://\S+$' and char_length(avatar_url) <= 2000)
 );
 comment on table public.profiles is 'Who acts: a user of the app, an author an organization knows by e-mail alone, an API key or an agent. A user''s id is the auth user''s id; e-mail is never granted to clients.';
 create unique index one_email_author_an_organization on public.profiles (organization_id, lower(email)) where kind = 'email';
@@ -163,6 +164,12 @@ return private.is_key() and exists (
   where p.id = profile_id and p.organization_id = private.key_organization_id()
     and (p.kind = 'email' or p.id = private.caller_id()));
 comment on function private.is_author_of_key(uuid) is 'Whether a key may act as the profile: its own, or one its organization knows by e-mail alone; never a user''s.';
+
+create function private.may_act_as(profile_id uuid) returns boolean
+language sql volatile
+return coalesce(case when private.is_key() then private.has_scope('submissions:write') and private.is_author_of_key(profile_id)
+  else profile_id = private.caller_id() end, false);
+comment on function private.may_act_as(uuid) is 'Whether the caller may vote, comment and submit as the profile: a person as themselves, a key with submissions:write as itself or an e-mail author.';
 
 -- definer: writes profiles, which no key may.
 create function private.author_of_key(email text, name text) returns uuid
@@ -314,7 +321,7 @@ grant select, insert, update, delete on public.organizations, public.profiles, p
 
 grant execute on function private.team_organization_ids(), private.admin_organization_ids(text), private.is_admin(uuid, text),
   private.require_admin(uuid, text), private.is_member(uuid, uuid), private.author(uuid, uuid), private.is_author_of_key(uuid),
-  private.author_of_key(text, text),
+  private.author_of_key(text, text), private.may_act_as(uuid),
   private.default_organization_id(), private.requested_organization_id(), private.current_organization_id()
   to anon, authenticated, service_role, service_key;
 

@@ -1,4 +1,5 @@
 -- Submissions, what is said of their status, and who sees them.
+-- References to profiles are deferred everywhere, so that an organization can be deleted with everything in it, in any order.
 
 create table public.submissions (
   id uuid primary key default gen_random_uuid(),
@@ -9,7 +10,7 @@ create table public.submissions (
   status text not null default 'open',
   vote_count integer not null default 0,
   comment_count integer not null default 0,
-  author_id uuid not null references public.profiles (id),
+  author_id uuid not null references public.profiles (id) deferrable initially deferred,
   category_id uuid,
   source text,
   tracker_issue_url text,
@@ -31,7 +32,7 @@ create table public.submissions (
   constraint only_merged_submissions_are_duplicates check ((status = 'duplicate') = (merged_into_id is not null)),
   constraint moderation_state_is_known check (moderation_state in ('approved', 'pending', 'rejected', 'spam')),
   constraint source_has_1_to_64_characters check (char_length(source) between 1 and 64),
-  constraint tracker_issue_url_is_a_web_address check (tracker_issue_url ~ '^https?://[^\s]{1,2000}$'),
+  constraint tracker_issue_url_is_a_web_address check (tracker_issue_url ~ '^https?://\S+$' and char_length(tracker_issue_url) <= 2000),
   constraint counts_are_not_negative check (vote_count >= 0 and comment_count >= 0)
 );
 comment on table public.submissions is 'Feedback: an idea or a problem. Triggers keep vote_count and comment_count (approved comments); is_public is whether anyone may see it: its board is public and it is approved. A merged source points to its target and leaves the lists.';
@@ -66,7 +67,7 @@ create table public.status_changes (
   submission_id uuid not null,
   previous_status text not null,
   new_status text not null,
-  changed_by uuid references public.profiles (id),
+  changed_by uuid references public.profiles (id) deferrable initially deferred,
   note text,
   notify boolean not null default true,
   created_at timestamptz not null default now(),
@@ -78,6 +79,7 @@ create table public.status_changes (
 );
 comment on table public.status_changes is 'The public history of a submission''s status. Inserting a row is how the status changes; a row that would change nothing is not kept.';
 create index status_changes_submission_idx on public.status_changes (submission_id, created_at desc, id desc);
+create index status_changes_changed_by_idx on public.status_changes (changed_by);
 
 -- Who sees a submission ----------------------------------------------------------------------------------------
 
@@ -104,14 +106,14 @@ create policy "users submit as themselves to boards they see" on public.submissi
     author_id = (select auth.uid()) and exists (select from public.organizations o where o.id = organization_id));
 create policy "keys with submissions:write submit for themselves and their e-mail authors" on public.submissions
   for insert to service_key with check (
-    (select private.has_scope('submissions:write')) and private.is_author_of_key(author_id));
+    private.may_act_as(author_id));
 create policy "authors and admins edit" on public.submissions
   for update to authenticated, service_key using (
-    author_id = (select private.caller_id()) and (not private.is_key() or (select private.has_scope('submissions:write')))
+    private.may_act_as(author_id)
     or organization_id = any ((select private.admin_organization_ids('submissions:moderate'))::uuid[]));
 create policy "authors and admins delete" on public.submissions
   for delete to authenticated, service_key using (
-    author_id = (select private.caller_id()) and (not private.is_key() or (select private.has_scope('submissions:write')))
+    private.may_act_as(author_id)
     or organization_id = any ((select private.admin_organization_ids('submissions:moderate'))::uuid[]));
 
 create policy "tags are seen with their submission" on public.submission_tags
@@ -203,15 +205,31 @@ begin
   insert into public.follows (organization_id, submission_id, user_id, reason, created_at)
   values (new.organization_id, new.id, new.author_id, 'author', new.created_at);
   perform set_config('feedback.quiet', 'off', true);
-  perform private.emit_event(new.organization_id, 'submission.created', new.id, jsonb_build_object('submission', jsonb_build_object(
-    'id', new.id, 'title', new.title, 'description', new.description, 'type', new.type, 'status', new.status,
-    'vote_count', new.vote_count, 'created_at', new.created_at)));
   return null;
 end
 $$;
-comment on function private.start_submission() is 'Trigger: the author votes for and follows what they submit, and submission.created is announced.';
+comment on function private.start_submission() is 'Trigger: the author votes for and follows what they submit.';
 create trigger start after insert on public.submissions
   for each row execute function private.start_submission();
+
+-- definer: writes the event.
+create function private.announce_submission() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if not private.is_announced('submission.created', new.id) then
+    perform private.emit_event(new.organization_id, 'submission.created', new.id, jsonb_build_object('submission', jsonb_build_object(
+      'id', new.id, 'title', new.title, 'description', new.description, 'type', new.type, 'status', new.status,
+      'vote_count', new.vote_count, 'created_at', new.created_at)));
+  end if;
+  return null;
+end
+$$;
+comment on function private.announce_submission() is 'Trigger: submission.created, once, when it is there for others to read.';
+create trigger announce after insert on public.submissions
+  for each row when (new.moderation_state = 'approved') execute function private.announce_submission();
+create trigger announce_approval after update of moderation_state on public.submissions
+  for each row when (old.moderation_state <> 'approved' and new.moderation_state = 'approved')
+  execute function private.announce_submission();
 
 create function private.edit_submission() returns trigger
 language plpgsql set search_path = '' as $$
@@ -242,8 +260,9 @@ end
 $$;
 comment on function private.announce_edit() is 'Trigger: submission.updated.';
 create trigger announce_edit after update of title, description, category_id, tracker_issue_url on public.submissions
-  for each row when ((old.title, old.description, old.category_id, old.tracker_issue_url)
-    is distinct from (new.title, new.description, new.category_id, new.tracker_issue_url))
+  for each row when (new.moderation_state = 'approved'
+    and (old.title, old.description, old.category_id, old.tracker_issue_url)
+      is distinct from (new.title, new.description, new.category_id, new.tracker_issue_url))
   execute function private.announce_edit();
 
 -- A merge target holds its sources' votes: it can go only after they are given back.
@@ -263,9 +282,9 @@ create trigger keep_merge_target before delete on public.submissions
 
 -- Status -------------------------------------------------------------------------------------------------------
 
--- definer: locks a row the caller may not update, and reads its state.
+-- Invoker: to whom may not edit it, the submission is not there.
 create function private.prepare_status_change() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare submission public.submissions;
 begin
   select * into submission from public.submissions where id = new.submission_id for no key update;
@@ -273,6 +292,9 @@ begin
     perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
   end if;
   new.organization_id := submission.organization_id;
+  if private.caller_id() is not null then
+    perform private.require_admin(submission.organization_id, 'submissions:moderate');
+  end if;
   if submission.merged_into_id is not null and new.new_status <> 'duplicate' then
     perform private.raise_error('SUBMISSION_MERGED', 'This submission was merged into another.', null,
       jsonb_build_object('merged_into_id', submission.merged_into_id));

@@ -6,7 +6,7 @@ create table public.votes (
   id uuid not null default gen_random_uuid(),
   organization_id uuid not null,
   submission_id uuid not null,
-  user_id uuid not null references public.profiles (id),
+  user_id uuid not null references public.profiles (id) deferrable initially deferred,
   created_at timestamptz not null default now(),
   primary key (submission_id, id),
   constraint one_vote_a_person_and_submission unique (submission_id, user_id),
@@ -93,15 +93,16 @@ language plpgsql security definer set search_path = '' as $$
 begin
   if private.is_quiet() then return null; end if;
   if private.is_direct() then
-    perform private.charge_direct('vote_delete', (select count(*) from removed));
+    -- Not those that went with their submission: triggers of a cascade are as deep as the client's own.
+    perform private.charge_direct('vote_delete', (
+      select count(*) from removed r where exists (select from public.submissions s where s.id = r.submission_id)));
   end if;
   perform private.lock_submissions((select array_agg(submission_id) from removed));
   update public.submissions s set vote_count = vote_count - d.votes
   from (select submission_id, count(*) as votes from removed group by 1) d where s.id = d.submission_id;
   perform private.emit_event(v.organization_id, 'submission.vote_removed', v.submission_id,
     jsonb_build_object('submission_id', v.submission_id, 'vote_count', s.vote_count))
-  from removed v join public.submissions s on s.id = v.submission_id
-  where pg_trigger_depth() = 1;
+  from removed v join public.submissions s on s.id = v.submission_id;
   return null;
 end
 $$;
@@ -155,7 +156,7 @@ comment on function public.my_votes(uuid[]) is 'Which of the submissions the sig
 create function private.remove_vote(submission_id uuid, profile_id uuid) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
-  if profile_id = private.caller_id() or private.is_author_of_key(profile_id) then
+  if private.may_act_as(profile_id) then
     delete from public.votes v where v.submission_id = remove_vote.submission_id and v.user_id = profile_id;
   end if;
 end
@@ -198,7 +199,7 @@ create policy "users vote as themselves" on public.votes
 create policy "keys with submissions:write vote for themselves and their e-mail authors" on public.votes
   for insert to service_key with check (
     organization_id = (select private.key_organization_id())
-    and (select private.has_scope('submissions:write')) and private.is_author_of_key(user_id));
+    and private.may_act_as(user_id));
 create policy "users take back their own vote" on public.votes
   for delete to authenticated using (user_id = (select auth.uid()));
 

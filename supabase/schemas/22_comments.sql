@@ -5,7 +5,7 @@ create table public.comments (
   organization_id uuid not null,
   submission_id uuid not null,
   parent_id uuid,
-  author_id uuid not null references public.profiles (id),
+  author_id uuid not null references public.profiles (id) deferrable initially deferred,
   body text not null,
   is_official boolean not null default false,
   vote_count integer not null default 0,
@@ -37,7 +37,7 @@ create table public.comment_votes (
   id uuid not null default gen_random_uuid(),
   submission_id uuid not null,
   comment_id uuid not null,
-  user_id uuid not null references public.profiles (id),
+  user_id uuid not null references public.profiles (id) deferrable initially deferred,
   organization_id uuid not null,
   created_at timestamptz not null default now(),
   primary key (comment_id, id),
@@ -107,6 +107,18 @@ begin
 end
 $$;
 comment on function private.edit_comment() is 'Trigger: a comment is edited within 15 minutes or not at all.';
+-- definer: counters are not a client's to write.
+create function private.charge_comment_edit() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if private.is_direct() then perform private.charge_direct('comment_update', 1); end if;
+  return null;
+end
+$$;
+comment on function private.charge_comment_edit() is 'Trigger: edits by direct clients are counted.';
+create trigger charge_edit after update of body on public.comments
+  for each row execute function private.charge_comment_edit();
+
 create function private.comment_edit_window() returns interval
 language sql immutable
 return interval '15 minutes';
@@ -157,7 +169,7 @@ language plpgsql set search_path = '' as $$
 declare comment public.comments;
 begin
   select * into comment from public.comments where id = comment_id;
-  perform private.emit_event(comment.organization_id, 'comment.created', comment.submission_id, jsonb_build_object(
+  perform private.emit_event(comment.organization_id, 'comment.created', comment.id, jsonb_build_object(
     'comment', jsonb_build_object('id', comment.id, 'submission_id', comment.submission_id, 'parent_id', comment.parent_id,
       'body', comment.body, 'is_official', comment.is_official, 'created_at', comment.created_at,
       'author', (select jsonb_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous')) from public.profiles p where p.id = comment.author_id))));
@@ -174,7 +186,8 @@ begin
   -- A delete of no rows fires this too, and would go on for ever.
   if not exists (select from removed) then return null; end if;
   if private.is_direct() then
-    perform private.charge_direct('comment_delete', (select count(*) from removed));
+    perform private.charge_direct('comment_delete', (
+      select count(*) from removed r where exists (select from public.submissions s where s.id = r.submission_id)));
   end if;
   perform private.lock_submissions((select array_agg(distinct submission_id) from removed));
   update public.submissions s set comment_count = comment_count - d.comments
@@ -206,7 +219,9 @@ begin
   update public.comments set reply_count = reply_count + change where id = new.parent_id and change <> 0;
   update public.comments set is_public = new.moderation_state = 'approved'
     and (select s.is_public from public.submissions s where s.id = new.submission_id) where id = new.id;
-  if change = 1 then perform private.announce_comment(new.id); end if;
+  if change = 1 and not private.is_announced('comment.created', new.id) then
+    perform private.announce_comment(new.id);
+  end if;
   return null;
 end
 $$;
@@ -268,7 +283,8 @@ create function private.count_removed_comment_votes() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   if private.is_direct() then
-    perform private.charge_direct('vote_delete', (select count(*) from removed));
+    perform private.charge_direct('vote_delete', (
+      select count(*) from removed r where exists (select from public.comments c where c.id = r.comment_id)));
   end if;
   perform private.lock_comments((select array_agg(comment_id) from removed));
   update public.comments c set vote_count = vote_count - d.votes
@@ -290,7 +306,7 @@ comment on function private.comment_vote_of(uuid, uuid) is 'When the profile vot
 create function private.remove_comment_vote(comment_id uuid, profile_id uuid) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
-  if profile_id = private.caller_id() or private.is_author_of_key(profile_id) then
+  if private.may_act_as(profile_id) then
     delete from public.comment_votes v where v.comment_id = remove_comment_vote.comment_id and v.user_id = profile_id;
   end if;
 end
@@ -333,12 +349,12 @@ create policy "users comment as themselves" on public.comments
   for insert to authenticated with check (author_id = (select auth.uid()));
 create policy "keys with submissions:write comment for themselves and their e-mail authors" on public.comments
   for insert to service_key with check (
-    (select private.has_scope('submissions:write')) and private.is_author_of_key(author_id));
+    private.may_act_as(author_id));
 create policy "authors edit" on public.comments
   for update to authenticated using (author_id = (select auth.uid())) with check (author_id = (select auth.uid()));
 create policy "authors and admins delete" on public.comments
   for delete to authenticated, service_key using (
-    author_id = (select private.caller_id()) and (not private.is_key() or (select private.has_scope('submissions:write')))
+    private.may_act_as(author_id)
     or organization_id = any ((select private.admin_organization_ids('submissions:moderate'))::uuid[]));
 
 create policy "votes are seen with their comment" on public.comment_votes
@@ -348,7 +364,7 @@ create policy "users vote as themselves" on public.comment_votes
   for insert to authenticated with check (user_id = (select auth.uid()));
 create policy "keys with submissions:write vote for themselves and their e-mail authors" on public.comment_votes
   for insert to service_key with check (
-    (select private.has_scope('submissions:write')) and private.is_author_of_key(user_id));
+    private.may_act_as(user_id));
 create policy "users take back their own vote" on public.comment_votes
   for delete to authenticated using (user_id = (select auth.uid()));
 

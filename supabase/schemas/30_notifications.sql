@@ -62,15 +62,16 @@ begin
   fanout := row(event_id, organization_id, submission_id, comment_id, type, actor_id, '00000000-0000-0000-0000-000000000000', now());
   -- Who is concerned in person comes first: they are told of their own part, and once.
   insert into public.notifications (organization_id, user_id, type, submission_id, comment_id, event_id)
-  select notify_followers.organization_id, p.id, told.type, notify_followers.submission_id, notify_followers.comment_id, notify_followers.event_id
+  select distinct on (p.id) notify_followers.organization_id, p.id, told.type, notify_followers.submission_id,
+    notify_followers.comment_id, notify_followers.event_id
   from (
     select parent.author_id as user_id, 'reply' as type, 1 as rank
     from public.comments c join public.comments parent on parent.id = c.parent_id where c.id = notify_followers.comment_id
     union all
     select s.author_id, notify_followers.type, 2 from public.submissions s where s.id = notify_followers.submission_id
-    order by rank
   ) told join public.profiles p on p.id = told.user_id
   where p.id is distinct from actor_id and p.kind in ('user', 'email')
+  order by p.id, told.rank
   on conflict on constraint one_notification_a_person_and_event do nothing;
   fanout.after_user_id := private.notify_batch(fanout, 500);
   if fanout.after_user_id is not null then

@@ -5,7 +5,7 @@
 create table private.api_keys (
   id uuid primary key default gen_random_uuid(),
   organization_id uuid not null references public.organizations (id) on delete cascade,
-  profile_id uuid not null references public.profiles (id),
+  profile_id uuid not null references public.profiles (id) deferrable initially deferred,
   name text not null,
   scopes text[] not null,
   digest bytea not null constraint digests_are_unique unique,
@@ -14,7 +14,7 @@ create table private.api_keys (
   expires_at timestamptz,
   revoked_at timestamptz,
   last_used_at timestamptz,
-  created_by uuid references public.profiles (id),
+  created_by uuid references public.profiles (id) deferrable initially deferred,
   created_at timestamptz not null default now(),
   constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
   constraint digest_is_sha256 check (octet_length(digest) = 32),
@@ -158,8 +158,12 @@ create function private.take(
   address text,              -- keyed hash of the client's address, null where none is known
   operations text[],         -- rules to charge besides the level
   organization text,         -- id or slug the request named
-  on_behalf text             -- keyed hash of whom a key acts for: has buckets of its own
-) returns table (max_requests integer, remaining integer, reset_at bigint)
+  on_behalf text,            -- keyed hash of whom a key acts for: has buckets of its own
+  origin text,               -- of the web page that calls, where it is not the site's own
+  needs_origin boolean,      -- a cookie is about to write: only for pages that may
+  resource text,             -- table of the row the path names
+  resource_id uuid
+) returns table (max_requests integer, remaining integer, reset_at bigint, origin_allowed boolean)
 language plpgsql security definer set search_path = '' as $$
 declare
   who private.caller;
@@ -170,6 +174,7 @@ declare
   outcome text := 'ok';
   wanted text;
   organization_id uuid;
+  allowed boolean := false;
 begin
   who := private.resolve_caller(take.user_id, take.digest);
   if refused or not who.valid then
@@ -206,15 +211,37 @@ begin
       outcome := 'NOT_FOUND';
     end if;
   end if;
+  if origin is not null then
+    allowed := coalesce((select take.origin = any (o.allowed_origins) from public.organizations o
+      where o.id = coalesce(private.organization_of(resource, resource_id), organization_id)), false);
+    if needs_origin and not allowed and outcome = 'ok' then
+      outcome := 'FORBIDDEN';
+    end if;
+  end if;
   perform set_config('feedback.verdict', jsonb_build_object(
     'request_id', request_id, 'outcome', outcome, 'kind', who.kind, 'profile_id', who.profile_id,
     'organization_id', organization_id, 'named', organization is not null, 'key_id', who.key_id,
     'scopes', array_to_string(who.scopes, ' '),
     'retry_after', greatest(1, ceil(extract(epoch from tightest.reset_at - clock_timestamp()))::integer))::text, false);
-  return query select tightest.max_requests, tightest.remaining, ceil(extract(epoch from tightest.reset_at))::bigint;
+  return query select tightest.max_requests, tightest.remaining, ceil(extract(epoch from tightest.reset_at))::bigint, allowed;
 end
 $$;
-comment on function private.take(text, uuid, bytea, boolean, text, text[], text, text) is 'Charges a request and leaves its verdict in a session setting for private.enter. Commits by itself, so that failing calls are charged and no counter stays locked. reset_at is Unix seconds.';
+comment on function private.take(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid) is 'Charges a request and leaves its verdict in a session setting for private.enter. Commits by itself, so that failing calls are charged and no counter stays locked. reset_at is Unix seconds.';
+
+create function private.organization_of(resource text, id uuid) returns uuid
+language sql stable set search_path = ''
+return case resource
+  when 'submissions' then (select s.organization_id from public.submissions s where s.id = organization_of.id)
+  when 'comments' then (select c.organization_id from public.comments c where c.id = organization_of.id)
+  when 'organizations' then organization_of.id
+end;
+comment on function private.organization_of(text, uuid) is 'The organization of a row named by its table and id, for private.take.';
+
+-- definer: which pages may call is for admins to read; that one may is not.
+create function private.is_allowed_origin(origin text) returns boolean
+language sql stable security definer set search_path = ''
+return exists (select from public.organizations o where is_allowed_origin.origin = any (o.allowed_origins));
+comment on function private.is_allowed_origin(text) is 'Whether any organization lets pages of this origin call: what a preflight asks, which names no organization.';
 
 create function private.enter(request_id text, access text, scopes text[]) returns void
 language plpgsql set search_path = '' as $$
@@ -230,6 +257,8 @@ begin
     when 'RATE_LIMIT_EXCEEDED' then
       perform private.raise_error('RATE_LIMIT_EXCEEDED', 'Too many requests: wait and try again.', null,
         jsonb_build_object('retry_after', verdict -> 'retry_after'));
+    when 'FORBIDDEN' then
+      perform private.raise_error('FORBIDDEN', 'Pages of this origin may not write here: an admin can allow it at /api/admin/origins.');
     else
       perform private.raise_error('NOT_FOUND', 'There is no such organization.', 'organization');
   end case;
@@ -260,8 +289,110 @@ return private.is_key() or coalesce(current_setting('feedback.organization_named
   or organization_id = private.requested_organization_id();
 comment on function private.in_organization(uuid) is 'Whether a row named by its id belongs to the organization the request named, if it named one.';
 
-grant execute on function private.take(text, uuid, bytea, boolean, text, text[], text, text), private.enter(text, text, text[]) to feedback_api;
+grant execute on function private.take(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid), private.enter(text, text, text[]),
+  private.is_allowed_origin(text) to feedback_api;
 grant execute on function private.in_organization(uuid) to anon, authenticated, service_key;
+
+-- Administration of keys ---------------------------------------------------------------------------------------
+
+create function private.api_key_shape(key private.api_keys) returns json
+language sql stable
+return json_build_object('id', (key).id, 'name', (key).name, 'scopes', (key).scopes, 'prefix', (key).prefix, 'last_four', (key).last_four,
+  'expires_at', (key).expires_at, 'revoked_at', (key).revoked_at, 'last_used_at', (key).last_used_at, 'created_at', (key).created_at);
+comment on function private.api_key_shape(private.api_keys) is 'A key as admins see it: never the digest.';
+
+-- definer: private tables; each asks for an admin who signed in, so that a key can never make keys.
+create function private.require_key_admin() returns uuid
+language plpgsql stable set search_path = '' as $$
+declare organization_id uuid := private.current_organization_id();
+begin
+  if private.is_key() then
+    perform private.raise_error('FORBIDDEN', 'Keys are made by people, not by keys.');
+  end if;
+  perform private.require_admin(organization_id, '');
+  return organization_id;
+end
+$$;
+comment on function private.require_key_admin() is 'The current organization, if a signed-in admin of it calls; FORBIDDEN otherwise.';
+
+create function private.admin_list_api_keys() returns json
+language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_key_admin();
+begin
+  return coalesce((select json_agg(private.api_key_shape(k) order by k.created_at desc, k.id)
+    from (select * from private.api_keys k where k.organization_id = own_id
+      order by k.created_at desc, k.id limit 500) k), '[]');
+end
+$$;
+comment on function private.admin_list_api_keys() is 'The organization''s newest 500 keys, revoked and expired ones too, for its admins.';
+
+create function private.admin_create_api_key(name text, scopes text[], digest bytea, prefix text, last_four text, expires_at timestamptz)
+returns json language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_key_admin(); key_id uuid;
+begin
+  key_id := private.create_api_key(own_id, name, scopes, digest, prefix, last_four, expires_at, private.caller_id());
+  return (select private.api_key_shape(k) from private.api_keys k where k.id = key_id);
+end
+$$;
+comment on function private.admin_create_api_key(text, text[], bytea, text, text, timestamptz) is 'Makes a key of the current organization; its secret stays with the caller.';
+
+create function private.admin_rotate_api_key(key_id uuid, digest bytea, prefix text, last_four text, overlap interval)
+returns json language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_key_admin(); key private.api_keys; new_id uuid;
+begin
+  select * into key from private.api_keys k
+  where k.id = key_id and k.organization_id = own_id for no key update;
+  if key.id is null then return null; end if;
+  if key.revoked_at is not null or key.expires_at <= now() then
+    perform private.raise_error('CONFLICT', 'This key is no longer valid: make a new one.');
+  end if;
+  insert into private.api_keys (organization_id, profile_id, name, scopes, digest, prefix, last_four, expires_at, created_by)
+  values (key.organization_id, key.profile_id, key.name, key.scopes, digest, prefix, last_four, key.expires_at, private.caller_id())
+  returning id into new_id;
+  update private.api_keys k set expires_at = least(k.expires_at, now() + overlap) where k.id = key.id;
+  return (select private.api_key_shape(k) from private.api_keys k where k.id = new_id);
+end
+$$;
+comment on function private.admin_rotate_api_key(uuid, bytea, text, text, interval) is 'A new secret with the same name, scopes, expiry and profile; the old one stays valid for the overlap. Null where there is no such key.';
+
+create function private.admin_revoke_api_key(key_id uuid) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_key_admin(); key private.api_keys;
+begin
+  update private.api_keys k set revoked_at = coalesce(k.revoked_at, now())
+  where k.id = key_id and k.organization_id = own_id returning k.* into key;
+  return case when key.id is not null then private.api_key_shape(key) end;
+end
+$$;
+comment on function private.admin_revoke_api_key(uuid) is 'The key stops working at once and for good; again is not an error. Null where there is no such key.';
+
+-- definer: settings of an organization are not granted.
+create function private.admin_origins(origins text[]) returns json
+language plpgsql security definer set search_path = '' as $$
+declare own_id uuid := private.current_organization_id();
+begin
+  perform private.require_admin(own_id, 'organization:write');
+  if origins is not null then
+    update public.organizations o set allowed_origins = origins where o.id = own_id;
+  end if;
+  return (select json_build_object('origins', o.allowed_origins) from public.organizations o where o.id = own_id);
+end
+$$;
+comment on function private.admin_origins(text[]) is 'The origins whose pages may call for this organization; with an array, sets them first. Admins, or keys with organization:write.';
+
+grant execute on function private.admin_list_api_keys(), private.admin_create_api_key(text, text[], bytea, text, text, timestamptz),
+  private.admin_rotate_api_key(uuid, bytea, text, text, interval), private.admin_revoke_api_key(uuid) to authenticated;
+grant execute on function private.admin_origins(text[]) to authenticated, service_key;
+
+-- definer: the record of migrations is not readable by the login role.
+create function private.latest_migration() returns text
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (select max(version) from supabase_migrations.schema_migrations);
+end
+$$;
+comment on function private.latest_migration() is 'Version of the newest applied migration, for readiness.';
+grant execute on function private.latest_migration() to feedback_api;
 
 -- Requests that may be repeated --------------------------------------------------------------------------------
 

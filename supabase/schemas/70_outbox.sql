@@ -13,6 +13,7 @@ create table private.outbox (
 );
 comment on table private.outbox is 'Events in commit order: readers take xid < pg_snapshot_xmin(pg_current_snapshot()) by (xid, id), and that pair is the cursor. Kept 30 days.';
 create index outbox_organization_idx on private.outbox (organization_id, xid, id);
+create index outbox_created_idx on private.outbox (subject_id) where type in ('submission.created', 'comment.created');
 create index outbox_age_idx on private.outbox using brin (created_at);
 alter table private.outbox enable row level security;
 revoke all on private.outbox from public, anon, authenticated, service_role, service_key;
@@ -23,3 +24,9 @@ begin atomic
   insert into private.outbox (organization_id, type, subject_id, data) values (organization_id, type, subject_id, data);
 end;
 comment on function private.emit_event(uuid, text, uuid, jsonb) is 'Announces what this transaction did, if it commits. For triggers that are definers.';
+
+create function private.is_announced(type text, subject_id uuid) returns boolean
+language sql stable set search_path = ''
+return exists (select from private.outbox o where o.subject_id = is_announced.subject_id and o.type = is_announced.type
+  and o.type in ('submission.created', 'comment.created'));
+comment on function private.is_announced(text, uuid) is 'Whether the creation of a submission or comment was told already, so that a second approval is not.';

@@ -1,9 +1,14 @@
 import { Hono } from "hono";
-import { isReady } from "../../_shared/database.ts";
+import { newestMigration } from "../../../shared/newest-migration.ts";
+import { latestMigration } from "../../_shared/database.ts";
 
+/** /health: the process answers. /ready: the database does too, and has every migration these functions were made for. */
 export const health = new Hono()
   .get("/health", (c) => c.json({ status: "ok" }))
   .get("/ready", async (c) => {
-    const ready = await isReady().catch(() => false);
-    return c.json({ status: ready ? "ready" : "unavailable" }, ready ? 200 : 503);
+    const applied = await latestMigration();
+    const database = applied === undefined ? "unreachable" : "ok";
+    const migrations = applied !== undefined && applied >= newestMigration ? "current" : "behind";
+    const ready = database === "ok" && migrations === "current";
+    return c.json({ status: ready ? "ready" : "unavailable", database, migrations }, ready ? 200 : 503);
   });

@@ -1,7 +1,8 @@
+import { z } from "zod";
 import { pageMeta } from "../../../shared/pagination.ts";
 import {
   deletedAnswer, duplicateCheck, duplicatesAnswer, statusChangeAnswer, statusChangeCreate, statusChangeListAnswer,
-  submissionCreate, submissionCreateByKey, submissionCreatedAnswer, submissionDetailAnswer, submissionDetailQuery,
+  submissionCreate, submissionCreateByKey, submissionCreatedAnswer, submissionCreatedByKey, submissionDetailAnswer, submissionDetailQuery,
   submissionListAnswer, submissionListQuery, submissionPatch, submissionSearchAnswer, submissionSearchQuery,
 } from "../../../shared/submissions.ts";
 import { forbidden, notFound } from "../../_shared/api-error.ts";
@@ -54,7 +55,7 @@ export const submissions = [
     method: "post", path: "/submissions", tag, access: "caller", scopes: ["submissions:write"], operation: "submission_create",
     summary: "Submit an idea or a problem",
     body: submissionCreate, bodyByKey: submissionCreateByKey, lowercaseErrorsToKeys: true,
-    answers: { 201: submissionCreatedAnswer },
+    answers: { 201: z.union([submissionCreatedAnswer, submissionCreatedByKey]) },
     call: ({ newId, body, byKey }) => [createSubmission(newId, body, byKey), createdSubmission(newId, pageOf(newId))],
     respond: ([, [created]], { newId, byKey }) => {
       if (byKey) return { status: 201, json: JSON.stringify({ id: newId, url: pageOf(newId) }) };

@@ -1,0 +1,45 @@
+import type { Context } from "hono";
+import { isAllowedOrigin } from "./database.ts";
+import { isOwnOrigin } from "./request.ts";
+
+const exposed = "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Content-Language";
+
+/** What lets a page of an allowed origin read the answer; never a wildcard. */
+export function corsHeaders(origin: string | undefined, allowed: boolean): Record<string, string> {
+  if (!origin || !allowed) return {};
+  return {
+    "Access-Control-Allow-Origin": origin,
+    "Access-Control-Allow-Credentials": "true",
+    "Access-Control-Expose-Headers": exposed,
+  };
+}
+
+const remembered = new Map<string, { allowed: boolean; until: number }>();
+const remembersMs = 5_000;
+
+/** Answers a preflight: it names no organization, so what any of them allows passes. */
+export async function preflight(c: Context): Promise<Response> {
+  const origin = c.req.header("Origin");
+  const allowed = origin !== undefined && (isOwnOrigin(origin, c.req.header("Host")) || (await isAllowedSomewhere(origin.slice(0, 300))));
+  return new Response(null, {
+    status: 204,
+    headers: {
+      Vary: "Origin, Access-Control-Request-Method, Access-Control-Request-Headers",
+      ...corsHeaders(origin, allowed),
+      ...(allowed && {
+        "Access-Control-Allow-Methods": "GET, POST, PATCH, PUT, DELETE",
+        "Access-Control-Allow-Headers": "Authorization, Content-Type, Accept-Language, X-Organization, Idempotency-Key, apikey, x-client-info",
+        "Access-Control-Max-Age": "600",
+      }),
+    },
+  });
+}
+
+async function isAllowedSomewhere(origin: string): Promise<boolean> {
+  const known = remembered.get(origin);
+  if (known && known.until > Date.now()) return known.allowed;
+  if (remembered.size >= 1_000) remembered.clear();
+  const allowed = await isAllowedOrigin(origin);
+  remembered.set(origin, { allowed, until: Date.now() + remembersMs });
+  return allowed;
+}

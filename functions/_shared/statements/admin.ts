@@ -1,0 +1,27 @@
+import type { ApiKeyCreate, ApiKeyRotate } from "../../../shared/admin.ts";
+import type { NewApiKey } from "../../../shared/api-keys.ts";
+import type { Statement } from "../database.ts";
+
+type MaybeData = { data: string | null };
+
+export function listApiKeys(): Statement<MaybeData> {
+  return (sql) => sql`select private.admin_list_api_keys()::text as data`;
+}
+
+export function createApiKey({ name, scopes, expires_at = null }: ApiKeyCreate, { digest, prefix, lastFour }: NewApiKey): Statement<MaybeData> {
+  return (sql) => sql`select private.admin_create_api_key(${name}, ${scopes}, ${digest}, ${prefix}, ${lastFour}, ${expires_at})::text as data`;
+}
+
+export function rotateApiKey(id: string, { overlap_seconds }: ApiKeyRotate, { digest, prefix, lastFour }: NewApiKey): Statement<MaybeData> {
+  return (sql) => sql`
+    select private.admin_rotate_api_key(${id}, ${digest}, ${prefix}, ${lastFour}, make_interval(secs => ${overlap_seconds}))::text as data`;
+}
+
+export function revokeApiKey(id: string): Statement<MaybeData> {
+  return (sql) => sql`select private.admin_revoke_api_key(${id})::text as data`;
+}
+
+/** With origins, sets them first. */
+export function allowedOrigins(origins: string[] | null): Statement<MaybeData> {
+  return (sql) => sql`select private.admin_origins(${origins}::text[])::text as data`;
+}
