@@ -1,0 +1,210 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { submissionListAnswer, submissionStatuses } from "../../shared/submissions.ts";
+import { sql } from "../stack.ts";
+import { answered, api, refused } from "./client.ts";
+import {
+  merge,
+  newComment,
+  newOrganization,
+  newSubmission,
+  newUser,
+  newUsers,
+  type Organization,
+  type User,
+} from "./world.ts";
+
+let organization: Organization;
+let ada: User;
+let ben: User;
+const categories: Record<string, string> = {};
+
+// In the order of their making; the extra votes and comments are by people other than the author.
+const board = [
+  { title: "Bigger buttons", type: "idea", by: "ada", category: "mobile", tags: ["design"], votes: 3, comments: 1 },
+  { title: "Crash on start", type: "problem", by: "ben", category: "mobile", tags: ["speed", "bug"], votes: 1, comments: 0 },
+  { title: "Dark theme", type: "idea", by: "ben", category: "web", tags: ["design"], votes: 4, comments: 2, status: "planned" },
+  { title: "Export to CSV", type: "idea", by: "ada", category: null, tags: [], votes: 1, comments: 0, status: "in_progress" },
+  { title: "Alarm is late", type: "problem", by: "ada", category: "web", tags: ["bug"], votes: 2, comments: 3 },
+] as const;
+
+beforeAll(async () => {
+  organization = await newOrganization();
+  [ada, ben] = (await newUsers(2)) as [User, User];
+  const admin = await newUser("Olga", { organization, role: "owner" });
+  const voters = await newUsers(4);
+  for (const slug of ["mobile", "web"]) {
+    const [made] = await sql<[{ id: string }]>`
+      insert into public.categories (organization_id, name, slug) values (${organization.id}, ${slug}, ${slug}) returning id`;
+    categories[slug] = made.id;
+  }
+  for (const slug of ["design", "speed", "bug"]) {
+    await sql`insert into public.tags (organization_id, name, slug) values (${organization.id}, ${slug}, ${slug})`;
+  }
+  for (const [index, row] of board.entries()) {
+    const id = await newSubmission(organization, row.by === "ada" ? ada : ben, {
+      title: row.title,
+      type: row.type,
+      category_id: row.category && (categories[row.category] ?? null),
+      created_at: new Date(Date.UTC(2026, 0, 1 + index)),
+    });
+    await sql`insert into public.submission_tags (organization_id, submission_id, tag_id)
+      select ${organization.id}, ${id}, t.id from public.tags t where t.organization_id = ${organization.id} and t.slug = any (${[...row.tags]})`;
+    for (const voter of voters.slice(0, row.votes - 1)) {
+      await sql`insert into public.votes (submission_id, user_id) values (${id}, ${voter.id})`;
+    }
+    for (let n = 0; n < row.comments; n++) await newComment(id, voters[n] as User);
+    if ("status" in row) {
+      await sql`insert into public.status_changes (submission_id, new_status, changed_by) values (${id}, ${row.status}, ${admin.id})`;
+    }
+  }
+});
+
+const list = async (query = "", as?: User) =>
+  answered(await api("GET", `/api/submissions${query}`, { as, on: organization }), 200, submissionListAnswer);
+const titles = async (query: string) => (await list(query)).data.map(({ title }) => title);
+
+describe("the list of submissions", () => {
+  it("shows every submission with all of its fields, newest first", async () => {
+    const { data, meta } = await list();
+    expect(data.map(({ title }) => title)).toEqual(board.map(({ title }) => title).toReversed());
+    expect(meta).toEqual({ page: 1, limit: 50, total: 5, total_pages: 1, has_next: false, has_prev: false, next_cursor: null });
+    expect(data.at(-1)).toEqual({
+      id: expect.any(String),
+      title: "Bigger buttons",
+      description: expect.any(String),
+      type: "idea",
+      status: "open",
+      vote_count: 3,
+      comment_count: 1,
+      author_id: ada.id,
+      category_id: categories.mobile,
+      tags: ["design"],
+      created_at: "2026-01-01T00:00:00+00:00",
+      updated_at: expect.any(String),
+    });
+  });
+
+  it("shows the slugs of all tags of each", async () => {
+    const { data } = await list();
+    expect(data.map(({ tags }) => tags)).toEqual(board.map(({ tags }) => [...tags].sort()).toReversed());
+  });
+
+  it("is the same to a stranger", async () => {
+    expect(await list("", await newUser())).toEqual(await list());
+  });
+
+  const named = (...names: (typeof board)[number]["title"][]) => names;
+  it.each([
+    ["status=open", named("Alarm is late", "Crash on start", "Bigger buttons")],
+    ["status=planned", named("Dark theme")],
+    ["status=in_progress", named("Export to CSV")],
+    ["status=completed", named()],
+    ["type=idea", named("Export to CSV", "Dark theme", "Bigger buttons")],
+    ["type=problem", named("Alarm is late", "Crash on start")],
+    ["category=mobile", named("Crash on start", "Bigger buttons")],
+    ["category=nothing-such", named()],
+    ["tag=design", named("Dark theme", "Bigger buttons")],
+    ["tag=bug", named("Alarm is late", "Crash on start")],
+    ["tag=nothing-such", named()],
+    ["q=theme", named("Dark theme")],
+    ["q=crash", named("Crash on start")],
+    ["q=nowhere", named()],
+    ["type=problem&category=web", named("Alarm is late")],
+    ["type=idea&status=open&tag=design", named("Bigger buttons")],
+    ["category=mobile&q=start", named("Crash on start")],
+    ["tag=design&status=in_progress", named()],
+  ])("filtered by %s", async (query, expected) => {
+    const { data, meta } = await list(`?${query}`);
+    expect(data.map(({ title }) => title)).toEqual(expected);
+    expect(meta.total).toBe(expected.length);
+  });
+
+  it("filtered by a category's id, in capitals too, and by an author's", async () => {
+    expect(await titles(`?category=${categories.mobile}`)).toEqual(["Crash on start", "Bigger buttons"]);
+    expect(await titles(`?category=${categories.mobile?.toUpperCase()}`)).toEqual(["Crash on start", "Bigger buttons"]);
+    expect(await titles(`?author=${ben.id}`)).toEqual(["Dark theme", "Crash on start"]);
+    expect(await titles(`?author=${ben.id}&type=idea`)).toEqual(["Dark theme"]);
+    expect(await titles("?author=00000000-0000-4000-8000-000000000000")).toEqual([]);
+  });
+
+  it.each([
+    ["sort=created_at&order=asc", board.map(({ title }) => title)],
+    ["sort=created_at", board.map(({ title }) => title).toReversed()],
+    ["sort=title&order=asc", ["Alarm is late", "Bigger buttons", "Crash on start", "Dark theme", "Export to CSV"]],
+    ["sort=title", ["Export to CSV", "Dark theme", "Crash on start", "Bigger buttons", "Alarm is late"]],
+    ["order=asc", board.map(({ title }) => title)],
+  ])("sorted by %s", async (query, expected) => {
+    expect(await titles(`?${query}`)).toEqual(expected);
+  });
+
+  it.each([
+    ["votes", "vote_count"],
+    ["comments", "comment_count"],
+  ] as const)("sorted by %s, most or fewest first", async (sort, field) => {
+    const descending = board.map((row) => row[sort]).toSorted((a, b) => b - a);
+    expect((await list(`?sort=${sort}`)).data.map((row) => row[field])).toEqual(descending);
+    expect((await list(`?sort=${sort}&order=asc`)).data.map((row) => row[field])).toEqual(descending.toReversed());
+  });
+
+  it("tells of a new submission at once", async () => {
+    const busy = await newOrganization();
+    await newSubmission(busy, ada, { title: "Brand new" });
+    const { data } = answered(await api("GET", "/api/submissions", { on: busy }), 200, submissionListAnswer);
+    expect(data.map(({ title }) => title)).toEqual(["Brand new"]);
+  });
+
+  it("leaves out what was merged into another", async () => {
+    const tidy = await newOrganization();
+    const target = await newSubmission(tidy, ada, { title: "The target" });
+    await merge(await newSubmission(tidy, ben, { title: "The source" }), target);
+    const { data, meta } = answered(await api("GET", "/api/submissions", { on: tidy }), 200, submissionListAnswer);
+    expect([data.map(({ id }) => id), meta.total]).toEqual([[target], 1]);
+  });
+
+  it("is empty for an organization without any", async () => {
+    const { data, meta } = answered(
+      await api("GET", "/api/submissions", { on: await newOrganization() }),
+      200,
+      submissionListAnswer,
+    );
+    expect(data).toEqual([]);
+    expect(meta).toMatchObject({ total: 0, total_pages: 0, has_next: false, has_prev: false, next_cursor: null });
+  });
+
+  it.each(submissionStatuses)("takes the status %s as a filter", async (status) => {
+    await list(`?status=${status}`);
+  });
+
+  it.each([
+    ["status=nonsense", "status"],
+    ["status=", "status"],
+    ["type=question", "type"],
+    ["author=me", "author"],
+    ["category=no%20such", "category"],
+    ["tag=No_Slug", "tag"],
+    ["sort=author", "sort"],
+    ["sort=created_at;drop", "sort"],
+    ["order=down", "order"],
+    ["q=", "q"],
+    ["q=%20%20", "q"],
+    [`q=${"x".repeat(201)}`, "q"],
+    ["q=%00", "q"],
+  ])("refuses %s", async (query, field) => {
+    refused(await api("GET", `/api/submissions?${query}`, { on: organization }), "VALIDATION_ERROR", field);
+  });
+
+  it("names every field that is wrong", async () => {
+    refused(
+      await api("GET", "/api/submissions?page=0&limit=101&type=x&sort=y", { on: organization }),
+      "VALIDATION_ERROR",
+      "limit",
+      "page",
+      "sort",
+      "type",
+    );
+  });
+
+  it("ignores parameters it does not know", async () => {
+    expect(await titles("?type=problem&colour=red&page_size=1")).toEqual(["Alarm is late", "Crash on start"]);
+  });
+});

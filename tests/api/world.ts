@@ -1,0 +1,112 @@
+import { randomUUID } from "node:crypto";
+import { createApiKey } from "../../local/api-keys.ts";
+import { newApiKey, orgKeyPrefix } from "../../shared/api-keys.ts";
+import type { memberRoles } from "../../shared/organizations.ts";
+import type { Scope } from "../../shared/scopes.ts";
+import { manyUsers, type User as Somebody, sql } from "../stack.ts";
+
+export type Organization = { id: string; slug: string };
+export type User = Somebody & { name: string };
+export type Key = { id: string; profileId: string; token: string };
+type Role = (typeof memberRoles)[number];
+
+type OrganizationSettings = {
+  visibility?: "public" | "private";
+  max_submissions?: number;
+  require_approval?: boolean;
+};
+
+export async function newOrganization(settings: OrganizationSettings = {}): Promise<Organization> {
+  const slug = `o-${randomUUID()}`;
+  const [made] = await sql<Organization[]>`
+    insert into public.organizations ${sql({ slug, name: "Organization of a test", ...settings })} returning id, slug`;
+  return only(made);
+}
+
+/** Somebody who signed up; on the team where a role is given. */
+export async function newUser(name = "Ann Other", team?: { organization: Organization; role: Role }): Promise<User> {
+  const user = only((await newUsers(1, name))[0]);
+  if (team) await join(user, team.organization, team.role);
+  return user;
+}
+
+export async function newUsers(count: number, name = "Ann Other"): Promise<User[]> {
+  const users = await manyUsers(count);
+  await sql`update public.profiles set name = ${name} where id = any (${users.map(({ id }) => id)})`;
+  return users.map((user) => ({ ...user, name }));
+}
+
+export async function join(user: User, organization: Organization, role: Role): Promise<void> {
+  await sql`insert into public.memberships (organization_id, user_id, role) values (${organization.id}, ${user.id}, ${role})`;
+}
+
+export async function newKey(organization: Organization, scopes: readonly Scope[], expiresAt?: Date): Promise<Key> {
+  const token = await createApiKey(sql, organization.id, "Key of a test", scopes, expiresAt);
+  const [key] = await sql<{ id: string; profile_id: string }[]>`
+    select id, profile_id from private.api_keys where organization_id = ${organization.id} order by created_at desc limit 1`;
+  const { id, profile_id } = only(key);
+  return { id, profileId: profile_id, token };
+}
+
+/** A secret in the form of a key that nobody was given. */
+export async function unknownKey(): Promise<{ token: string }> {
+  return { token: (await newApiKey(orgKeyPrefix)).secret };
+}
+
+export const longEnough = "A description that is long enough to be taken.";
+
+type NewSubmission = {
+  title?: string;
+  description?: string;
+  type?: "idea" | "problem";
+  category_id?: string | null;
+  created_at?: Date;
+};
+
+/** A submission made before the test begins, with its author's vote and follow. */
+export async function newSubmission(
+  organization: Organization,
+  author: { id: string },
+  fields: NewSubmission = {},
+): Promise<string> {
+  const row = { title: "A submission", description: longEnough, type: "idea", ...fields };
+  const [made] = await sql<{ id: string }[]>`
+    insert into public.submissions ${sql({ ...row, organization_id: organization.id, author_id: author.id })} returning id`;
+  return only(made).id;
+}
+
+export async function newComment(
+  submissionId: string,
+  author: { id: string },
+  fields: { body?: string; parent_id?: string; created_at?: Date } = {},
+): Promise<string> {
+  const [made] = await sql<{ id: string }[]>`
+    insert into public.comments ${sql({ body: "A comment", ...fields, submission_id: submissionId, author_id: author.id })} returning id`;
+  return only(made).id;
+}
+
+/** As a merge leaves the source. */
+export async function merge(sourceId: string, targetId: string): Promise<void> {
+  await sql`update public.submissions set status = 'duplicate', merged_into_id = ${targetId} where id = ${sourceId}`;
+}
+
+export type Stored = Record<string, unknown>;
+
+/** The row as the database has it; undefined where it is gone. */
+export async function stored(table: "submissions" | "comments" | "votes", id: string): Promise<Stored | undefined> {
+  const [row] = await sql<Stored[]>`select * from public.${sql(table)} where id = ${id}`;
+  return row;
+}
+
+/** Counters that differ from the truth, of one organization. */
+export async function countMistakes(organization: Organization): Promise<unknown[]> {
+  return sql`
+    select m.* from private.count_mistakes() m
+    where m.id in (select id from public.submissions where organization_id = ${organization.id}
+      union all select id from public.comments where organization_id = ${organization.id})`;
+}
+
+export function only<Value>(value: Value | undefined): Value {
+  if (value === undefined) throw new Error("There is none.");
+  return value;
+}
