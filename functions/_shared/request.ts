@@ -58,24 +58,35 @@ async function readJson(request: Request): Promise<unknown> {
   }
 }
 
+const bodyTimeoutMs = 10_000;
+
 async function readBytes(request: Request): Promise<Uint8Array> {
   const tooLarge = () => new ApiError("PAYLOAD_TOO_LARGE", "The body is larger than 1 MiB.");
   if (Number(request.headers.get("Content-Length")) > largestBody) throw tooLarge();
+  const reader = request.body?.getReader();
+  if (!reader) return new Uint8Array();
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    reader.cancel().catch(() => {});
+  }, bodyTimeoutMs);
   const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of request.body ?? []) {
-    length += chunk.length;
-    if (length > largestBody) throw tooLarge();
-    chunks.push(chunk);
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      length += part.value.length;
+      if (length > largestBody) throw tooLarge();
+      chunks.push(part.value);
+    }
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    throw invalid("body", "did not arrive whole");
+  } finally {
+    clearTimeout(timer);
+    reader.cancel().catch(() => {});
   }
-  if (chunks.length === 1 && chunks[0]) return chunks[0];
-  const bytes = new Uint8Array(length);
-  let offset = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return bytes;
+  if (late) throw invalid("body", "did not arrive within 10 seconds");
+  return new Uint8Array(await new Blob(chunks as BlobPart[]).arrayBuffer());
 }
 
 /** What the database is told of the request before anything else. */

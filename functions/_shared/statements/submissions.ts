@@ -35,16 +35,16 @@ export function listSubmissions(query: SubmissionListQuery): Statement<{ total: 
 }
 
 function matches(sql: Sql, { status, type, category, tag, author, q }: SubmissionListQuery) {
-  return sql`s.organization_id = private.current_organization_id() and s.merged_into_id is null
+  return sql`s.organization_id = (select private.current_organization_id()) and s.merged_into_id is null
     ${status ? sql`and s.status = ${status}` : sql``}
     ${type ? sql`and s.type = ${type}` : sql``}
     ${author ? sql`and s.author_id = ${author}` : sql``}
     ${category ? sql`and s.category_id in (
       select c.id from public.categories c
-      where c.organization_id = private.current_organization_id() and ${category.toLowerCase()} in (c.slug, c.id::text))` : sql``}
+      where c.organization_id = (select private.current_organization_id()) and ${category.toLowerCase()} in (c.slug, c.id::text))` : sql``}
     ${tag ? sql`and s.id in (
       select st.submission_id from public.submission_tags st join public.tags t on t.id = st.tag_id
-      where t.organization_id = private.current_organization_id() and t.slug = ${tag})` : sql``}
+      where t.organization_id = (select private.current_organization_id()) and t.slug = ${tag})` : sql``}
     ${q ? sql`and s.id in (select f.submission_id from private.find_submissions(private.current_organization_id(), ${q}) f)` : sql``}`;
 }
 
