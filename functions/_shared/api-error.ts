@@ -59,6 +59,8 @@ function ofPostgres(error: postgres.PostgresError): ApiError | undefined {
     case "22P02":
     case "22P05":
     case "22021":
+    case "22007":
+    case "22008":
       return new ApiError("VALIDATION_ERROR", "The request is not valid.");
     case "42501":
       return forbidden("You may not do this.");

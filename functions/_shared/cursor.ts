@@ -1,3 +1,5 @@
+import { uuid } from "../../shared/fields.ts";
+import { unstorable } from "../../shared/text.ts";
 import { invalid } from "./api-error.ts";
 
 /** Where a sorted list goes on: the sort it belongs to, the last value as Postgres wrote it, and its row's id. */
@@ -13,11 +15,11 @@ export function decodeCursor(cursor: string, sort: string, order: string): { val
   return { value: parts[2], id: parts[3] };
 }
 
-const shapes: Record<string, RegExp> = {
-  created_at: /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?\+00$/,
-  votes: /^\d{1,9}$/,
-  comments: /^\d{1,9}$/,
-  title: /^[^\0]{1,400}$/,
+const isValue: Record<string, (value: string) => boolean> = {
+  created_at: (value) => /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?\+00$/.test(value) && !Number.isNaN(Date.parse(value.replace(" ", "T").replace("+00", "Z"))),
+  votes: (value) => /^\d{1,9}$/.test(value),
+  comments: (value) => /^\d{1,9}$/.test(value),
+  title: (value) => unstorable(value) === undefined && value.length <= 400,
 };
 
 function partsOf(cursor: string): [string, string, string, string] | undefined {
@@ -26,7 +28,7 @@ function partsOf(cursor: string): [string, string, string, string] | undefined {
     const parts: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
     if (!Array.isArray(parts) || parts.length !== 4 || !parts.every((part) => typeof part === "string")) return;
     const [sort, order, value, id] = parts as [string, string, string, string];
-    if (!shapes[sort]?.test(value) || !/^[0-9a-f-]{36}$/.test(id)) return;
+    if (!isValue[sort]?.(value) || !uuid.safeParse(id).success) return;
     return [sort, order, value, id];
   } catch {
     return undefined;
