@@ -1,0 +1,94 @@
+import type { Measured } from "./load.ts";
+
+/** One kind of request: the API and the floor, round by round. */
+export interface Measurement {
+  name: string;
+  /** The least ratio aimed at. */
+  aim: number | null;
+  api: Measured[];
+  floor: Measured[];
+}
+
+export interface Summary {
+  name: string;
+  aim: number | null;
+  /** Median over the rounds of requests per second through the API by those of the floor in the same round. */
+  ratio: number;
+  ratios: number[];
+  api: Side;
+  floor: Side;
+}
+
+/** Medians over the rounds; spread is the slowest and the fastest round. */
+interface Side {
+  requests_per_second: number;
+  spread: [number, number];
+  p50_ms: number;
+  p99_ms: number;
+}
+
+export function summarize({ name, aim, api, floor }: Measurement): Summary {
+  const ratios = api.map(
+    (measured, round) => measured.requestsPerSecond / (floor[round]?.requestsPerSecond ?? Number.NaN),
+  );
+  return {
+    name,
+    aim,
+    ratio: rounded(median(ratios), 3),
+    ratios: ratios.map((ratio) => rounded(ratio, 3)),
+    api: side(api),
+    floor: side(floor),
+  };
+}
+
+function side(rounds: Measured[]): Side {
+  const speeds = rounds.map(({ requestsPerSecond }) => Math.round(requestsPerSecond));
+  return {
+    requests_per_second: Math.round(median(speeds)),
+    spread: [Math.min(...speeds), Math.max(...speeds)],
+    p50_ms: rounded(median(rounds.map(({ p50 }) => p50)), 2),
+    p99_ms: rounded(median(rounds.map(({ p99 }) => p99)), 2),
+  };
+}
+
+export function table(summaries: Summary[]): string {
+  const head = [
+    "",
+    "req/s",
+    "from-to",
+    "p50 ms",
+    "p99 ms",
+    "floor req/s",
+    "from-to",
+    "ratio",
+    "from-to",
+    "aim",
+  ];
+  const rows = summaries.map(({ name, aim, ratio, ratios, api, floor }) => [
+    name,
+    String(api.requests_per_second),
+    api.spread.join("-"),
+    api.p50_ms.toFixed(1),
+    api.p99_ms.toFixed(1),
+    String(floor.requests_per_second),
+    floor.spread.join("-"),
+    ratio.toFixed(2),
+    `${Math.min(...ratios).toFixed(2)}-${Math.max(...ratios).toFixed(2)}`,
+    aim === null ? "" : aim.toFixed(1),
+  ]);
+  const widths = head.map((_, i) => Math.max(...[head, ...rows].map((row) => row[i]?.length ?? 0)));
+  const line = (row: string[]) =>
+    row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join("  ");
+  return [head, ...rows].map(line).join("\n");
+}
+
+function median(values: number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? Number.NaN)) / 2;
+}
+
+function rounded(value: number, digits: number): number {
+  return Number(value.toFixed(digits));
+}

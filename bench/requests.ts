@@ -1,0 +1,52 @@
+import type { Board } from "./board.ts";
+import { randomFrom, reply, topics } from "./text.ts";
+
+export interface BenchRequest {
+  method: "GET" | "POST";
+  path: string;
+  /** Who calls: a number of board.callers. */
+  caller?: number;
+  body?: string;
+  /** What both the API and the floor must answer. */
+  status: number;
+}
+
+const page = "limit=50&order=desc";
+const everything = "expand=author,category,tags,comments";
+const random = randomFrom(3);
+
+/** The requests of each measurement: the nth of a run is never sent twice, so that each vote is a new one. */
+export const requests = {
+  "list, newest": () => read(`/api/submissions?${page}&sort=created_at`),
+  "list, most voted": () => read(`/api/submissions?${page}&sort=votes`),
+  "detail, expanded": (board, n) => read(`/api/submissions/${anySubmission(board, n * 31)}?${everything}`),
+  search: (_board, n) => read(`/api/submissions/search?limit=20&q=${topics[n % topics.length]}`),
+  vote: (board, n) => write(`/api/submissions/${voted(board, n)}/vote`, n % board.callers.length, {}),
+  comment: (board, n) =>
+    write(`/api/submissions/${anySubmission(board, n * 37)}/comments`, n % board.callers.length, {
+      body: reply(random),
+    }),
+} satisfies Record<string, (board: Board, n: number) => BenchRequest>;
+
+export type RequestName = keyof typeof requests;
+
+export function requestOf(name: RequestName, board: Board, n: number): BenchRequest {
+  return requests[name](board, n);
+}
+
+function read(path: string): BenchRequest {
+  return { method: "GET", path, status: 200 };
+}
+
+function write(path: string, caller: number, body: object): BenchRequest {
+  return { method: "POST", path, caller, body: JSON.stringify(body), status: 201 };
+}
+
+function anySubmission(board: Board, n: number): string {
+  return board.submissionIds[n % board.submissionIds.length] ?? "";
+}
+
+/** Each round of the callers starts one submission further than the last ended, so no pair comes twice. */
+function voted(board: Board, n: number): string {
+  return anySubmission(board, n + Math.floor(n / board.callers.length));
+}

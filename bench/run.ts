@@ -1,0 +1,174 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { cpus, totalmem } from "node:os";
+import { dirname, join } from "node:path";
+import { parseArgs } from "node:util";
+import { connect, type Sql } from "../local/database.ts";
+import { root } from "../local/database-server.ts";
+import { startFunctions } from "../local/functions.ts";
+import { type Stack, startStack } from "../local/stack.ts";
+import { withTemporaryFolder } from "../local/temporary-database.ts";
+import { type Board, loadBoard } from "./board.ts";
+import { startGenerator } from "./generator.ts";
+import type { Measured } from "./load.ts";
+import { type Measurement, summarize, table } from "./report.ts";
+import type { RequestName } from "./requests.ts";
+
+/** `npm run bench`: a stack of its own, a board, and the API against the floor in alternating rounds. */
+const plan: { name: string; request: RequestName; aim: number | null; gateway?: boolean }[] = [
+  { name: "list, newest", request: "list, newest", aim: 0.7 },
+  { name: "list, most voted", request: "list, most voted", aim: 0.7 },
+  { name: "list at the gateway", request: "list, newest", aim: null, gateway: true },
+  { name: "detail, expanded", request: "detail, expanded", aim: 0.4 },
+  { name: "search", request: "search", aim: 0.7 },
+  { name: "vote", request: "vote", aim: 0.5 },
+  { name: "comment", request: "comment", aim: 0.5 },
+];
+
+const { values: flags } = parseArgs({
+  options: {
+    submissions: { type: "string", default: process.env.SUBMISSIONS ?? "10000" },
+    seconds: { type: "string", default: process.env.SECONDS ?? "4" },
+    rounds: { type: "string", default: process.env.ROUNDS ?? "3" },
+    /** Measures only what starts with this. */
+    only: { type: "string", default: process.env.ONLY ?? "" },
+    /** Of the file in bench/results; *.local.json is not committed. */
+    name: { type: "string", default: process.env.NAME ?? `${new Date().toISOString().slice(0, 10)}.local` },
+  },
+});
+const settings = {
+  submissions: positive("submissions"),
+  seconds: positive("seconds"),
+  rounds: positive("rounds"),
+  connections: 16,
+  database_connections: 8,
+};
+
+function positive(name: "submissions" | "seconds" | "rounds"): number {
+  const value = Number(flags[name]);
+  if (!Number.isInteger(value) || value < 1)
+    throw new Error(`--${name} is ${JSON.stringify(flags[name])}: it must be a whole number above zero`);
+  return value;
+}
+
+const chosen = plan.filter(({ name }) => name.startsWith(flags.only));
+if (chosen.length === 0)
+  throw new Error(
+    `--only is ${JSON.stringify(flags.only)}: choose of ${plan.map(({ name }) => name).join("; ")}`,
+  );
+
+const interrupted = new Promise<never>((_, reject) => {
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.once(signal, () => reject(new Error(`stopped by ${signal}`)));
+});
+
+await withTemporaryFolder(async (folder) => {
+  const stack = await startStack({
+    port: 0,
+    dbPort: 0,
+    dataDir: folder,
+    seed: "none",
+    functionsEnvironment: { DATABASE_CONNECTIONS: String(settings.database_connections) },
+    trouble: say,
+  });
+  const sql = connect(stack.db_url);
+  try {
+    const failed = stack.failed.then((reason) => Promise.reject(new Error(reason)));
+    await Promise.race([bench(stack, sql, folder), failed, interrupted]);
+  } finally {
+    await sql.end({ timeout: 1 });
+    await stack.stop();
+  }
+});
+process.exit(0);
+
+async function bench(stack: Stack, sql: Sql, folder: string): Promise<void> {
+  const startedAt = Date.now();
+  const board = await loadBoard(sql, stack, settings.submissions);
+  say(`${settings.submissions} submissions loaded in ${Math.round((Date.now() - startedAt) / 1000)} s`);
+  const measurements = await measure(stack, board, folder);
+  const results = measurements.map(summarize);
+  console.log(table(results));
+  const path = join(root, "bench", "results", `${flags.name}.json`);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(
+    path,
+    `${JSON.stringify({ at: new Date().toISOString(), ...settings, machine: machine(), versions: await versions(sql), results }, null, 2)}\n`,
+  );
+  say(`written to ${path}`);
+}
+
+async function measure(stack: Stack, board: Board, folder: string): Promise<Measurement[]> {
+  const floor = await startFunctions({
+    root,
+    entry: join(root, "bench", "floor.ts"),
+    environment: {
+      DATABASE_URL: stack.db_url,
+      DATABASE_CONNECTIONS: String(settings.database_connections),
+      ORGANIZATION_ID: board.organizationId,
+    },
+    logPath: join(folder, "floor.log"),
+    onTrouble: say,
+  });
+  const generator = startGenerator(board);
+  const measured: Measurement[] = [];
+  try {
+    for (const { name, request, aim, gateway } of chosen) {
+      const origins = {
+        api: gateway ? stack.supabase_url : stack.base_url,
+        floor: `http://127.0.0.1:${floor.port}`,
+      };
+      const run = (side: keyof typeof origins, seconds: number): Promise<Measured> =>
+        generator.measure({
+          origin: origins[side],
+          name: request,
+          connections: settings.connections,
+          seconds,
+        });
+      const rounds: Measurement = { name, aim, api: [], floor: [] };
+      // Both compile and plan before anything counts.
+      await run("api", 1);
+      await run("floor", 1);
+      for (let round = 0; round < settings.rounds; round++) {
+        // The machine is shared: who goes first changes, so that a slow moment hits both alike.
+        const sides = round % 2 === 0 ? (["api", "floor"] as const) : (["floor", "api"] as const);
+        for (const side of sides) rounds[side].push(await run(side, settings.seconds));
+      }
+      say(
+        `${name}: ${rounds.api.map(({ requestsPerSecond }) => Math.round(requestsPerSecond)).join(", ")} req/s of ${rounds.floor.map(({ requestsPerSecond }) => Math.round(requestsPerSecond)).join(", ")}`,
+      );
+      measured.push(rounds);
+    }
+  } finally {
+    generator.stop();
+    await floor.stop();
+  }
+  return measured;
+}
+
+function machine() {
+  return {
+    cores: cpus().length,
+    processor: cpus()[0]?.model.trim(),
+    memory_gb: Math.round(totalmem() / 2 ** 30),
+    platform: `${process.platform}-${process.arch}`,
+  };
+}
+
+async function versions(sql: Sql): Promise<Record<string, string>> {
+  const [postgres] = await sql<{ server_version: string }[]>`show server_version`;
+  const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {
+    dependencies: Record<string, string>;
+  };
+  const { deno, hono, postgres: driver } = manifest.dependencies;
+  return {
+    node: process.versions.node,
+    deno: deno ?? "",
+    postgres: postgres?.server_version ?? "",
+    hono: hono ?? "",
+    "postgres.js": driver ?? "",
+  };
+}
+
+function say(message: string): void {
+  console.error(message);
+}
