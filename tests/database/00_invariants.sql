@@ -18,11 +18,11 @@ create temporary view api_roles as
 select is_empty('select path from our_tables where not relrowsecurity', 'every table has row-level security');
 select is_empty($$ select path from our_tables where obj_description(oid, 'pg_class') is null $$, 'every table says what it is for');
 select is_empty($$ select path from our_tables join pg_roles on pg_roles.oid = relowner where rolsuper $$, 'no table belongs to a superuser');
-select set_eq(
-  $$ select path from our_tables t where not exists (
-    select from pg_attribute where attrelid = t.oid and attname = 'organization_id' and attnotnull) $$,
-  array['public.organizations', 'public.profiles', 'private.rate_limit_rules', 'private.rate_counters'],
-  'every other table names the organization of each row');
+select is_empty($$ select path from our_tables t
+  where not exists (select from pg_attribute where attrelid = t.oid and attname = 'organization_id' and attnotnull)
+    -- Tenants themselves, people who span them, and settings of the whole deployment.
+    and path not in ('public.organizations', 'public.profiles', 'private.rate_limit_rules', 'private.rate_counters', 'private.switches') $$,
+  'every row of a tenant names its organization');
 select is_empty($$
   select t.path || ' ' || k.conname from our_tables t join pg_constraint k on k.conrelid = t.oid
   where k.contype = 'f' and not exists (
@@ -79,7 +79,7 @@ select set_eq($$
 create temporary table helpers (roles text[], names text[]);
 insert into helpers values
   (array['anon', 'authenticated', 'service_key', 'service_role', 'feedback_api'], array[
-    'error_state', 'raise_error', 'trim_text', 'is_slug', 'are_translations', 'localized', 'is_key', 'has_scope',
+    'error_state', 'raise_error', 'trim_text', 'is_slug', 'are_translations', 'are_origins', 'localized', 'is_key', 'has_scope',
     'key_organization_id', 'caller_id', 'is_direct', 'is_quiet']),
   (array['anon', 'authenticated', 'service_key', 'service_role'], array[
     'team_organization_ids', 'admin_organization_ids', 'is_admin', 'require_admin', 'is_member', 'author', 'is_author_of_key',
@@ -88,8 +88,12 @@ insert into helpers values
   (array['anon', 'authenticated', 'service_key'], array[
     'my_vote', 'vote_of', 'is_following', 'my_votes', 'remove_vote', 'submission_voters',
     'find_submissions', 'highlight', 'escape_html', 'similar_submissions', 'search_query', 'plain_text', 'in_organization']),
+  (array['anon', 'authenticated'], array['may_listen']),
+  (array['authenticated', 'service_key'], array['admin_origins']),
+  (array['authenticated'], array['admin_list_api_keys', 'admin_create_api_key', 'admin_rotate_api_key', 'admin_revoke_api_key']),
   (array['service_key'], array['replay', 'remember']),
-  (array['feedback_api'], array['take', 'enter']);
+  (array['anon', 'authenticated'], array['may_listen']),
+  (array['feedback_api'], array['take', 'enter', 'is_allowed_origin', 'latest_migration']);
 select set_eq(
   format($$ select path from our_functions where schema = 'private' and has_function_privilege(%L, oid, 'execute') $$, role),
   format($$ select 'private.' || unnest(names) from helpers where %L = any (roles) $$, role),

@@ -1,0 +1,318 @@
+-- Who calls, with what key, and how often.
+begin;
+set local search_path = public, extensions;
+select plan(173);
+do $$ begin
+  perform tests.start();
+  perform tests.submission('An idea', 'alice');
+  perform tests.submission('In the vault', 'vic', 'vault');
+end $$;
+
+create function pg_temp.digest(secret text) returns bytea language sql as $$ select sha256(secret::bytea) $$;
+create function pg_temp.key(secret text, organization text, scopes text[], expires_at timestamptz default null) returns uuid language sql as $$
+  select private.create_api_key(tests.id(organization), secret, scopes, pg_temp.digest(secret), 'fcs_org_', 'last', expires_at)
+$$;
+-- What private.take and private.enter make of a request: the outcome, or the role, organization and scopes it runs with.
+create function pg_temp.admit(
+  person text default null, secret text default null, refused boolean default false, address text default 'an address', operations text[] default '{}',
+  organization text default null, on_behalf text default null, origin text default null, needs_origin boolean default false,
+  access text default 'public', scopes text[] default null)
+returns text language plpgsql as $$
+begin
+  -- Two statements, as in a request: what the first charges stands whatever becomes of the second.
+  perform tests.see('feedback_api', format($q$
+    select private.take(request_id => 'r1', user_id => %L, digest => %L, refused => %L, address => %L, operations => %L, organization => %L, on_behalf => %L,
+      origin => %L, needs_origin => %L, resource => null, resource_id => null) $q$,
+    tests.id(person), pg_temp.digest(secret), refused, address, operations, organization, on_behalf, origin, needs_origin));
+  return tests.see('feedback_api', format($q$
+    select private.enter('r1', %L, %L);
+    select concat_ws(' ', current_setting('role'), (select slug from public.organizations where id = private.requested_organization_id()),
+      nullif(current_setting('feedback.scopes'), '')) $q$, access, scopes));
+end
+$$;
+create function pg_temp.rest(rule text, subject text) returns integer language sql as $$
+  select r.max_requests - c.used from private.rate_counters c join private.rate_limit_rules r on r.name = c.rule
+  where c.rule = rest.rule and c.subject = rest.subject
+$$;
+
+do $$ begin
+  perform pg_temp.key('full', 'acme', '{submissions:read,submissions:write,submissions:moderate}');
+  perform pg_temp.key('reader', 'acme', '{submissions:read}');
+  perform pg_temp.key('bare', 'acme', '{}');
+  perform pg_temp.key('vault', 'vault', '{submissions:read}');
+  perform pg_temp.key('soon', 'acme', '{submissions:read}', now() + interval '1 minute');
+  perform pg_temp.key('expired', 'acme', '{submissions:read}', now());
+  perform pg_temp.key('revoked', 'acme', '{submissions:read}');
+  update private.api_keys set revoked_at = now() where name = 'revoked';
+end $$;
+
+-- Whom a credential stands for
+select is(pg_temp.admit(), 'anon', 'nobody runs as anon');
+select is(pg_temp.admit(person => 'alice', organization => 'acme'), 'authenticated acme', 'a person runs as authenticated');
+select is(pg_temp.admit(secret => 'full'), 'service_key acme submissions:read submissions:write submissions:moderate', 'a key runs as service_key, with its organization and scopes');
+select is(pg_temp.admit(secret => 'soon'), 'service_key acme submissions:read', 'a key works until it expires');
+select is(pg_temp.admit(secret => secret), 'FB401', format('%s key is refused', claim)) from (values
+  ('no such key', 'an unknown'), ('expired', 'an expired'), ('revoked', 'a revoked')) as t (secret, claim);
+select is(pg_temp.admit(person => 'nobody we know'), 'FB401', 'a token for a user who is gone is refused');
+select is(pg_temp.admit(refused => true), 'FB401', 'a credential that was no good is refused, not taken for nobody');
+select is(pg_temp.admit(person => 'alice', refused => true), 'FB401', 'whatever comes with it');
+do $$ begin delete from auth.users where id = tests.id('carol'); end $$;
+select is(pg_temp.admit(person => 'carol'), 'FB401', 'a deleted user is refused');
+select isnt((select last_used_at from private.api_keys where name = 'full'), null, 'it is noted when a key was used');
+select is((select last_used_at from private.api_keys where name = 'revoked'), null, 'but not that a revoked one was tried');
+
+-- What the route asks for
+select is(pg_temp.admit(person, secret, access => access, scopes => scopes), outcome, claim) from (values
+  (null, null, 'person', null, 'FB401', 'a route for people refuses nobody in particular'),
+  (null, null, 'caller', '{submissions:write}'::text[], 'FB401', 'so does one for people and keys'),
+  ('alice', null, 'person', null, 'authenticated', 'a route for people lets people in'),
+  (null, 'full', 'person', null, 'FB403', 'and no key'),
+  ('alice', null, 'caller', '{submissions:write}', 'authenticated', 'a person needs no scope'),
+  (null, 'full', 'caller', '{submissions:write}', 'service_key acme submissions:read submissions:write submissions:moderate', 'a key with the scope is let in'),
+  (null, 'reader', 'caller', '{submissions:write,submissions:read}', 'service_key acme submissions:read', 'one of several scopes will do'),
+  (null, 'reader', 'caller', '{submissions:write}', 'FB403', 'a key without it is not'),
+  (null, 'bare', 'caller', '{submissions:write}', 'FB403', 'nor one without any scope'),
+  (null, 'bare', 'public', null, 'service_key acme', 'public routes need none')) as t (person, secret, access, scopes, outcome, claim);
+
+-- Organizations
+select is(pg_temp.admit(person, secret, organization => organization), outcome, claim) from (values
+  (null, null, 'rival', 'anon rival', 'an organization is named by its slug'),
+  (null, null, 'RIVAL', 'anon rival', 'in any case'),
+  (null, null, tests.id('rival')::text, 'anon rival', 'or by its id'),
+  (null, null, upper(tests.id('rival')::text), 'anon rival', 'in any case too'),
+  (null, null, 'nowhere', 'FB404', 'an unknown slug is not found'),
+  (null, null, tests.id('nowhere')::text, 'FB404', 'nor an unknown id'),
+  (null, null, '', 'FB404', 'nor no name'),
+  (null, null, '%', 'FB404', 'nor a pattern'),
+  (null, null, 'vault', 'FB404', 'a private organization is not there for nobody'),
+  ('alice', null, 'vault', 'FB404', 'nor for a stranger'),
+  ('rita', null, 'vault', 'FB404', 'nor for another organization''s owner'),
+  ('vic', null, 'vault', 'authenticated vault', 'it is for its members'),
+  ('alice', null, null, 'authenticated', 'where there are several and none is the default, none is meant'),
+  (null, 'vault', null, 'service_key vault submissions:read', 'a key means its own'),
+  (null, 'vault', 'vault', 'service_key vault submissions:read', 'and may say so'),
+  (null, 'reader', 'rival', 'FB404', 'but no other'),
+  (null, 'reader', tests.id('vault')::text, 'FB404', 'by id neither')) as t (person, secret, organization, outcome, claim);
+do $$ begin update organizations set is_default = true where slug = 'acme'; end $$;
+select is(pg_temp.admit(), 'anon acme', 'unnamed, the default organization is meant');
+do $$ begin update organizations set is_default = false; end $$;
+select is(tests.see('anon', format($$ select set_config('feedback.organization_id', %L, true), set_config('feedback.organization_named', %L, true);
+  select private.in_organization(tests.id('acme')) $$, tests.id(named), (named is not null)::text)), belongs, claim) from (values
+  ('acme', 'true', 'a row belongs to the organization that was named'),
+  ('rival', 'false', 'not to another'),
+  (null, 'true', 'and to any where none was')) as t (named, belongs, claim);
+
+-- Origins of pages that write with a cookie
+do $$ begin update organizations set allowed_origins = '{https://app.example.test}' where slug = 'acme'; end $$;
+select is(pg_temp.admit(person => 'alice', organization => organization, origin => origin, needs_origin => true), outcome, claim) from (values
+  ('acme', 'https://app.example.test', 'authenticated acme', 'a page of an allowed origin writes'),
+  ('acme', 'https://evil.example.test', 'FB403', 'one of another origin does not'),
+  ('rival', 'https://app.example.test', 'FB403', 'nor one that another organization allows')) as t (organization, origin, outcome, claim);
+select is(tests.see('feedback_api', $$ select private.is_allowed_origin('https://app.example.test') $$), 'true', 'a preflight passes what any organization allows');
+select is(tests.see('feedback_api', $$ select private.is_allowed_origin('https://evil.example.test') $$), 'false', 'and nothing else');
+
+-- The two belong together
+do $$ begin perform set_config('feedback.verdict', '', false); end $$;
+select is(tests.try('feedback_api', $$ select private.enter('r1', 'public', null) $$), 'FB500', 'nobody enters who was not admitted');
+select is(tests.try('feedback_api', $$ select private.take('r1', null, null, false, null, '{}', null, null, null, false, null, null); select private.enter('r2', 'public', null) $$),
+  'FB500', 'nor on the verdict of another request');
+select is(tests.see('feedback_api', format('select count(*) from %I.%I', schemaname, tablename)), '42501', 'before that the login reads nothing of ' || tablename)
+from pg_tables where schemaname in ('public', 'private');
+select is(tests.see('feedback_api', question), '42501', 'nor may it: ' || question) from unnest(array[
+  'select private.submission_voters(tests.id(''An idea''))', 'select private.find_submissions(tests.id(''acme''), ''idea'')',
+  'select private.resolve_caller(null, null)', 'select private.author(tests.id(''alice''), tests.id(''acme''))',
+  'select private.create_api_key(tests.id(''acme''), ''Mine'', ''{}'', ''\x00'', ''x'', ''y'')', 'create table public.mine ()', 'create table private.mine ()',
+  'select public.my_votes(''{}'')']) as question;
+select is(tests.see('feedback_api', $$ select count(*) from auth.users $$), '42501', 'nor who signs in');
+
+-- Buckets
+do $$ begin delete from private.rate_counters; end $$;
+do $$ begin
+  perform pg_temp.admit(address => 'here');
+  perform pg_temp.admit(person => 'alice', address => 'here');
+  perform pg_temp.admit(person => 'mia', address => 'here');
+  perform pg_temp.admit(person => 'adam', address => 'here');
+  perform pg_temp.admit(secret => 'full', address => 'here');
+end $$;
+select set_eq('select rule, subject, used from private.rate_counters', $$ values
+  ('level_public', 'here', 1),
+  ('level_user', tests.id('alice')::text, 1),
+  ('level_user', tests.id('mia')::text, 1),
+  ('level_admin', tests.id('adam')::text, 1),
+  ('level_key', (select id::text from private.api_keys where name = 'full'), 1) $$,
+  'nobody is counted by address, people and keys by who they are, each at their level');
+select results_eq($$ select name, max_requests, window_seconds from private.rate_limit_rules where name in ('level_public', 'level_user', 'level_admin', 'level_key') order by max_requests, name $$,
+  $$ values ('level_public', 30, 60), ('level_user', 100, 60), ('level_admin', 300, 60), ('level_key', 300, 60) $$, 'the levels are those of the specification');
+do $$ begin
+  delete from private.rate_counters;
+  perform pg_temp.admit(refused => true, address => 'here');
+  perform pg_temp.admit(secret => 'revoked', address => 'here', operations => '{vote_create}');
+end $$;
+select set_eq('select rule, subject, used from private.rate_counters', $$ values ('level_public', 'here', 2) $$, 'a bad credential charges the address, and nothing else');
+do $$ begin delete from private.rate_counters; perform pg_temp.admit(address => null); end $$;
+select is_empty('select from private.rate_counters', 'an unknown address is not one bucket for the world');
+
+do $$ begin delete from private.rate_counters; perform pg_temp.admit(address => 'here') from generate_series(1, 29); end $$;
+select is(pg_temp.admit(address => 'here'), 'anon', 'the last call of a window is let through');
+select is(pg_temp.admit(address => 'here'), 'FB429', 'the next is not');
+select is(pg_temp.admit(address => 'there'), 'anon', 'nobody else is held up');
+select is(pg_temp.admit(person => 'alice', address => 'here'), 'authenticated', 'not even a person at the same address');
+select is(pg_temp.rest('level_public', 'here'), 0, 'what is refused is not counted');
+select ok(
+  (tests.refusal('operator', $$ select private.take('r1', null, null, false, 'here', '{}', null, null, null, false, null, null); select private.enter('r1', 'public', null) $$)
+    ->> 'retry_after')::integer between 50 and 60, 'a refusal says how long to wait');
+select results_eq($$ select max_requests, remaining, reset_at between extract(epoch from now()) + 50 and extract(epoch from clock_timestamp()) + 61
+  from private.take('r1', null, null, false, 'here', '{}', null, null, null, false, null, null) $$, $$ values (30, 0, true) $$, 'and so do the headers');
+do $$ begin update private.rate_counters set started_at = started_at - interval '59 seconds' where subject = 'here'; end $$;
+select is(pg_temp.admit(address => 'here'), 'FB429', 'a window lasts to its end');
+do $$ begin update private.rate_counters set started_at = started_at - interval '1 second' where subject = 'here'; end $$;
+select is(pg_temp.admit(address => 'here'), 'anon', 'then a new one starts');
+select is(pg_temp.rest('level_public', 'here'), 29, 'with its first call');
+do $$ begin update private.rate_limit_rules set max_requests = 1 where name = 'level_public'; end $$;
+select is(pg_temp.admit(address => 'here'), 'FB429', 'a rule an operator changes counts at once');
+do $$ begin update private.rate_limit_rules set max_requests = 30 where name = 'level_public'; end $$;
+
+-- Operations have buckets besides
+do $$ begin delete from private.rate_counters; end $$;
+select results_eq(format($$ select max_requests, remaining from private.take('r1', %L, null, false, null, '{comment_create}', null, null, null, false, null, null) $$, tests.id('alice')),
+  $$ values (20, 19) $$, 'the headers tell the bucket with the fewest left');
+select results_eq(format($$ select max_requests, remaining from private.take('r1', %L, null, false, null, '{%s}', null, null, null, false, null, null) $$,
+    case who when 'alice' then tests.id('alice') end, operation), format('values (%s, %s)', max_requests, remaining), claim) from (values
+  ('alice', 'duplicate_check', 100, 98, 'a person checks for duplicates a hundred times'),
+  ('alice', 'submission_create', 100, 97, 'and submits as their level allows'),
+  ('alice', 'no_such_rule', 100, 96, 'an operation without a rule has only its level')) as t (who, operation, max_requests, remaining, claim);
+do $$ begin
+  delete from private.rate_counters;
+  perform pg_temp.admit(person => 'alice', operations => '{comment_create}') from generate_series(1, 20);
+end $$;
+select is(pg_temp.admit(person => 'alice', operations => '{comment_create}'), 'FB429', 'the twenty-first comment in an hour is refused');
+select is(pg_temp.admit(person => 'alice', operations => '{vote_create}'), 'authenticated', 'a vote is not');
+select is(pg_temp.admit(person => 'bob', operations => '{comment_create}'), 'authenticated', 'nor is another''s comment');
+select is(pg_temp.rest('level_user', tests.id('alice')::text), 78, 'refused by one bucket, a call still counts in the level''s');
+do $$ begin
+  delete from private.rate_counters;
+  perform pg_temp.admit(secret => 'full', operations => '{submission_create}', on_behalf => 'one');
+  perform pg_temp.admit(secret => 'full', operations => '{vote_create}', on_behalf => 'one');
+  perform pg_temp.admit(secret => 'full', operations => '{vote_create}', on_behalf => 'another');
+  perform pg_temp.admit(secret => 'full', operations => '{vote_create}');
+  perform pg_temp.admit(person => 'alice', operations => '{vote_create}', on_behalf => 'one');
+end $$;
+select set_eq($$ select used from private.rate_counters where rule = 'vote_create' and subject like '%one' $$, array[1], 'a key acts for each author in a bucket of their own');
+select is((select count(*) from private.rate_counters where rule = 'vote_create'), 4::bigint, 'apart from its own; a person acts for nobody');
+do $$ begin delete from private.rate_counters; perform pg_temp.admit(secret => 'full', operations => '{submission_create}') from generate_series(1, 100); end $$;
+select is(pg_temp.admit(secret => 'full', operations => '{submission_create}'), 'FB429', 'a key submits a hundred times a minute');
+select is(pg_temp.admit(secret => 'reader', operations => '{submission_create}'), 'service_key acme submissions:read', 'each key for itself');
+select is(pg_temp.admit(secret => 'full'), 'service_key acme submissions:read submissions:write submissions:moderate', 'and reads on');
+do $$ begin
+  delete from private.rate_counters;
+  perform tests.see('feedback_api', format($q$ select private.take('r1', %L, null, false, null, '{comment_create}', 'nowhere', null, null, false, null, null) $q$, tests.id('alice')));
+end $$;
+select is(pg_temp.rest('comment_create', tests.id('alice')::text), 19, 'a call that fails later is counted all the same');
+
+-- Direct clients meet the same limits
+do $$ begin
+  delete from private.rate_counters;
+  perform tests.submission('Idea ' || n, 'alice') from generate_series(1, 40) as n;
+end $$;
+select is(tests.try('bob', $$ insert into votes (submission_id) select id from submissions where title like 'Idea %' limit 31 $$), 'FB429',
+  'a direct client does not cast 31 votes in one statement');
+select is(tests.try('bob', $$ insert into votes (submission_id) select id from submissions where title like 'Idea %' order by title limit 30 $$), '30', '30 they do');
+select is(tests.try('bob', $$ insert into votes (submission_id) select id from submissions where title like 'Idea %' order by title desc limit 1 $$), 'FB429', 'and not one more');
+select is(tests.try('bob', $$ insert into votes (submission_id) select id from submissions where title like 'Idea %' order by title limit 1 on conflict do nothing $$), '0',
+  'a vote that is there already is not charged');
+select ok((tests.refusal('bob', $$ insert into votes (submission_id) select id from submissions where title like 'Idea %' order by title desc limit 1 $$)
+  ->> 'retry_after')::integer between 3500 and 3600, 'the refusal says how long to wait');
+select is(pg_temp.admit(person => 'bob', operations => '{vote_create}'), 'FB429', 'and it is the bucket of the API');
+select is(tests.try('mia', $$ insert into votes (submission_id) select id from submissions where title = 'Idea 1' $$), '1', 'others vote on');
+select is(tests.try('bob', $$ delete from votes where submission_id in (select id from submissions where title like 'Idea %') $$), '30', '30 votes are taken back');
+select is(pg_temp.rest('vote_delete', tests.id('bob')::text), 0, 'each charged');
+select is(tests.try('alice', $$ insert into comments (submission_id, body) select tests.id('An idea'), 'Again and again' from generate_series(1, 21) $$), 'FB429',
+  'a direct client does not write 21 comments in one statement');
+select is(tests.try('alice', $$ insert into comments (submission_id, body) select tests.id('An idea'), 'Again and again' from generate_series(1, 20) $$), '20', '20 they do');
+select is(tests.try('alice', $$ delete from comments where id in (select id from comments where submission_id = tests.id('An idea') limit 11) $$), 'FB429', 'nor delete 11');
+select is(tests.try('alice', $$ delete from comments where id in (select id from comments where submission_id = tests.id('An idea') limit 10) $$), '10', '10 they do');
+select is(tests.try('alice', $$ update comments set body = 'Changed' where submission_id = tests.id('An idea') $$), '10', 'and edit 10');
+select is(tests.try('alice', $$ update comments set body = 'Changed' where submission_id = tests.id('An idea') $$), 'FB429', 'once an hour');
+select is(tests.try('mia', $$ insert into comment_votes (comment_id) select id from comments where submission_id = tests.id('An idea') $$), '10', 'votes for comments');
+select is(pg_temp.rest('vote_create', tests.id('mia')::text), 19, 'are votes');
+select is(tests.try(who, $$ insert into comments (submission_id, author_id, body) select tests.id('An idea'), tests.id('acme key'), 'In bulk' from generate_series(1, 50) $$), '50', claim)
+from (values ('operator', 'an operator has no limit'), ('acme key with submissions:write', 'a key''s are charged by private.take alone'),
+  ('service_role', 'nor has the service role')) as t (who, claim);
+
+-- Keys are made by people
+create function pg_temp.make(name text, scopes text default '{submissions:read}') returns text language sql as $$
+  select format('select set_config(''feedback.organization_id'', tests.id(''acme'')::text, true);
+    select private.admin_create_api_key(%L, %L, %L, ''fcs_org_'', ''1234'', null)', name, scopes, pg_temp.digest(name))
+$$;
+select is(tests.see(who, pg_temp.make('Made by ' || who)::text), outcome, claim) from (values
+  ('mia', 'FB403', 'a member makes no key'),
+  ('alice', 'FB403', 'nor does a stranger'),
+  ('rita', 'FB403', 'nor another organization''s owner'),
+  ('anon', '42501', 'nor anyone unknown'),
+  ('acme key with submissions:write organization:write members:write', '42501', 'nor a key'),
+  ('acme key', '42501', 'whatever its scopes')) as t (who, outcome, claim);
+select matches(tests.see('adam', pg_temp.make('Made by Adam')), '"name" : "Made by Adam"', 'an admin makes a key');
+select is(pg_temp.admit(secret => 'Made by Adam'), 'service_key acme submissions:read', 'that works');
+select doesnt_match(tests.see('adam', pg_temp.make('Made again')), 'digest', 'and is shown without its digest');
+select is(tests.see('adam', pg_temp.make('Bad scope', scopes)), '23514 scopes_are_plural_noun_colon_action', format('%s is no list of scopes', scopes))
+from unnest(array['{all}', '{"submissions:read submissions write"}', '{Submissions:Read}', '{*:*}', '{"a:b\nc:d"}']) as scopes;
+create function pg_temp.as_admin(call text, organization text default 'acme') returns text language sql as $$
+  select format('select set_config(''feedback.organization_id'', tests.id(%L)::text, true); select %s', organization, call)
+$$;
+select is(tests.see('adam', pg_temp.as_admin($$ (select count(*) from json_array_elements(private.admin_list_api_keys())) $$)),
+  (select count(*)::text from private.api_keys where organization_id = tests.id('acme')), 'an admin lists the keys of the organization');
+select is(tests.see('rita', pg_temp.as_admin($$ private.admin_list_api_keys() $$)), 'FB403', 'another organization''s owner does not');
+select is(tests.see('rita', pg_temp.as_admin($$ private.admin_list_api_keys() $$, 'rival')), '[]', 'they see their own');
+select is(tests.see('rita', pg_temp.as_admin(format($$ private.admin_revoke_api_key(%L) $$, id), 'rival')), null, 'and revoke no other')
+from private.api_keys where name = 'Made by Adam';
+select is(tests.see('rita', pg_temp.as_admin(format($$ private.admin_rotate_api_key(%L, %L, 'fcs_org_', '9999', '1 day') $$, id, pg_temp.digest('stolen')), 'rival')), null, 'nor rotate one')
+from private.api_keys where name = 'Made by Adam';
+select is(pg_temp.admit(secret => 'stolen'), 'FB401', 'so that nothing works that should not');
+select matches(tests.see('adam', pg_temp.as_admin(format($$ private.admin_rotate_api_key(%L, %L, 'fcs_org_', '9999', '1 day') $$, id, pg_temp.digest('rotated')))), '9999', 'an admin rotates a key')
+from private.api_keys where name = 'Made by Adam';
+select is((select array_agg(pg_temp.admit(secret => secret)) from unnest(array['Made by Adam', 'rotated']) as secret),
+  array['service_key acme submissions:read', 'service_key acme submissions:read'], 'both secrets work for a while');
+select is((select count(distinct profile_id) from private.api_keys where name = 'Made by Adam'), 1::bigint, 'as the same author');
+do $$ begin update private.api_keys set expires_at = now() where digest = pg_temp.digest('Made by Adam'); end $$;
+select is((select array_agg(pg_temp.admit(secret => secret)) from unnest(array['Made by Adam', 'rotated']) as secret),
+  array['FB401', 'service_key acme submissions:read'], 'then only the new one does');
+select is(tests.see('adam', pg_temp.as_admin(format($$ private.admin_rotate_api_key(%L, %L, 'fcs_org_', '9999', '1 day') $$, id, pg_temp.digest('late')))), 'FB409', 'an expired key is not rotated')
+from private.api_keys where digest = pg_temp.digest('Made by Adam');
+select isnt(tests.see('adam', pg_temp.as_admin(format($$ private.admin_revoke_api_key(%L) $$, id))), null, 'an admin revokes a key')
+from private.api_keys where digest = pg_temp.digest('rotated');
+select is(pg_temp.admit(secret => 'rotated'), 'FB401', 'and it works no more');
+select is(tests.see(who, pg_temp.as_admin($$ private.admin_origins('{https://evil.example.test}') $$)), 'FB403', format('%s sets no origins', who))
+from unnest(array['mia', 'rita', 'acme key with submissions:write']) as who;
+select is(tests.see('acme key with organization:write', $$ select private.admin_origins('{https://new.example.test}') #>> '{origins,0}' $$), 'https://new.example.test',
+  'a key with organization:write sets the origins');
+
+-- Requests that may be repeated
+create function pg_temp.repeated(secret text, key text, body text) returns text language sql as $$
+  select tests.see('acme key', format('select set_config(''feedback.key_id'', %L, true); select private.replay(%L, %L)',
+    (select id from private.api_keys where name = secret limit 1), key, sha256(body::bytea)))
+$$;
+select is(pg_temp.repeated('full', 'k1', 'body'), null, 'the first time there is no answer yet');
+do $$ begin perform tests.see('acme key', format($q$ select set_config('feedback.key_id', %L, true); select private.remember('k1', 'the answer') $q$,
+  (select id from private.api_keys where name = 'full'))); end $$;
+select is(pg_temp.repeated('full', 'k1', 'body'), 'the answer', 'repeated, it is the answer given before');
+select is(pg_temp.repeated('full', 'k1', 'another body'), 'FB409', 'another request with the same Idempotency-Key is refused');
+select is(pg_temp.repeated('full', 'k2', 'body'), null, 'one with another is new');
+select is(pg_temp.repeated('reader', 'k1', 'body'), null, 'and another key''s is its own');
+select is(pg_temp.repeated('full', repeat('x', 201), 'body'), '23514 key_has_1_to_200_characters', 'an Idempotency-Key has 200 characters at most');
+
+-- What has expired is deleted
+do $$ begin
+  update private.idempotency_keys set created_at = now() - interval '25 hours' where key = 'k1';
+  update private.rate_counters set started_at = now() - interval '3 hours' where rule = 'vote_create';
+  update private.outbox set created_at = now() - interval '31 days' where type = 'comment.created';
+  perform private.run_schedule();
+end $$;
+select is((select string_agg(distinct key, ', ') from private.idempotency_keys), 'k2', 'answers are kept for a day');
+select is_empty($$ select from private.rate_counters where rule = 'vote_create' $$, 'counters for two hours');
+select isnt_empty($$ select from private.rate_counters $$, 'while the rest is kept');
+select is_empty($$ select from private.outbox where type = 'comment.created' $$, 'events for 30 days');
+select isnt_empty($$ select from private.outbox $$, 'while the rest is kept');
+select is(private.run_schedule(), '{"fanouts": 0, "rate_counters": 0, "idempotency_keys": 0, "events": 0}', 'and a second run finds nothing to do');
+
+select * from finish();
+rollback;
