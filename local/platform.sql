@@ -146,6 +146,15 @@ alter table realtime.messages enable row level security;
 alter table realtime.messages_default enable row level security;
 alter table realtime.messages owner to supabase_realtime_admin;
 alter table realtime.messages_default owner to supabase_realtime_admin;
+-- Hosted lets postgres make policies on realtime.messages by an extension (supautils); without it the owner's role does.
+grant supabase_realtime_admin to postgres;
+do $do$
+begin
+  if not exists (select from pg_publication where pubname = 'supabase_realtime_messages_publication') then
+    create publication supabase_realtime_messages_publication for table realtime.messages;
+  end if;
+end
+$do$;
 grant select, insert, update on realtime.messages to postgres, anon, authenticated, service_role;
 
 create or replace function realtime.topic() returns text

@@ -2188,6 +2188,190 @@ return exists (select from private.outbox o where o.subject_id = is_announced.su
   and o.type in ('submission.created', 'comment.created'));
 comment on function private.is_announced(text, uuid) is 'Whether the creation of a submission or comment was told already, so that a second approval is not.';
 
+-- What clients hear of the moment it commits: row changes through the publication, and the same changes as broadcasts.
+
+-- Row changes --------------------------------------------------------------------------------------------------
+-- A DELETE goes to subscribers without asking policies, with the replica identity's columns for filters to test and the
+-- primary key to show. So identities hold opaque ids only, never a person, and never the full row; each leads with what
+-- clients filter by. Votes have such a primary key already.
+
+alter table public.comments replica identity using index comments_belong_to_their_submission;
+alter table public.submissions replica identity using index submissions_belong_to_their_organization;
+
+-- Hosted Supabase has the publication, empty; a project may have put tables into it from the dashboard.
+do $$
+declare published text;
+begin
+  foreach published in array array['submissions', 'votes', 'comments', 'notifications'] loop
+    if not exists (select from pg_publication_tables where pubname = 'supabase_realtime' and schemaname = 'public' and tablename = published) then
+      execute format('alter publication supabase_realtime add table public.%I', published);
+    end if;
+  end loop;
+end
+$$;
+
+-- Broadcasts ---------------------------------------------------------------------------------------------------
+-- For a board of many viewers: row changes cost a policy check a viewer and change, a topic one a join. What anyone may
+-- see goes to submission:<id>, what only the team may see to submission:<id>:team, decided anew for each message: who
+-- joined while a board was public hears nothing of it once it is private.
+
+create table private.switches (
+  name text primary key,
+  is_on boolean not null
+);
+comment on table private.switches is 'What an operator turns on and off with SQL; counts from the next statement on. broadcast_changes: whether changes are also broadcast to the topics of their submissions.';
+alter table private.switches enable row level security;
+revoke all on private.switches from public, anon, authenticated, service_role, service_key;
+insert into private.switches values ('broadcast_changes', true);
+
+create function private.broadcasts_changes() returns boolean
+language sql stable set search_path = ''
+return coalesce((select is_on from private.switches where name = 'broadcast_changes'), false);
+comment on function private.broadcasts_changes() is 'Whether the operator wants changes broadcast.';
+
+create function private.submission_topic(submission_id uuid, is_public boolean) returns text
+language sql immutable
+return 'submission:' || submission_id || case when is_public then '' else ':team' end;
+comment on function private.submission_topic(uuid, boolean) is 'Where a row is told of: to everyone, or to the team.';
+
+create function private.broadcast(changed_table text, changes jsonb) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if jsonb_array_length(changes) > 100 then
+    perform realtime.send(jsonb_build_object('schema', 'public', 'table', changed_table, 'operation', 'RELOAD'), 'RELOAD', topic, true)
+    from (
+      select distinct topic
+      from jsonb_array_elements(changes) c cross join lateral (values (c ->> 'old_topic'), (c ->> 'topic')) as told (topic)
+      where topic is not null
+      limit 100) told;
+    return;
+  end if;
+  perform realtime.send(
+    jsonb_build_object('schema', 'public', 'table', changed_table, 'operation', operation,
+      'record', case when operation <> 'DELETE' then c -> 'record' end, 'old_record', case when operation <> 'INSERT' then c -> 'key' end),
+    operation, topic, true)
+  from jsonb_array_elements(changes) with ordinality as changed (c, position) cross join lateral (
+    select 'UPDATE' as operation, c ->> 'topic' as topic where c ->> 'topic' = c ->> 'old_topic'
+    union all
+    select 'DELETE', c ->> 'old_topic' where c ->> 'topic' is distinct from c ->> 'old_topic'
+    union all
+    select 'INSERT', c ->> 'topic' where c ->> 'topic' is distinct from c ->> 'old_topic') told
+  where topic is not null
+  order by position;
+-- What cannot be told must not undo what happened.
+exception when others then
+  raise warning 'changes of % were not broadcast: %', changed_table, sqlerrm;
+end
+$$;
+comment on function private.broadcast(text, jsonb) is 'Tells of changes [{old_topic, topic, key, record}], in the payload of realtime.broadcast_changes. A row that moves from one topic to another is deleted there and inserted here. More than 100 rows at once are told as one RELOAD a topic.';
+
+-- definer: clients may not write to realtime.messages. No voter is named.
+create function private.broadcast_votes() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if private.is_quiet() or not private.broadcasts_changes() then return null; end if;
+  if tg_op = 'INSERT' then
+    perform private.broadcast('votes', jsonb_agg(jsonb_build_object(
+      'topic', private.submission_topic(s.id, s.is_public),
+      'record', jsonb_build_object('id', v.id, 'organization_id', v.organization_id, 'submission_id', v.submission_id, 'created_at', v.created_at))))
+    from changed v join public.submissions s on s.id = v.submission_id;
+  else
+    perform private.broadcast('votes', jsonb_agg(jsonb_build_object(
+      'old_topic', private.submission_topic(s.id, s.is_public),
+      'key', jsonb_build_object('submission_id', v.submission_id, 'id', v.id))))
+    from changed v join public.submissions s on s.id = v.submission_id;
+  end if;
+  return null;
+end
+$$;
+comment on function private.broadcast_votes() is 'Trigger: votes come and go on the topic of their submission; those that belong to a creation or merge are told by its counts.';
+create trigger tell_added after insert on public.votes
+  referencing new table as changed for each statement execute function private.broadcast_votes();
+create trigger tell_removed after delete on public.votes
+  referencing old table as changed for each statement execute function private.broadcast_votes();
+
+create function private.comment_topic(comment public.comments) returns text
+language sql stable set search_path = ''
+-- Both: while a comment is being rejected is_public follows only a moment later.
+return private.submission_topic((comment).submission_id, (comment).is_public and (comment).moderation_state = 'approved');
+comment on function private.comment_topic(public.comments) is 'Where a comment is told of.';
+
+-- definer: as above.
+create function private.broadcast_comments() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if not private.broadcasts_changes() then return null; end if;
+  case tg_op
+    when 'INSERT' then
+      perform private.broadcast('comments', jsonb_agg(jsonb_build_object('topic', private.comment_topic(n), 'record', to_jsonb(n))))
+      from new_rows n;
+    when 'UPDATE' then
+      perform private.broadcast('comments', jsonb_agg(jsonb_build_object(
+        'old_topic', private.comment_topic(o), 'topic', private.comment_topic(n),
+        'key', jsonb_build_object('submission_id', o.submission_id, 'id', o.id), 'record', to_jsonb(n))))
+      from old_rows o join new_rows n using (id) where o is distinct from n;
+    else
+      perform private.broadcast('comments', jsonb_agg(jsonb_build_object(
+        'old_topic', private.comment_topic(o), 'key', jsonb_build_object('submission_id', o.submission_id, 'id', o.id))))
+      from old_rows o where exists (select from public.submissions s where s.id = o.submission_id);
+  end case;
+  return null;
+end
+$$;
+comment on function private.broadcast_comments() is 'Trigger: comments as their topics see them. One that is approved is an INSERT to everyone, one that is rejected a DELETE.';
+create trigger tell_added after insert on public.comments
+  referencing new table as new_rows for each statement execute function private.broadcast_comments();
+create trigger tell_changed after update on public.comments
+  referencing old table as old_rows new table as new_rows for each statement execute function private.broadcast_comments();
+create trigger tell_removed after delete on public.comments
+  referencing old table as old_rows for each statement execute function private.broadcast_comments();
+
+-- definer: as above.
+create function private.broadcast_submissions() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if not private.broadcasts_changes() then return null; end if;
+  if tg_op = 'UPDATE' then
+    perform private.broadcast('submissions', jsonb_agg(jsonb_build_object(
+      'old_topic', private.submission_topic(o.id, o.is_public), 'topic', private.submission_topic(n.id, n.is_public),
+      'key', jsonb_build_object('organization_id', o.organization_id, 'id', o.id),
+      'record', jsonb_build_object('id', n.id, 'organization_id', n.organization_id, 'title', n.title, 'type', n.type, 'status', n.status,
+        'vote_count', n.vote_count, 'comment_count', n.comment_count, 'category_id', n.category_id,
+        'merged_into_id', n.merged_into_id, 'created_at', n.created_at, 'updated_at', n.updated_at))))
+    from old_rows o join new_rows n using (id) where o is distinct from n;
+  else
+    perform private.broadcast('submissions', jsonb_agg(jsonb_build_object(
+      'old_topic', private.submission_topic(o.id, o.is_public),
+      'key', jsonb_build_object('organization_id', o.organization_id, 'id', o.id))))
+    from old_rows o;
+  end if;
+  return null;
+end
+$$;
+comment on function private.broadcast_submissions() is 'Trigger: title, status and counts of a submission on its own topic; not the description, which would be sent with every vote.';
+create trigger tell_changed after update on public.submissions
+  referencing old table as old_rows new table as new_rows for each statement execute function private.broadcast_submissions();
+create trigger tell_removed after delete on public.submissions
+  referencing old table as old_rows for each statement execute function private.broadcast_submissions();
+
+-- Who may listen -----------------------------------------------------------------------------------------------
+
+create function private.may_listen(topic text) returns boolean
+language plpgsql stable set search_path = '' as $$
+declare part text[] := regexp_match(topic, '^submission:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(:team)?$');
+begin
+  if part is null then return false; end if;
+  return exists (select from public.submissions s where s.id = part[1]::uuid
+    and (part[2] is null or s.organization_id = any (private.team_organization_ids())));
+end
+$$;
+comment on function private.may_listen(text) is 'Whether the caller may join a private topic: submission:<id> if they see the submission, submission:<id>:team if they are on its team.';
+grant execute on function private.may_listen(text) to anon, authenticated;
+
+-- Nobody is let to send: what comes by these topics comes from the triggers above.
+create policy "whoever sees a submission hears of it" on realtime.messages
+  for select to anon, authenticated using (extension = 'broadcast' and (select private.may_listen(realtime.topic())));
+
 -- What runs on a schedule, and the check of what must always hold.
 
 create function private.run_schedule() returns jsonb
