@@ -1,0 +1,54 @@
+import { expect, it } from "vitest";
+import { connect } from "../../local/database.ts";
+import { withTemporaryDatabase } from "../../local/temporary-database.ts";
+import { sql } from "../stack.ts";
+import { client, demoUser, done } from "./web-app.ts";
+
+type Sql = ReturnType<typeof connect>;
+
+/** Every right anybody has on anything of ours, as text. */
+async function grants(database: Sql): Promise<string[]> {
+  const rows = await database<{ right: string }[]>`
+    with ours as (select oid, nspname from pg_namespace where nspname in ('public', 'private'))
+    select 'schema ' || nspname || ' ' || nspacl::text as right from pg_namespace where oid in (select oid from ours)
+    union all select 'relation ' || oid::regclass || ' ' || coalesce(relacl::text, 'owner only') || ' ' || relrowsecurity
+      from pg_class where relnamespace in (select oid from ours) and relkind in ('r', 'v', 'm', 'S', 'p')
+    union all select 'column ' || attrelid::regclass || '.' || attname || ' ' || attacl::text
+      from pg_attribute where attacl is not null and attrelid in (select oid from pg_class where relnamespace in (select oid from ours))
+    union all select 'function ' || oid::regprocedure || ' ' || coalesce(proacl::text, 'public') || ' ' || prosecdef
+      from pg_proc where pronamespace in (select oid from ours)
+    union all select 'default ' || defaclrole::regrole || ' ' || defaclnamespace::regnamespace || ' ' || defaclobjtype::text || ' ' || defaclacl::text
+      from pg_default_acl
+    union all select 'member ' || roleid::regrole || ' ' || member::regrole from pg_auth_members
+    order by 1`;
+  return rows.map((row) => row.right);
+}
+
+it("no request to the data API changes a grant: they are those of a freshly migrated database", async () => {
+  const owner = await demoUser("owner");
+  done(await client().from("submissions").select("id").limit(1));
+  done(await owner.app.from("memberships").select("*").limit(1));
+  const used = await grants(sql);
+  expect(used.length).toBeGreaterThan(100);
+  await withTemporaryDatabase(async ({ ownerUrl }) => {
+    const fresh = connect(ownerUrl, 1);
+    try {
+      expect(used).toEqual(await grants(fresh));
+    } finally {
+      await fresh.end();
+    }
+  });
+});
+
+it.each([
+  ["anon", "votes", "user_id"],
+  ["authenticated", "votes", "user_id"],
+  ["authenticated", "comment_votes", "user_id"],
+  ["anon", "profiles", "email"],
+  ["authenticated", "profiles", "email"],
+  ["authenticated", "organizations", "allowed_origins"],
+])("%s may not select %s.%s", async (role, table, column) => {
+  const [answer] =
+    await sql`select has_column_privilege(${role}, ${`public.${table}`}, ${column}, 'select') as granted`;
+  expect(answer?.granted).toBe(false);
+});

@@ -1,0 +1,198 @@
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, it } from "vitest";
+import { api, sql, stack } from "../stack.ts";
+import {
+  client,
+  counts,
+  demoUser,
+  done,
+  expectCode,
+  expectRefusal,
+  idea,
+  newcomer,
+  type Person,
+  say,
+  submit,
+} from "./web-app.ts";
+
+let owner: Person;
+let member: Person;
+let ada: Person;
+const organization_id = stack.demo?.organization.id ?? "";
+beforeAll(async () => {
+  [owner, member, ada] = await Promise.all([demoUser("owner"), demoUser("member"), newcomer("Ada")]);
+});
+
+describe("an admin with supabase-js", () => {
+  it("changes a status by inserting a status change, and everybody sees and hears of it", async () => {
+    const { id } = await submit(ada);
+    const change = { submission_id: id, organization_id, new_status: "planned", note: "Next quarter." };
+    const made = done(
+      await owner.app
+        .from("status_changes")
+        .insert(change)
+        .select("previous_status,new_status,note")
+        .single(),
+    );
+    expect(made).toEqual({ previous_status: "open", new_status: "planned", note: "Next quarter." });
+    const { body } = await api<{ data: { status: string } }>(`/api/submissions/${id}`);
+    expect(body.data.status).toBe("planned");
+    expect(done(await ada.app.from("notifications").select("type").eq("submission_id", id))).toEqual([
+      { type: "status_changed" },
+    ]);
+  });
+
+  it("needs to name no organization for it", async () => {
+    const { id } = await submit(ada);
+    expect(
+      (await owner.app.from("status_changes").insert({ submission_id: id, new_status: "declined" })).error,
+    ).toBeNull();
+    expect(await sql`select status from submissions where id = ${id}`).toEqual([{ status: "declined" }]);
+  });
+
+  it("makes no duplicate by hand", async () => {
+    const { id } = await submit(ada);
+    const outcome = await owner.app
+      .from("status_changes")
+      .insert({ submission_id: id, new_status: "duplicate" });
+    expectRefusal(outcome, "FB400", { code: "VALIDATION_ERROR", field: "status" });
+  });
+
+  it("tags and untags", async () => {
+    const { id } = await submit(ada);
+    const [tag] = done(
+      await owner.app.from("tags").select("id,slug").eq("organization_id", organization_id).limit(1),
+    );
+    const row = { organization_id, submission_id: id, tag_id: tag?.id };
+    expect((await owner.app.from("submission_tags").insert(row)).error).toBeNull();
+    const { body } = await api<{ data: { tags: string[] } }>(`/api/submissions/${id}`);
+    expect(body.data.tags).toEqual([tag?.slug]);
+    expect((await owner.app.from("submission_tags").delete().match(row)).error).toBeNull();
+    expect(await sql`select 1 from submission_tags where submission_id = ${id}`).toHaveLength(0);
+  });
+
+  it("links an issue, edits and deletes what others wrote", async () => {
+    const { id } = await submit(ada);
+    const comment = await say(ada, id);
+    const edit = { tracker_issue_url: "https://tracker.example/42", title: "A title by the admin" };
+    expect(
+      done(
+        await owner.app
+          .from("submissions")
+          .update(edit)
+          .eq("id", id)
+          .select("title,tracker_issue_url")
+          .single(),
+      ),
+    ).toEqual(edit);
+    expect(
+      done(await owner.app.from("comments").update({ body: "Not mine." }).eq("id", comment.id).select("id")),
+    ).toEqual([]);
+    expect(done(await owner.app.from("comments").delete().eq("id", comment.id).select("id"))).toHaveLength(1);
+    expect(done(await owner.app.from("submissions").delete().eq("id", id).select("id"))).toHaveLength(1);
+  });
+
+  it("comments officially, and so does a member", async () => {
+    const { id } = await submit(ada);
+    expect(await say(owner, id)).toMatchObject({ is_official: true });
+    expect(await say(member, id)).toMatchObject({ is_official: true });
+    expect(await say(ada, id)).toMatchObject({ is_official: false });
+  });
+
+  it("sees the team; a stranger does not", async () => {
+    const team = (by: Person) =>
+      by.app.from("memberships").select("user_id,role").eq("organization_id", organization_id);
+    expect(
+      done(await team(owner))
+        .map((row) => row.role)
+        .sort(),
+    ).toEqual(["member", "owner"]);
+    expect(done(await team(ada))).toEqual([]);
+  });
+});
+
+describe("a member who is not an admin", () => {
+  it("changes no status, tag or post of others", async () => {
+    const { id } = await submit(ada);
+    const [tag] = done(
+      await member.app.from("tags").select("id").eq("organization_id", organization_id).limit(1),
+    );
+    expectRefusal(
+      await member.app
+        .from("status_changes")
+        .insert({ submission_id: id, organization_id, new_status: "planned" }),
+      "FB403",
+      {
+        code: "FORBIDDEN",
+      },
+    );
+    expectCode(
+      await member.app
+        .from("submission_tags")
+        .insert({ organization_id, submission_id: id, tag_id: tag?.id }),
+      "42501",
+    );
+    expect(
+      done(await member.app.from("submissions").update({ title: "By a member" }).eq("id", id).select("id")),
+    ).toEqual([]);
+    expect(done(await member.app.from("submissions").delete().eq("id", id).select("id"))).toEqual([]);
+    expect(await sql`select status from submissions where id = ${id}`).toEqual([{ status: "open" }]);
+  });
+});
+
+describe("the secret key", () => {
+  const service = client(stack.secret_key);
+
+  it("reads every table, hidden columns too", async () => {
+    const { id } = await submit(ada);
+    expect(done(await service.from("profiles").select("email").eq("id", ada.id).single())).toEqual({
+      email: ada.email,
+    });
+    expect(done(await service.from("votes").select("user_id").eq("submission_id", id))).toEqual([
+      { user_id: ada.id },
+    ]);
+    for (const table of [
+      "organizations",
+      "memberships",
+      "categories",
+      "tags",
+      "submission_tags",
+      "comments",
+      "comment_votes",
+      "follows",
+      "notifications",
+      "status_changes",
+    ]) {
+      expect(done(await service.from(table).select("*").limit(1)), table).toHaveLength(1);
+    }
+  });
+
+  it("writes: triggers keep the counters all the same", async () => {
+    const other = await newcomer("Other");
+    const made = done(
+      await service
+        .from("submissions")
+        .insert({ ...idea(), author_id: ada.id, organization_id })
+        .select("id,vote_count")
+        .single(),
+    );
+    expect(made.vote_count).toBe(1);
+    expect(
+      (await service.from("votes").insert({ submission_id: made.id, user_id: other.id, organization_id }))
+        .error,
+    ).toBeNull();
+    const said = await service
+      .from("comments")
+      .insert({ submission_id: made.id, author_id: other.id, organization_id, body: "By hand." });
+    expect(said.error).toBeNull();
+    expect(await counts(made.id)).toEqual({ vote_count: 2, comment_count: 1 });
+    expect((await service.from("submissions").delete().eq("id", made.id)).error).toBeNull();
+    const slug = `made-${randomUUID().slice(0, 8)}`;
+    expect((await service.from("tags").insert({ organization_id, name: "Made", slug })).error).toBeNull();
+    expect((await service.from("tags").delete().eq("slug", slug)).error).toBeNull();
+  });
+
+  it("is no key of the API", async () => {
+    expect((await api("/api/submissions", { token: stack.secret_key })).status).toBe(401);
+  });
+});

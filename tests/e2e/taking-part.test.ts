@@ -1,0 +1,317 @@
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, it } from "vitest";
+import { sql } from "../stack.ts";
+import {
+  client,
+  counts,
+  done,
+  expectCode,
+  expectRefusal,
+  idea,
+  newcomer,
+  type Person,
+  say,
+  submit,
+} from "./web-app.ts";
+
+let ada: Person;
+let ben: Person;
+beforeAll(async () => {
+  [ada, ben] = await Promise.all([newcomer("Ada"), newcomer("Ben")]);
+});
+
+describe("a session", () => {
+  it("comes from signUp, and again from signInWithPassword", async () => {
+    const app = client();
+    const email = `${randomUUID()}@app.example`;
+    const password = randomUUID();
+    const joined = await app.auth.signUp({ email, password, options: { data: { name: "Cleo" } } });
+    expect(joined.data.session?.access_token).toBeTruthy();
+    await app.auth.signOut();
+    expectCode(await app.from("submissions").insert(idea()), "42501");
+    const back = await app.auth.signInWithPassword({ email, password });
+    expect(back.data.user?.id).toBe(joined.data.user?.id);
+    expect(done(await app.from("submissions").insert(idea()).select("vote_count").single())).toEqual({
+      vote_count: 1,
+    });
+  });
+
+  it("has a profile with the name given at sign-up", async () => {
+    const own = await ada.app.from("profiles").select("id,kind,name,avatar_url").eq("id", ada.id).single();
+    expect(done(own)).toEqual({ id: ada.id, kind: "user", name: "Ada", avatar_url: null });
+  });
+
+  it("changes the name of its own profile and of no other", async () => {
+    const person = await newcomer("Before");
+    await done(
+      await person.app
+        .from("profiles")
+        .update({ name: "After", avatar_url: "https://img.example/a.png" })
+        .eq("id", person.id)
+        .select("id"),
+    );
+    expect(
+      done(await person.app.from("profiles").select("name,avatar_url").eq("id", person.id).single()),
+    ).toEqual({
+      name: "After",
+      avatar_url: "https://img.example/a.png",
+    });
+    await submit(ada);
+    expect(
+      done(await person.app.from("profiles").update({ name: "Taken" }).eq("id", ada.id).select("id")),
+    ).toEqual([]);
+    expectCode(
+      await person.app.from("profiles").update({ avatar_url: "javascript:alert(1)" }).eq("id", person.id),
+      "23514",
+    );
+    expectCode(
+      await person.app.from("profiles").update({ email: "other@app.example" }).eq("id", person.id),
+      "42501",
+    );
+    expect(await sql`select name from profiles where id = ${ada.id}`).toEqual([{ name: "Ada" }]);
+  });
+});
+
+describe("a submission", () => {
+  it("is inserted with the author's own vote and follow", async () => {
+    const made = done(await ada.app.from("submissions").insert(idea()).select().single());
+    expect(made).toMatchObject({ vote_count: 1, comment_count: 0, status: "open", author_id: ada.id });
+    expect(done(await ada.app.from("follows").select("reason").eq("submission_id", made.id))).toEqual([
+      { reason: "author" },
+    ]);
+    expect(done(await ada.app.rpc("my_votes", { submission_ids: [made.id] }))).toMatchObject([
+      { submission_id: made.id },
+    ]);
+  });
+
+  it.each([
+    ["a title of four characters", { title: "Four" }],
+    ["a title of spaces", { title: "          " }],
+    ["a title of 201 characters", { title: "x".repeat(201) }],
+    ["a description of 19 characters", { description: "x".repeat(19) }],
+    ["a description of 5001 characters", { description: "x".repeat(5001) }],
+    ["an unknown type", { type: "praise" }],
+  ])("with %s is refused by a constraint", async (_, change) => {
+    expectCode(await ada.app.from("submissions").insert({ ...idea(), ...change }), "23514");
+  });
+
+  it("counts characters, not bytes, and is trimmed", async () => {
+    const made = await ada.app
+      .from("submissions")
+      .insert({ ...idea(), title: `  ${"💡".repeat(200)}\u3000` })
+      .select("title")
+      .single();
+    expect(done(made)).toEqual({ title: "💡".repeat(200) });
+  });
+
+  it("is edited and deleted by its author, by nobody else", async () => {
+    const { id } = await submit(ada);
+    const change = { title: "A better title than before" };
+    expect(done(await ben.app.from("submissions").update(change).eq("id", id).select("id"))).toEqual([]);
+    expect(done(await ben.app.from("submissions").delete().eq("id", id).select("id"))).toEqual([]);
+    expect(
+      done(await ada.app.from("submissions").update(change).eq("id", id).select("title").single()),
+    ).toEqual(change);
+    expect(done(await ada.app.from("submissions").delete().eq("id", id).select("id"))).toEqual([{ id }]);
+    expect(await sql`select 1 from votes where submission_id = ${id}`).toHaveLength(0);
+  });
+
+  it("takes no link to an issue tracker from its author", async () => {
+    const { id } = await submit(ada);
+    const outcome = await ada.app
+      .from("submissions")
+      .update({ tracker_issue_url: "https://tracker.example/1" })
+      .eq("id", id);
+    expectRefusal(outcome, "FB403", { code: "FORBIDDEN" });
+  });
+});
+
+describe("votes", () => {
+  it("are cast with the submission's id alone, counted, and taken back by it", async () => {
+    const { id } = await submit(ada);
+    expect(
+      done(await ben.app.from("votes").insert({ submission_id: id }).select("submission_id").single()),
+    ).toEqual({ submission_id: id });
+    expect(await counts(id)).toMatchObject({ vote_count: 2 });
+    expect(done(await ben.app.rpc("my_votes", { submission_ids: [id, randomUUID()] }))).toEqual([
+      { submission_id: id, voted_at: expect.any(String) },
+    ]);
+    expect((await ben.app.from("votes").delete().eq("submission_id", id)).error).toBeNull();
+    expect(await counts(id)).toMatchObject({ vote_count: 1 });
+    expect(done(await ben.app.rpc("my_votes", { submission_ids: [id] }))).toEqual([]);
+  });
+
+  it("a second one is refused and counts nothing", async () => {
+    const { id } = await submit(ada);
+    await done(await ben.app.from("votes").insert({ submission_id: id }).select("id"));
+    expectCode(await ben.app.from("votes").insert({ submission_id: id }), "23505");
+    expect(await counts(id)).toMatchObject({ vote_count: 2 });
+  });
+
+  it("taking one back leaves the votes of others", async () => {
+    const { id } = await submit(ada);
+    expect((await ben.app.from("votes").delete().eq("submission_id", id)).error).toBeNull();
+    expect(await counts(id)).toMatchObject({ vote_count: 1 });
+  });
+
+  it("make a follow, which stays when the vote goes", async () => {
+    const { id } = await submit(ada);
+    await ben.app.from("votes").insert({ submission_id: id });
+    await ben.app.from("votes").delete().eq("submission_id", id);
+    expect(done(await ben.app.from("follows").select("reason").eq("submission_id", id))).toEqual([
+      { reason: "vote" },
+    ]);
+  });
+
+  it("for what is not there say so", async () => {
+    expectRefusal(await ben.app.from("votes").insert({ submission_id: randomUUID() }), "FB404", {
+      code: "NOT_FOUND",
+      field: "submission_id",
+    });
+  });
+
+  it("for a merged submission name the target", async () => {
+    const [source, target] = [await submit(ada), await submit(ada)];
+    await sql`update submissions set status = 'duplicate', merged_into_id = ${target.id} where id = ${source.id}`;
+    const merged = { code: "SUBMISSION_MERGED", merged_into_id: target.id };
+    expectRefusal(await ben.app.from("votes").insert({ submission_id: source.id }), "FBM09", merged);
+    expectRefusal(
+      await ben.app.from("comments").insert({ submission_id: source.id, body: "Here?" }),
+      "FBM09",
+      merged,
+    );
+  });
+
+  it("for comments are counted, and taken back by the comment's id", async () => {
+    const { id } = await submit(ada);
+    const comment = await say(ada, id);
+    expect((await ben.app.from("comment_votes").insert({ comment_id: comment.id })).error).toBeNull();
+    expectCode(await ben.app.from("comment_votes").insert({ comment_id: comment.id }), "23505");
+    expect(done(await ben.app.from("comments").select("vote_count").eq("id", comment.id).single())).toEqual({
+      vote_count: 1,
+    });
+    expect((await ben.app.from("comment_votes").delete().eq("comment_id", comment.id)).error).toBeNull();
+    expect(done(await ben.app.from("comments").select("vote_count").eq("id", comment.id).single())).toEqual({
+      vote_count: 0,
+    });
+  });
+});
+
+describe("comments", () => {
+  it("and replies are counted, and follow the submission", async () => {
+    const { id } = await submit(ada);
+    const first = await say(ben, id, null, "  First of all.  ");
+    expect(first).toMatchObject({ body: "First of all.", is_official: false, author_id: ben.id });
+    await say(ada, id, first.id, "A reply.");
+    expect(await counts(id)).toMatchObject({ comment_count: 2 });
+    expect(done(await ada.app.from("comments").select("reply_count").eq("id", first.id).single())).toEqual({
+      reply_count: 1,
+    });
+    expect(done(await ben.app.from("follows").select("reason").eq("submission_id", id))).toEqual([
+      { reason: "comment" },
+    ]);
+  });
+
+  it("are edited by their author within 15 minutes, and then no more", async () => {
+    const { id } = await submit(ada);
+    const comment = await say(ben, id);
+    const edit = (by: Person) =>
+      by.app.from("comments").update({ body: "Better said." }).eq("id", comment.id).select("body");
+    expect(done(await edit(ben))).toEqual([{ body: "Better said." }]);
+    expect(done(await edit(ada))).toEqual([]);
+    await sql`update comments set created_at = now() - interval '15 minutes 1 second' where id = ${comment.id}`;
+    expectRefusal(await edit(ben), "FB403", { code: "FORBIDDEN", field: "body" });
+  });
+
+  it("take their whole subtree along", async () => {
+    const { id } = await submit(ada);
+    const first = await say(ben, id);
+    const reply = await say(ada, id, first.id);
+    await say(ben, id, reply.id);
+    await say(ada, id);
+    expect(done(await ada.app.from("comments").delete().eq("id", first.id).select("id"))).toEqual([]);
+    expect(done(await ben.app.from("comments").delete().eq("id", first.id).select("id"))).toEqual([
+      { id: first.id },
+    ]);
+    expect(await counts(id)).toMatchObject({ comment_count: 1 });
+  });
+
+  it("reply only to a comment that is there, on the same submission", async () => {
+    const [here, elsewhere] = [await submit(ada), await submit(ada)];
+    const comment = await say(ada, elsewhere.id);
+    for (const parent_id of [comment.id, randomUUID()]) {
+      expectRefusal(
+        await ben.app.from("comments").insert({ submission_id: here.id, parent_id, body: "To whom?" }),
+        "FB404",
+        {
+          code: "NOT_FOUND",
+          field: "parent_id",
+        },
+      );
+    }
+    expect(await counts(here.id)).toMatchObject({ comment_count: 0 });
+  });
+
+  it.each([
+    ["nothing", ""],
+    ["spaces", " \n\t "],
+    ["2001 characters", "x".repeat(2001)],
+  ])("of %s are refused", async (_, body) => {
+    const { id } = await submit(ada);
+    expectCode(await ben.app.from("comments").insert({ submission_id: id, body }), "23514");
+  });
+});
+
+describe("follows", () => {
+  it("are made, seen by their owner only, and ended", async () => {
+    const { id } = await submit(ada);
+    expect((await ben.app.from("follows").insert({ submission_id: id })).error).toBeNull();
+    expect(
+      done(await ben.app.from("follows").select("submission_id,user_id,reason").eq("submission_id", id)),
+    ).toEqual([{ submission_id: id, user_id: ben.id, reason: "manual" }]);
+    expect(done(await ada.app.from("follows").select("user_id").eq("submission_id", id))).toEqual([
+      { user_id: ada.id },
+    ]);
+    expect((await ben.app.from("follows").delete().eq("submission_id", id)).error).toBeNull();
+    expect(await sql`select user_id from follows where submission_id = ${id}`).toEqual([{ user_id: ada.id }]);
+  });
+});
+
+describe("notifications", () => {
+  it("reach the author of a submission and of a comment, never oneself", async () => {
+    const author = await newcomer("Author");
+    const { id } = await submit(author);
+    await ben.app.from("votes").insert({ submission_id: id });
+    const comment = await say(ben, id);
+    await say(author, id, comment.id);
+    const list = (by: Person) =>
+      by.app
+        .from("notifications")
+        .select("type,submission_id,read_at")
+        .eq("submission_id", id)
+        .order("created_at");
+    expect(done(await list(author)).map((row) => row.type)).toEqual(["vote", "comment"]);
+    expect(done(await list(ben)).map((row) => row.type)).toEqual(["reply"]);
+    expect(done(await list(ada))).toEqual([]);
+  });
+
+  it("are marked read by their owner, one or all", async () => {
+    const author = await newcomer("Author");
+    const { id } = await submit(author);
+    await say(ben, id);
+    await say(ben, id);
+    const [first] = done(await author.app.from("notifications").select("id,read_at").eq("submission_id", id));
+    const read_at = new Date().toISOString();
+    expect(first?.read_at).toBeNull();
+    expect(
+      done(await ben.app.from("notifications").update({ read_at }).eq("id", first?.id).select("id")),
+    ).toEqual([]);
+    expect(
+      done(await author.app.from("notifications").update({ read_at }).eq("id", first?.id).select("id")),
+    ).toHaveLength(1);
+    expect(
+      done(await author.app.from("notifications").update({ read_at }).is("read_at", null).select("id")),
+    ).toHaveLength(1);
+    expect(done(await author.app.from("notifications").select("id").is("read_at", null))).toEqual([]);
+  });
+});
