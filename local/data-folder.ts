@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { chmod, mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { generateApiKey } from "@supabase/lite";
 import { startOf } from "./process-identity.ts";
 import { codeOf, messageOf, StartError } from "./start-error.ts";
@@ -80,7 +81,8 @@ export async function writePrivately(path: string, value: unknown): Promise<void
 async function takeLock(path: string): Promise<string> {
   const lock = join(path, "launcher.json");
   const mine = JSON.stringify({ pid: process.pid, start: await startOf(process.pid) });
-  for (let attempt = 0; attempt < 3; attempt++) {
+  // A stack that is just stopping gets a moment to let go.
+  for (const deadline = Date.now() + 3_000; ; await sleep(100)) {
     try {
       await writeFile(lock, mine, { flag: "wx", mode: 0o600 });
       return lock;
@@ -88,14 +90,14 @@ async function takeLock(path: string): Promise<string> {
       if (codeOf(error) !== "EEXIST") throw error;
     }
     const holder = await livingHolder(lock);
-    if (holder !== null) {
+    if (holder === null) {
+      await rm(lock, { force: true });
+    } else if (Date.now() > deadline) {
       throw new StartError(
         `the data folder ${path} is in use by a running stack (process ${holder}): stop it, or set DATA_DIR`,
       );
     }
-    await rm(lock, { force: true });
   }
-  throw new StartError(`the data folder ${path} is being taken by another start: try again`);
 }
 
 async function livingHolder(lock: string): Promise<number | null> {

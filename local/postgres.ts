@@ -1,15 +1,13 @@
-import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chown, mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { chown, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { promisify } from "node:util";
 import { choosePort } from "./ports.ts";
 import { type PostgresFiles, postgresFiles } from "./postgres-files.ts";
 import { postgresUser, type RunAs } from "./postgres-user.ts";
 import { commandOf } from "./process-identity.ts";
-import { codeOf, messageOf, StartError } from "./start-error.ts";
+import { codeOf, StartError } from "./start-error.ts";
 import { spawnTied, type TiedProcess } from "./tied-process.ts";
 
 export interface PostgresOptions {
@@ -108,10 +106,10 @@ async function postmasterPid(pidFile: string): Promise<number | null> {
 
 /** Made beside and renamed, so that an interrupted first start leaves nothing that looks whole. */
 async function initialise(data: string, files: PostgresFiles, runAs: RunAs, password: string): Promise<void> {
-  const draft = `${data}.new`;
+  const draft = `${data}.${randomBytes(4).toString("hex")}.new`;
   const passwordFile = join(tmpdir(), `postgres-${randomBytes(8).toString("hex")}`);
   await rm(data, { recursive: true, force: true });
-  await rm(draft, { recursive: true, force: true });
+  await removeDrafts(data);
   await mkdir(draft, { mode: 0o700 });
   try {
     await writeFile(passwordFile, `${password}\n`, { mode: 0o600, flag: "wx" });
@@ -119,7 +117,7 @@ async function initialise(data: string, files: PostgresFiles, runAs: RunAs, pass
       await chown(draft, runAs.owner.uid, runAs.owner.gid);
       await chown(passwordFile, runAs.owner.uid, runAs.owner.gid);
     }
-    const [program = files.initdb, ...words] = [
+    const command = [
       ...runAs.prefix,
       files.initdb,
       `--pgdata=${draft}`,
@@ -129,16 +127,33 @@ async function initialise(data: string, files: PostgresFiles, runAs: RunAs, pass
       "--encoding=UTF8",
       ...localeFlags(),
     ];
-    await promisify(execFile)(program, words, { ...runAs.process, env: environment() });
-  } catch (error) {
-    const said = error instanceof Error && "stderr" in error ? String(error.stderr) : "";
-    throw new StartError(
-      `Postgres could not be set up in ${data}: ${said.match(/(?:error|FATAL): +(.*)/)?.[1] ?? messageOf(error)}`,
-    );
+    const initdb = spawnTied(command, {
+      ...runAs.process,
+      signal: "TERM",
+      env: environment(),
+      output: ["pipe", "pipe"],
+    });
+    let said = "";
+    initdb.stdout?.resume();
+    initdb.stderr?.on("data", (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+    if ((await initdb.ended) !== 0) {
+      const reason = said.match(/(?:error|FATAL): +(.*)/)?.[1] ?? said.trim().split("\n").at(-1);
+      throw new StartError(`Postgres could not be set up in ${data}: ${reason}`);
+    }
   } finally {
     await rm(passwordFile, { force: true });
   }
   await rename(draft, data);
+}
+
+/** Of starts that were killed; one that is just ending may still write to its own, which the next start removes. */
+async function removeDrafts(data: string): Promise<void> {
+  for (const name of await readdir(dirname(data))) {
+    if (!/^postgres\.[0-9a-f]+\.new$/.test(name)) continue;
+    await rm(join(dirname(data), name), { recursive: true, force: true }).catch(() => undefined);
+  }
 }
 
 // Byte order and Unicode character classes, whatever LANG is. macOS has no locale named C.UTF-8.

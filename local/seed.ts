@@ -34,9 +34,11 @@ export async function seedDemo(
   auth: AuthClient,
   folder: DataFolder,
   file: string,
+  progress: (step: string) => void,
 ): Promise<Demo | null> {
   if (folder.secrets.seed === "none") return null;
   if (!(await isSeeded(sql, file))) {
+    progress("demo data");
     for (const role of ["owner", "member", "alice", "bob"] as const) {
       await signUp(auth, {
         email: demoUsers[role],

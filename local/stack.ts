@@ -140,9 +140,9 @@ async function start(
   data = opened.value;
   functions = spawned.value;
 
-  if (secrets.seed === "demo") progress("demo data");
   const auth = { url: supabaseUrl, publishableKey: secrets.publishable_key, fetch: data.fetch };
-  const demo = await seedDemo(sql, auth, folder, options.seedFile ?? join(root, "supabase", "seed.sql"));
+  const seedFile = options.seedFile ?? join(root, "supabase", "seed.sql");
+  const demo = await seedDemo(sql, auth, folder, seedFile, progress);
 
   const scheduler = startScheduler(sql, 5, trouble);
   undo.push(() => scheduler.stop());

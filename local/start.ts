@@ -4,12 +4,14 @@ import { messageOf, StartError } from "./start-error.ts";
 
 /** `npm start`: everything up, in the foreground, until SIGINT or SIGTERM. */
 async function main(): Promise<void> {
-  const startedAt = Date.now();
-  const seconds = () => ((Date.now() - startedAt) / 1000).toFixed(1);
+  // Counted from the start of this process.
+  const seconds = () => (performance.now() / 1000).toFixed(1);
   const dataDir = process.env.DATA_DIR || ".data";
-  const stopRequested = new Promise<void>((stop) => {
+  const stopRequested = new Promise<undefined>((resolve) => {
+    const stop = () => resolve(undefined);
     process.on("SIGINT", stop);
     process.on("SIGTERM", stop);
+    whenOrphaned(stop);
   });
   const starting = startStack({
     port: portFrom("PORT", 54321),
@@ -35,6 +37,18 @@ Stop with Ctrl-C.`);
   await stack.stop();
   if (failure !== undefined) throw new StartError(failure);
   console.log("stopped");
+}
+
+/** npm may be killed without a word to us; nobody could then stop what runs on. */
+function whenOrphaned(stop: () => void): void {
+  if (process.env.npm_lifecycle_event === undefined) return;
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    stop();
+  }, 250);
+  timer.unref();
 }
 
 function portFrom(variable: string, otherwise: number): number {

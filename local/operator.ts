@@ -1,0 +1,188 @@
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { scopes } from "../shared/scopes.ts";
+import { createApiKey } from "./api-keys.ts";
+import { type Runner, withDatabase } from "./database.ts";
+import { signUp } from "./sign-up.ts";
+import type { StackAddresses } from "./stack.ts";
+import { codeOf, messageOf, StartError } from "./start-error.ts";
+
+const usage = `npm run organization:create -- --name "Acme" --slug acme --owner-email a@b.c [--owner-password …] [--private]
+npm run key:create -- --organization acme --name backend --scopes submissions:write,submissions:read [--expires 2027-01-31]
+
+They work on DATABASE_URL where it is set, else on the stack that runs in DATA_DIR (.data).`;
+
+/** Where the commands act: a hosted project by its environment, or the embedded stack by its stack.json. */
+interface Target {
+  databaseUrl: string;
+  supabaseUrl: string | undefined;
+  /** Of the embedded stack, where anyone may sign up and is confirmed at once. */
+  publishableKey: string | undefined;
+  secretKey: string | undefined;
+}
+
+async function findTarget(): Promise<Target> {
+  const { DATABASE_URL, SUPABASE_URL, SUPABASE_SECRET_KEY, DATA_DIR } = process.env;
+  if (DATABASE_URL) {
+    return {
+      databaseUrl: DATABASE_URL,
+      supabaseUrl: SUPABASE_URL,
+      publishableKey: undefined,
+      secretKey: SUPABASE_SECRET_KEY,
+    };
+  }
+  const file = join(DATA_DIR || ".data", "stack.json");
+  if (!existsSync(file))
+    throw new StartError(`no stack runs here (${file} is not there): run npm start, or set DATABASE_URL`);
+  const stack = JSON.parse(await readFile(file, "utf8")) as StackAddresses;
+  return {
+    databaseUrl: stack.db_url,
+    supabaseUrl: stack.supabase_url,
+    publishableKey: stack.publishable_key,
+    secretKey: undefined,
+  };
+}
+
+async function createOrganization(words: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: words,
+    options: {
+      name: { type: "string" },
+      slug: { type: "string" },
+      "owner-email": { type: "string" },
+      "owner-password": { type: "string" },
+      private: { type: "boolean", default: false },
+    },
+  });
+  const name = required(values.name, "--name");
+  const slug = required(values.slug, "--slug");
+  const email = required(values["owner-email"], "--owner-email");
+  if (!/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(slug) || slug.length > 64) {
+    throw new StartError(
+      `--slug is ${JSON.stringify(slug)}: use lowercase letters, digits and single hyphens, at most 64 characters`,
+    );
+  }
+  if (!/^[^\s@]+@[^\s@]+$/.test(email))
+    throw new StartError(`--owner-email is ${JSON.stringify(email)}: give an e-mail address`);
+  const target = await findTarget();
+  await withDatabase(target.databaseUrl, async (sql) => {
+    const [taken] = await sql`select 1 from public.organizations where slug = ${slug}`;
+    if (taken !== undefined)
+      throw new StartError(`there is an organization ${slug} already: choose another --slug`);
+    const password = await ensureUser(sql, target, email, values["owner-password"]);
+    const visibility = values.private ? "private" : "public";
+    const [made] = await sql<
+      { id: string }[]
+    >`select private.create_organization(${name}, ${slug}, ${visibility}, ${email}) as id`;
+    console.log(`organization ${slug}  ${made?.id}`);
+    console.log(`owner        ${email}`);
+    if (password !== null) console.log(`password     ${password}  (shown this once)`);
+  });
+}
+
+/** Answers the password it made up, or null where the user existed or brought one. */
+async function ensureUser(
+  sql: Runner,
+  target: Target,
+  email: string,
+  wanted: string | undefined,
+): Promise<string | null> {
+  const [known] = await sql`select 1 from auth.users where lower(email) = lower(${email})`;
+  if (known !== undefined) return null;
+  const password = wanted ?? randomBytes(12).toString("base64url");
+  if (target.supabaseUrl === undefined) {
+    throw new StartError(
+      `no user signs in as ${email}: invite them in the dashboard first, or set SUPABASE_URL and SUPABASE_SECRET_KEY to have them made`,
+    );
+  }
+  if (target.publishableKey !== undefined) {
+    const auth = {
+      url: target.supabaseUrl,
+      publishableKey: target.publishableKey,
+      fetch: (request: Request) => fetch(request),
+    };
+    await signUp(auth, { email, password });
+  } else {
+    await createHostedUser(
+      target.supabaseUrl,
+      required(target.secretKey, "SUPABASE_SECRET_KEY"),
+      email,
+      password,
+    );
+  }
+  return wanted === undefined ? password : null;
+}
+
+async function createHostedUser(url: string, key: string, email: string, password: string): Promise<void> {
+  const response = await fetch(new URL("/auth/v1/admin/users", url), {
+    method: "POST",
+    headers: { apikey: key, authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ email, password, email_confirm: true }),
+  });
+  if (!response.ok)
+    throw new StartError(
+      `the auth service did not make ${email}: ${response.status} ${(await response.text()).slice(0, 200)}`,
+    );
+}
+
+async function createKey(words: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: words,
+    options: {
+      organization: { type: "string" },
+      name: { type: "string" },
+      scopes: { type: "string" },
+      expires: { type: "string" },
+    },
+  });
+  const slug = required(values.organization, "--organization");
+  const name = required(values.name, "--name");
+  const wanted = [
+    ...new Set(
+      required(values.scopes, "--scopes")
+        .split(/[\s,]+/)
+        .filter(Boolean),
+    ),
+  ];
+  const unknown = wanted.filter((scope) => !(scopes as readonly string[]).includes(scope));
+  if (unknown.length > 0 || wanted.length === 0) {
+    throw new StartError(`--scopes has ${unknown.join(", ") || "none"}: choose from ${scopes.join(", ")}`);
+  }
+  const expires = values.expires === undefined ? null : new Date(values.expires);
+  if (expires !== null && !(expires.getTime() > Date.now()))
+    throw new StartError("--expires: give a date to come, such as 2027-01-31");
+  const target = await findTarget();
+  await withDatabase(target.databaseUrl, async (sql) => {
+    const [organization] = await sql<
+      { id: string }[]
+    >`select id from public.organizations where slug = ${slug} or id::text = ${slug}`;
+    if (organization === undefined)
+      throw new StartError(`there is no organization ${slug}: make it with npm run organization:create`);
+    const secret = await createApiKey(sql, organization.id, name, wanted, expires);
+    console.log(`key     ${name} of ${slug}, ${wanted.join(" ")}`);
+    console.log(`secret  ${secret}  (shown this once)`);
+  });
+}
+
+function required(value: string | undefined, option: string): string {
+  const text = value?.trim();
+  if (!text) throw new StartError(`${option} is missing\n\n${usage}`);
+  return text;
+}
+
+async function main([command, ...words]: string[]): Promise<void> {
+  if (command === "organization:create") return createOrganization(words);
+  if (command === "key:create") return createKey(words);
+  throw new StartError(usage);
+}
+
+main(process.argv.slice(2)).catch((error: unknown) => {
+  const refused = codeOf(error)?.startsWith("ECONN")
+    ? "the database does not answer: is the stack running?"
+    : messageOf(error);
+  console.error(error instanceof StartError ? error.message : refused);
+  process.exitCode = 1;
+});
