@@ -1,0 +1,187 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { commentListAnswer } from "../../shared/comments.ts";
+import { submissionListAnswer, submissionSearchAnswer } from "../../shared/submissions.ts";
+import { voterListAnswer } from "../../shared/votes.ts";
+import { sql } from "../stack.ts";
+import { type Answer, answered, api, refused } from "./client.ts";
+import { longEnough, newOrganization, newSubmission, newUser, newUsers, type Organization, type User } from "./world.ts";
+
+let organization: Organization;
+let author: User;
+let admin: User;
+
+const total = 23;
+
+beforeAll(async () => {
+  organization = await newOrganization();
+  author = await newUser();
+  admin = await newUser("Olga", { organization, role: "admin" });
+  // Many share a title and a time, so that only the id tells them apart.
+  await sql`insert into public.submissions (organization_id, author_id, title, description, type, created_at)
+    select ${organization.id}, ${author.id}, 'Title number ' || n / 4, ${longEnough}, 'idea', timestamptz '2026-01-01' + n / 3 * interval '1 day'
+    from generate_series(1, ${total}) n`;
+});
+
+const get = (query: string, on = organization) => api("GET", `/api/submissions?${query}`, { on });
+const page = (answer: Answer) => answered(answer, 200, submissionListAnswer);
+
+describe("pages", () => {
+  it.each([
+    ["", { page: 1, limit: 50, total_pages: 1, has_next: false, has_prev: false }, 23],
+    ["limit=10", { page: 1, limit: 10, total_pages: 3, has_next: true, has_prev: false }, 10],
+    ["limit=10&page=2", { page: 2, limit: 10, total_pages: 3, has_next: true, has_prev: true }, 10],
+    ["limit=10&page=3", { page: 3, limit: 10, total_pages: 3, has_next: false, has_prev: true }, 3],
+    ["limit=10&page=4", { page: 4, limit: 10, total_pages: 3, has_next: false, has_prev: true }, 0],
+    ["limit=1&page=23", { page: 23, limit: 1, total_pages: 23, has_next: false, has_prev: true }, 1],
+    ["limit=23", { page: 1, limit: 23, total_pages: 1, has_next: false, has_prev: false }, 23],
+    ["limit=22", { page: 1, limit: 22, total_pages: 2, has_next: true, has_prev: false }, 22],
+    ["limit=100", { page: 1, limit: 100, total_pages: 1, has_next: false, has_prev: false }, 23],
+    ["page=1000000", { page: 1000000, limit: 50, total_pages: 1, has_next: false, has_prev: true }, 0],
+  ])("%s", async (query, meta, count) => {
+    const shown = page(await get(query));
+    expect(shown.data).toHaveLength(count);
+    expect(shown.meta).toMatchObject({ ...meta, total });
+  });
+
+  it("cover the list without gap or repetition", async () => {
+    const ids: string[] = [];
+    for (const n of [1, 2, 3, 4, 5]) ids.push(...page(await get(`limit=5&page=${n}`)).data.map(({ id }) => id));
+    expect(new Set(ids).size).toBe(total);
+  });
+
+  it.each(["page=0", "page=-1", "page=1.5", "page=one", "page=", "page=1e3", "page=+1", "page=1000001", "page=99999999999999999999"])(
+    "%s is refused",
+    async (query) => {
+      refused(await get(query), "VALIDATION_ERROR", "page");
+    },
+  );
+
+  it.each(["limit=0", "limit=-5", "limit=101", "limit=ten", "limit=", "limit=2.0", "limit=0x10", "limit=2147483648"])(
+    "%s is refused",
+    async (query) => {
+      refused(await get(query), "VALIDATION_ERROR", "limit");
+    },
+  );
+});
+
+describe("the same page and limit in the other lists", () => {
+  const paths = (id: string) => [
+    `/api/submissions/search?q=title`,
+    `/api/submissions/${id}/comments?`,
+    `/api/submissions/${id}/voters?`,
+    "/api/me/votes?",
+    "/api/me/notifications?",
+  ];
+
+  it.each([0, 1, 2, 3, 4])("are checked (list %i)", async (index) => {
+    const path = paths(await newSubmission(organization, author, { title: "Something else" }))[index];
+    const call = { as: admin, on: organization };
+    for (const query of ["page=0", "page=x"]) refused(await api("GET", `${path}&${query}`, call), "VALIDATION_ERROR", "page");
+    for (const query of ["limit=0", "limit=101"]) refused(await api("GET", `${path}&${query}`, call), "VALIDATION_ERROR", "limit");
+    expect((await api("GET", `${path}&page=2&limit=100`, call)).status).toBe(200);
+  });
+
+  it("cut a search", async () => {
+    const hits: string[] = [];
+    for (const n of [1, 2, 3]) {
+      const found = answered(await api("GET", `/api/submissions/search?q=number&limit=10&page=${n}`, { on: organization }), 200, submissionSearchAnswer);
+      expect(found.meta).toEqual({ query: "number", total });
+      hits.push(...found.data.map(({ id }) => id));
+    }
+    expect(new Set(hits).size).toBe(total);
+  });
+
+  it("cut comments and voters", async () => {
+    const id = await newSubmission(organization, author, { title: "Something busy" });
+    const people = await newUsers(6);
+    for (const person of people) {
+      await sql`insert into public.votes (submission_id, user_id) values (${id}, ${person.id})`;
+      await sql`insert into public.comments (submission_id, author_id, body) values (${id}, ${person.id}, 'Yes')`;
+    }
+    const comments: string[] = [];
+    const voters: string[] = [];
+    for (const n of [1, 2, 3]) {
+      const listed = answered(await api("GET", `/api/submissions/${id}/comments?limit=3&page=${n}`), 200, commentListAnswer);
+      const voted = answered(await api("GET", `/api/submissions/${id}/voters?limit=3&page=${n}`, { as: admin }), 200, voterListAnswer);
+      expect([listed.meta.total, voted.meta.total]).toEqual([6, 7]);
+      comments.push(...listed.data.map((comment) => comment.author.id));
+      voters.push(...voted.data.map(({ user_id }) => user_id));
+    }
+    expect(comments.sort()).toEqual(people.map((person) => person.id).sort());
+    expect(voters.sort()).toEqual([author.id, ...people.map((person) => person.id)].sort());
+  });
+});
+
+describe("cursors", () => {
+  const sorts = ["created_at", "votes", "comments", "title"] as const;
+  const combinations = sorts.flatMap((sort) => (["asc", "desc"] as const).map((order) => [sort, order] as const));
+
+  it.each(combinations)("by %s %s deliver every row exactly once while others are inserted", async (sort, order) => {
+    const board = await newOrganization();
+    const voters = await newUsers(3);
+    await sql`insert into public.submissions (organization_id, author_id, title, description, type, created_at)
+      select ${board.id}, ${author.id}, 'Títle "' || n / 3 || '" 😀', ${longEnough}, 'idea', timestamptz '2026-01-01' + n / 2 * interval '1 microsecond'
+      from generate_series(1, 17) n`;
+    await sql`insert into public.votes (submission_id, user_id)
+      select s.id, v.id from unnest(${voters.map(({ id }) => id)}::uuid[]) with ordinality v (id, n)
+      join (select id, row_number() over (order by id) as n from public.submissions where organization_id = ${board.id}) s on s.n % 4 >= v.n`;
+    const there = await sql<{ id: string }[]>`select id from public.submissions where organization_id = ${board.id}`;
+    const seen: string[] = [];
+    let cursor: string | null | undefined;
+    for (let step = 0; step < 30; step++) {
+      const { data, meta } = page(await get(`sort=${sort}&order=${order}&limit=4${cursor ? `&cursor=${cursor}` : ""}`, board));
+      seen.push(...data.map(({ id }) => id));
+      cursor = meta.next_cursor;
+      expect(meta.has_next).toBe(cursor !== null);
+      if (!cursor) break;
+      // Before and after every place a cursor could stand.
+      await newSubmission(board, author, { title: "Aaaaa", created_at: new Date(0) });
+      await newSubmission(board, author, { title: "Zzzzz" });
+    }
+    expect(cursor).toBeNull();
+    expect(new Set(seen).size).toBe(seen.length);
+    const early = new Set(seen);
+    expect(there.filter(({ id }) => !early.has(id))).toEqual([]);
+  });
+
+  it("start where page 1 ends", async () => {
+    const first = page(await get("limit=10"));
+    const second = page(await get(`limit=10&cursor=${first.meta.next_cursor}`));
+    expect(second.data).toEqual(page(await get("limit=10&page=2")).data);
+    expect(second.meta).toMatchObject({ total: first.meta.total, has_next: true, has_prev: true });
+  });
+
+  it("take the filters of their list", async () => {
+    const first = page(await get("limit=2&q=number%205"));
+    expect(first.meta.total).toBe(4);
+    const second = page(await get(`limit=2&q=number%205&cursor=${first.meta.next_cursor}`));
+    expect([...first.data, ...second.data].map(({ title }) => title)).toEqual(Array(4).fill("Title number 5"));
+    expect(second.meta.next_cursor).toBeNull();
+  });
+
+  it("are refused by another sort or order", async () => {
+    const { meta } = page(await get("limit=2&sort=votes"));
+    for (const query of ["sort=title", "sort=created_at", "", "sort=votes&order=asc"]) {
+      refused(await get(`${query}&cursor=${meta.next_cursor}`), "VALIDATION_ERROR", "cursor");
+    }
+  });
+
+  const forged = (parts: unknown) => Buffer.from(JSON.stringify(parts)).toString("base64url");
+  const id = "00000000-0000-4000-8000-000000000000";
+  it.each([
+    ["empty", ""],
+    ["no base64", "%"],
+    ["no JSON", "AAAA"],
+    ["not an array", forged({})],
+    ["too short", forged(["created_at", "desc"])],
+    ["a time that is none", forged(["created_at", "desc", "yesterday", id])],
+    ["a month that is none", forged(["created_at", "desc", "2026-13-45 00:00:00+00", id])],
+    ["an id that is none", forged(["created_at", "desc", "2026-01-01 00:00:00+00", "-".repeat(36)])],
+    ["a number too large", forged(["votes", "desc", "99999999999", id]), "votes"],
+    ["a sort that is none", forged(["toString", "desc", "1", id])],
+    ["SQL", forged(["created_at", "desc", "2026-01-01 00:00:00+00'; --", id])],
+    ["very long", "A".repeat(2001)],
+  ])("are refused when %s", async (_, cursor, sort = "created_at") => {
+    refused(await get(`sort=${sort}&cursor=${cursor}`), "VALIDATION_ERROR", "cursor");
+  });
+});
