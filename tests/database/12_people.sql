@@ -1,0 +1,102 @@
+-- Profiles, teams, and what the service role and operators do.
+begin;
+set local search_path = public, extensions;
+select plan(100);
+do $$ begin perform tests.start(); perform tests.submission('An idea', 'alice'); end $$;
+
+-- A user has a profile
+do $$ begin
+  insert into auth.users (id, email, raw_user_meta_data) values
+    (tests.id('full'), 'full@example.test', '{"full_name": "  Full Name "}'), (tests.id('none'), 'some.name@example.test', null),
+    (tests.id('long'), 'long@example.test', jsonb_build_object('name', repeat('😀', 150))), (tests.id('blank'), 'blank@example.test', '{"name": "   "}');
+end $$;
+select is((select name from profiles where id = tests.id(person)), name, claim) from (values
+  ('alice', 'Alice', 'a person is called what they called themselves'),
+  ('full', 'Full Name', 'by their full name if that is what they gave, trimmed'),
+  ('none', null, 'a name is never made from the address'),
+  ('blank', null, 'nor from white space'),
+  ('long', repeat('😀', 100), 'and has 100 characters at most')) as t (person, name, claim);
+do $$ begin update auth.users set email = 'new@example.test' where id = tests.id('alice'); end $$;
+select is((select email from profiles where id = tests.id('alice')), 'new@example.test', 'a new address reaches the profile');
+do $$ begin update auth.users set email = 'olga@example.test' where id = tests.id('olga'); end $$;
+
+-- Changing one's own
+select is(tests.try(who, $$ update profiles set name = 'Alicia', avatar_url = 'https://example.test/a.png' where id = tests.id('alice') $$), outcome, claim) from (values
+  ('alice', '1', 'a person changes their name and picture'),
+  ('bob', '0', 'nobody else does'),
+  ('adam', '0', 'not even an admin'),
+  ('anon', '42501', 'nor anyone unknown'),
+  ('acme key with submissions:write members:write', '42501', 'nor a key')) as t (who, outcome, claim);
+select is(tests.try('alice', 'update profiles set ' || change || ' where id = tests.id(''alice'')'), '42501', 'nobody updates a profile with ' || change)
+from unnest(array['email = ''olga@example.test''', 'kind = ''key''', 'auth_user_id = tests.id(''olga'')', 'organization_id = tests.id(''acme'')', 'id = tests.id(''olga'')']) as change;
+select is(tests.try('alice', format('update profiles set avatar_url = %L where id = tests.id(''alice'')', url)), '23514 avatar_url_is_a_web_address',
+  format('%s is no picture', left(url, 30))) from unnest(array['javascript:alert(1)', 'data:image/png;base64,x', '/a.png', 'https://a b', 'https://' || repeat('x', 2000)]) as url;
+select is(tests.try('alice', format('update profiles set name = %L where id = tests.id(''alice'')', name)), '23514 name_has_1_to_100_characters', claim)
+from (values ('', 'no name is empty'), (repeat('x', 101), 'none is longer than 100 characters')) as t (name, claim);
+select is(tests.see('alice', $$ select email from profiles where id = tests.id('alice') $$), '42501', 'nobody reads an address here, not even their own');
+select is(tests.see(who, statement), '42501', format('%s may not: %s', who, statement)) from unnest(array['alice', 'adam', 'acme key with members:write organization:write']) as who,
+  unnest(array['insert into memberships (organization_id, user_id, role) values (tests.id(''acme''), tests.id(''alice''), ''owner'')', 'update memberships set role = ''owner''',
+  'delete from memberships', 'insert into organizations (slug, name) values (''mine'', ''Mine'')', 'update organizations set visibility = ''private''', 'delete from organizations',
+  'insert into profiles (name) values (''Nobody'')', 'insert into categories (organization_id, name, slug) values (tests.id(''acme''), ''Mine'', ''mine'')',
+  'update tags set name = ''Mine''']) as statement;
+
+-- Addresses
+select throws_ok($$ insert into profiles (kind, organization_id, email) values ('email', tests.id('acme'), 'eve@example.test'), ('email', tests.id('acme'), 'EVE@example.test') $$,
+  '23505', null, 'an organization knows an address once, in any case');
+select lives_ok($$ insert into profiles (kind, organization_id, email) values ('email', tests.id('acme'), 'eve@example.test'), ('email', tests.id('rival'), 'eve@example.test') $$,
+  'two organizations may know the same');
+select throws_ok($$ insert into profiles (kind, organization_id) values ('email', tests.id('acme')) $$, '23514', null, 'an author known by e-mail has an address');
+select throws_ok($$ insert into profiles (kind) values ('key') $$, '23514', null, 'a key belongs to an organization');
+
+-- Who leaves
+do $$ begin
+  perform tests.comment('a comment', 'mia', 'An idea');
+  update profiles set avatar_url = 'https://example.test/m.png' where id = tests.id('mia');
+  delete from auth.users where id = tests.id('mia');
+end $$;
+select results_eq($$ select name, email, avatar_url, auth_user_id from profiles where id = tests.id('mia') $$,
+  $$ values (null::text, null::text, null::text, null::uuid) $$, 'of who leaves nothing is kept');
+select is(private.author(tests.id('mia'), tests.id('acme')) ->> 'name', 'Anonymous', 'what they wrote is anonymous');
+select is((select body from comments where author_id = tests.id('mia')), 'a comment', 'and stays');
+
+-- Organizations
+do $$ begin perform private.create_organization('New', 'new', 'private', 'BOB@example.test'); end $$;
+select results_eq($$ select name, visibility, user_id, role from organizations o join memberships m on m.organization_id = o.id where slug = 'new' $$,
+  $$ values ('New', 'private', tests.id('bob'), 'owner') $$, 'an operator makes an organization for whoever signs in with an address');
+select throws_ok($$ select private.create_organization('Newer', 'newer', 'public', 'unknown@example.test') $$, 'FB404', null, 'but not for an address nobody signs in with');
+select throws_ok($$ select private.create_organization('Newer', 'newer', 'public', 'eve@example.test') $$, 'FB404', null, 'an author known by e-mail does not sign in');
+select throws_ok($$ select private.create_organization('Acme again', 'acme', 'public', 'bob@example.test') $$, '23505', null, 'nor with a slug that is taken');
+select throws_ok(format('update organizations set slug = %L where slug = ''new''', slug), '23514', null, format('%s is no slug', left(slug, 10)))
+from unnest(array['', 'New', 'a b', 'a--b', '-a', 'a-', 'аcme', 'ａcme', E'a\n', repeat('x', 65), 'a_b', 'a.b']) as slug;
+select throws_ok(format('insert into categories (organization_id, name, slug, translations) values (tests.id(''acme''), ''X'', ''x'', %L)', translations), '23514', null,
+  format('%s are no translations', translations)) from unnest(array['[]', '"de"', '{"xx": "X"}', '{"de": 1}', '{"de": null}', '{"DE": "X"}', 'null']) as translations;
+select lives_ok($$ insert into categories (organization_id, name, slug, translations)
+  values (tests.id('acme'), 'Colour', 'colour', '{"en":"Colour","es":"Color","fr":"Couleur","de":"Farbe","ru":"Цвет","pt-BR":"Cor","ja":"色","it":"Colore"}') $$,
+  'a category is translated into the eight locales');
+select is((select private.localized(name, translations, locale) from categories where slug = 'colour'), name, format('in %s it is %s', locale, name))
+from (values ('de', 'Farbe'), ('ja', '色'), ('nl', 'Colour')) as t (locale, name);
+
+-- The service role goes round policies, not round triggers and constraints
+select is(tests.try('service_role', statement), outcome, claim) from (values
+  ($$ insert into submissions (id, organization_id, author_id, title, description, type)
+    values (tests.id('served'), tests.id('acme'), tests.id('alice'), ' A served idea ', 'A description that is long enough.', 'idea') $$, '1', 'the service role submits for anyone'),
+  ($$ insert into votes (submission_id, user_id) values (tests.id('served'), tests.id('bob')) $$, '1', 'votes'),
+  ($$ insert into comments (id, submission_id, author_id, body) values (tests.id('served'), tests.id('served'), tests.id('bob'), 'Served.') $$, '1', 'comments'),
+  ($$ insert into comment_votes (comment_id, user_id) values (tests.id('served'), tests.id('alice')) $$, '1', 'votes for comments'),
+  ($$ insert into follows (submission_id, user_id) values (tests.id('served'), tests.id('carol')) $$, '1', 'follows'),
+  ($$ insert into status_changes (submission_id, new_status) values (tests.id('served'), 'planned') $$, '1', 'changes a status'),
+  ($$ update submissions set title = 'A served title', tracker_issue_url = 'https://example.test/1' where id = tests.id('served') $$, '1', 'edits'),
+  ($$ update comments set body = 'Served again.' where id = tests.id('served') $$, '1', 'edits comments'),
+  ($$ update comments set moderation_state = 'spam' where id = tests.id('served') $$, '1', 'moderates'),
+  ($$ insert into tags (organization_id, name, slug) values (tests.id('acme'), 'Served', 'served') $$, '1', 'adds tags'),
+  ($$ update organizations set visibility = 'private' where id = tests.id('acme') $$, '1', 'changes settings'),
+  ($$ delete from votes where submission_id = tests.id('served') and user_id = tests.id('bob') $$, '1', 'takes votes back'),
+  ($$ insert into submissions (organization_id, author_id, title, description, type) values (tests.id('acme'), tests.id('alice'), 'No', 'A description that is long enough.', 'idea') $$,
+    '23514 title_has_5_to_200_characters', 'but writes no title that is too short'),
+  ($$ insert into votes (submission_id, user_id) values (tests.id('nowhere'), tests.id('bob')) $$, 'FB404', 'and votes for nothing that is not there'))
+  as t (statement, outcome, claim);
+select results_eq($$ select title, vote_count, comment_count, status, is_public from submissions where id = tests.id('served') $$,
+  $$ values ('A served title', 1, 0, 'planned', false) $$, 'all of it is counted and spread as ever');
+
+select * from finish();
+rollback;

@@ -1,0 +1,111 @@
+-- Finding what was written, in any language, and never what one may not see.
+begin;
+set local search_path = public, extensions;
+select plan(177);
+do $$ begin
+  perform tests.start();
+  insert into submissions (id, organization_id, author_id, title, description, type)
+  select tests.id(name), tests.id(board), tests.id('alice'), title, description, 'idea' from (values
+    ('cafe', 'acme', 'Crème brûlée at the Café', 'Serve it on Fridays, with a naïve garnish.'),
+    ('export', 'acme', 'Export invoices to PDF', 'Accountants want a portable document of each invoice.'),
+    ('invoice', 'acme', 'A better editor', 'When I write an invoice the editor loses my cursor.'),
+    ('dark', 'acme', 'ダークモードが欲しい', '夜に画面が明るすぎるので、暗いテーマを選べるようにしてほしいです。'),
+    ('percent', 'acme', 'Show 100% of the width', 'The file C:\temp\new and the name snake_case are cut.'),
+    ('width', 'acme', 'Show 1000 rows at once', 'The file and the name snakeXcase are cut as well.'),
+    ('html', 'acme', 'Allow <b>bold</b> & "quotes"', 'A <script>alert(''invoice'')</script> must stay text, it''s only fair.'),
+    ('quote', 'acme', 'O''Brien''s name breaks it', 'Names such as d''Artagnan lose what follows the apostrophe.'),
+    ('rival', 'rival', 'Export invoices elsewhere', 'Another organization wants its invoices exported too.')) as t (name, board, title, description);
+end $$;
+
+-- What is found, best first, by the names given above
+create function pg_temp.found(q text, board text default 'acme') returns text language sql as $$
+  select string_agg(name, ', ' order by relevance desc, name)
+  from private.find_submissions(tests.id(board), q) join unnest(array['cafe', 'export', 'invoice', 'dark', 'percent', 'width', 'html', 'quote', 'rival']) as name
+    on tests.id(name) = submission_id
+$$;
+select is(pg_temp.found(q), found, format('%s finds %s', q, coalesce(found, 'nothing'))) from (values
+  ('café', 'cafe'), ('cafe', 'cafe'), ('CAFÉ', 'cafe'), ('creme brulee', 'cafe'), (E'cre\u0300me', 'cafe'), ('naive', 'cafe'),
+  ('inv', 'export, invoice, html'), ('export inv', 'export'), ('"portable document"', 'export'), ('"document portable"', null),
+  ('invoice -editor', 'export'), ('cursor or accountants', 'export, invoice'),
+  ('ダーク', 'dark'), ('モード', 'dark'), ('暗いテーマ', 'dark'), ('猫', null),
+  ('100%', 'percent, width'), ('%', 'percent'), ('snake_case', 'percent'), ('C:\temp', 'percent'), ('\', 'percent'),
+  ('O''Brien', 'quote'), ('d''Artagnan', 'quote'), ('it''s', 'html'), ('''', 'quote, html'), ('<script>', 'html'),
+  ('nowhere to be found', null), ('invoice & (', 'export, invoice'), ('!!! :* <->', null)) as t (q, found);
+select is(pg_temp.found('export', 'rival'), 'rival', 'an organization''s search finds nothing of another''s');
+select cmp_ok((select relevance from private.find_submissions(tests.id('acme'), 'export') where submission_id = tests.id('export')), '>',
+  (select relevance from private.find_submissions(tests.id('acme'), 'accountants') where submission_id = tests.id('export')),
+  'a word in the title counts for more than one in the description');
+select lives_ok(format('select count(*) from private.find_submissions(tests.id(''acme''), %L)', q), format('%s is searched for without an error', left(q, 20)))
+from unnest(array['', ' ', '''''', '\\', '"', '"unclosed', '- - -', 'or', ':*', E'\u0001', '😀', repeat('x', 5000), repeat('a ', 2000), '%_%_\%']) as q;
+
+-- What is written can be found at once, and what was written cannot any more
+do $$ begin
+  update submissions set title = 'Print the receipts' where id = tests.id('export');
+  delete from submissions where id = tests.id('dark');
+end $$;
+select is(pg_temp.found('receipts'), 'export', 'an edit is found');
+select is(pg_temp.found('export'), null, 'what it replaced is not');
+select is_empty($$ select from private.submission_search where submission_id = tests.id('dark') $$, 'what is deleted leaves search');
+do $$ begin update submissions set title = 'Export invoices to PDF' where id = tests.id('export'); end $$;
+
+-- Nobody finds what they may not see
+do $$ begin update submissions set moderation_state = 'pending' where id = tests.id('export'); end $$;
+select is(tests.see(who, $$ select string_agg(s.title, ', ') from private.find_submissions(tests.id('acme'), 'export') join submissions s on s.id = submission_id $$), found, claim)
+from (values
+  ('anon', null, 'what waits for approval is found by nobody in particular'),
+  ('bob', null, 'nor by a stranger'),
+  ('alice', 'Export invoices to PDF', 'but by its author'),
+  ('mia', 'Export invoices to PDF', 'and by the team'),
+  ('acme key', null, 'not by a key without submissions:read'),
+  ('acme key with submissions:read', 'Export invoices to PDF', 'but by one with it')) as t (who, found, claim);
+select is(tests.see(who, 'select content from private.submission_search limit 1'), '42501', format('%s does not read the index itself', who))
+from unnest(array['anon', 'adam', 'service_role', 'acme key with submissions:read']) as who;
+do $$ begin update submissions set moderation_state = 'approved' where id = tests.id('export'); end $$;
+
+-- Highlights
+select is(private.highlight(value, q, whole), marked, claim) from (values
+  ('Export invoices to PDF', 'export', true, '<mark>Export</mark> invoices to PDF', 'a word is marked'),
+  ('Export invoices to PDF', 'inv', true, 'Export <mark>invoices</mark> to PDF', 'so is one that begins so'),
+  ('Crème at the Café', 'cafe', true, 'Crème at the <mark>Café</mark>', 'accents or not'),
+  ('ダークモードが欲しい', 'モード', true, 'ダーク<mark>モード</mark>が欲しい', 'and a part of Japanese text'),
+  ('Show 100% of it', '100%', true, 'Show <mark>100</mark>% of it', 'what is no word is left'),
+  ('Nothing of it', 'export', true, 'Nothing of it', 'where nothing is found nothing is marked'),
+  ('Allow <b>bold</b> & "quotes"', 'bold', true, 'Allow &lt;b&gt;<mark>bold</mark>&lt;/b&gt; &amp; &quot;quotes&quot;', 'everything else is escaped'),
+  ('<mark>x</mark> <img src=x onerror=alert(1)>', 'onerror', true,
+    '&lt;mark&gt;x&lt;/mark&gt; &lt;img src=x <mark>onerror</mark>=alert(1)&gt;', 'a <mark> of one''s own too'),
+  ('Crème <i>x</i>', '</', true, 'Crème &lt;i&gt;x<mark>&lt;/</mark>i&gt;', 'and what was searched for'),
+  ('It''s', 's', true, 'It&#39;<mark>s</mark>', 'an apostrophe is escaped')) as t (value, q, whole, marked, claim);
+select doesnt_match(regexp_replace(private.highlight(value, q, whole), '</?mark>|&(lt|gt|amp|quot|#39);', '', 'g'), '[<>&"'']',
+  format('nothing unsafe is left of %s for %s', left(value, 20), q))
+from unnest(array['<script>alert(''a & b'')</script> lt gt amp quot 39', '"><svg/onload=alert(1)>', '&lt;b&gt; &amp;amp; <!-- x --> ]]>',
+    repeat('<a href="javascript:alert(1)">x</a> ', 100)]) as value,
+  unnest(array['alert', '<', '&', 'lt', 'amp', 'quot', '39', 'x', 'mark', '"', '''']) as q, unnest(array[true, false]) as whole;
+select ok(char_length(private.highlight(repeat('word ', 400) || 'needle ' || repeat('word ', 400), 'needle', false)) < 400, 'of a long text the part around the find is shown');
+select ok(char_length(private.highlight(repeat('あ', 2000) || '針' || repeat('い', 2000), '針', false)) between 100 and 300, 'in Japanese too');
+
+-- Duplicates
+create function pg_temp.similar(title text, description text default null) returns text language sql as $$
+  select string_agg(name, ', ' order by similarity desc)
+  from private.similar_submissions(tests.id('acme'), title, description) join unnest(array['cafe', 'export', 'invoice', 'percent', 'width', 'html', 'quote', 'rival']) as name
+    on tests.id(name) = submission_id where similarity >= 0.4
+$$;
+select is(pg_temp.similar(title), similar_to, claim) from (values
+  ('Export invoices to PDF', 'export', 'the same title is a duplicate'),
+  ('export INVOICES to pdf!', 'export', 'in other case and punctuation'),
+  ('Export invoice to a PDF', 'export', 'in nearly the same words'),
+  ('Creme brulee in the cafe', 'cafe', 'without its accents'),
+  ('Something else altogether', null, 'another is not')) as t (title, similar_to, claim);
+select is((select similarity from private.similar_submissions(tests.id('acme'), 'Export invoices to PDF', null) limit 1), 1::real, 'the same is as similar as can be');
+select is_empty($$ select from private.similar_submissions(tests.id('acme'), 'Export invoices to PDF', 'Accountants want a portable document of each invoice.')
+  where similarity not between 0 and 1 $$, 'similarity lies between 0 and 1');
+select is(pg_temp.similar('Make everything portable, everywhere'), null, 'one word in common is not much');
+select is(pg_temp.similar('Make everything portable, everywhere', 'Accountants want a portable document of each invoice.'), 'export', 'a description alike makes it a duplicate');
+select is_empty($$ select from private.similar_submissions(tests.id('acme'), 'Export invoices elsewhere', null) where submission_id = tests.id('rival') $$,
+  'nothing of another organization is similar');
+select is(tests.see('bob', $$ select count(*) from private.similar_submissions(tests.id('vault'), 'Export invoices to PDF', null) join submissions s on s.id = submission_id $$), '0',
+  'nor what one cannot see');
+select lives_ok(format('select count(*) from private.similar_submissions(tests.id(''acme''), %L, %L)', title, title), format('%s is compared without an error', left(title, 20)))
+from unnest(array['', '''', '\\\\', '%_%_%', ':* & | !', '😀😀😀😀😀', 'ダークモード', repeat('word ', 1000)]) as title;
+
+select * from finish();
+rollback;

@@ -1,0 +1,64 @@
+-- Counters tell the truth whatever happened, and a lie is found.
+begin;
+set local search_path = public, extensions;
+select plan(16);
+do $$ begin perform tests.start(); end $$;
+
+-- A year of a board in a moment: creation, votes, threads, moderation, deletes and erasure, by everyone at once
+do $$
+declare n integer;
+begin
+  update private.rate_limit_rules set max_requests = 100000;
+  insert into profiles (id, name) select tests.id('voter ' || v), 'Voter ' || v from generate_series(1, 30) as v;
+  for n in 1..20 loop
+    perform tests.submission('Submission ' || n, case n % 3 when 0 then 'alice' when 1 then 'bob' else 'mia' end);
+    insert into votes (submission_id, user_id) select tests.id('Submission ' || n), tests.id('voter ' || v) from generate_series(1, 30) as v where (v * n) % 7 < 3;
+    perform tests.comment(format('comment %s.%s', n, c), case c % 4 when 0 then 'carol' when 1 then 'bob' when 2 then 'mia' else 'alice' end, 'Submission ' || n,
+      case when c % 3 > 0 then format('comment %s.%s', n, c / 2) end) from generate_series(0, 15) as c;
+    insert into comment_votes (comment_id, user_id) select c.id, tests.id('voter ' || v) from comments c, generate_series(1, 5) as v
+    where c.submission_id = tests.id('Submission ' || n) and (v + ascii(right(c.body, 1))) % 2 = 0;
+  end loop;
+  update comments set moderation_state = 'pending' where body ~ '[37]$';
+  update comments set moderation_state = 'spam' where body ~ '[35]$';
+  update submissions set moderation_state = 'rejected' where title ~ '[4]$';
+  update organizations set visibility = 'private' where slug = 'acme';
+  update organizations set visibility = 'public' where slug = 'acme';
+  update comments set moderation_state = 'approved' where body ~ '[7]$';
+  update submissions set moderation_state = 'approved';
+  delete from votes where user_id in (select tests.id('voter ' || v) from generate_series(1, 30, 4) as v);
+  delete from comment_votes where user_id = tests.id('voter 2');
+  perform tests.try(who, statement) from unnest(array['alice', 'bob', 'mia', 'adam', 'rita', 'acme key with submissions:write submissions:moderate']) as who, unnest(array[
+    'insert into votes (submission_id) select id from submissions on conflict do nothing',
+    'delete from comments where body like ''%.4''',
+    'delete from votes where submission_id in (select id from submissions where title like ''%7'')',
+    'insert into comments (submission_id, parent_id, body) select submission_id, id, ''Me too'' from comments where body like ''%.8''',
+    'delete from comments where body like ''% 12.%''',
+    'delete from submissions where title like ''%9'' or title like ''%3''']) as statement;
+  delete from auth.users where id = tests.id('bob');
+  set constraints all immediate;
+end $$;
+select cmp_ok((select count(*) from submissions), '>=', 10::bigint, 'after a lot has happened there are submissions left');
+select cmp_ok((select count(*) from submissions where title like '%9'), '<', 2::bigint, 'and some are gone');
+select cmp_ok((select sum(vote_count) from submissions), '>', 100::bigint, 'with votes');
+select cmp_ok((select sum(comment_count) from submissions), '>', 50::bigint, 'comments');
+select cmp_ok((select sum(reply_count) from comments), '>', 20::bigint, 'replies');
+select cmp_ok((select sum(vote_count) from comments), '>', 100::bigint, 'and votes for them');
+select is_empty('select * from private.count_mistakes()', 'every counter tells the truth');
+
+-- A lie in each counter
+create function pg_temp.mistakes_after(counter text, lie integer) returns text language plpgsql as $$
+declare liar uuid; found text;
+begin
+  execute format('update public.%I set %2$I = %2$I + $1 where id = (select id from public.%1$I where %2$I > 0 order by id limit 1) returning id',
+    split_part(counter, '.', 1), split_part(counter, '.', 2)) into liar using lie;
+  found := (select string_agg(concat_ws(' ', subject, id = liar, stored - truth), ', ') from private.count_mistakes());
+  execute format('update public.%I set %2$I = %2$I - $1 where id = $2', split_part(counter, '.', 1), split_part(counter, '.', 2)) using lie, liar;
+  return found;
+end
+$$;
+select is(pg_temp.mistakes_after(counter, lie), format('%s t %s', counter, lie), format('%s that is off by %s is found', counter, lie))
+from unnest(array['submissions.vote_count', 'submissions.comment_count', 'comments.reply_count', 'comments.vote_count']) as counter, unnest(array[1, -1]) as lie;
+select is_empty('select * from private.count_mistakes()', 'and set right');
+
+select * from finish();
+rollback;
