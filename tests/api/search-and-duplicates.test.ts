@@ -1,0 +1,263 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { duplicatesAnswer, submissionSearchAnswer } from "../../shared/submissions.ts";
+import { sql, stack } from "../stack.ts";
+import { answered, api, type Caller, refused } from "./client.ts";
+import {
+  type Key,
+  longEnough,
+  merge,
+  newKey,
+  newOrganization,
+  newSubmission,
+  newUser,
+  type Organization,
+  type User,
+} from "./world.ts";
+
+let organization: Organization;
+let hidden: Organization;
+let author: User;
+let insider: User;
+let reader: Key;
+const ids: Record<string, string> = {};
+
+beforeAll(async () => {
+  organization = await newOrganization();
+  hidden = await newOrganization({ visibility: "private" });
+  author = await newUser();
+  insider = await newUser("Vic", { organization: hidden, role: "member" });
+  reader = await newKey(hidden, ["submissions:read"]);
+  const texts: Record<string, [string, string]> = {
+    dark: ["Dark theme for the app", "The bright screen hurts at night, please add a dark look."],
+    darker: ["Something about screens", "A dark theme would be a great help for tired eyes."],
+    café: ["Un café gratuit", "Nous aimerions une machine dans la salle de réunion."],
+    markup: ["Allow <b>bold</b> & <script>alert(1)</script>", `The "quoted" <img src=x onerror=alert(1)> formatting & more.`],
+    entities: ["AMP pages & lt signs <lt> quot", "Write 'amp' or \"quot\" & see what #39 becomes: &amp; &lt;mark&gt;"],
+    percent: ["Show 100% of_it", "The percentage sign and the underscore are \\ not wildcards."],
+    japanese: ["ダークモードに対応してほしい", "夜間の作業では画面が明るすぎるので、暗い配色を選べるようにしてください。"],
+    arabic: ["أضف الوضع الداكن للتطبيق", "الشاشة الساطعة تؤذي العينين في الليل وأحتاج إلى وضع داكن."],
+    russian: ["Тёмная тема оформления", "Яркий экран мешает работать ночью, нужна тёмная тема."],
+    emoji: ["Reactions with 😀 please", "Let people answer with an emoji instead of writing words."],
+  };
+  for (const [name, [title, description]] of Object.entries(texts)) {
+    ids[name] = await newSubmission(organization, author, { title, description });
+  }
+  ids.problem = await newSubmission(organization, author, { title: "Zebra crossing broken", type: "problem" });
+  ids.planned = await newSubmission(organization, author, { title: "Zebra stripes wanted" });
+  await sql`insert into public.status_changes (submission_id, new_status, changed_by) values (${ids.planned}, 'planned', ${author.id})`;
+  ids.secret = await newSubmission(hidden, insider, { title: "Secret zebra project" });
+});
+
+const find = async (query: string, call: { as?: Caller; on?: Organization } = {}) =>
+  answered(await api("GET", `/api/submissions/search?${query}`, { on: organization, ...call }), 200, submissionSearchAnswer);
+const search = (q: string) => find(`q=${encodeURIComponent(q)}`);
+const names = (found: { id: string }[]) => found.map(({ id }) => Object.keys(ids).find((name) => ids[name] === id));
+
+describe("search", () => {
+  it.each([
+    ["theme", ["dark", "darker"]],
+    ["THEME", ["dark", "darker"]],
+    ["dark theme", ["dark", "darker"]],
+    ['"theme for the app"', ["dark"]],
+    ["theme -tired", ["dark"]],
+    ["zebr", ["problem", "planned"]],
+    ["cafe", ["café"]],
+    ["CAFÉ", ["café"]],
+    ["réunion", ["café"]],
+    ["ダークモード", ["japanese"]],
+    ["暗い配色", ["japanese"]],
+    ["الداكن", ["arabic"]],
+    ["тёмная", ["russian"]],
+    ["😀", ["emoji"]],
+    ["100%", ["percent"]],
+    ["of_it", ["percent"]],
+    ["o%it", []],
+    ["nothing like this", []],
+    ["'); drop table submissions; --", []],
+    ["& | ! ( ) :* <->", []],
+    ["\\", ["percent"]],
+  ])("%s finds %j", async (q, expected) => {
+    const { data, meta } = await search(q);
+    expect(names(data).sort()).toEqual([...expected].sort());
+    expect(meta).toEqual({ query: q, total: expected.length });
+  });
+
+  it("puts what fits best first, with its relevance", async () => {
+    const { data } = await search("dark theme");
+    expect(names(data)).toEqual(["dark", "darker"]);
+    expect(data[0]?.relevance).toBeGreaterThan(data[1]?.relevance ?? Number.POSITIVE_INFINITY);
+  });
+
+  it("answers {id, title, description, relevance, highlight} with raw texts", async () => {
+    const { data } = await search("bold");
+    expect(data[0]).toEqual({
+      id: ids.markup,
+      title: "Allow <b>bold</b> & <script>alert(1)</script>",
+      description: `The "quoted" <img src=x onerror=alert(1)> formatting & more.`,
+      relevance: expect.any(Number),
+      highlight: { title: expect.any(String), description: expect.any(String) },
+    });
+  });
+
+  const escapes: Record<string, string> = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'" };
+
+  it.each(["bold", "alert", "quoted", "script", "<b>", "&", "amp", "lt", "gt", "quot", "39", "mark", "<mark>", '"quoted" <img'])(
+    "for %s marks escaped text, which is otherwise as it was written",
+    async (q) => {
+      const { data } = await search(q);
+      for (const { title, highlight } of data) {
+        for (const html of [highlight.title, highlight.description]) {
+          expect(html.replace(/<\/?mark>|&(amp|lt|gt|quot|#39);/g, "")).not.toMatch(/[<>"'&]/);
+        }
+        const text = highlight.title.replace(/<\/?mark>/g, "").replace(/&[a-z#0-9]+;/g, (escape) => escapes[escape] ?? "?");
+        expect(text).toBe(title);
+      }
+    },
+  );
+
+  it.each([
+    ["theme", "Dark <mark>theme</mark> for the app"],
+    ["ダークモード", "<mark>ダークモード</mark>に対応してほしい"],
+    ["bold", "Allow &lt;b&gt;<mark>bold</mark>&lt;/b&gt; &amp; &lt;script&gt;alert(1)&lt;/script&gt;"],
+    ["café", "Un <mark>café</mark> gratuit"],
+  ])("highlights %s in the title", async (q, html) => {
+    const { data } = await search(q);
+    expect(data.map(({ highlight }) => highlight.title)).toContain(html);
+  });
+
+  it("highlights the description too", async () => {
+    const { data } = await search("tired");
+    expect(data[0]?.highlight.description).toContain("<mark>tired</mark>");
+  });
+
+  it.each([
+    ["q=zebra&type=problem", ["problem"]],
+    ["q=zebra&type=idea", ["planned"]],
+    ["q=zebra&status=planned", ["planned"]],
+    ["q=zebra&status=planned&type=problem", []],
+  ])("%s", async (query, expected) => {
+    expect(names((await find(query)).data)).toEqual(expected);
+  });
+
+  it.each([
+    ["", "q"],
+    ["q=", "q"],
+    ["q=%20", "q"],
+    ["q=%00", "q"],
+    ["q=a%00b", "q"],
+    [`q=${"x".repeat(201)}`, "q"],
+    ["q=x&status=done", "status"],
+    ["q=x&type=question", "type"],
+  ])("refuses ?%s", async (query, field) => {
+    refused(await api("GET", `/api/submissions/search?${query}`, { on: organization }), "VALIDATION_ERROR", field);
+  });
+
+  it("takes 200 characters, counted as code points", async () => {
+    await search("x".repeat(200));
+    await search("😀".repeat(200));
+    refused(await api("GET", `/api/submissions/search?q=${encodeURIComponent("😀".repeat(201))}`), "VALIDATION_ERROR", "q");
+  });
+
+  it("shows a private board to its team and its keys alone", async () => {
+    refused(await api("GET", "/api/submissions/search?q=zebra", { on: hidden }), "NOT_FOUND");
+    refused(await api("GET", "/api/submissions/search?q=zebra", { on: hidden, as: author }), "NOT_FOUND");
+    expect(names((await find("q=zebra", { on: hidden, as: insider })).data)).toEqual(["secret"]);
+    expect(names((await find("q=zebra", { on: hidden, as: reader })).data)).toEqual(["secret"]);
+    expect(names((await find("q=secret", { as: insider })).data)).toEqual([]);
+  });
+
+  it("leaves out what waits for approval, except for its author and the team", async () => {
+    const careful = await newOrganization({ require_approval: true });
+    const admin = await newUser("Olga", { organization: careful, role: "member" });
+    const body = { title: "Waiting walrus", description: longEnough, type: "idea" };
+    expect((await api("POST", "/api/submissions", { as: author, on: careful, body })).status).toBe(201);
+    const seen = async (as?: Caller) => (await find("q=walrus", { on: careful, ...(as && { as }) })).meta.total;
+    expect([await seen(), await seen(await newUser()), await seen(author), await seen(admin)]).toEqual([0, 0, 1, 1]);
+  });
+
+  it("leaves out what was merged", async () => {
+    const tidy = await newOrganization();
+    const target = await newSubmission(tidy, author, { title: "Walrus target" });
+    await merge(await newSubmission(tidy, author, { title: "Walrus source" }), target);
+    const { data, meta } = await find("q=walrus", { on: tidy });
+    expect([data.map(({ id }) => id), meta.total]).toEqual([[target], 1]);
+  });
+});
+
+describe("the duplicate check", () => {
+  const check = (body: unknown, call: { as?: Caller; on?: Organization } = {}) =>
+    api("POST", "/api/submissions/check-duplicates", { on: organization, ...call, body });
+  const similar = async (body: unknown, call = {}) => answered(await check(body, call), 200, duplicatesAnswer).data;
+
+  it.each([
+    ["Dark theme for the app", "dark"],
+    ["dark theme for app", "dark"],
+    ["A dark theme in the app", "dark"],
+    ["Un cafe gratuit", "café"],
+    ["ダークモードに対応してください", "japanese"],
+    ["Тёмная тема", "russian"],
+  ])("%s is like %s", async (title, name) => {
+    const found = await similar({ title });
+    expect(found.has_duplicates).toBe(true);
+    expect(names(found.similar)[0]).toBe(name);
+  });
+
+  it("answers id, title, similarity, votes and status, most similar first", async () => {
+    const { similar: list } = await similar({ title: "Zebra stripes wanted", description: longEnough });
+    expect(list[0]).toEqual({ id: ids.planned, title: "Zebra stripes wanted", similarity: 1, vote_count: 1, status: "planned" });
+    expect(list.map(({ similarity }) => similarity)).toEqual(list.map(({ similarity }) => similarity).toSorted((a, b) => b - a));
+  });
+
+  it("finds nothing where nothing is alike", async () => {
+    expect(await similar({ title: "Qwertz uiop" })).toEqual({ has_duplicates: false, similar: [] });
+  });
+
+  it("makes nothing", async () => {
+    const count = async () => (await sql`select 1 from public.submissions where organization_id = ${organization.id}`).length;
+    const before = await count();
+    await similar({ title: "Dark theme for the app" }, { as: author });
+    expect(await count()).toBe(before);
+  });
+
+  it("answers 5 at most, or as many as asked for", async () => {
+    const board = await newOrganization();
+    for (let n = 0; n < 8; n++) await newSubmission(board, author, { title: `Offline mode for maps ${n}` });
+    const count = async (limit?: number) => (await similar({ title: "Offline mode for maps", limit }, { on: board })).similar.length;
+    expect([await count(), await count(1), await count(7), await count(20)]).toEqual([5, 1, 7, 8]);
+  });
+
+  it.each([
+    [{}, ["title"]],
+    [{ title: "" }, ["title"]],
+    [{ title: "x".repeat(201) }, ["title"]],
+    [{ title: 5 }, ["title"]],
+    [{ title: "Dark", description: "x".repeat(5001) }, ["description"]],
+    [{ title: "Dark", limit: 0 }, ["limit"]],
+    [{ title: "Dark", limit: 21 }, ["limit"]],
+    [{ title: "Dark", limit: "5" }, ["limit"]],
+    [{ title: "Dark", limit: 1.5 }, ["limit"]],
+    [[], ["body"]],
+  ])("refuses %j", async (body, fields) => {
+    refused(await check(body), "VALIDATION_ERROR", ...fields);
+  });
+
+  it.each([
+    ["nobody", () => undefined],
+    ["a user", () => author],
+  ] as const)("is for %s too", async (_, as) => {
+    const caller = as();
+    expect((await similar({ title: "Dark theme" }, caller ? { as: caller } : {})).has_duplicates).toBe(true);
+  });
+
+  it("never shows what the caller may not see", async () => {
+    const title = "Secret zebra project";
+    refused(await check({ title }, { on: hidden }), "NOT_FOUND");
+    expect(names((await similar({ title }, { on: hidden, as: insider })).similar)).toEqual(["secret"]);
+    expect(names((await similar({ title }, { as: insider })).similar)).not.toContain("secret");
+  });
+
+  it("answers at the gateway too", async () => {
+    const call = { on: organization, body: { title: "Dark theme" }, base: stack.supabase_url };
+    answered(await api("POST", "/api/submissions/check-duplicates", call), 200, duplicatesAnswer);
+  });
+});
