@@ -59,9 +59,9 @@ export type Database = {
           comment_id: string;
           created_at?: string;
           id?: string;
-          organization_id: string;
-          submission_id: string;
-          user_id: string;
+          organization_id?: string;
+          submission_id?: string;
+          user_id?: string;
         };
         Update: {
           comment_id?: string;
@@ -73,7 +73,7 @@ export type Database = {
         };
         Relationships: [
           {
-            foreignKeyName: "comment_is_of_the_same_submission";
+            foreignKeyName: "comment_votes_comment_is_of_the_same_submission";
             columns: ["submission_id", "comment_id"];
             isOneToOne: false;
             referencedRelation: "comments";
@@ -106,14 +106,14 @@ export type Database = {
         };
         ComputedFields: never;
         Insert: {
-          author_id: string;
+          author_id?: string;
           body: string;
           created_at?: string;
           id?: string;
           is_official?: boolean;
           is_public?: boolean;
           moderation_state?: string;
-          organization_id: string;
+          organization_id?: string;
           parent_id?: string | null;
           reply_count?: number;
           submission_id: string;
@@ -144,14 +144,14 @@ export type Database = {
             referencedColumns: ["id"];
           },
           {
-            foreignKeyName: "parent_is_of_the_same_submission";
+            foreignKeyName: "comments_parent_is_of_the_same_submission";
             columns: ["submission_id", "parent_id"];
             isOneToOne: false;
             referencedRelation: "comments";
             referencedColumns: ["submission_id", "id"];
           },
           {
-            foreignKeyName: "submission_is_of_the_same_organization";
+            foreignKeyName: "comments_submission_is_of_the_same_organization";
             columns: ["organization_id", "submission_id"];
             isOneToOne: false;
             referencedRelation: "submissions";
@@ -170,10 +170,10 @@ export type Database = {
         ComputedFields: never;
         Insert: {
           created_at?: string;
-          organization_id: string;
+          organization_id?: string;
           reason?: string;
           submission_id: string;
-          user_id: string;
+          user_id?: string;
         };
         Update: {
           created_at?: string;
@@ -184,18 +184,18 @@ export type Database = {
         };
         Relationships: [
           {
+            foreignKeyName: "follows_submission_is_of_the_same_organization";
+            columns: ["organization_id", "submission_id"];
+            isOneToOne: false;
+            referencedRelation: "submissions";
+            referencedColumns: ["organization_id", "id"];
+          },
+          {
             foreignKeyName: "follows_user_id_fkey";
             columns: ["user_id"];
             isOneToOne: false;
             referencedRelation: "profiles";
             referencedColumns: ["id"];
-          },
-          {
-            foreignKeyName: "submission_is_of_the_same_organization";
-            columns: ["organization_id", "submission_id"];
-            isOneToOne: false;
-            referencedRelation: "submissions";
-            referencedColumns: ["organization_id", "id"];
           },
         ];
       };
@@ -416,8 +416,8 @@ export type Database = {
           new_status: string;
           note?: string | null;
           notify?: boolean;
-          organization_id: string;
-          previous_status: string;
+          organization_id?: string;
+          previous_status?: string;
           submission_id: string;
         };
         Update: {
@@ -440,7 +440,7 @@ export type Database = {
             referencedColumns: ["id"];
           },
           {
-            foreignKeyName: "submission_is_of_the_same_organization";
+            foreignKeyName: "status_changes_submission_is_of_the_same_organization";
             columns: ["organization_id", "submission_id"];
             isOneToOne: false;
             referencedRelation: "submissions";
@@ -456,7 +456,7 @@ export type Database = {
         };
         ComputedFields: never;
         Insert: {
-          organization_id: string;
+          organization_id?: string;
           submission_id: string;
           tag_id: string;
         };
@@ -467,14 +467,14 @@ export type Database = {
         };
         Relationships: [
           {
-            foreignKeyName: "submission_is_of_the_same_organization";
+            foreignKeyName: "submission_tags_submission_is_of_the_same_organization";
             columns: ["organization_id", "submission_id"];
             isOneToOne: false;
             referencedRelation: "submissions";
             referencedColumns: ["organization_id", "id"];
           },
           {
-            foreignKeyName: "tag_is_of_the_same_organization";
+            foreignKeyName: "submission_tags_tag_is_of_the_same_organization";
             columns: ["organization_id", "tag_id"];
             isOneToOne: false;
             referencedRelation: "tags";
@@ -504,7 +504,7 @@ export type Database = {
         };
         ComputedFields: never;
         Insert: {
-          author_id: string;
+          author_id?: string;
           category_id?: string | null;
           comment_count?: number;
           created_at?: string;
@@ -513,7 +513,7 @@ export type Database = {
           is_public?: boolean;
           merged_into_id?: string | null;
           moderation_state?: string;
-          organization_id: string;
+          organization_id?: string;
           source?: string | null;
           status?: string;
           title: string;
@@ -543,25 +543,25 @@ export type Database = {
         };
         Relationships: [
           {
-            foreignKeyName: "category_is_of_the_same_organization";
+            foreignKeyName: "submissions_author_id_fkey";
+            columns: ["author_id"];
+            isOneToOne: false;
+            referencedRelation: "profiles";
+            referencedColumns: ["id"];
+          },
+          {
+            foreignKeyName: "submissions_category_is_of_the_same_organization";
             columns: ["organization_id", "category_id"];
             isOneToOne: false;
             referencedRelation: "categories";
             referencedColumns: ["organization_id", "id"];
           },
           {
-            foreignKeyName: "merge_target_is_of_the_same_organization";
+            foreignKeyName: "submissions_merge_target_is_of_the_same_organization";
             columns: ["organization_id", "merged_into_id"];
             isOneToOne: false;
             referencedRelation: "submissions";
             referencedColumns: ["organization_id", "id"];
-          },
-          {
-            foreignKeyName: "submissions_author_id_fkey";
-            columns: ["author_id"];
-            isOneToOne: false;
-            referencedRelation: "profiles";
-            referencedColumns: ["id"];
           },
           {
             foreignKeyName: "submissions_organization_id_fkey";
@@ -623,9 +623,9 @@ export type Database = {
         Insert: {
           created_at?: string;
           id?: string;
-          organization_id: string;
+          organization_id?: string;
           submission_id: string;
-          user_id: string;
+          user_id?: string;
         };
         Update: {
           created_at?: string;
@@ -636,7 +636,7 @@ export type Database = {
         };
         Relationships: [
           {
-            foreignKeyName: "submission_is_of_the_same_organization";
+            foreignKeyName: "votes_submission_is_of_the_same_organization";
             columns: ["organization_id", "submission_id"];
             isOneToOne: false;
             referencedRelation: "submissions";

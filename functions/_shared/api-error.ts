@@ -22,13 +22,13 @@ export const notFound = (what: string) => new ApiError("NOT_FOUND", `There is no
 export const forbidden = (message: string) => new ApiError("FORBIDDEN", message);
 export const unavailable = () => new ApiError("SERVICE_UNAVAILABLE", "The service cannot answer just now: try again in a moment.");
 
-// What a constraint of ours means to a caller whose input passed the schemas: mostly that another call came first.
-const meaningOfConstraint: Record<string, ApiError> = {
-  category_is_of_the_same_organization: invalid("category_id", "is not a category of this organization"),
-  parent_is_of_the_same_submission: notFound("comment to reply to"),
-  submission_is_of_the_same_organization: notFound("submission"),
-  comment_is_of_the_same_submission: notFound("comment"),
-};
+// What a broken reference means to a caller whose input passed the schemas: mostly that another call came first.
+const meaningOfReference: [suffix: string, ApiError][] = [
+  ["_category_is_of_the_same_organization", invalid("category_id", "is not a category of this organization")],
+  ["_parent_is_of_the_same_submission", notFound("comment to reply to")],
+  ["_submission_is_of_the_same_organization", notFound("submission")],
+  ["_comment_is_of_the_same_submission", notFound("comment")],
+];
 
 export function invalid(field: string, message: string): ApiError {
   return new ApiError("VALIDATION_ERROR", "The request is not valid.", [{ field, message }]);
@@ -51,7 +51,7 @@ function ofPostgres(error: postgres.PostgresError): ApiError | undefined {
   if (code) return raisedByUs(code, error);
   switch (error.code) {
     case "23503":
-      return meaningOfConstraint[error.constraint_name ?? ""];
+      return meaningOfReference.find(([suffix]) => error.constraint_name?.endsWith(suffix))?.[1];
     case "23505":
       return new ApiError("CONFLICT", "There is one already.");
     case "23514":

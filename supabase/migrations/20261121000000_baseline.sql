@@ -511,14 +511,14 @@ create policy "tags are seen with their organization" on public.tags
 
 create table public.submissions (
   id uuid primary key default gen_random_uuid(),
-  organization_id uuid not null references public.organizations (id) on delete cascade,
+  organization_id uuid not null default private.requested_organization_id() references public.organizations (id) on delete cascade,
   title text not null,
   description text not null,
   type text not null,
   status text not null default 'open',
   vote_count integer not null default 0,
   comment_count integer not null default 0,
-  author_id uuid not null references public.profiles (id) deferrable initially deferred,
+  author_id uuid not null default private.caller_id() references public.profiles (id) deferrable initially deferred,
   category_id uuid,
   source text,
   tracker_issue_url text,
@@ -528,9 +528,9 @@ create table public.submissions (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   constraint submissions_belong_to_their_organization unique (organization_id, id),
-  constraint category_is_of_the_same_organization foreign key (organization_id, category_id)
+  constraint submissions_category_is_of_the_same_organization foreign key (organization_id, category_id)
     references public.categories (organization_id, id) on delete set null (category_id),
-  constraint merge_target_is_of_the_same_organization foreign key (organization_id, merged_into_id)
+  constraint submissions_merge_target_is_of_the_same_organization foreign key (organization_id, merged_into_id)
     references public.submissions (organization_id, id),
   constraint title_has_5_to_200_characters check (char_length(title) between 5 and 200),
   constraint description_has_20_to_5000_characters check (char_length(description) between 20 and 5000),
@@ -557,13 +557,14 @@ create index submissions_merged_idx on public.submissions (organization_id, merg
 create index submissions_not_public_idx on public.submissions (organization_id, author_id) where not is_public;
 
 create table public.submission_tags (
-  organization_id uuid not null,
+  organization_id uuid not null default private.requested_organization_id(),
   submission_id uuid not null,
   tag_id uuid not null,
-  primary key (submission_id, tag_id),
-  constraint submission_is_of_the_same_organization foreign key (organization_id, submission_id)
+  primary key (organization_id, submission_id, tag_id),
+  constraint one_of_each_tag unique (submission_id, tag_id),
+  constraint submission_tags_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
     references public.submissions (organization_id, id) on delete cascade,
-  constraint tag_is_of_the_same_organization foreign key (organization_id, tag_id)
+  constraint submission_tags_tag_is_of_the_same_organization foreign key (organization_id, tag_id)
     references public.tags (organization_id, id) on delete cascade
 );
 comment on table public.submission_tags is 'Which tags a submission carries.';
@@ -571,15 +572,15 @@ create index submission_tags_tag_idx on public.submission_tags (organization_id,
 
 create table public.status_changes (
   id uuid primary key default gen_random_uuid(),
-  organization_id uuid not null,
+  organization_id uuid not null default private.requested_organization_id(),
   submission_id uuid not null,
-  previous_status text not null,
+  previous_status text not null default 'open',
   new_status text not null,
   changed_by uuid references public.profiles (id) deferrable initially deferred,
   note text,
   notify boolean not null default true,
   created_at timestamptz not null default now(),
-  constraint submission_is_of_the_same_organization foreign key (organization_id, submission_id)
+  constraint status_changes_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
     references public.submissions (organization_id, id) on delete cascade,
   constraint status_is_known check (
     new_status in ('open', 'under_review', 'planned', 'in_progress', 'completed', 'declined', 'duplicate')),
@@ -663,8 +664,7 @@ create function private.prepare_submission() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare organization public.organizations;
 begin
-  new.organization_id := coalesce(new.organization_id, private.requested_organization_id(), private.default_organization_id());
-  new.author_id := coalesce(new.author_id, private.caller_id());
+  new.organization_id := coalesce(new.organization_id, private.default_organization_id());
   new.title := private.trim_text(new.title);
   new.description := private.trim_text(new.description);
   if new.organization_id is null then
@@ -888,26 +888,26 @@ create trigger follow_moderation before update of moderation_state on public.sub
 
 create table public.votes (
   id uuid not null default gen_random_uuid(),
-  organization_id uuid not null,
+  organization_id uuid not null default private.requested_organization_id(),
   submission_id uuid not null,
-  user_id uuid not null references public.profiles (id) deferrable initially deferred,
+  user_id uuid not null default private.caller_id() references public.profiles (id) deferrable initially deferred,
   created_at timestamptz not null default now(),
   primary key (submission_id, id),
   constraint one_vote_a_person_and_submission unique (submission_id, user_id),
-  constraint submission_is_of_the_same_organization foreign key (organization_id, submission_id)
+  constraint votes_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
     references public.submissions (organization_id, id) on delete cascade
 );
 comment on table public.votes is 'One vote a person and submission. The primary key leads with submission_id so that a deleted vote still reaches realtime subscribers of that submission, carrying nothing but ids.';
 create index votes_user_idx on public.votes (user_id, created_at desc, submission_id desc);
 
 create table public.follows (
-  organization_id uuid not null,
+  organization_id uuid not null default private.requested_organization_id(),
   submission_id uuid not null,
-  user_id uuid not null references public.profiles (id) on delete cascade,
+  user_id uuid not null default private.caller_id() references public.profiles (id) on delete cascade,
   reason text not null default 'manual',
   created_at timestamptz not null default now(),
   primary key (submission_id, user_id),
-  constraint submission_is_of_the_same_organization foreign key (organization_id, submission_id)
+  constraint follows_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
     references public.submissions (organization_id, id) on delete cascade,
   constraint reason_is_known check (reason in ('author', 'vote', 'comment', 'manual'))
 );
@@ -921,7 +921,6 @@ create function private.prepare_vote() returns trigger
 language plpgsql set search_path = '' as $$
 declare submission record;
 begin
-  new.user_id := coalesce(new.user_id, private.caller_id());
   if private.is_quiet() then return new; end if;
   select s.organization_id, s.merged_into_id into submission from public.submissions s where s.id = new.submission_id;
   if submission.organization_id is null then
@@ -935,7 +934,7 @@ begin
   return new;
 end
 $$;
-comment on function private.prepare_vote() is 'Trigger of votes and follows: the submission must be visible to the caller and not merged away; the person defaults to the caller.';
+comment on function private.prepare_vote() is 'Trigger of votes and follows: the submission must be visible to the caller and not merged away.';
 create trigger prepare before insert on public.votes
   for each row execute function private.prepare_vote();
 create trigger prepare before insert on public.follows
@@ -1098,10 +1097,10 @@ create policy "people stop following" on public.follows
 
 create table public.comments (
   id uuid primary key default gen_random_uuid(),
-  organization_id uuid not null,
+  organization_id uuid not null default private.requested_organization_id(),
   submission_id uuid not null,
   parent_id uuid,
-  author_id uuid not null references public.profiles (id) deferrable initially deferred,
+  author_id uuid not null default private.caller_id() references public.profiles (id) deferrable initially deferred,
   body text not null,
   is_official boolean not null default false,
   vote_count integer not null default 0,
@@ -1111,10 +1110,10 @@ create table public.comments (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   constraint comments_belong_to_their_submission unique (submission_id, id),
-  constraint submission_is_of_the_same_organization foreign key (organization_id, submission_id)
+  constraint comments_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
     references public.submissions (organization_id, id) on delete cascade,
   -- Deferred: remove_replies deletes a whole subtree level by level, however deep, without recursing.
-  constraint parent_is_of_the_same_submission foreign key (submission_id, parent_id)
+  constraint comments_parent_is_of_the_same_submission foreign key (submission_id, parent_id)
     references public.comments (submission_id, id) deferrable initially deferred,
   constraint body_has_1_to_2000_characters check (char_length(body) between 1 and 2000),
   constraint moderation_state_is_known check (moderation_state in ('approved', 'pending', 'rejected', 'spam')),
@@ -1131,14 +1130,15 @@ create index comments_author_idx on public.comments (author_id, created_at desc)
 
 create table public.comment_votes (
   id uuid not null default gen_random_uuid(),
-  submission_id uuid not null,
+  -- Filled in by prepare; the default lets clients leave it out.
+  submission_id uuid not null default '00000000-0000-0000-0000-000000000000',
   comment_id uuid not null,
-  user_id uuid not null references public.profiles (id) deferrable initially deferred,
-  organization_id uuid not null,
+  user_id uuid not null default private.caller_id() references public.profiles (id) deferrable initially deferred,
+  organization_id uuid not null default private.requested_organization_id(),
   created_at timestamptz not null default now(),
   primary key (comment_id, id),
   constraint one_vote_a_person_and_comment unique (comment_id, user_id),
-  constraint comment_is_of_the_same_submission foreign key (submission_id, comment_id)
+  constraint comment_votes_comment_is_of_the_same_submission foreign key (submission_id, comment_id)
     references public.comments (submission_id, id) on delete cascade on update cascade
 );
 comment on table public.comment_votes is 'One vote a person and comment; who voted is granted to nobody.';
@@ -1164,12 +1164,11 @@ begin
     perform private.raise_error('NOT_FOUND', 'There is no such comment to reply to on this submission.', 'parent_id');
   end if;
   new.organization_id := submission.organization_id;
-  new.author_id := coalesce(new.author_id, private.caller_id());
   new.body := private.trim_text(new.body);
   return private.rate_comment(new);
 end
 $$;
-comment on function private.prepare_comment() is 'Trigger: the submission must be visible and not merged away, a parent must be of the same submission; the author defaults to the caller.';
+comment on function private.prepare_comment() is 'Trigger: the submission must be visible and not merged away, a parent must be of the same submission.';
 
 -- definer: settings of the organization and the board's state; the lock orders this insert against a change of visibility.
 create function private.rate_comment(comment public.comments) returns public.comments
@@ -1306,22 +1305,32 @@ comment on function private.remove_replies() is 'Trigger: a deleted comment take
 create trigger remove_replies after delete on public.comments
   referencing old table as removed for each statement execute function private.remove_replies();
 
--- Visibility follows moderation and the submission.
+-- definer: a submission the caller may not see.
+create function private.follow_comment_moderation() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  new.is_public := new.moderation_state = 'approved'
+    and coalesce((select s.is_public from public.submissions s where s.id = new.submission_id), false);
+  return new;
+end
+$$;
+comment on function private.follow_comment_moderation() is 'Trigger: is_public follows the moderation state.';
+create trigger follow_moderation before update of moderation_state on public.comments
+  for each row execute function private.follow_comment_moderation();
+
 create function private.moderate_comment() returns trigger
 language plpgsql security definer set search_path = '' as $$ -- definer: a submission the caller may not see
 declare change integer := (new.moderation_state = 'approved')::integer - (old.moderation_state = 'approved')::integer;
 begin
   update public.submissions set comment_count = comment_count + change where id = new.submission_id and change <> 0;
   update public.comments set reply_count = reply_count + change where id = new.parent_id and change <> 0;
-  update public.comments set is_public = new.moderation_state = 'approved'
-    and (select s.is_public from public.submissions s where s.id = new.submission_id) where id = new.id;
   if change = 1 and not private.is_announced('comment.created', new.id) then
     perform private.announce_comment(new.id);
   end if;
   return null;
 end
 $$;
-comment on function private.moderate_comment() is 'Trigger: an approved comment is counted, shown and announced; a rejected one is not.';
+comment on function private.moderate_comment() is 'Trigger: an approved comment is counted and announced; a rejected one is not.';
 create trigger moderate after update of moderation_state on public.comments
   for each row when (old.moderation_state <> new.moderation_state) execute function private.moderate_comment();
 
@@ -1349,11 +1358,10 @@ begin
   end if;
   new.organization_id := comment.organization_id;
   new.submission_id := comment.submission_id;
-  new.user_id := coalesce(new.user_id, private.caller_id());
   return new;
 end
 $$;
-comment on function private.prepare_comment_vote() is 'Trigger: the comment must be visible to the caller; the person defaults to the caller.';
+comment on function private.prepare_comment_vote() is 'Trigger: the comment must be visible to the caller.';
 create trigger prepare before insert on public.comment_votes
   for each row execute function private.prepare_comment_vote();
 

@@ -3,14 +3,14 @@
 
 create table public.submissions (
   id uuid primary key default gen_random_uuid(),
-  organization_id uuid not null references public.organizations (id) on delete cascade,
+  organization_id uuid not null default private.requested_organization_id() references public.organizations (id) on delete cascade,
   title text not null,
   description text not null,
   type text not null,
   status text not null default 'open',
   vote_count integer not null default 0,
   comment_count integer not null default 0,
-  author_id uuid not null references public.profiles (id) deferrable initially deferred,
+  author_id uuid not null default private.caller_id() references public.profiles (id) deferrable initially deferred,
   category_id uuid,
   source text,
   tracker_issue_url text,
@@ -20,9 +20,9 @@ create table public.submissions (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   constraint submissions_belong_to_their_organization unique (organization_id, id),
-  constraint category_is_of_the_same_organization foreign key (organization_id, category_id)
+  constraint submissions_category_is_of_the_same_organization foreign key (organization_id, category_id)
     references public.categories (organization_id, id) on delete set null (category_id),
-  constraint merge_target_is_of_the_same_organization foreign key (organization_id, merged_into_id)
+  constraint submissions_merge_target_is_of_the_same_organization foreign key (organization_id, merged_into_id)
     references public.submissions (organization_id, id),
   constraint title_has_5_to_200_characters check (char_length(title) between 5 and 200),
   constraint description_has_20_to_5000_characters check (char_length(description) between 20 and 5000),
@@ -49,13 +49,14 @@ create index submissions_merged_idx on public.submissions (organization_id, merg
 create index submissions_not_public_idx on public.submissions (organization_id, author_id) where not is_public;
 
 create table public.submission_tags (
-  organization_id uuid not null,
+  organization_id uuid not null default private.requested_organization_id(),
   submission_id uuid not null,
   tag_id uuid not null,
-  primary key (submission_id, tag_id),
-  constraint submission_is_of_the_same_organization foreign key (organization_id, submission_id)
+  primary key (organization_id, submission_id, tag_id),
+  constraint one_of_each_tag unique (submission_id, tag_id),
+  constraint submission_tags_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
     references public.submissions (organization_id, id) on delete cascade,
-  constraint tag_is_of_the_same_organization foreign key (organization_id, tag_id)
+  constraint submission_tags_tag_is_of_the_same_organization foreign key (organization_id, tag_id)
     references public.tags (organization_id, id) on delete cascade
 );
 comment on table public.submission_tags is 'Which tags a submission carries.';
@@ -63,15 +64,15 @@ create index submission_tags_tag_idx on public.submission_tags (organization_id,
 
 create table public.status_changes (
   id uuid primary key default gen_random_uuid(),
-  organization_id uuid not null,
+  organization_id uuid not null default private.requested_organization_id(),
   submission_id uuid not null,
-  previous_status text not null,
+  previous_status text not null default 'open',
   new_status text not null,
   changed_by uuid references public.profiles (id) deferrable initially deferred,
   note text,
   notify boolean not null default true,
   created_at timestamptz not null default now(),
-  constraint submission_is_of_the_same_organization foreign key (organization_id, submission_id)
+  constraint status_changes_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
     references public.submissions (organization_id, id) on delete cascade,
   constraint status_is_known check (
     new_status in ('open', 'under_review', 'planned', 'in_progress', 'completed', 'declined', 'duplicate')),
@@ -155,8 +156,7 @@ create function private.prepare_submission() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare organization public.organizations;
 begin
-  new.organization_id := coalesce(new.organization_id, private.requested_organization_id(), private.default_organization_id());
-  new.author_id := coalesce(new.author_id, private.caller_id());
+  new.organization_id := coalesce(new.organization_id, private.default_organization_id());
   new.title := private.trim_text(new.title);
   new.description := private.trim_text(new.description);
   if new.organization_id is null then

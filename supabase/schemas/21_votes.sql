@@ -4,26 +4,26 @@
 
 create table public.votes (
   id uuid not null default gen_random_uuid(),
-  organization_id uuid not null,
+  organization_id uuid not null default private.requested_organization_id(),
   submission_id uuid not null,
-  user_id uuid not null references public.profiles (id) deferrable initially deferred,
+  user_id uuid not null default private.caller_id() references public.profiles (id) deferrable initially deferred,
   created_at timestamptz not null default now(),
   primary key (submission_id, id),
   constraint one_vote_a_person_and_submission unique (submission_id, user_id),
-  constraint submission_is_of_the_same_organization foreign key (organization_id, submission_id)
+  constraint votes_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
     references public.submissions (organization_id, id) on delete cascade
 );
 comment on table public.votes is 'One vote a person and submission. The primary key leads with submission_id so that a deleted vote still reaches realtime subscribers of that submission, carrying nothing but ids.';
 create index votes_user_idx on public.votes (user_id, created_at desc, submission_id desc);
 
 create table public.follows (
-  organization_id uuid not null,
+  organization_id uuid not null default private.requested_organization_id(),
   submission_id uuid not null,
-  user_id uuid not null references public.profiles (id) on delete cascade,
+  user_id uuid not null default private.caller_id() references public.profiles (id) on delete cascade,
   reason text not null default 'manual',
   created_at timestamptz not null default now(),
   primary key (submission_id, user_id),
-  constraint submission_is_of_the_same_organization foreign key (organization_id, submission_id)
+  constraint follows_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
     references public.submissions (organization_id, id) on delete cascade,
   constraint reason_is_known check (reason in ('author', 'vote', 'comment', 'manual'))
 );
@@ -37,7 +37,6 @@ create function private.prepare_vote() returns trigger
 language plpgsql set search_path = '' as $$
 declare submission record;
 begin
-  new.user_id := coalesce(new.user_id, private.caller_id());
   if private.is_quiet() then return new; end if;
   select s.organization_id, s.merged_into_id into submission from public.submissions s where s.id = new.submission_id;
   if submission.organization_id is null then
@@ -51,7 +50,7 @@ begin
   return new;
 end
 $$;
-comment on function private.prepare_vote() is 'Trigger of votes and follows: the submission must be visible to the caller and not merged away; the person defaults to the caller.';
+comment on function private.prepare_vote() is 'Trigger of votes and follows: the submission must be visible to the caller and not merged away.';
 create trigger prepare before insert on public.votes
   for each row execute function private.prepare_vote();
 create trigger prepare before insert on public.follows

@@ -2,10 +2,10 @@
 
 create table public.comments (
   id uuid primary key default gen_random_uuid(),
-  organization_id uuid not null,
+  organization_id uuid not null default private.requested_organization_id(),
   submission_id uuid not null,
   parent_id uuid,
-  author_id uuid not null references public.profiles (id) deferrable initially deferred,
+  author_id uuid not null default private.caller_id() references public.profiles (id) deferrable initially deferred,
   body text not null,
   is_official boolean not null default false,
   vote_count integer not null default 0,
@@ -15,10 +15,10 @@ create table public.comments (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   constraint comments_belong_to_their_submission unique (submission_id, id),
-  constraint submission_is_of_the_same_organization foreign key (organization_id, submission_id)
+  constraint comments_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
     references public.submissions (organization_id, id) on delete cascade,
   -- Deferred: remove_replies deletes a whole subtree level by level, however deep, without recursing.
-  constraint parent_is_of_the_same_submission foreign key (submission_id, parent_id)
+  constraint comments_parent_is_of_the_same_submission foreign key (submission_id, parent_id)
     references public.comments (submission_id, id) deferrable initially deferred,
   constraint body_has_1_to_2000_characters check (char_length(body) between 1 and 2000),
   constraint moderation_state_is_known check (moderation_state in ('approved', 'pending', 'rejected', 'spam')),
@@ -35,14 +35,15 @@ create index comments_author_idx on public.comments (author_id, created_at desc)
 
 create table public.comment_votes (
   id uuid not null default gen_random_uuid(),
-  submission_id uuid not null,
+  -- Filled in by prepare; the default lets clients leave it out.
+  submission_id uuid not null default '00000000-0000-0000-0000-000000000000',
   comment_id uuid not null,
-  user_id uuid not null references public.profiles (id) deferrable initially deferred,
-  organization_id uuid not null,
+  user_id uuid not null default private.caller_id() references public.profiles (id) deferrable initially deferred,
+  organization_id uuid not null default private.requested_organization_id(),
   created_at timestamptz not null default now(),
   primary key (comment_id, id),
   constraint one_vote_a_person_and_comment unique (comment_id, user_id),
-  constraint comment_is_of_the_same_submission foreign key (submission_id, comment_id)
+  constraint comment_votes_comment_is_of_the_same_submission foreign key (submission_id, comment_id)
     references public.comments (submission_id, id) on delete cascade on update cascade
 );
 comment on table public.comment_votes is 'One vote a person and comment; who voted is granted to nobody.';
@@ -68,12 +69,11 @@ begin
     perform private.raise_error('NOT_FOUND', 'There is no such comment to reply to on this submission.', 'parent_id');
   end if;
   new.organization_id := submission.organization_id;
-  new.author_id := coalesce(new.author_id, private.caller_id());
   new.body := private.trim_text(new.body);
   return private.rate_comment(new);
 end
 $$;
-comment on function private.prepare_comment() is 'Trigger: the submission must be visible and not merged away, a parent must be of the same submission; the author defaults to the caller.';
+comment on function private.prepare_comment() is 'Trigger: the submission must be visible and not merged away, a parent must be of the same submission.';
 
 -- definer: settings of the organization and the board's state; the lock orders this insert against a change of visibility.
 create function private.rate_comment(comment public.comments) returns public.comments
@@ -210,22 +210,32 @@ comment on function private.remove_replies() is 'Trigger: a deleted comment take
 create trigger remove_replies after delete on public.comments
   referencing old table as removed for each statement execute function private.remove_replies();
 
--- Visibility follows moderation and the submission.
+-- definer: a submission the caller may not see.
+create function private.follow_comment_moderation() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  new.is_public := new.moderation_state = 'approved'
+    and coalesce((select s.is_public from public.submissions s where s.id = new.submission_id), false);
+  return new;
+end
+$$;
+comment on function private.follow_comment_moderation() is 'Trigger: is_public follows the moderation state.';
+create trigger follow_moderation before update of moderation_state on public.comments
+  for each row execute function private.follow_comment_moderation();
+
 create function private.moderate_comment() returns trigger
 language plpgsql security definer set search_path = '' as $$ -- definer: a submission the caller may not see
 declare change integer := (new.moderation_state = 'approved')::integer - (old.moderation_state = 'approved')::integer;
 begin
   update public.submissions set comment_count = comment_count + change where id = new.submission_id and change <> 0;
   update public.comments set reply_count = reply_count + change where id = new.parent_id and change <> 0;
-  update public.comments set is_public = new.moderation_state = 'approved'
-    and (select s.is_public from public.submissions s where s.id = new.submission_id) where id = new.id;
   if change = 1 and not private.is_announced('comment.created', new.id) then
     perform private.announce_comment(new.id);
   end if;
   return null;
 end
 $$;
-comment on function private.moderate_comment() is 'Trigger: an approved comment is counted, shown and announced; a rejected one is not.';
+comment on function private.moderate_comment() is 'Trigger: an approved comment is counted and announced; a rejected one is not.';
 create trigger moderate after update of moderation_state on public.comments
   for each row when (old.moderation_state <> new.moderation_state) execute function private.moderate_comment();
 
@@ -253,11 +263,10 @@ begin
   end if;
   new.organization_id := comment.organization_id;
   new.submission_id := comment.submission_id;
-  new.user_id := coalesce(new.user_id, private.caller_id());
   return new;
 end
 $$;
-comment on function private.prepare_comment_vote() is 'Trigger: the comment must be visible to the caller; the person defaults to the caller.';
+comment on function private.prepare_comment_vote() is 'Trigger: the comment must be visible to the caller.';
 create trigger prepare before insert on public.comment_votes
   for each row execute function private.prepare_comment_vote();
 

@@ -112,22 +112,22 @@ select is(tests.try('alice', replace(pg_temp.submit(), '''idea''', '''wish''')),
 
 -- Categories and tags
 select is(tests.try('alice', pg_temp.submit('category_id = tests.id(''ui'')')), '1', 'a submission takes a category of its organization');
-select is(tests.try('alice', pg_temp.submit('category_id = tests.id(''rival ui'')')), '23503 category_is_of_the_same_organization',
+select is(tests.try('alice', pg_temp.submit('category_id = tests.id(''rival ui'')')), '23503 submissions_category_is_of_the_same_organization',
   'never one of another');
 do $$ begin
   perform tests.submission('Alices idea', 'alice');
   perform tests.submission('Bobs idea', 'bob');
 end $$;
 select is(tests.try('alice', $$ update submissions set category_id = tests.id('rival ui') where id = tests.id('Alices idea') $$),
-  '23503 category_is_of_the_same_organization', 'not by editing either');
+  '23503 submissions_category_is_of_the_same_organization', 'not by editing either');
 select is(tests.try(who, format('insert into submission_tags values (tests.id(%L), tests.id(''Alices idea''), tests.id(%L))', organization, tag)), outcome, claim)
 from (values
   ('adam', 'acme', 'fast', '1', 'an admin tags a submission'),
   ('alice', 'acme', 'fast', '42501', 'its author does not'),
   ('mia', 'acme', 'fast', '42501', 'nor does a member'),
   ('rita', 'acme', 'fast', '42501', 'nor another organization''s admin'),
-  ('rita', 'rival', 'rival fast', '23503 submission_is_of_the_same_organization', 'who cannot claim it for theirs'),
-  ('adam', 'acme', 'rival fast', '23503 tag_is_of_the_same_organization', 'a tag of another organization is none'),
+  ('rita', 'rival', 'rival fast', '23503 submission_tags_submission_is_of_the_same_organization', 'who cannot claim it for theirs'),
+  ('adam', 'acme', 'rival fast', '23503 submission_tags_tag_is_of_the_same_organization', 'a tag of another organization is none'),
   ('acme key with submissions:write', 'acme', 'fast', '42501', 'a key that may only write does not tag'))
   as t (who, organization, tag, outcome, claim);
 select is(tests.try('alice', 'delete from submission_tags'), '0', 'its author does not remove tags');
