@@ -196,11 +196,11 @@ do $$ begin
   update comments set moderation_state = 'spam' where id = tests.id('under it');
 end $$;
 select is(array[pg_temp.comments(), pg_temp.replies('waiting')], array[3, 0], 'a reply that turns out to be spam is not counted any more');
-do $$ begin delete from private.outbox; update comments set moderation_state = 'rejected' where id = tests.id('under it'); end $$;
+do $$ begin update comments set moderation_state = 'rejected' where id = tests.id('under it'); end $$;
 select is(array[pg_temp.comments(), pg_temp.replies('waiting')], array[3, 0], 'spam or rejected, it counts as nothing');
 do $$ begin update comments set moderation_state = 'approved' where id = tests.id('under it'); end $$;
 select is(array[pg_temp.comments(), pg_temp.replies('waiting')], array[4, 1], 'approved after all it counts again');
-select is_empty('select from private.outbox', 'but nothing is announced a second time');
+select is((select count(*) from private.outbox where data #>> '{comment,id}' = tests.id('under it')::text), 1::bigint, 'but is not announced a second time');
 do $$ begin update comments set moderation_state = 'spam' where id = tests.id('under it'); delete from comments where id = tests.id('waiting'); end $$;
 select is(pg_temp.comments(), 2, 'deleting what is not counted counts nothing');
 select is_empty('select * from private.count_mistakes()', 'and every counter tells the truth');
