@@ -184,7 +184,7 @@ function forward(incoming: IncomingMessage, response: ServerResponse, target: Ta
   });
 }
 
-export function refuse(
+function refuse(
   response: ServerResponse,
   status: number,
   code: string,

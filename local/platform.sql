@@ -65,7 +65,8 @@ $do$;
 create schema if not exists auth;
 alter schema auth owner to supabase_auth_admin;
 grant usage on schema auth to anon, authenticated, service_role, supabase_lite;
-grant all on schema auth to postgres;
+-- Nothing of ours is made in there, as on hosted projects since 2025.
+grant usage on schema auth to postgres;
 
 do $do$
 declare

@@ -5,7 +5,7 @@ import { codeOf } from "./start-error.ts";
 
 const run = promisify(execFile);
 
-export function isAlive(pid: number): boolean {
+function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -1,0 +1,187 @@
+import { once } from "node:events";
+import { createServer, request, type Server } from "node:http";
+import { connect } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createGateway } from "../../local/gateway.ts";
+import { stack } from "../stack.ts";
+
+const key = { apikey: stack.publishable_key };
+
+// A function that tells what it got, behind a gateway of its own.
+let upstream: Server;
+let gateway: Server;
+let base: string;
+let functionIsUp = true;
+
+beforeAll(async () => {
+  upstream = createServer(async (incoming, response) => {
+    if (incoming.url === "/api/stream") {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write("data: 1\n\n");
+      return;
+    }
+    const chunks: Buffer[] = [];
+    for await (const chunk of incoming) chunks.push(chunk);
+    response.setHeader("set-cookie", ["a=1", "b=2"]);
+    response.end(
+      JSON.stringify({ url: incoming.url, headers: incoming.headers, length: Buffer.concat(chunks).length }),
+    );
+  });
+  const upstreamPort = await listening(upstream);
+  gateway = createGateway({
+    addressHeader: "x-address-secret",
+    data: () => null,
+    functionPort: (name) => (name !== "api" ? undefined : functionIsUp ? upstreamPort : null),
+  });
+  base = `http://127.0.0.1:${await listening(gateway)}`;
+});
+
+afterAll(() => {
+  for (const server of [gateway, upstream]) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+async function listening(server: Server): Promise<number> {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+interface Echo {
+  url: string;
+  headers: Record<string, string>;
+  length: number;
+}
+
+/** Without fetch, which would tidy the path up. */
+function raw(
+  to: string,
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(to);
+    const outgoing = request({ hostname, port, path, headers }, async (incoming) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of incoming) chunks.push(chunk);
+      resolve({ status: incoming.statusCode ?? 0, text: Buffer.concat(chunks).toString() });
+    });
+    outgoing.on("error", reject).end();
+  });
+}
+
+test.each([
+  "/",
+  "/apish",
+  "/storage/v1/bucket",
+  "/functions/v1",
+  "/functions/v1/other/x",
+  "/_system/config",
+  "//api/health",
+])("%s is nothing", async (path) => {
+  const { status, text } = await raw(stack.supabase_url, path);
+  expect(status).toBe(404);
+  expect(JSON.parse(text)).toEqual({
+    error: { code: "NOT_FOUND", message: "There is nothing at this address.", details: [] },
+  });
+});
+
+test.each([
+  "/rest/v1/../../_system/config",
+  "/rest/v1/%2e%2e/%2e%2e/_system/config",
+  "/auth/v1/..%2f..%2f_system/config",
+  "/rest/v1//_system/config",
+  "http://127.0.0.1/_system/config",
+])("the back rooms of the data API are not reached by %s", async (path) => {
+  const { status, text } = await raw(stack.supabase_url, path, key);
+  expect([401, 404]).toContain(status);
+  expect(text).not.toMatch(/jwt_secret|connection/);
+});
+
+test("a function hears the path after /functions/v1, the query and the body as they came", async () => {
+  const answer = await fetch(`${base}/functions/v1/api/echo?a=%20b&a=c`, {
+    method: "POST",
+    body: "x".repeat(3_000_000),
+  });
+  const echo = (await answer.json()) as Echo;
+  expect([echo.url, echo.length]).toEqual(["/api/echo?a=%20b&a=c", 3_000_000]);
+  expect(answer.headers.getSetCookie()).toEqual(["a=1", "b=2"]);
+});
+
+test("a client cannot choose its address", async () => {
+  const forged = {
+    "x-address-secret": "9.9.9.9",
+    "x-forwarded-for": "9.9.9.9",
+    forwarded: "for=9.9.9.9",
+    "x-real-ip": "9.9.9.9",
+  };
+  const { headers } = (await (await fetch(`${base}/api/echo`, { headers: forged })).json()) as Echo;
+  expect(headers["x-address-secret"]).toBe("127.0.0.1");
+  expect(JSON.stringify(headers)).not.toContain("9.9.9.9");
+});
+
+test("an event stream arrives as it is written, and the function hears when its reader leaves", async () => {
+  const abort = new AbortController();
+  const left = new Promise((resolve) =>
+    upstream.once("request", (_, response) => response.once("close", resolve)),
+  );
+  const answer = await fetch(`${base}/api/stream`, { signal: abort.signal });
+  const first = await answer.body?.getReader().read();
+  expect(new TextDecoder().decode(first?.value)).toBe("data: 1\n\n");
+  abort.abort();
+  await left;
+});
+
+test("while the functions are down there is a 503 that says so", async () => {
+  functionIsUp = false;
+  const answer = await fetch(`${base}/api/echo`);
+  functionIsUp = true;
+  expect(answer.status).toBe(503);
+  expect(await answer.json()).toEqual({
+    error: {
+      code: "SERVICE_UNAVAILABLE",
+      message: "The functions are not running; try again shortly.",
+      details: [],
+    },
+  });
+});
+
+test("pages of any origin may use auth and the data API; the functions speak for themselves", async () => {
+  const preflight = await fetch(`${stack.supabase_url}/rest/v1/submissions`, {
+    method: "OPTIONS",
+    headers: {
+      origin: "https://app.example",
+      "access-control-request-method": "POST",
+      "access-control-request-headers": "apikey,prefer",
+    },
+  });
+  expect(preflight.status).toBe(200);
+  expect(preflight.headers.get("access-control-allow-origin")).toBe("*");
+  expect(preflight.headers.get("access-control-allow-headers")).toBe("apikey,prefer");
+  const answer = await fetch(`${stack.supabase_url}/rest/v1/submissions?select=id&limit=1`, { headers: key });
+  expect([answer.status, answer.headers.get("access-control-allow-origin")]).toEqual([200, "*"]);
+  const api = await fetch(`${base}/api/echo`, { headers: { origin: "https://app.example" } });
+  expect(api.headers.get("access-control-allow-origin")).toBeNull();
+});
+
+test("a body of more than 10 MiB for the data API is refused", async () => {
+  const answer = await fetch(`${stack.supabase_url}/rest/v1/submissions`, {
+    method: "POST",
+    headers: key,
+    body: "x".repeat(11 << 20),
+  });
+  expect(answer.status).toBe(413);
+});
+
+test("a websocket upgrade nobody takes is refused", async () => {
+  const { port } = new URL(base);
+  const socket = connect(Number(port), "127.0.0.1");
+  socket.write(
+    "GET /realtime/v1/websocket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+  );
+  const [chunk] = await once(socket, "data");
+  expect(String(chunk)).toMatch(/^HTTP\/1.1 404 /);
+});

@@ -1,0 +1,120 @@
+import { expect, test } from "vitest";
+import { withDatabase } from "../../local/database.ts";
+import { withTemporaryDatabase } from "../../local/temporary-database.ts";
+import { signUp, sql, stack, supabase } from "../stack.ts";
+import { temporaryFolder } from "./launcher.ts";
+
+test("our migrations ran as a role that is no superuser and owns what they made", async () => {
+  const [role] = await sql`
+    select rolsuper, rolcreatedb, rolcreaterole, rolreplication, rolbypassrls from pg_roles where rolname = current_user`;
+  expect(role).toEqual({
+    rolsuper: false,
+    rolcreatedb: true,
+    rolcreaterole: true,
+    rolreplication: true,
+    rolbypassrls: true,
+  });
+  const foreign = await sql`
+    select relname from pg_class where relnamespace in ('public'::regnamespace, 'private'::regnamespace)
+    and relkind in ('r', 'v', 'S') and relowner <> 'postgres'::regrole`;
+  expect(foreign).toHaveLength(0);
+});
+
+test("the first request of the data API grants nothing", async () => {
+  await supabase(await signUp())
+    .from("submissions")
+    .select("id")
+    .limit(1)
+    .throwOnError();
+  const [row] = await sql`
+    select has_column_privilege('authenticated', 'public.votes', 'user_id', 'select') as voters,
+      has_column_privilege('authenticated', 'public.votes', 'id', 'select') as votes,
+      has_column_privilege('anon', 'public.profiles', 'email', 'select') as emails,
+      has_table_privilege('anon', 'public.submissions', 'truncate') as truncate`;
+  expect(row).toEqual({ voters: false, votes: true, emails: false, truncate: false });
+});
+
+test("the data API's login owns nothing and is no superuser", async () => {
+  const [row] = await sql`
+    select rolsuper, rolbypassrls, rolcreaterole,
+      (select count(*) from pg_class where relowner = r.oid) + (select count(*) from pg_proc where proowner = r.oid) as owned
+    from pg_roles r where rolname = 'supabase_lite'`;
+  expect(row).toEqual({ rolsuper: false, rolbypassrls: false, rolcreaterole: false, owned: "0" });
+});
+
+test("a bare database has what a hosted project has, and lets postgres do what migrations do", async () => {
+  await withTemporaryDatabase(
+    async ({ ownerUrl }) => {
+      await withDatabase(ownerUrl, async (owner) => {
+        await owner.unsafe(`
+        create table public.things (id int primary key, user_id uuid references auth.users (id));
+        alter table public.things enable row level security;
+        create function public.on_user() returns trigger language plpgsql as 'begin return null; end';
+        create trigger t after insert on auth.users for each row execute function public.on_user();
+        create role made_by_migration;
+        grant anon, authenticated to made_by_migration;
+        create extension citext with schema extensions;
+        create extension pg_trgm with schema extensions;
+        create extension unaccent with schema extensions;
+        alter publication supabase_realtime add table public.things;
+        create policy p on realtime.messages for select to authenticated using (true);`);
+        const [granted] =
+          await owner`select has_table_privilege('anon', 'public.things', 'insert, truncate') as by_default`;
+        expect(granted).toEqual({ by_default: true });
+        await expect(owner`create table auth.ours (id int)`).rejects.toThrow("permission denied");
+      });
+    },
+    await temporaryFolder(),
+  );
+});
+
+test("auth.uid() and its like read single claims and the whole", async () => {
+  const id = "3f2b8a7e-4f5d-4c1e-9a53-0d9c2f6f6a11";
+  const claims = JSON.stringify({ sub: id, role: "authenticated", email: "a@b.example", aal: "aal2" });
+  const read = (set: Record<string, string>) =>
+    sql.begin(async (transaction) => {
+      for (const [name, value] of Object.entries(set))
+        await transaction`select set_config(${name}, ${value}, true)`;
+      const [row] =
+        await transaction`select auth.uid(), auth.role(), auth.email(), auth.jwt() ->> 'aal' as aal`;
+      return row;
+    });
+  expect(await read({ "request.jwt.claims": claims })).toEqual({
+    uid: id,
+    role: "authenticated",
+    email: "a@b.example",
+    aal: "aal2",
+  });
+  expect(await read({ "request.jwt.claim.sub": id, "request.jwt.claim.role": "anon" })).toMatchObject({
+    uid: id,
+    role: "anon",
+  });
+  expect(await read({})).toEqual({ uid: null, role: null, email: null, aal: null });
+});
+
+test("realtime.send keeps a message with an id of its own", async () => {
+  const rows = await sql.begin(async (transaction) => {
+    await transaction`select realtime.send(${transaction.json({ a: 1 })}, 'e', 'topic:1', true)`;
+    return transaction`select topic, event, extension, private, payload - 'id' as payload, payload ->> 'id' = id::text as named, realtime.topic() as current
+      from realtime.messages where topic = 'topic:1'`;
+  });
+  expect(rows).toEqual([
+    {
+      topic: "topic:1",
+      event: "e",
+      extension: "broadcast",
+      private: true,
+      payload: { a: 1 },
+      named: true,
+      current: "topic:1",
+    },
+  ]);
+});
+
+test("the stack says where it is", () => {
+  expect(new URL(stack.db_url)).toMatchObject({
+    username: "postgres",
+    hostname: "127.0.0.1",
+    pathname: "/postgres",
+  });
+});
