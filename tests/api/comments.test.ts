@@ -1,0 +1,442 @@
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { commentAnswer, commentCreatedAnswer, commentListAnswer } from "../../shared/comments.ts";
+import { deletedAnswer, submissionDetailAnswer } from "../../shared/submissions.ts";
+import { sql } from "../stack.ts";
+import { answered, api, type Caller, refused } from "./client.ts";
+import {
+  countMistakes,
+  type Key,
+  merge,
+  newComment,
+  newKey,
+  newOrganization,
+  newSubmission,
+  newUser,
+  type Organization,
+  only,
+  stored,
+  unknownKey,
+  type User,
+} from "./world.ts";
+
+let organization: Organization;
+let author: User;
+let commenter: User;
+let admin: User;
+let member: User;
+let key: Key;
+let moderator: Key;
+let reader: Key;
+let id: string;
+
+beforeAll(async () => {
+  organization = await newOrganization();
+  author = await newUser("Ada");
+  commenter = await newUser("Carl Commenter");
+  admin = await newUser("Adam", { organization, role: "admin" });
+  member = await newUser("Mia", { organization, role: "member" });
+  key = await newKey(organization, ["submissions:write"]);
+  moderator = await newKey(organization, ["submissions:moderate"]);
+  reader = await newKey(organization, ["submissions:read"]);
+});
+
+beforeEach(async () => {
+  id = await newSubmission(organization, author);
+});
+
+const post = (body: unknown, as: Caller | undefined = commenter, on = id) => api("POST", `/api/submissions/${on}/comments`, { as, body });
+const list = async (query = "", as?: Caller, on = id) =>
+  answered(await api("GET", `/api/submissions/${on}/comments${query}`, { as }), 200, commentListAnswer);
+const show = async (comment: string, query = "") => answered(await api("GET", `/api/comments/${comment}${query}`), 200, commentAnswer).data;
+const edit = (comment: string, body: unknown, as?: Caller) => api("PATCH", `/api/comments/${comment}`, { as, body });
+const remove = (comment: string, as?: Caller) => api("DELETE", `/api/comments/${comment}`, { as });
+const commentCount = async () => (await stored("submissions", id))?.comment_count;
+const bodies = (comments: { body: string }[]) => comments.map(({ body }) => body);
+
+describe("writing a comment", () => {
+  it("answers 201 with id, body, the author's id and name, is_official and created_at", async () => {
+    const { data } = answered(await post({ body: "Yes please" }), 201, commentCreatedAnswer);
+    expect(data).toEqual({
+      id: data.id,
+      body: "Yes please",
+      author: { id: commenter.id, name: "Carl Commenter" },
+      is_official: false,
+      created_at: data.created_at,
+    });
+    expect(await show(data.id)).toEqual({
+      ...data,
+      submission_id: id,
+      parent_id: null,
+      author: { id: commenter.id, name: "Carl Commenter", avatar: null, is_team_member: false },
+      vote_count: 0,
+      reply_count: 0,
+      updated_at: data.created_at,
+    });
+  });
+
+  it("counts on the submission, replies too", async () => {
+    const { data } = answered(await post({ body: "One" }), 201, commentCreatedAnswer);
+    answered(await post({ body: "Two", parent_id: data.id }), 201, commentCreatedAnswer);
+    expect(await commentCount()).toBe(2);
+    expect(await show(data.id)).toMatchObject({ reply_count: 1 });
+  });
+
+  it.each([
+    ["a stranger", () => commenter, false],
+    ["the author of the submission", () => author, false],
+    ["a member", () => member, true],
+    ["an admin", () => admin, true],
+    ["a key", () => key, false],
+  ] as const)("by %s is official: %s", async (_, as, official) => {
+    const { data } = answered(await post({ body: "Well" }, as()), 201, commentCreatedAnswer);
+    expect(data.is_official).toBe(official);
+  });
+
+  it("is official by membership of this organization alone", async () => {
+    const outsider = await newUser("Rita", { organization: await newOrganization(), role: "owner" });
+    expect(answered(await post({ body: "Hi" }, outsider), 201, commentCreatedAnswer).data.is_official).toBe(false);
+  });
+
+  it("cannot forge author, badge, counts, ids, moderation or dates", async () => {
+    const forged = {
+      id: crypto.randomUUID(),
+      submission_id: await newSubmission(organization, author),
+      organization_id: (await newOrganization()).id,
+      author_id: admin.id,
+      user_id: admin.id,
+      author: { id: admin.id },
+      author_email: "someone@example.org",
+      author_name: "Someone",
+      is_official: true,
+      is_public: false,
+      vote_count: 50,
+      reply_count: 50,
+      moderation_state: "pending",
+      created_at: "2000-01-01T00:00:00Z",
+      updated_at: "2000-01-01T00:00:00Z",
+    };
+    const { data } = answered(await post({ body: "Honest", ...forged }), 201, commentCreatedAnswer);
+    expect(data.id).not.toBe(forged.id);
+    const row = only(await stored("comments", data.id));
+    expect(row).toMatchObject({
+      submission_id: id,
+      organization_id: organization.id,
+      author_id: commenter.id,
+      is_official: false,
+      is_public: true,
+      vote_count: 0,
+      reply_count: 0,
+      moderation_state: "approved",
+    });
+    expect(new Date(String(row.created_at)).getUTCFullYear()).toBeGreaterThan(2000);
+  });
+
+  it.each([
+    ["nothing", {}, ["body"]],
+    ["null", { body: null }, ["body"]],
+    ["empty text", { body: "" }, ["body"]],
+    ["blanks", { body: " \n\t\u3000 " }, ["body"]],
+    ["a number", { body: 5 }, ["body"]],
+    ["2001 characters", { body: "x".repeat(2001) }, ["body"]],
+    ["2001 emoji", { body: "😀".repeat(2001) }, ["body"]],
+    ["a NUL", { body: "a\0b" }, ["body"]],
+    ["half a surrogate pair", { body: "a\ud83d" }, ["body"]],
+    ["a malformed parent", { body: "Yes", parent_id: "first" }, ["parent_id"]],
+    ["both wrong", { body: "", parent_id: 7 }, ["body", "parent_id"]],
+  ])("refuses %s, and changes nothing", async (_, body, fields) => {
+    refused(await post(body), "VALIDATION_ERROR", ...fields);
+    expect(await commentCount()).toBe(0);
+  });
+
+  it.each([
+    ["one character", "x", "x"],
+    ["2000 characters", "x".repeat(2000), "x".repeat(2000)],
+    ["2000 emoji", "😀".repeat(2000), "😀".repeat(2000)],
+    ["blanks around", "  trimmed \n", "trimmed"],
+    ["2000 characters with blanks around", ` ${"x".repeat(2000)} `, "x".repeat(2000)],
+    ["HTML, as it is", "<script>alert('x')</script> & co", "<script>alert('x')</script> & co"],
+    ["right-to-left text", "مرحبا ‏שלום‎ hi", "مرحبا ‏שלום‎ hi"],
+    ["lines", "one\n\ntwo\r\nthree", "one\n\ntwo\r\nthree"],
+    ["a family of emoji", "👨‍👩‍👧‍👦 e\u0301", "👨‍👩‍👧‍👦 e\u0301"],
+  ])("takes %s", async (_, body, kept) => {
+    const { data } = answered(await post({ body }), 201, commentCreatedAnswer);
+    expect(data.body).toBe(kept);
+    expect((await show(data.id)).body).toBe(kept);
+  });
+
+  it("is for those who signed in, and for keys with submissions:write", async () => {
+    refused(await api("POST", `/api/submissions/${id}/comments`, { body: { body: "Hi" } }), "UNAUTHORIZED");
+    refused(await post({ body: "Hi" }, await unknownKey()), "UNAUTHORIZED");
+    refused(await post({ body: "Hi" }, reader), "FORBIDDEN");
+    refused(await post({ body: "Hi" }, moderator), "FORBIDDEN");
+    expect(await commentCount()).toBe(0);
+  });
+
+  it("on behalf of whom a key names, in the general form of errors", async () => {
+    const author_email = `${crypto.randomUUID()}@example.org`;
+    const answer = await post({ body: "By mail", author_email, author_name: "Grace" }, key);
+    const { data } = answered(answer, 201, commentCreatedAnswer);
+    expect(data.author.name).toBe("Grace");
+    expect(data.author.id).not.toBe(key.profileId);
+    expect(answer.text).not.toContain(author_email);
+    refused(await post({ body: "By mail", author_email: "nobody" }, key), "VALIDATION_ERROR", "author_email");
+  });
+
+  it("replies to a comment of the same submission alone", async () => {
+    const elsewhere = await newComment(await newSubmission(organization, author), author);
+    for (const parent_id of [elsewhere, crypto.randomUUID()]) refused(await post({ body: "Hm", parent_id }), "NOT_FOUND");
+    expect([await commentCount(), (await stored("comments", elsewhere))?.reply_count]).toEqual([0, 0]);
+  });
+
+  it("does not reply to a comment that was deleted", async () => {
+    const { data } = answered(await post({ body: "Going" }), 201, commentCreatedAnswer);
+    await remove(data.id, commenter);
+    refused(await post({ body: "Too late", parent_id: data.id }), "NOT_FOUND");
+    expect(await commentCount()).toBe(0);
+  });
+
+  it("takes a null parent for none", async () => {
+    answered(await post({ body: "Top", parent_id: null }), 201, commentCreatedAnswer);
+    expect((await list()).data).toHaveLength(1);
+  });
+
+  it.each(["00000000-0000-4000-8000-000000000000", "nonsense"])("on submission %s is 404", async (missing) => {
+    for (const as of [commenter, key]) refused(await post({ body: "Hi" }, as, missing), "NOT_FOUND");
+  });
+
+  it("on a merged submission names the target", async () => {
+    const target = await newSubmission(organization, author);
+    await merge(id, target);
+    expect(refused(await post({ body: "Hi" }), "SUBMISSION_MERGED").merged_into_id).toBe(target);
+  });
+
+  it("makes its author follow", async () => {
+    await post({ body: "Hi" });
+    const shown = answered(await api("GET", `/api/submissions/${id}`, { as: commenter }), 200, submissionDetailAnswer);
+    expect(shown.data.is_following).toBe(true);
+  });
+
+  it("waits for approval where the organization asks for it", async () => {
+    const careful = await newOrganization({ require_approval: true });
+    const board = await newSubmission(careful, author);
+    const { data } = answered(await post({ body: "May I?" }, commenter, board), 201, commentCreatedAnswer);
+    expect(bodies((await list("", undefined, board)).data)).toEqual([]);
+    expect(bodies((await list("", commenter, board)).data)).toEqual(["May I?"]);
+    refused(await api("GET", `/api/comments/${data.id}`), "NOT_FOUND");
+    expect(await stored("submissions", board)).toMatchObject({ comment_count: 0 });
+  });
+});
+
+describe("the list of comments", () => {
+  // Two official ones among strangers'; in the order of writing a to e, with votes.
+  const thread = [
+    ["a", "stranger", 1],
+    ["b", "official", 0],
+    ["c", "stranger", 2],
+    ["d", "official", 2],
+    ["e", "stranger", 0],
+  ] as const;
+
+  const write = async () => {
+    for (const [index, [body, by, votes]] of thread.entries()) {
+      const comment = await newComment(id, by === "official" ? member : commenter, {
+        body,
+        created_at: new Date(Date.UTC(2026, 0, 1 + index)),
+      });
+      for (const voter of [author, admin].slice(0, votes)) {
+        await sql`insert into public.comment_votes (comment_id, user_id) values (${comment}, ${voter.id})`;
+      }
+      await newComment(id, author, { body: `Reply to ${body}`, parent_id: comment });
+    }
+  };
+
+  it.each([
+    ["", "bdace"],
+    ["?sort=created_at", "bdace"],
+    ["?sort=created_at&order=asc", "bdace"],
+    ["?order=desc", "dbeca"],
+    ["?sort=votes", "bdeac"],
+    ["?sort=votes&order=asc", "bdeac"],
+    ["?sort=votes&order=desc", "dbcae"],
+    ["?limit=2", "bd"],
+    ["?limit=2&page=2", "ac"],
+    ["?limit=2&page=3", "e"],
+    ["?limit=2&page=4", ""],
+  ])("%s: official ones first, top level alone", async (query, order) => {
+    await write();
+    const { data, meta } = await list(query);
+    expect(bodies(data).join("")).toBe(order);
+    expect(meta).toEqual({ total: 5 });
+    for (const comment of data) expect(comment).toMatchObject({ parent_id: null, reply_count: 1, submission_id: id });
+  });
+
+  it("shows the replies to one comment by parent_id", async () => {
+    const parent = await newComment(id, commenter, { body: "Parent" });
+    await newComment(id, author, { body: "First", parent_id: parent });
+    const second = await newComment(id, member, { body: "Official", parent_id: parent });
+    await newComment(id, author, { body: "Deep", parent_id: second });
+    const { data, meta } = await list(`?parent_id=${parent}`);
+    expect([bodies(data), meta.total, data[0]?.reply_count]).toEqual([["Official", "First"], 2, 1]);
+    expect(bodies((await list(`?parent_id=${second}`)).data)).toEqual(["Deep"]);
+  });
+
+  it("is empty for a parent of another submission", async () => {
+    const elsewhere = await newSubmission(organization, author);
+    const parent = await newComment(elsewhere, author);
+    await newComment(elsewhere, author, { parent_id: parent });
+    expect(await list(`?parent_id=${parent}`)).toEqual({ data: [], meta: { total: 0 } });
+  });
+
+  it.each([
+    ["sort=title", "sort"],
+    ["sort=comments", "sort"],
+    ["order=up", "order"],
+    ["parent_id=x", "parent_id"],
+    ["limit=101", "limit"],
+    ["page=0", "page"],
+  ])("refuses ?%s", async (query, field) => {
+    refused(await api("GET", `/api/submissions/${id}/comments?${query}`), "VALIDATION_ERROR", field);
+  });
+
+  it.each(["00000000-0000-4000-8000-000000000000", "nonsense"])("of submission %s is 404", async (missing) => {
+    refused(await api("GET", `/api/submissions/${missing}/comments`), "NOT_FOUND");
+  });
+});
+
+describe("a single comment", () => {
+  it("has replies with expand=replies alone", async () => {
+    const parent = await newComment(id, commenter, { body: "Parent" });
+    await newComment(id, author, { body: "First", parent_id: parent });
+    await newComment(id, member, { body: "Official", parent_id: parent });
+    expect("replies" in (await show(parent))).toBe(false);
+    const { replies, ...rest } = await show(parent, "?expand=replies");
+    expect(rest).toEqual(await show(parent));
+    expect(replies?.map(({ body, parent_id }) => [body, parent_id])).toEqual([
+      ["Official", parent],
+      ["First", parent],
+    ]);
+    expect((await show(only(replies?.[0]).id, "?expand=replies")).replies).toEqual([]);
+  });
+
+  it.each(["author", "replies,author", ""])("refuses expand=%s", async (expand) => {
+    const comment = await newComment(id, commenter);
+    refused(await api("GET", `/api/comments/${comment}?expand=${expand}`), "VALIDATION_ERROR", "expand");
+  });
+
+  it.each(["00000000-0000-4000-8000-000000000000", "nonsense"])("%s is 404", async (missing) => {
+    refused(await api("GET", `/api/comments/${missing}`), "NOT_FOUND");
+    refused(await api("GET", `/api/comments/${missing}?expand=replies`), "NOT_FOUND");
+    refused(await edit(missing, { body: "Hi" }, admin), "NOT_FOUND");
+    refused(await remove(missing, admin), "NOT_FOUND");
+  });
+});
+
+describe("editing a comment", () => {
+  it("answers with the comment, trimmed and touched", async () => {
+    const comment = await newComment(id, commenter, { body: "Tpyo" });
+    await newComment(id, author, { parent_id: comment });
+    const { data } = answered(await edit(comment, { body: "  Typo " }, commenter), 200, commentAnswer);
+    expect(data).toEqual(await show(comment));
+    expect(data).toMatchObject({ id: comment, body: "Typo", reply_count: 1 });
+    expect(Date.parse(data.updated_at)).toBeGreaterThan(Date.parse(data.created_at));
+  });
+
+  it.each([
+    ["nobody", () => undefined, "UNAUTHORIZED"],
+    ["a stranger", () => author, "FORBIDDEN"],
+    ["a member", () => member, "FORBIDDEN"],
+    ["an admin", () => admin, "FORBIDDEN"],
+    ["a key", () => key, "FORBIDDEN"],
+    ["a key that moderates", () => moderator, "FORBIDDEN"],
+  ] as const)("is not for %s", async (_, as, code) => {
+    const comment = await newComment(id, commenter, { body: "Mine" });
+    refused(await edit(comment, { body: "Yours" }, as()), code);
+    expect((await stored("comments", comment))?.body).toBe("Mine");
+  });
+
+  it.each([
+    [14 * 60 + 50, undefined],
+    [15 * 60 + 1, "FORBIDDEN"],
+    [24 * 60 * 60, "FORBIDDEN"],
+  ] as const)("%i seconds after it was written: %s", async (seconds, code) => {
+    const comment = await newComment(id, commenter, { body: "Old", created_at: new Date(Date.now() - seconds * 1000) });
+    const answer = await edit(comment, { body: "New" }, commenter);
+    if (code) refused(answer, code);
+    else answered(answer, 200, commentAnswer);
+    expect((await stored("comments", comment))?.body).toBe(code ? "Old" : "New");
+  });
+
+  it("changes the text alone", async () => {
+    const comment = await newComment(id, commenter);
+    const before = only(await stored("comments", comment));
+    const forged = { is_official: true, vote_count: 9, parent_id: comment, author_id: admin.id, submission_id: crypto.randomUUID(), created_at: new Date() };
+    answered(await edit(comment, { body: "New", ...forged }, commenter), 200, commentAnswer);
+    const after = only(await stored("comments", comment));
+    expect(after).toEqual({ ...before, body: "New", updated_at: after.updated_at });
+  });
+
+  it.each([{}, { body: "" }, { body: "x".repeat(2001) }, { body: null }, { body: ["x"] }, { body: "a\0" }])("refuses %j", async (body) => {
+    const comment = await newComment(id, commenter, { body: "As it was" });
+    refused(await edit(comment, body, commenter), "VALIDATION_ERROR", "body");
+    expect((await stored("comments", comment))?.body).toBe("As it was");
+  });
+});
+
+describe("deleting a comment", () => {
+  it.each([
+    ["nobody", () => undefined, "UNAUTHORIZED"],
+    ["a stranger", () => author, "FORBIDDEN"],
+    ["a member", () => member, "FORBIDDEN"],
+    ["a key with submissions:write", () => key, "FORBIDDEN"],
+    ["a key with submissions:read", () => reader, "FORBIDDEN"],
+    ["its author", () => commenter, undefined],
+    ["an admin", () => admin, undefined],
+    ["a key with submissions:moderate", () => moderator, undefined],
+  ] as const)("by %s: %s", async (_, as, code) => {
+    const comment = await newComment(id, commenter);
+    const answer = await remove(comment, as());
+    if (code) refused(answer, code);
+    else expect(answered(answer, 200, deletedAnswer)).toEqual({ data: { deleted: true } });
+    expect([(await stored("comments", comment)) === undefined, await commentCount()]).toEqual(code ? [false, 1] : [true, 0]);
+  });
+
+  it("takes the whole subtree along, by whomever it is", async () => {
+    const top = await newComment(id, commenter, { body: "Top" });
+    const stays = await newComment(id, author, { body: "Stays" });
+    let parent = top;
+    const chain: string[] = [];
+    for (let depth = 0; depth < 12; depth++) {
+      parent = await newComment(id, depth % 2 ? author : member, { body: `Level ${depth}`, parent_id: parent });
+      chain.push(parent);
+      await newComment(id, admin, { body: `Beside ${depth}`, parent_id: parent });
+    }
+    expect(await commentCount()).toBe(26);
+    answered(await remove(only(chain[5]), admin), 200, deletedAnswer);
+    expect(await commentCount()).toBe(2 + 5 + 5);
+    expect(await show(only(chain[4]))).toMatchObject({ reply_count: 1 });
+    answered(await remove(top, commenter), 200, deletedAnswer);
+    expect(bodies((await list()).data)).toEqual(["Stays"]);
+    expect(await commentCount()).toBe(1);
+    for (const gone of [top, ...chain]) refused(await api("GET", `/api/comments/${gone}`), "NOT_FOUND");
+    await show(stays);
+    expect(await countMistakes(organization)).toEqual([]);
+  });
+
+  it("of a reply lowers its parent's count", async () => {
+    const parent = await newComment(id, commenter);
+    const reply = await newComment(id, commenter, { parent_id: parent });
+    answered(await remove(reply, commenter), 200, deletedAnswer);
+    expect(await show(parent)).toMatchObject({ reply_count: 0 });
+  });
+
+  it("is 404 the second time", async () => {
+    const comment = await newComment(id, commenter);
+    answered(await remove(comment, commenter), 200, deletedAnswer);
+    refused(await remove(comment, commenter), "NOT_FOUND");
+  });
+
+  it("is possible for an author long after it was written", async () => {
+    const comment = await newComment(id, commenter, { created_at: new Date(0) });
+    answered(await remove(comment, commenter), 200, deletedAnswer);
+  });
+});

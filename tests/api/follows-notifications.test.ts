@@ -1,0 +1,244 @@
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { commentCreatedAnswer } from "../../shared/comments.ts";
+import { followAnswer } from "../../shared/follows.ts";
+import { notificationListAnswer, notificationsReadAnswer } from "../../shared/notifications.ts";
+import { sql } from "../stack.ts";
+import { answered, api, type Caller, refused } from "./client.ts";
+import { type Key, newKey, newOrganization, newSubmission, newUser, type Organization, only, type User } from "./world.ts";
+
+let organization: Organization;
+let admin: User;
+let key: Key;
+let author: User;
+let follower: User;
+let other: User;
+let id: string;
+
+beforeAll(async () => {
+  organization = await newOrganization();
+  admin = await newUser("Adam", { organization, role: "admin" });
+  key = await newKey(organization, ["submissions:write", "submissions:read", "submissions:moderate"]);
+});
+
+beforeEach(async () => {
+  [author, follower, other] = await Promise.all([newUser("Ada"), newUser("Fay"), newUser("Otto")]);
+  id = await newSubmission(organization, author, { title: "A dark theme" });
+});
+
+const follow = (as?: Caller, on = id) => api("POST", `/api/submissions/${on}/follow`, { as });
+const unfollow = (as?: Caller, on = id) => api("DELETE", `/api/submissions/${on}/follow`, { as });
+const inbox = async (as: Caller, query = "") => answered(await api("GET", `/api/me/notifications${query}`, { as }), 200, notificationListAnswer);
+const types = async (as: Caller) => (await inbox(as)).data.map(({ type }) => type);
+const read = async (as: Caller, body?: unknown) =>
+  answered(await api("POST", "/api/me/notifications/read", { as, body }), 200, notificationsReadAnswer).data.read;
+const vote = (as: Caller) => api("POST", `/api/submissions/${id}/vote`, { as });
+const comment = async (as: Caller, parent_id?: string) => {
+  const answer = await api("POST", `/api/submissions/${id}/comments`, { as, body: { body: "Hello", parent_id } });
+  return answered(answer, 201, commentCreatedAnswer).data.id;
+};
+
+describe("a follow", () => {
+  it("answers 201 when it made the follow, and 200 when it was there", async () => {
+    const expected = { data: { submission_id: id, is_following: true } };
+    expect(answered(await follow(follower), 201, followAnswer)).toEqual(expected);
+    expect(answered(await follow(follower), 200, followAnswer)).toEqual(expected);
+  });
+
+  it("ends, again and again", async () => {
+    await follow(follower);
+    const expected = { data: { submission_id: id, is_following: false } };
+    expect(answered(await unfollow(follower), 200, followAnswer)).toEqual(expected);
+    expect(answered(await unfollow(follower), 200, followAnswer)).toEqual(expected);
+  });
+
+  it("of the author is there from the start, and can end", async () => {
+    answered(await follow(author), 200, followAnswer);
+    expect(answered(await unfollow(author), 200, followAnswer).data.is_following).toBe(false);
+  });
+
+  it("remembers why it was made", async () => {
+    await follow(follower);
+    await vote(other);
+    await comment(admin);
+    const reasons = await sql`select user_id, reason from public.follows where submission_id = ${id}`;
+    expect(Object.fromEntries(reasons.map(({ user_id, reason }) => [user_id, reason]))).toEqual({
+      [author.id]: "author",
+      [follower.id]: "manual",
+      [other.id]: "vote",
+      [admin.id]: "comment",
+    });
+  });
+
+  it("is for people who signed in", async () => {
+    for (const call of [follow, unfollow]) {
+      refused(await call(), "UNAUTHORIZED");
+      refused(await call(key), "FORBIDDEN");
+    }
+  });
+
+  it.each(["00000000-0000-4000-8000-000000000000", "nonsense"])("of %s is 404", async (missing) => {
+    refused(await follow(follower, missing), "NOT_FOUND");
+    refused(await unfollow(follower, missing), "NOT_FOUND");
+  });
+
+  it("takes effect for the caller alone, whatever the body says", async () => {
+    const body = { user_id: other.id, reason: "author" };
+    answered(await api("POST", `/api/submissions/${id}/follow`, { as: follower, body }), 201, followAnswer);
+    const rows = await sql`select reason from public.follows where submission_id = ${id} and user_id in (${follower.id}, ${other.id})`;
+    expect(rows).toEqual([{ reason: "manual" }]);
+  });
+});
+
+describe("who is told of what", () => {
+  it("the author of a vote, without a name", async () => {
+    await vote(follower);
+    const { data, meta } = await inbox(author);
+    expect(data).toEqual([
+      {
+        id: expect.any(String),
+        type: "vote",
+        submission_id: id,
+        comment_id: null,
+        submission_title: "A dark theme",
+        read_at: null,
+        created_at: expect.any(String),
+      },
+    ]);
+    expect(meta).toEqual({ total: 1 });
+    expect([await types(follower), await types(other)]).toEqual([[], []]);
+  });
+
+  it("the author and all followers of a comment, and not who wrote it", async () => {
+    for (const as of [follower, other]) await follow(as);
+    const comment_id = await comment(other);
+    expect([await types(author), await types(follower), await types(other)]).toEqual([["comment"], ["comment"], []]);
+    expect((await inbox(follower)).data[0]).toMatchObject({ comment_id, submission_id: id });
+  });
+
+  it("the author of the parent comment of a reply, once", async () => {
+    const parent = await comment(follower);
+    await read(author);
+    await comment(other, parent);
+    expect(await types(follower)).toEqual(["reply"]);
+    expect((await inbox(author, "?unread=true")).data.map(({ type }) => type)).toEqual(["comment"]);
+  });
+
+  it("all followers of an official comment", async () => {
+    await follow(follower);
+    await comment(admin);
+    expect([await types(author), await types(follower), await types(admin)]).toEqual([["official_comment"], ["official_comment"], []]);
+  });
+
+  it("the author of the parent of an official reply, once", async () => {
+    const parent = await comment(follower);
+    await comment(admin, parent);
+    expect(await types(follower)).toEqual(["reply"]);
+  });
+
+  it("followers of a status", async () => {
+    await follow(follower);
+    await api("PATCH", `/api/submissions/${id}/status`, { as: admin, body: { status: "planned" } });
+    expect([await types(author), await types(follower), await types(admin)]).toEqual([["status_changed"], ["status_changed"], []]);
+  });
+
+  it("never oneself", async () => {
+    await vote(author);
+    await comment(author, await comment(author));
+    expect(await types(author)).toEqual([]);
+  });
+
+  it("nobody who stopped following", async () => {
+    await follow(follower);
+    await unfollow(follower);
+    await comment(other);
+    expect(await types(follower)).toEqual([]);
+  });
+
+  it("nobody of a second vote that changes nothing", async () => {
+    await vote(follower);
+    await vote(follower);
+    expect(await types(author)).toEqual(["vote"]);
+  });
+
+  it("nobody of a vote on a comment", async () => {
+    const mine = await comment(author);
+    await api("POST", `/api/comments/${mine}/vote`, { as: follower });
+    expect(await types(author)).toEqual([]);
+  });
+});
+
+describe("the inbox", () => {
+  it("is newest first, in pages", async () => {
+    await vote(follower);
+    await comment(follower);
+    await comment(admin);
+    expect(await types(author)).toEqual(["official_comment", "comment", "vote"]);
+    const second = await inbox(author, "?limit=1&page=2");
+    expect([second.data.map(({ type }) => type), second.meta]).toEqual([["comment"], { total: 3 }]);
+  });
+
+  it("marks some as read, or all, and says how many were unread", async () => {
+    await vote(follower);
+    await comment(follower);
+    await comment(admin);
+    const first = only((await inbox(author)).data[0]).id;
+    expect(await read(author, { ids: [first] })).toBe(1);
+    expect(await read(author, { ids: [first] })).toBe(0);
+    expect((await inbox(author, "?unread=true")).meta.total).toBe(2);
+    expect((await inbox(author, "?unread=false")).data.map((row) => [row.id, row.read_at !== null])).toEqual([[first, true]]);
+    expect(await read(author)).toBe(2);
+    expect(await read(author, {})).toBe(0);
+    expect([(await inbox(author, "?unread=true")).meta.total, (await inbox(author)).meta.total]).toEqual([0, 3]);
+  });
+
+  it("of another person cannot be marked", async () => {
+    await vote(follower);
+    const theirs = only((await inbox(author)).data[0]).id;
+    expect(await read(other, { ids: [theirs] })).toBe(0);
+    expect(await read(other)).toBe(0);
+    expect((await inbox(author)).data[0]?.read_at).toBeNull();
+  });
+
+  it("keeps the time of the first reading", async () => {
+    await vote(follower);
+    await read(author);
+    const { read_at } = only((await inbox(author)).data[0]);
+    await read(author);
+    expect((await inbox(author)).data[0]?.read_at).toBe(read_at);
+  });
+
+  it.each([
+    [{ ids: "all" }, ["ids"]],
+    [{ ids: ["x"] }, ["ids.0"]],
+    [{ ids: Array(101).fill("00000000-0000-4000-8000-000000000000") }, ["ids"]],
+    [[], ["body"]],
+  ])("refuses to mark %j", async (body, fields) => {
+    refused(await api("POST", "/api/me/notifications/read", { as: author, body }), "VALIDATION_ERROR", ...fields);
+  });
+
+  it("marks none for an empty list of ids", async () => {
+    await vote(follower);
+    expect(await read(author, { ids: [] })).toBe(0);
+    expect((await inbox(author, "?unread=true")).meta.total).toBe(1);
+  });
+
+  it.each(["unread=yes", "unread=", "unread=1"])("refuses ?%s", async (query) => {
+    refused(await api("GET", `/api/me/notifications?${query}`, { as: author }), "VALIDATION_ERROR", "unread");
+  });
+
+  it("is for people who signed in", async () => {
+    refused(await api("GET", "/api/me/notifications"), "UNAUTHORIZED");
+    refused(await api("GET", "/api/me/notifications", { as: key }), "FORBIDDEN");
+    refused(await api("POST", "/api/me/notifications/read"), "UNAUTHORIZED");
+    refused(await api("POST", "/api/me/notifications/read", { as: key }), "FORBIDDEN");
+  });
+
+  it("loses what is about a deleted submission or comment", async () => {
+    const gone = await comment(follower);
+    await vote(follower);
+    await api("DELETE", `/api/comments/${gone}`, { as: follower });
+    expect(await types(author)).toEqual(["vote"]);
+    await api("DELETE", `/api/submissions/${id}`, { as: author });
+    expect(await inbox(author)).toEqual({ data: [], meta: { total: 0 } });
+  });
+});
