@@ -1,0 +1,391 @@
+import { createHash, randomUUID } from "node:crypto";
+import { crc32 } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import { apiKeyAnswer, apiKeyListAnswer, newApiKeyAnswer } from "../../shared/admin.ts";
+import { scopes as allScopes } from "../../shared/scopes.ts";
+import { answered, api, refused } from "../api/client.ts";
+import { newKey, newOrganization, newUser, type Organization, only, type User } from "../api/world.ts";
+import { sql } from "../stack.ts";
+
+const keys = "/api/admin/api-keys";
+
+async function team(): Promise<{ organization: Organization; admin: User }> {
+  const organization = await newOrganization();
+  return { organization, admin: await newUser("Ada Admin", { organization, role: "admin" }) };
+}
+
+async function make(admin: User, organization: Organization, fields: object = {}) {
+  const answer = await api("POST", keys, {
+    as: admin,
+    on: organization,
+    body: { name: "Backend", scopes: ["submissions:write"], ...fields },
+  });
+  return answered(answer, 201, newApiKeyAnswer).data;
+}
+
+async function listed(admin: User, organization: Organization) {
+  return answered(await api("GET", keys, { as: admin, on: organization }), 200, apiKeyListAnswer).data;
+}
+
+/** Whether the key is taken: nobody may read a private board, so use what any valid key may. */
+async function works(secret: string): Promise<boolean> {
+  const { status } = await api("GET", "/api/submissions?limit=1", { as: { token: secret } });
+  expect([200, 401]).toContain(status);
+  return status === 200;
+}
+
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe("a new key", () => {
+  test("is fcs_org_, 32 random bytes in base64url and a base62 CRC32 of six characters", async () => {
+    const { organization, admin } = await team();
+    const { secret } = await make(admin, organization);
+    const [, body = "", check = ""] = /^(fcs_org_[A-Za-z0-9_-]{43})([0-9A-Za-z]{6})$/.exec(secret) ?? [];
+    expect(Buffer.from(body.slice("fcs_org_".length), "base64url")).toHaveLength(32);
+    const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    const value = [...check].reduce((sum, digit) => sum * 62 + digits.indexOf(digit), 0);
+    expect(value).toBe(crc32(body));
+  });
+
+  test("is kept as SHA-256, prefix and last four, and nowhere else", async () => {
+    const { organization, admin } = await team();
+    const { id, secret, prefix, last_four } = await make(admin, organization);
+    const [row] = await sql`select * from private.api_keys where id = ${id}`;
+    expect(row?.digest).toEqual(createHash("sha256").update(secret).digest());
+    expect([row?.prefix, row?.last_four]).toEqual([prefix, last_four]);
+    expect(secret.startsWith(prefix)).toBe(true);
+    expect(secret.endsWith(last_four)).toBe(true);
+    expect(prefix.length + last_four.length).toBeLessThan(20);
+    const random = secret.slice(8, 51);
+    const tables = await sql<{ name: string }[]>`
+      select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname in ('public', 'private')`;
+    for (const { name } of tables) {
+      expect(
+        await sql.unsafe(`select 1 from ${name} t where t::text like '%${random}%' limit 1`),
+        name,
+      ).toHaveLength(0);
+    }
+  });
+
+  test("shows its secret once and never again", async () => {
+    const { organization, admin } = await team();
+    const { secret, ...shown } = await make(admin, organization);
+    const list = await api("GET", keys, { as: admin, on: organization });
+    expect(list.text).not.toContain(secret.slice(8, 51));
+    expect(list.text).not.toMatch(/secret|digest/);
+    expect(answered(list, 200, apiKeyListAnswer).data).toEqual([shown]);
+  });
+
+  test("works at once, with its scopes and no others, in its organization and no other", async () => {
+    const { organization, admin } = await team();
+    const { secret } = await make(admin, organization, { scopes: ["submissions:read"] });
+    expect(await works(secret)).toBe(true);
+    const submit = await api("POST", "/api/submissions", { as: { token: secret }, body: {} });
+    expect([submit.status, submit.body]).toEqual([403, { error: "forbidden" }]);
+    const elsewhere = await newOrganization();
+    refused(await api("GET", "/api/submissions", { as: { token: secret }, on: elsewhere }), "NOT_FOUND");
+  });
+
+  test("is never the same twice", async () => {
+    const { organization, admin } = await team();
+    const made = await Promise.all(Array.from({ length: 20 }, () => make(admin, organization)));
+    expect(new Set(made.map(({ secret }) => secret)).size).toBe(20);
+    expect(await listed(admin, organization)).toHaveLength(20);
+  });
+
+  test("holds each scope once, whatever was sent", async () => {
+    const { organization, admin } = await team();
+    const { scopes } = await make(admin, organization, { scopes: ["surveys:read", "surveys:read"] });
+    expect(scopes).toEqual(["surveys:read"]);
+    expect((await make(admin, organization, { scopes: allScopes })).scopes).toEqual(allScopes);
+    expect((await make(admin, organization, { scopes: [] })).scopes).toEqual([]);
+  });
+});
+
+describe("what is refused", () => {
+  test.each<[string, object, string]>([
+    ["a scope nobody knows", { scopes: ["submissions:everything"] }, "scopes.0"],
+    ["a scope in capitals", { scopes: ["Submissions:Read"] }, "scopes.0"],
+    ["a scope with a look-alike letter", { scopes: ["ѕurveys:read"] }, "scopes.0"],
+    ["a wildcard", { scopes: ["*"] }, "scopes.0"],
+    ["scopes in one text", { scopes: "submissions:read" }, "scopes"],
+    ["no scopes at all", { scopes: undefined }, "scopes"],
+    ["41 scopes", { scopes: Array(41).fill("surveys:read") }, "scopes"],
+    ["no name", { name: undefined }, "name"],
+    ["a name of white space", { name: "  " }, "name"],
+    ["a name of 101 characters", { name: "n".repeat(101) }, "name"],
+    ["an expiry in the past", { expires_at: "2020-01-01T00:00:00Z" }, "expires_at"],
+    ["an expiry without an offset", { expires_at: "2090-01-01T00:00:00" }, "expires_at"],
+    ["an expiry that is no time", { expires_at: "soon" }, "expires_at"],
+  ])("%s", async (_what, fields, field) => {
+    const { organization, admin } = await team();
+    const body = { name: "Backend", scopes: ["submissions:write"], ...fields };
+    refused(await api("POST", keys, { as: admin, on: organization, body }), "VALIDATION_ERROR", field);
+    expect(await listed(admin, organization)).toEqual([]);
+  });
+
+  test.each([
+    ["an overlap longer than a week", 7 * 24 * 3600 + 1],
+    ["a negative overlap", -1],
+    ["half a second", 0.5],
+    ["text", "60"],
+  ])("%s", async (_what, overlap_seconds) => {
+    const { organization, admin } = await team();
+    const { id, secret } = await make(admin, organization);
+    const answer = await api("POST", `${keys}/${id}/rotate`, {
+      as: admin,
+      on: organization,
+      body: { overlap_seconds },
+    });
+    refused(answer, "VALIDATION_ERROR", "overlap_seconds");
+    expect(await works(secret)).toBe(true);
+  });
+
+  test("fields that are not the maker's to choose have no effect", async () => {
+    const { organization, admin } = await team();
+    const other = await newOrganization();
+    const made = await make(admin, organization, {
+      id: randomUUID(),
+      organization_id: other.id,
+      secret: "mine",
+      digest: "00",
+      prefix: "x",
+      created_by: randomUUID(),
+      revoked_at: null,
+    });
+    const [row] = await sql`select organization_id, created_by from private.api_keys where id = ${made.id}`;
+    expect([row?.organization_id, row?.created_by]).toEqual([organization.id, admin.id]);
+    expect(made.secret).toMatch(/^fcs_org_/);
+  });
+});
+
+describe("rotation", () => {
+  const rotate = async (admin: User, organization: Organization, id: string, overlap_seconds?: number) => {
+    const body = overlap_seconds === undefined ? {} : { overlap_seconds };
+    return answered(
+      await api("POST", `${keys}/${id}/rotate`, { as: admin, on: organization, body }),
+      201,
+      newApiKeyAnswer,
+    ).data;
+  };
+
+  test("gives a new secret with the same name, scopes, expiry and profile; both work for the overlap, then only the new one", async () => {
+    const { organization, admin } = await team();
+    const expires_at = new Date(Date.now() + 3_600_000).toISOString();
+    const old = await make(admin, organization, { expires_at });
+    const fresh = await rotate(admin, organization, old.id, 1);
+    expect(fresh.secret).not.toBe(old.secret);
+    expect(fresh).toMatchObject({
+      name: old.name,
+      scopes: old.scopes,
+      expires_at: old.expires_at,
+      last_used_at: null,
+    });
+    const profiles =
+      await sql`select distinct profile_id from private.api_keys where id in (${old.id}, ${fresh.id})`;
+    expect(profiles).toHaveLength(1);
+    expect([await works(old.secret), await works(fresh.secret)]).toEqual([true, true]);
+    await sleep(1_100);
+    expect([await works(old.secret), await works(fresh.secret)]).toEqual([false, true]);
+  });
+
+  test("without an overlap ends the old secret at once", async () => {
+    const { organization, admin } = await team();
+    const old = await make(admin, organization);
+    const fresh = await rotate(admin, organization, old.id, 0);
+    expect([await works(old.secret), await works(fresh.secret)]).toEqual([false, true]);
+  });
+
+  test("lasts a day where nothing else is asked, and never prolongs a key", async () => {
+    const { organization, admin } = await team();
+    const [one, two] = [
+      await make(admin, organization),
+      await make(admin, organization, { expires_at: new Date(Date.now() + 5_000).toISOString() }),
+    ];
+    await rotate(admin, organization, one.id);
+    await rotate(admin, organization, two.id);
+    const after = await listed(admin, organization);
+    const left = (id: string) =>
+      (Date.parse(only(after.find((key) => key.id === id)).expires_at ?? "") - Date.now()) / 1000;
+    expect(left(one.id)).toBeGreaterThan(86_300);
+    expect(left(one.id)).toBeLessThanOrEqual(86_400);
+    expect(left(two.id)).toBeLessThanOrEqual(5);
+  });
+
+  test("of a key that is no longer valid is a conflict", async () => {
+    const { organization, admin } = await team();
+    const { id } = await make(admin, organization);
+    await api("DELETE", `${keys}/${id}`, { as: admin, on: organization });
+    refused(await api("POST", `${keys}/${id}/rotate`, { as: admin, on: organization, body: {} }), "CONFLICT");
+    expect(await listed(admin, organization)).toHaveLength(1);
+  });
+
+  test("that comes twice at once makes two keys, each whole", async () => {
+    const { organization, admin } = await team();
+    const { id } = await make(admin, organization);
+    const [one, two] = await Promise.all([
+      rotate(admin, organization, id, 60),
+      rotate(admin, organization, id, 60),
+    ]);
+    expect([await works(one.secret), await works(two.secret)]).toEqual([true, true]);
+  });
+});
+
+describe("an end", () => {
+  test("by revoking is at once, for good, and again is no error", async () => {
+    const { organization, admin } = await team();
+    const { id, secret } = await make(admin, organization);
+    const revoke = async () =>
+      answered(await api("DELETE", `${keys}/${id}`, { as: admin, on: organization }), 200, apiKeyAnswer).data;
+    const first = await revoke();
+    expect(first.revoked_at).not.toBeNull();
+    expect(await works(secret)).toBe(false);
+    expect((await revoke()).revoked_at).toBe(first.revoked_at);
+    expect(await works(secret)).toBe(false);
+  });
+
+  test("by revoking leaves the identity: what the key wrote stays its own", async () => {
+    const { organization, admin } = await team();
+    const { id, secret } = await make(admin, organization);
+    const body = { title: "By the key", description: "A description that is long enough.", type: "idea" };
+    const { body: made } = await api("POST", "/api/submissions", { as: { token: secret }, body });
+    await api("DELETE", `${keys}/${id}`, { as: admin, on: organization });
+    const [row] = await sql`
+      select p.kind from public.submissions s join public.profiles p on p.id = s.author_id where s.id = ${(made as { id: string }).id}`;
+    expect(row?.kind).toBe("key");
+  });
+
+  test("by expiry is to the moment", async () => {
+    const { organization, admin } = await team();
+    const { secret } = await make(admin, organization, {
+      expires_at: new Date(Date.now() + 1_200).toISOString(),
+    });
+    expect(await works(secret)).toBe(true);
+    await sleep(1_300);
+    expect(await works(secret)).toBe(false);
+  });
+
+  test("reaches calls that come while it happens: after the answer none passes", async () => {
+    const { organization, admin } = await team();
+    const { id, secret } = await make(admin, organization);
+    let revoked = false;
+    const late: number[] = [];
+    const calling = (async () => {
+      while (!revoked) await works(secret);
+      for (let n = 0; n < 10; n++) late.push((await works(secret)) ? 200 : 401);
+    })();
+    await api("DELETE", `${keys}/${id}`, { as: admin, on: organization });
+    revoked = true;
+    await calling;
+    expect(new Set(late)).toEqual(new Set([401]));
+  });
+});
+
+describe("last_used_at", () => {
+  const lastUsed = async (secret: string) =>
+    (
+      await sql<{ last_used_at: Date | null }[]>`
+      select last_used_at from private.api_keys where digest = ${createHash("sha256").update(secret).digest()}`
+    )[0]?.last_used_at ?? null;
+
+  test("is written at the first use and then at most once a minute", async () => {
+    const { organization, admin } = await team();
+    const { secret } = await make(admin, organization);
+    expect(await lastUsed(secret)).toBeNull();
+    await works(secret);
+    const first = await lastUsed(secret);
+    expect(first).not.toBeNull();
+    await Promise.all(Array.from({ length: 20 }, () => works(secret)));
+    expect(await lastUsed(secret)).toEqual(first);
+    await sql`update private.api_keys set last_used_at = now() - interval '61 seconds' where digest = ${createHash("sha256").update(secret).digest()}`;
+    await works(secret);
+    expect((await lastUsed(secret))?.getTime()).toBeGreaterThanOrEqual(
+      first?.getTime() ?? Number.POSITIVE_INFINITY,
+    );
+  });
+
+  test("is not written by a key that is refused", async () => {
+    const { organization, admin } = await team();
+    const { id, secret } = await make(admin, organization);
+    await api("DELETE", `${keys}/${id}`, { as: admin, on: organization });
+    await works(secret);
+    expect(await lastUsed(secret)).toBeNull();
+  });
+
+  test("makes concurrent calls of one key not wait for each other", async () => {
+    const { organization, admin } = await team();
+    const { id, secret } = await make(admin, organization);
+    const startedAt = Date.now();
+    await sql.begin(async (holder) => {
+      await holder`select from private.api_keys where id = ${id} for update`;
+      expect(await works(secret)).toBe(true);
+    });
+    expect(Date.now() - startedAt).toBeLessThan(3_000);
+  });
+});
+
+describe("who may", () => {
+  type Try = [string, (id: string) => [method: "GET" | "POST" | "DELETE", path: string, body?: object]];
+  const tries: Try[] = [
+    ["list", () => ["GET", keys]],
+    ["make", () => ["POST", keys, { name: "Mine", scopes: [] }]],
+    ["rotate", (id) => ["POST", `${keys}/${id}/rotate`, {}]],
+    ["revoke", (id) => ["DELETE", `${keys}/${id}`]],
+  ];
+
+  describe.each(tries)("%s keys", (_what, how) => {
+    const attempt = async (as: { token: string } | undefined, on: Organization | undefined, id: string) => {
+      const [method, path, body] = how(id);
+      return api(method, path, { as, on, body });
+    };
+    const untouched = async (admin: User, organization: Organization, secret: string) => {
+      expect(await listed(admin, organization)).toHaveLength(1);
+      expect(await works(secret)).toBe(true);
+    };
+
+    test("not nobody, a user or a member", async () => {
+      const { organization, admin } = await team();
+      const { id, secret } = await make(admin, organization);
+      const member = await newUser("Mel Member", { organization, role: "member" });
+      refused(await attempt(undefined, organization, id), "UNAUTHORIZED");
+      refused(await attempt(await newUser(), organization, id), "FORBIDDEN");
+      refused(await attempt(member, organization, id), "FORBIDDEN");
+      await untouched(admin, organization, secret);
+    });
+
+    test("not another organization's admin, whichever organization they name", async () => {
+      const { organization, admin } = await team();
+      const { id, secret } = await make(admin, organization);
+      const other = await team();
+      refused(await attempt(other.admin, organization, id), "FORBIDDEN");
+      const at = await attempt(other.admin, other.organization, id);
+      if (how(id)[1].includes(id)) refused(at, "NOT_FOUND");
+      else expect(at.text).not.toContain(id);
+      await untouched(admin, organization, secret);
+    });
+
+    test("not a key, be it one with every scope, nor for itself", async () => {
+      const { organization, admin } = await team();
+      const { id, secret } = await make(admin, organization, { scopes: allScopes });
+      refused(await attempt({ token: secret }, undefined, id), "FORBIDDEN");
+      await untouched(admin, organization, secret);
+    });
+  });
+
+  test("the database refuses keys and clients that reach its functions", async () => {
+    const { organization } = await team();
+    const key = await newKey(organization, allScopes);
+    await expect(
+      sql.begin(async (transaction) => {
+        await transaction`select set_config('feedback.organization_id', ${organization.id}, true), set_config('feedback.key_id', ${key.id}, true),
+          set_config('feedback.profile_id', ${key.profileId}, true), set_config('feedback.scopes', ${allScopes.join(" ")}, true)`;
+        await transaction`set local role service_key`;
+        await transaction`select private.admin_create_api_key('Mine', '{}', decode(repeat('00', 32), 'hex'), 'p', 'four', null)`;
+      }),
+    ).rejects.toThrow(/permission denied|not by keys/);
+    const rights = await sql`
+      select p.proname from pg_proc p join pg_namespace n on n.oid = p.pronamespace, unnest(array['anon', 'service_key']) as role
+      where n.nspname = 'private' and p.proname ~ 'api_key' and p.proname <> 'api_key_shape' and has_function_privilege(role, p.oid, 'execute')`;
+    expect(rights).toEqual([]);
+  });
+});
