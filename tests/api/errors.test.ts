@@ -1,0 +1,451 @@
+import { connect } from "node:net";
+import { SignJWT, UnsecuredJWT } from "jose";
+import { beforeAll, describe, expect, it } from "vitest";
+import {
+  duplicatesAnswer,
+  submissionCreatedAnswer,
+  submissionDetailAnswer,
+  submissionListAnswer,
+} from "../../shared/submissions.ts";
+import { accessToken, sql, stack } from "../stack.ts";
+import { answered, api, type Method, refused, send } from "./client.ts";
+import { type Key, longEnough, newComment, newKey, newOrganization, newSubmission, newUser, type Organization, only, stored, type User } from "./world.ts";
+
+let organization: Organization;
+let user: User;
+let key: Key;
+let id: string;
+let commentId: string;
+
+beforeAll(async () => {
+  organization = await newOrganization();
+  user = await newUser("Ada", { organization, role: "admin" });
+  key = await newKey(organization, ["submissions:write"]);
+  id = await newSubmission(organization, user);
+  commentId = await newComment(id, user, { body: "As it was" });
+});
+
+const idea = { title: "A dark theme", description: longEnough, type: "idea" };
+const json = { "content-type": "application/json" };
+const mebibyte = 1024 * 1024;
+const listeners = [
+  ["the functions", () => stack.base_url],
+  ["the gateway", () => stack.supabase_url],
+] as const;
+
+// Every call that reads a body, and a body it takes.
+const writes: [Method, string, () => string, object][] = [
+  ["POST", "/api/submissions", () => "/api/submissions", idea],
+  ["PATCH", "/api/submissions/:id", () => `/api/submissions/${id}`, { title: "A dark theme" }],
+  ["PATCH", "/api/submissions/:id/status", () => `/api/submissions/${id}/status`, { status: "open" }],
+  ["POST", "/api/submissions/check-duplicates", () => "/api/submissions/check-duplicates", { title: "A dark theme" }],
+  ["POST", "/api/submissions/:id/comments", () => `/api/submissions/${id}/comments`, { body: "Yes" }],
+  ["PATCH", "/api/comments/:id", () => `/api/comments/${commentId}`, { body: "As it was" }],
+  ["POST", "/api/submissions/:id/vote", () => `/api/submissions/${id}/vote`, {}],
+  ["POST", "/api/comments/:id/vote", () => `/api/comments/${commentId}/vote`, {}],
+  ["POST", "/api/me/notifications/read", () => "/api/me/notifications/read", {}],
+];
+
+const snapshot = async () => [
+  await sql`select * from public.submissions where organization_id = ${organization.id} order by id`,
+  await sql`select * from public.comments where organization_id = ${organization.id} order by id`,
+];
+
+describe.each(writes)("%s %s", (method, _, path, good) => {
+  const call = (more: object) => api(method, path(), { as: user, on: organization, ...more });
+  const padded = (size: number) => {
+    const text = JSON.stringify({ ...good, padding: "" });
+    return text.replace('"padding":""', `"padding":"${"x".repeat(size - text.length)}"`);
+  };
+
+  it.each([
+    ["cut short", '{"title": "A dark'],
+    ["not quoted", "{title: 1}"],
+    ["single quotes", "{'title': 'A dark theme'}"],
+    ["a trailing comma", '{"title": "A dark theme",}'],
+    ["two values", "{} {}"],
+    ["a blank", " "],
+    ["NaN", "NaN"],
+    ["HTML", "<p>Hello</p>"],
+    ["a NUL byte", "\0"],
+    ["a raw line break in text", '{"title": "A\ndark theme"}'],
+    ["UTF-16", Buffer.from(JSON.stringify(good), "utf16le")],
+    ["bytes that are no UTF-8", Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d])],
+    ["a surrogate in UTF-8", Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])],
+  ])("refuses malformed JSON: %s", async (_, raw) => {
+    const before = await snapshot();
+    refused(await call({ raw, headers: json }), "VALIDATION_ERROR", "body");
+    expect(await snapshot()).toEqual(before);
+  });
+
+  it.each(["[]", "[{}]", '"text"', "1", "true", "null"])("refuses %s in place of an object", async (raw) => {
+    refused(await call({ raw, headers: json }), "VALIDATION_ERROR", "body");
+  });
+
+  it.each([
+    "text/plain",
+    "text/json",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "application/jsonp",
+    "application/xml",
+    "application/octet-stream",
+    "application",
+  ])("refuses %s", async (type) => {
+    refused(await call({ raw: JSON.stringify(good), headers: { "content-type": type } }), "UNSUPPORTED_MEDIA_TYPE");
+  });
+
+  it("refuses a body that does not say what it is", async () => {
+    refused(await call({ raw: JSON.stringify(good) }), "UNSUPPORTED_MEDIA_TYPE");
+  });
+
+  it.each(["application/json;charset=UTF-8", "APPLICATION/JSON", "application/json ; charset=utf-8", "application/merge-patch+json"])(
+    "takes %s",
+    async (type) => {
+      expect((await call({ raw: JSON.stringify(good), headers: { "content-type": type } })).status).toBeLessThan(300);
+    },
+  );
+
+  it("takes a body for {} where there is none, with or without a content type", async () => {
+    const empty = await call({ body: {} });
+    for (const more of [{}, { headers: json }, { raw: "", headers: json }, { raw: "", headers: { "content-type": "text/plain" } }]) {
+      const { status, body } = await call(more);
+      expect(status === 201 ? 200 : status).toBe(empty.status === 201 ? 200 : empty.status);
+      if (status >= 400) expect(body).toEqual(empty.body);
+    }
+  });
+
+  it.each(listeners)("takes 1 MiB and not a byte more, by %s", async (_, base) => {
+    const at = { base: base(), headers: json };
+    const [fits, over] = [padded(mebibyte), padded(mebibyte + 1)];
+    expect([fits.length, over.length]).toEqual([mebibyte, mebibyte + 1]);
+    const halves = (text: string) => [text.slice(0, 500_000), text.slice(500_000)];
+    expect((await call({ ...at, raw: fits })).status).toBeLessThan(300);
+    expect((await call({ ...at, raw: halves(fits) })).status).toBeLessThan(300);
+    const before = await snapshot();
+    refused(await call({ ...at, raw: over }), "PAYLOAD_TOO_LARGE");
+    refused(await call({ ...at, raw: halves(over) }), "PAYLOAD_TOO_LARGE");
+    refused(await call({ ...at, raw: "x".repeat(3 * mebibyte) }), "PAYLOAD_TOO_LARGE");
+    expect(await snapshot()).toEqual(before);
+  });
+
+  it("looks at no more of deep JSON than it needs", async () => {
+    const depth = 100_000;
+    const deep = "[".repeat(depth) + "]".repeat(depth);
+    refused(await call({ raw: deep, headers: json }), "VALIDATION_ERROR", "body");
+    const inside = JSON.stringify({ ...good, unknown: 1 }).replace('"unknown":1', `"unknown":${deep}`);
+    expect((await call({ raw: inside, headers: json })).status).toBeLessThan(300);
+    const objects = `${'{"title":'.repeat(depth)}1${"}".repeat(depth)}`;
+    expect((await call({ raw: objects, headers: json })).status).toBeLessThan(500);
+  });
+
+  it("takes keys that mean something to JavaScript for unknown ones", async () => {
+    const raw = JSON.stringify({ ...good, x: 1 }).replace('"x":1', '"__proto__":{"status":"declined"},"constructor":{"prototype":{}},"toString":1');
+    expect((await call({ raw, headers: json })).status).toBeLessThan(300);
+    expect((await stored("submissions", id))?.status).toBe("open");
+  });
+});
+
+describe("a length told and not kept", () => {
+  it.each(listeners)("of 10 GB is refused before it is read, by %s", async (_, base) => {
+    const { hostname, port, host } = new URL(base());
+    const head = [
+      "POST /api/submissions HTTP/1.1",
+      `Host: ${host}`,
+      `Authorization: Bearer ${user.token}`,
+      "Content-Type: application/json",
+      "Content-Length: 10000000000",
+      "Connection: close",
+      "\r\n{",
+    ];
+    const answer = await new Promise<string>((resolve, reject) => {
+      const socket = connect(Number(port), hostname, () => socket.write(head.join("\r\n")));
+      socket.setTimeout(5_000, () => socket.destroy(new Error("no answer within 5 s")));
+      socket.once("data", (chunk) => {
+        resolve(chunk.toString());
+        socket.destroy();
+      });
+      socket.on("error", reject);
+    });
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+  });
+});
+
+describe("text", () => {
+  const fields: [string, (value: string) => Promise<Awaited<ReturnType<typeof api>>>][] = [
+    ["title", (title) => api("POST", "/api/submissions", { as: user, on: organization, body: { ...idea, title } })],
+    ["description", (description) => api("POST", "/api/submissions", { as: user, on: organization, body: { ...idea, description } })],
+    ["title", (title) => api("PATCH", `/api/submissions/${id}`, { as: user, body: { title } })],
+    ["description", (description) => api("PATCH", `/api/submissions/${id}`, { as: user, body: { description } })],
+    ["tracker_issue_url", (text) => api("PATCH", `/api/submissions/${id}`, { as: user, body: { tracker_issue_url: `https://example.org/${text}` } })],
+    ["note", (note) => api("PATCH", `/api/submissions/${id}/status`, { as: user, body: { status: "planned", note } })],
+    ["body", (body) => api("POST", `/api/submissions/${id}/comments`, { as: user, body: { body } })],
+    ["body", (body) => api("PATCH", `/api/comments/${commentId}`, { as: user, body: { body } })],
+    ["title", (title) => api("POST", "/api/submissions/check-duplicates", { on: organization, body: { title } })],
+    ["description", (description) => api("POST", "/api/submissions/check-duplicates", { on: organization, body: { title: "Dark", description } })],
+    ["author_name", (author_name) => api("POST", `/api/submissions/${id}/vote`, { as: key, body: { author_email: "a@example.org", author_name } })],
+  ];
+  const bad = [
+    ["NUL", "long enough to be taken \0 but for this"],
+    ["half a pair", "long enough to be taken \ud83d but for this"],
+    ["the other half", "long enough to be taken \ude00 but for this"],
+    ["a pair in reverse", "long enough to be taken \ude00\ud83d but for this"],
+  ] as const;
+
+  it.each(fields.flatMap(([field, write], index) => bad.map(([what, text]) => [field, what, text, write, index] as const)))(
+    "of %s with %s is refused",
+    async (field, _, text, write) => {
+      const before = await snapshot();
+      refused(await write(text), "VALIDATION_ERROR", field);
+      expect(await snapshot()).toEqual(before);
+    },
+  );
+
+  it.each([
+    ["title of 5", { title: "x".repeat(5) }],
+    ["title of 200", { title: "x".repeat(200) }],
+    ["title of 5 emoji", { title: "😀".repeat(5) }],
+    ["title of 200 emoji", { title: "😀".repeat(200) }],
+    ["title of 200 with blanks around", { title: "x".repeat(200) }, { title: `\u00a0 ${"x".repeat(200)}\t` }],
+    ["description of 20", { description: "x".repeat(20) }],
+    ["description of 5000", { description: "x".repeat(5000) }],
+    ["description of 20 emoji", { description: "👍".repeat(20) }],
+    ["description of 5000 emoji", { description: "👍".repeat(5000) }],
+    ["title right to left", { title: "أضف الوضع الداكن \u200f(ABC) עברית" }],
+    ["title with controls of direction", { title: "abc \u202e fed \u202c ghi \u2066x\u2069" }],
+    ["title of combining marks, as they came", { title: "e\u0301e\u0301e\u0301 Å\u0327" }],
+    ["title with quotes and backslashes", { title: `"it's" \\ \\u0041 \${x} %s $1` }],
+    ["description with lines", { description: "one\r\ntwo\n\n\tthree and then some more" }],
+    ["title with joined emoji", { title: "👨‍👩‍👧‍👦🏳️‍🌈 family" }],
+    ["title beyond the basic plane", { title: "𠮷野家𝒳𝒴" }],
+  ])("%s is kept as it is", async (_, expected, sent: object = expected) => {
+    const { data } = answered(
+      await api("POST", "/api/submissions", { as: user, on: organization, body: { ...idea, ...sent } }),
+      201,
+      submissionCreatedAnswer,
+    );
+    const shown = answered(await api("GET", `/api/submissions/${data.id}`), 200, submissionDetailAnswer);
+    expect(shown.data).toMatchObject(expected);
+  });
+
+  it.each([
+    ["title of 4 emoji", { title: "😀".repeat(4) }, "title"],
+    ["title of 201 emoji", { title: "😀".repeat(201) }, "title"],
+    ["title of zero-width blanks", { title: "\uFEFF".repeat(10) }, "title"],
+    ["description of 19 emoji", { description: "😀".repeat(19) }, "description"],
+    ["description of 5001 emoji", { description: "😀".repeat(5001) }, "description"],
+  ])("%s is refused", async (_, body, field) => {
+    refused(await api("POST", "/api/submissions", { as: user, on: organization, body: { ...idea, ...body } }), "VALIDATION_ERROR", field);
+  });
+});
+
+describe("fields nobody may set", () => {
+  it.each([
+    ["a user", () => user],
+    ["a key", () => key],
+  ] as const)("take no effect when %s creates a submission", async (name, as) => {
+    const caller = as();
+    const other = await newUser();
+    const forged = {
+      id: crypto.randomUUID(),
+      organization_id: (await newOrganization()).id,
+      author_id: other.id,
+      user_id: other.id,
+      status: "completed",
+      vote_count: 1000,
+      comment_count: 1000,
+      tags: ["vip"],
+      is_official: true,
+      is_public: false,
+      moderation_state: "spam",
+      merged_into_id: id,
+      tracker_issue_url: "https://example.org/forged",
+      created_at: "2000-01-01T00:00:00Z",
+      updated_at: "2000-01-01T00:00:00Z",
+    };
+    const answer = await api("POST", "/api/submissions", { as: caller, on: organization, body: { ...idea, ...forged } });
+    expect(answer.status).toBe(201);
+    const made = name === "a user" ? answered(answer, 201, submissionCreatedAnswer).data.id : (answer.body as { id: string }).id;
+    expect(made).not.toBe(forged.id);
+    const row = only(await stored("submissions", made));
+    expect(row).toMatchObject({
+      organization_id: organization.id,
+      author_id: name === "a user" ? user.id : key.profileId,
+      status: "open",
+      vote_count: 1,
+      comment_count: 0,
+      is_public: true,
+      moderation_state: "approved",
+      merged_into_id: null,
+      tracker_issue_url: null,
+    });
+    expect(Date.now() - Date.parse(String(row.created_at))).toBeLessThan(60_000);
+    expect(await stored("submissions", forged.id)).toBeUndefined();
+  });
+});
+
+describe("what is not there", () => {
+  it.each([
+    ["GET", "/api/nothing"],
+    ["GET", "/api"],
+    ["GET", "/api/"],
+    ["POST", "/api/nothing"],
+    ["GET", "/api/submissions/"],
+    ["GET", "/api/submissions//"],
+    ["GET", "/api/Submissions"],
+    ["GET", "/api/submissions/x/y/z"],
+    ["GET", "/api/submissions/%E0%A4%A"],
+    ["GET", "/api/submissions/%2e%2e"],
+    ["GET", "/api/comments"],
+    ["GET", "/api/me"],
+    ["GET", "/api/.env"],
+    ["PUT", "/api/submissions"],
+    ["DELETE", "/api/submissions"],
+    ["PATCH", "/api/submissions"],
+    ["POST", "/api/submissions/search"],
+    ["GET", "/api/submissions/check-duplicates"],
+    ["PUT", "/api/submissions/00000000-0000-4000-8000-000000000000"],
+    ["GET", "/api/submissions/00000000-0000-4000-8000-000000000000/vote"],
+    ["PATCH", "/api/submissions/00000000-0000-4000-8000-000000000000/vote"],
+  ] as const)("%s %s is 404 in the envelope", async (method, path) => {
+    for (const [, base] of listeners) {
+      refused(await api(method, path, { base: base(), ...(method === "GET" ? {} : { as: user, body: {} }) }), "NOT_FOUND");
+    }
+  });
+
+  it("is not told of to a credential that is no good", async () => {
+    refused(await api("GET", "/api/nothing", { as: { token: "nonsense" } }), "UNAUTHORIZED");
+  });
+});
+
+describe("what is asked in an odd way", () => {
+  it.each([
+    "?page=1&page=2",
+    "?__proto__=1&constructor=2&toString=3",
+    "?q[]=1&status[eq]=2",
+    "?%00=1",
+    "?&&&=",
+    "?limit=5#fragment",
+    `?x=${"y".repeat(6000)}`,
+  ])("is answered: %s", async (query) => {
+    answered(await api("GET", `/api/submissions${query}`, { on: organization }), 200, submissionListAnswer);
+  });
+
+  it("HEAD answers as GET, without a body", async () => {
+    const answer = await send("HEAD", "/api/submissions", { on: organization });
+    expect([answer.status, answer.text]).toEqual([200, ""]);
+    expect(answer.headers["x-request-id"]).toBeDefined();
+    expect(answer.headers["x-ratelimit-limit"]).toBeDefined();
+  });
+
+  it("a body on GET is not looked at", async () => {
+    const call = { on: organization, raw: "{nonsense", headers: { "content-type": "text/plain" } };
+    answered(await api("GET", "/api/submissions", call), 200, submissionListAnswer);
+  });
+
+  it("a byte order mark before JSON is no mistake", async () => {
+    const raw = `\uFEFF${JSON.stringify({ title: "Dark theme" })}`;
+    const call = { on: organization, raw, headers: json };
+    answered(await api("POST", "/api/submissions/check-duplicates", call), 200, duplicatesAnswer);
+  });
+});
+
+describe("a credential that is no good", () => {
+  const sub = () => user.id;
+  const now = Math.floor(Date.now() / 1000);
+  const secret = () => new TextEncoder().encode(stack.jwtSecret);
+  const claims = () => ({ sub: sub(), role: "authenticated", aud: "authenticated", iat: now, exp: now + 3600 });
+  const signed = (change: object) =>
+    new SignJWT({ ...claims(), ...change }).setProtectedHeader({ alg: "HS256", typ: "JWT" }).sign(secret());
+  const swapped = async (header: object) => {
+    const [, payload, signature] = (await accessToken({ sub: sub() })).split(".");
+    return `${Buffer.from(JSON.stringify(header)).toString("base64url")}.${payload}.${signature}`;
+  };
+
+  const tokens: [string, () => string | Promise<string>][] = [
+    ["signed with another secret", () => accessToken({ sub: sub() }, 3600, "another secret, long enough for HS256")],
+    ["expired", () => accessToken({ sub: sub() }, -10)],
+    ["not yet valid", () => signed({ nbf: now + 3600 })],
+    ["without an end", () => signed({ exp: undefined })],
+    ["alg=none", () => new UnsecuredJWT(claims()).encode()],
+    ["alg=none, with a signature", () => swapped({ alg: "none" })],
+    ["alg=HS512", () => new SignJWT(claims()).setProtectedHeader({ alg: "HS512" }).sign(secret())],
+    ["alg=RS256 over an HS256 signature", () => swapped({ alg: "RS256" })],
+    ["of role anon", () => accessToken({ sub: sub(), role: "anon" })],
+    ["of role service_role", () => accessToken({ sub: sub(), role: "service_role" })],
+    ["of role postgres", () => accessToken({ sub: sub(), role: "postgres" })],
+    ["without a role", () => signed({ role: undefined })],
+    ["without a subject", () => signed({ sub: undefined })],
+    ["of a subject that is no id", () => accessToken({ sub: "admin" })],
+    ["of nobody who signed up", () => accessToken({ sub: crypto.randomUUID() })],
+    ["of nobody at all", () => "x.y.z"],
+    ["with a changed payload", async () => {
+      const [head, , signature] = (await accessToken({ sub: sub() })).split(".");
+      return `${head}.${Buffer.from(JSON.stringify({ ...claims(), sub: crypto.randomUUID() })).toString("base64url")}.${signature}`;
+    }],
+    ["with a cut signature", async () => (await accessToken({ sub: sub() })).slice(0, -4)],
+    ["a key nobody was given", () => "fcs_org_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA000000"],
+    ["a key with a typo", () => key.token.replace(/.$/, (last) => (last === "0" ? "1" : "0"))],
+    ["the secret key of the project", () => stack.secret_key],
+    ["any text", () => "letmein"],
+    ["very long", () => "x".repeat(9000)],
+  ];
+  const routes: [Method, () => string][] = [
+    ["GET", () => "/api/submissions"],
+    ["GET", () => `/api/submissions/${id}`],
+    ["GET", () => "/api/submissions/search?q=dark"],
+    ["GET", () => `/api/submissions/${id}/comments`],
+    ["GET", () => `/api/submissions/${id}/status-changes`],
+    ["GET", () => `/api/comments/${commentId}`],
+    ["GET", () => `/api/organizations/${organization.id}/categories`],
+    ["POST", () => "/api/submissions/check-duplicates"],
+    ["GET", () => "/api/me/votes"],
+    ["POST", () => `/api/submissions/${id}/vote`],
+    ["DELETE", () => `/api/comments/${commentId}`],
+  ];
+
+  it.each(tokens)("%s is 401, on public routes too", async (_, token) => {
+    const as = { token: await token() };
+    for (const [method, path] of routes) refused(await api(method, path(), { as, on: organization }), "UNAUTHORIZED");
+  });
+
+  it.each(["Basic YWRtaW46YWRtaW4=", "Bearer", "Bearer ", "Bearer  ", "Token abc", "Bearer a b", "bearer", "null"])(
+    "Authorization: %s is 401",
+    async (authorization) => {
+      refused(await api("GET", "/api/submissions", { on: organization, headers: { authorization } }), "UNAUTHORIZED");
+    },
+  );
+
+  it("is told before anything else that is wrong", async () => {
+    const as = { token: "nonsense" };
+    refused(await api("GET", "/api/submissions?page=0", { as, on: organization }), "UNAUTHORIZED");
+    refused(await api("PATCH", "/api/submissions/nonsense", { as, raw: "{", headers: json }), "UNAUTHORIZED");
+    refused(await api("GET", "/api/submissions", { as, headers: { "x-organization": "nowhere" } }), "UNAUTHORIZED");
+  });
+
+  it("was good until its user was deleted", async () => {
+    const leaver = await newUser();
+    answered(await api("GET", "/api/submissions", { as: leaver, on: organization }), 200, submissionListAnswer);
+    await sql`delete from auth.users where id = ${leaver.id}`;
+    refused(await api("GET", "/api/submissions", { as: leaver, on: organization }), "UNAUTHORIZED");
+  });
+
+  it("was good until the key was revoked", async () => {
+    const doomed = await newKey(organization, ["submissions:read"]);
+    answered(await api("GET", "/api/submissions", { as: doomed }), 200, submissionListAnswer);
+    await sql`update private.api_keys set revoked_at = now() where id = ${doomed.id}`;
+    refused(await api("GET", "/api/submissions", { as: doomed }), "UNAUTHORIZED");
+  });
+});
+
+describe("a credential that is good", () => {
+  it.each([
+    ["a session", () => `Bearer ${user.token}`],
+    ["a session, in lower case", () => `bearer ${user.token}`],
+    ["a key", () => `Bearer ${key.token}`],
+    ["the publishable key, which is nobody", () => `Bearer ${stack.publishable_key}`],
+  ] as const)("%s reads what is public", async (_, authorization) => {
+    const headers = { authorization: authorization() };
+    answered(await api("GET", "/api/submissions", { on: organization, headers }), 200, submissionListAnswer);
+  });
+});
