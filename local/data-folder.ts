@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { chmod, mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, link, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { generateApiKey } from "@supabase/lite";
+import { checkPostgresVersion } from "./postgres-version.ts";
 import { startOf } from "./process-identity.ts";
 import { codeOf, messageOf, StartError } from "./start-error.ts";
 
@@ -33,19 +34,11 @@ export interface DataFolder {
 
 export async function openDataFolder(dataDir: string, seed: Secrets["seed"]): Promise<DataFolder> {
   const path = resolve(dataDir);
-  try {
-    await mkdir(path, { recursive: true });
-    // Postgres may run as another user, who must get through to its own folder; all secrets are files of mode 0600.
-    await chmod(path, 0o711);
-    await writeFile(join(path, ".gitignore"), "*\n");
-  } catch (error) {
-    throw new StartError(
-      `the data folder ${path} cannot be written (${codeOf(error) ?? messageOf(error)}): make it writable, or set DATA_DIR`,
-    );
-  }
+  await prepare(path);
   const lock = await takeLock(path);
   try {
     const secrets = await loadSecrets(path, seed);
+    for (const log of ["postgres.log", "functions.log"]) await setAside(join(path, log));
     await rm(join(path, "stack.json"), { force: true });
     return {
       path,
@@ -78,14 +71,59 @@ export async function writePrivately(path: string, value: unknown): Promise<void
   await rename(draft, path);
 }
 
+async function prepare(path: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true });
+    const names = await readdir(path);
+    if (names.includes("PG_VERSION")) {
+      await checkPostgresVersion(path);
+      throw new StartError(
+        `${path} is a folder of Postgres itself, not of this service: set DATA_DIR to another`,
+      );
+    }
+    await checkPostgresVersion(join(path, "postgres"));
+    if (names.includes("postgres") && !names.includes("secrets.json")) {
+      throw new StartError(
+        `the data folder ${path} has a database and not its secrets.json: put it back, or set DATA_DIR`,
+      );
+    }
+    if (names.length > 0) return;
+    // Postgres may run as another user, who must get through to its own folder; all secrets are files of mode 0600.
+    await chmod(path, 0o711).catch(() => undefined);
+    await writeFile(join(path, ".gitignore"), "*\n");
+  } catch (error) {
+    throw error instanceof StartError ? error : unwritable(path, error);
+  }
+}
+
+function unwritable(path: string, error: unknown): StartError {
+  const reason = codeOf(error) ?? messageOf(error);
+  return new StartError(
+    `the data folder ${path} cannot be written (${reason}): make it writable, or set DATA_DIR`,
+  );
+}
+
 async function takeLock(path: string): Promise<string> {
   const lock = join(path, "launcher.json");
-  const mine = JSON.stringify({ pid: process.pid, start: await startOf(process.pid) });
-  // A stack that is just stopping gets a moment to let go.
+  const draft = join(path, `launcher.${randomBytes(4).toString("hex")}.new`);
+  try {
+    await writeFile(draft, JSON.stringify({ pid: process.pid, start: await startOf(process.pid) }), {
+      mode: 0o600,
+    });
+    await linkWhenFree(draft, lock, path);
+    return lock;
+  } catch (error) {
+    throw error instanceof StartError ? error : unwritable(path, error);
+  } finally {
+    await rm(draft, { force: true }).catch(() => undefined);
+  }
+}
+
+/** A stack that is just stopping gets a moment to let go. */
+async function linkWhenFree(draft: string, lock: string, path: string): Promise<void> {
   for (const deadline = Date.now() + 3_000; ; await sleep(100)) {
     try {
-      await writeFile(lock, mine, { flag: "wx", mode: 0o600 });
-      return lock;
+      return await link(draft, lock);
     } catch (error) {
       if (codeOf(error) !== "EEXIST") throw error;
     }
@@ -98,6 +136,12 @@ async function takeLock(path: string): Promise<string> {
       );
     }
   }
+}
+
+/** A log that has grown past 10 MiB starts anew; one older is kept. */
+async function setAside(log: string): Promise<void> {
+  const { size } = await stat(log).catch(() => ({ size: 0 }));
+  if (size > 10 * 1024 * 1024) await rename(log, `${log}.old`);
 }
 
 async function livingHolder(lock: string): Promise<number | null> {

@@ -7,7 +7,7 @@ import { choosePort } from "./ports.ts";
 import { type PostgresFiles, postgresFiles } from "./postgres-files.ts";
 import { postgresUser, type RunAs } from "./postgres-user.ts";
 import { commandOf } from "./process-identity.ts";
-import { codeOf, StartError } from "./start-error.ts";
+import { StartError } from "./start-error.ts";
 import { spawnTied, type TiedProcess } from "./tied-process.ts";
 
 export interface PostgresOptions {
@@ -24,8 +24,6 @@ export interface Postgres {
   ended: Promise<number>;
   stop(): Promise<void>;
 }
-
-const version = "17";
 
 const defaults = {
   listen_addresses: "127.0.0.1",
@@ -48,7 +46,6 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   const files = await postgresFiles();
   const data = join(options.folder, "postgres");
   const runAs = await postgresUser([files.postgres, data]);
-  await checkVersion(data);
   await endOrphan(data);
   const port = await choosePort(options.port, "DB_PORT");
   if (!(await exists(join(data, "PG_VERSION"))))
@@ -60,20 +57,6 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
     ended: server.ended,
     stop: () => server.stop(20_000),
   };
-}
-
-async function checkVersion(data: string): Promise<void> {
-  const found = await readFile(join(data, "PG_VERSION"), "utf8").catch((error: unknown) => {
-    if (codeOf(error) === "ENOENT") return version;
-    throw new StartError(
-      `the data folder ${data} cannot be read (${codeOf(error)}): start as the user who made it, or set DATA_DIR`,
-    );
-  });
-  if (found.trim() !== version) {
-    throw new StartError(
-      `the data folder ${data} is of Postgres ${found.trim()}, this is Postgres ${version}: dump it with the old version and load it here, or set DATA_DIR to another folder`,
-    );
-  }
 }
 
 /** A server that outlived its launcher still holds the folder: it gets a clean shutdown. */

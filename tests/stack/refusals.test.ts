@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -48,11 +48,20 @@ test("a data folder that cannot be written", async () => {
   );
 });
 
-test("a data folder of another Postgres version", async () => {
+test.each(["postgres", "."])("a data folder of another Postgres version (%s)", async (inner) => {
   const folder = await temporaryFolder();
-  await mkdir(join(folder, "postgres"));
-  await writeFile(join(folder, "postgres", "PG_VERSION"), "16\n");
+  await mkdir(join(folder, inner), { recursive: true });
+  await writeFile(join(folder, inner, "PG_VERSION"), "16\n");
   expect(await refusal(folder, {})).toMatch(/is of Postgres 16, this is Postgres 17: .* set DATA_DIR/);
+});
+
+test("a data folder without its secrets", async () => {
+  const folder = await temporaryFolder();
+  const first = launch(folder);
+  await first.ready();
+  await first.kill("SIGTERM");
+  await rm(join(folder, "secrets.json"));
+  expect(await refusal(folder, {})).toContain("has a database and not its secrets.json");
 });
 
 test("a data folder that a running stack uses", async () => {

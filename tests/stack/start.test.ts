@@ -104,6 +104,19 @@ test("after kill -9 of the launcher nothing runs on, and a new start has everyth
   expect((await signUp(authOf(after), person)).user.email).toBe(person.email);
 });
 
+test("when Postgres ends for good the stack ends and says so", async () => {
+  const folder = await temporaryFolder();
+  const launcher = launch(folder);
+  await launcher.ready();
+  const server = (await processesOf(folder)).find(
+    ({ command }) => /postgres -D/.test(command) && !command.startsWith("/bin/sh"),
+  );
+  process.kill(server?.pid ?? 0, "SIGQUIT");
+  expect(await launcher.ended).toBe(1);
+  expect(launcher.errors()).toMatch(/^Cannot go on: Postgres ended \(code \d+\); its log is \S+$/m);
+  expect(await noneLeft(folder)).toEqual([]);
+});
+
 test("a Postgres that outlived launcher and keeper is shut down by the next start", async () => {
   const folder = await temporaryFolder();
   const first = launch(folder);
