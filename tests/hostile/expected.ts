@@ -1,0 +1,141 @@
+/** Who may do what with which row through /rest/v1: what stands here is tried, and nothing else may work. */
+
+// anon: nobody · stranger: signed in, wrote nothing here · author: wrote the rows of `home` · member, admin: of home's
+// team · rival: admin of another public organization · insider: member of the private organization, not the author there.
+export const roles = ["anon", "stranger", "author", "member", "admin", "rival", "insider"] as const;
+export type Role = (typeof roles)[number];
+
+// open: on home's public board · waiting: there, not yet approved · closed: on the board of a private organization.
+export const boards = ["open", "waiting", "closed"] as const;
+export type Board = (typeof boards)[number];
+
+const withSubmission: Record<Role, string> = {
+  anon: "open",
+  stranger: "open",
+  author: "open waiting",
+  member: "open waiting",
+  admin: "open waiting",
+  rival: "open",
+  insider: "open closed",
+};
+const withOrganization: Record<Role, string> = {
+  anon: "open",
+  stranger: "open",
+  author: "open",
+  member: "open",
+  admin: "open",
+  rival: "open",
+  insider: "open closed",
+};
+const nobody = { anon: "", stranger: "", author: "", member: "", admin: "", rival: "", insider: "" };
+
+/** Boards whose rows a SELECT shows; "refused" where the table itself is not granted. */
+export const visible: Record<string, Record<Role, string>> = {
+  organizations: withOrganization,
+  categories: withOrganization,
+  tags: withOrganization,
+  submissions: withSubmission,
+  submission_tags: withSubmission,
+  status_changes: withSubmission,
+  votes: withSubmission,
+  comments: withSubmission,
+  comment_votes: withSubmission,
+  // Through what one wrote where others see it; who wrote only what waits or is closed is hidden with it.
+  profiles: { ...withSubmission, author: "open" },
+  memberships: { ...nobody, anon: "refused", member: "open", admin: "open", insider: "closed" },
+  follows: { ...nobody, anon: "refused", author: "open waiting" },
+  notifications: { ...nobody, author: "open waiting" },
+};
+
+/** Columns a SELECT may name, all others being refused. */
+const submissionColumns =
+  "id organization_id title description type status vote_count comment_count author_id category_id source tracker_issue_url moderation_state is_public merged_into_id created_at updated_at";
+const taxonomyColumns = "id organization_id name slug color translations created_at";
+const commentColumns =
+  "id organization_id submission_id parent_id author_id body is_official vote_count reply_count moderation_state is_public created_at updated_at";
+
+const readableByAll: Record<string, string> = {
+  organizations: "id slug name visibility time_zone created_at",
+  profiles: "id kind name avatar_url created_at",
+  categories: `${taxonomyColumns} position`,
+  tags: taxonomyColumns,
+  submissions: submissionColumns,
+  submission_tags: "organization_id submission_id tag_id",
+  status_changes: "id organization_id submission_id previous_status new_status changed_by note created_at",
+  votes: "id organization_id submission_id created_at",
+  comments: commentColumns,
+  comment_votes: "id organization_id submission_id comment_id created_at",
+};
+export const readable: Record<"anon" | "session", Record<string, string>> = {
+  anon: { ...readableByAll, memberships: "", follows: "", notifications: "id" },
+  session: {
+    ...readableByAll,
+    memberships: "organization_id user_id role created_at",
+    follows: "organization_id submission_id user_id reason created_at",
+    notifications: "id organization_id user_id type submission_id comment_id read_at created_at",
+  },
+};
+
+/** Columns a session may name when it inserts or updates, even an admin's; without a session there are none. */
+export const writable: Record<string, { insert: string; update: string }> = {
+  organizations: { insert: "", update: "" },
+  profiles: { insert: "", update: "name avatar_url" },
+  memberships: { insert: "", update: "" },
+  categories: { insert: "", update: "" },
+  tags: { insert: "", update: "" },
+  submissions: {
+    insert: "id organization_id title description type category_id",
+    update: "title description category_id tracker_issue_url",
+  },
+  submission_tags: { insert: "organization_id submission_id tag_id", update: "" },
+  status_changes: { insert: "organization_id submission_id new_status note notify", update: "" },
+  votes: { insert: "submission_id", update: "" },
+  comments: { insert: "id submission_id parent_id body", update: "body" },
+  comment_votes: { insert: "comment_id", update: "" },
+  follows: { insert: "submission_id", update: "" },
+  notifications: { insert: "", update: "read_at" },
+};
+
+/**
+ * Who can do it (`done`) on which board. Everybody else is refused or, with `others: "nothing"`, hits no row; anon is
+ * refused always. The rows of `open` and `waiting` are the author's, those of `closed` belong to a colleague of the insider.
+ */
+export type Act = { open: string; waiting: string; closed: string; others?: "nothing" };
+const never: Act = { open: "", waiting: "", closed: "" };
+const mine: Act = { open: "author", waiting: "author", closed: "", others: "nothing" };
+const mineOrAdmins: Act = { open: "author admin", waiting: "author admin", closed: "", others: "nothing" };
+const admins: Act = { open: "admin", waiting: "admin", closed: "" };
+const signedIn = "stranger author member admin rival insider";
+// The author's own vote and follow are there already: a second is refused.
+const whoeverSeesIt: Act = {
+  open: "stranger member admin rival insider",
+  waiting: "member admin",
+  closed: "insider",
+};
+
+export const acts: Record<string, { insert: Act; update: Act; delete: Act }> = {
+  follows: { insert: whoeverSeesIt, update: never, delete: mine },
+  votes: { insert: whoeverSeesIt, update: never, delete: mine },
+  comment_votes: { insert: whoeverSeesIt, update: never, delete: mine },
+  notifications: { insert: never, update: mine, delete: never },
+  status_changes: { insert: admins, update: never, delete: never },
+  submission_tags: { insert: admins, update: never, delete: { ...admins, others: "nothing" } },
+  comments: {
+    insert: { open: signedIn, waiting: "author member admin", closed: "insider" },
+    update: mine,
+    delete: mineOrAdmins,
+  },
+  submissions: {
+    insert: { open: signedIn, waiting: signedIn, closed: "insider" },
+    update: mineOrAdmins,
+    delete: mineOrAdmins,
+  },
+  profiles: { insert: never, update: mine, delete: never },
+  memberships: { insert: never, update: never, delete: never },
+  categories: { insert: never, update: never, delete: never },
+  tags: { insert: never, update: never, delete: never },
+  organizations: { insert: never, update: never, delete: never },
+};
+
+/** Functions /rest/v1/rpc may call, and by whom. */
+export const callable: Record<string, "anon" | "session"> = { my_votes: "session" };

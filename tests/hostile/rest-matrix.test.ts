@@ -1,0 +1,325 @@
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, it } from "vitest";
+import { only } from "../api/world.ts";
+import { sql } from "../stack.ts";
+import {
+  acts,
+  type Board,
+  boards,
+  callable,
+  type Role,
+  readable,
+  roles,
+  visible,
+  writable,
+} from "./expected.ts";
+import { type RestAnswer, rest } from "./rest.ts";
+import { makeWorld, type Scene, type World } from "./world.ts";
+
+type Table = keyof typeof acts;
+type Verb = "insert" | "update" | "delete";
+const tables = Object.keys(acts) as Table[];
+
+/** The row of a scene that is read, changed or deleted. */
+const rowOf: Record<Table, (scene: Scene) => Record<string, string>> = {
+  organizations: (s) => ({ id: s.organization_id }),
+  profiles: (s) => ({ id: s.author_id }),
+  memberships: (s) => ({ organization_id: s.organization_id }),
+  categories: (s) => ({ id: s.category }),
+  tags: (s) => ({ id: s.tag }),
+  submissions: (s) => ({ id: s.submission }),
+  submission_tags: (s) => ({ submission_id: s.submission, tag_id: s.tag }),
+  status_changes: (s) => ({ id: s.status_change }),
+  votes: (s) => ({ submission_id: s.submission }),
+  comments: (s) => ({ id: s.comment }),
+  comment_votes: (s) => ({ comment_id: s.comment }),
+  follows: (s) => ({ submission_id: s.submission }),
+  notifications: (s) => ({ id: s.notification }),
+};
+
+const updates: Record<Table, Record<string, unknown>> = {
+  organizations: { name: "Taken over" },
+  profiles: { name: "Taken over" },
+  memberships: { role: "owner" },
+  categories: { name: "Taken over" },
+  tags: { name: "Taken over" },
+  submissions: { title: "Taken over by somebody" },
+  submission_tags: { tag_id: randomUUID() },
+  status_changes: { note: "Taken over" },
+  votes: { created_at: "2000-01-01" },
+  comments: { body: "Taken over" },
+  comment_votes: { created_at: "2000-01-01" },
+  follows: { reason: "vote" },
+  notifications: { read_at: "2000-01-01T00:00:00Z" },
+};
+
+const inserts: Record<Table, (scene: Scene, userId: string) => Record<string, unknown>> = {
+  organizations: () => ({ slug: `x-${randomUUID()}`, name: "Mine now" }),
+  profiles: () => ({ name: "Made up" }),
+  memberships: (s, user_id) => ({ organization_id: s.organization_id, user_id, role: "owner" }),
+  categories: (s) => ({ organization_id: s.organization_id, name: "Mine", slug: `x-${randomUUID()}` }),
+  tags: (s) => ({ organization_id: s.organization_id, name: "Mine", slug: `x-${randomUUID()}` }),
+  submissions: (s) => ({
+    organization_id: s.organization_id,
+    title: `Inserted about ${s.submission}`,
+    description: "A description that is long enough.",
+    type: "idea",
+  }),
+  submission_tags: (s) => ({
+    organization_id: s.organization_id,
+    submission_id: s.submission,
+    tag_id: s.otherTag,
+  }),
+  status_changes: (s) => ({
+    organization_id: s.organization_id,
+    submission_id: s.submission,
+    new_status: "declined",
+  }),
+  votes: (s) => ({ submission_id: s.submission }),
+  comments: (s) => ({ submission_id: s.submission, body: "Said by the matrix." }),
+  comment_votes: (s) => ({ comment_id: s.comment }),
+  follows: (s) => ({ submission_id: s.submission }),
+  notifications: (s, user_id) => ({
+    organization_id: s.organization_id,
+    user_id,
+    type: "vote",
+    submission_id: s.submission,
+    event_id: randomUUID(),
+  }),
+};
+
+const words = (text: string) => text.split(" ").filter(Boolean);
+const asFilter = (row: Record<string, string>) =>
+  Object.entries(row)
+    .map(([column, value]) => `${column}=eq.${value}`)
+    .join("&");
+const kindOf = (role: Role) => (role === "anon" ? "anon" : "session");
+const keyOf = (table: Table, role: Role) =>
+  words(readable[kindOf(role)][table] || (readable.session[table] ?? ""))[0] ?? "";
+
+let world: World;
+beforeAll(async () => {
+  world = await makeWorld();
+});
+
+/** What an organization has as a whole neither waits nor is approved. */
+const ofOrganization = ["organizations", "categories", "tags", "memberships"];
+
+describe("a SELECT shows exactly the rows of", () => {
+  let scenes: Record<Board, Scene>;
+  beforeAll(async () => {
+    const [open, waiting, closed] = await Promise.all(boards.map((board) => world.scene(board)));
+    scenes = { open: only(open), waiting: only(waiting), closed: only(closed) };
+  });
+
+  const rowAt = (table: Table, board: Board) =>
+    table === "profiles" && board === "waiting"
+      ? { id: world.newcomer.id }
+      : (rowOf[table]?.(scenes[board]) ?? {});
+
+  it.each(tables)("%s", async (table) => {
+    const tried = boards.filter((board) => board !== "waiting" || !ofOrganization.includes(table));
+    const seen = await Promise.all(
+      roles.map(async (role) => {
+        const read = (board: Board) =>
+          rest(`${table}?select=${keyOf(table, role)}&${asFilter(rowAt(table, board))}`, {
+            token: world.token(role),
+          });
+        const answers = await Promise.all(tried.map(read));
+        if (answers.every((answer) => answer.code === "42501")) return [role, "refused"];
+        expect(answers.map((answer) => answer.status)).toEqual(tried.map(() => 200));
+        return [role, tried.filter((_, index) => answers[index]?.rows.length).join(" ")];
+      }),
+    );
+    expect(Object.fromEntries(seen)).toEqual(visible[table]);
+  });
+});
+
+describe("what writing does", () => {
+  const outcomes = new Map<string, string>();
+  const place = (table: Table, verb: Verb, board: Board, role: Role) => [table, verb, board, role].join(" ");
+
+  beforeAll(async () => {
+    // One role after the other: the author's profile is the same for all.
+    for (const role of roles) {
+      await Promise.all(
+        boards.map(async (board) => {
+          const scene = await world.scene(board);
+          // In the order of expected.ts: what hangs on another row goes before it.
+          for (const table of tables) {
+            for (const verb of ["insert", "update", "delete"] as const) {
+              outcomes.set(place(table, verb, board, role), await attempt(table, verb, role, scene));
+            }
+          }
+        }),
+      );
+    }
+  }, 60_000);
+
+  it.each(
+    tables.flatMap((table) =>
+      (["insert", "update", "delete"] as const).map((verb) => [verb, table] as const),
+    ),
+  )("%s of %s", (verb, table) => {
+    const act = only(acts[table])[verb];
+    for (const board of boards) {
+      const may = words(act[board]);
+      const expected = roles.map((role) => [
+        role,
+        may.includes(role) ? "done" : act.others && role !== "anon" ? act.others : "refused",
+      ]);
+      const actual = roles.map((role) => [role, outcomes.get(place(table, verb, board, role))]);
+      expect(Object.fromEntries(actual), board).toEqual(Object.fromEntries(expected));
+    }
+  });
+
+  /** Tries it, and looks in the database for what came of it. */
+  async function attempt(table: Table, verb: Verb, role: Role, scene: Scene): Promise<string> {
+    const row = rowOf[table]?.(scene) ?? {};
+    const token = world.token(role);
+    const userId = role === "anon" ? scene.author_id : world.people[role].id;
+    const before = verb === "insert" ? await countOf(table, scene) : await stateOf(table, row, scene);
+    const headers = { prefer: "return=minimal" };
+    const answer =
+      verb === "insert"
+        ? await rest(table, { token, headers, body: inserts[table]?.(scene, userId) })
+        : await rest(`${table}?${asFilter(row)}`, {
+            method: verb === "update" ? "PATCH" : "DELETE",
+            token,
+            headers,
+            ...(verb === "update" ? { body: updates[table] } : {}),
+          });
+    const after = verb === "insert" ? await countOf(table, scene) : await stateOf(table, row, scene);
+    return nameOf(answer, before !== after);
+  }
+
+  function nameOf(answer: RestAnswer, changed: boolean): string {
+    if (answer.status < 300) return changed ? "done" : "nothing";
+    return changed ? `refused with ${answer.status}, but done` : "refused";
+  }
+
+  /** The author's row, where a table has one a person. */
+  async function stateOf(table: Table, row: Record<string, string>, scene: Scene): Promise<string> {
+    const personal = ["votes", "comment_votes", "follows"].includes(table);
+    const conditions = Object.entries(row).map(([column, value]) => sql`and t.${sql(column)} = ${value}`);
+    const rows = await sql<{ state: string }[]>`
+      select to_jsonb(t)::text as state from public.${sql(table)} t
+      where true ${conditions} ${personal ? sql`and t.user_id = ${scene.author_id}` : sql``} order by 1`;
+    return rows.map(({ state }) => state).join("\n");
+  }
+
+  /** Rows of the scene's submission or organization; profiles and organizations count as a whole. */
+  async function countOf(table: Table, scene: Scene): Promise<number> {
+    const at = ["profiles", "organizations"].includes(table)
+      ? sql`t.name in ('Made up', 'Mine now')`
+      : table === "submissions"
+        ? sql`t.title like ${`%${scene.submission}`}`
+        : ofOrganization.includes(table)
+          ? sql`t.organization_id = ${scene.organization_id} and to_jsonb(t)::text ~ '"(Mine|owner)"'`
+          : sql`t.submission_id = ${scene.submission}`;
+    const [row] = await sql<
+      { n: number }[]
+    >`select count(*)::int as n from public.${sql(table)} t where ${at}`;
+    return only(row).n;
+  }
+});
+
+describe("columns", () => {
+  const columns = new Map<string, string[]>();
+  let scene: Scene;
+  beforeAll(async () => {
+    scene = await world.scene("open");
+    const rows = await sql<{ table_name: string; column_name: string }[]>`
+      select table_name, column_name from information_schema.columns where table_schema = 'public'`;
+    for (const { table_name, column_name } of rows)
+      columns.set(table_name, [...(columns.get(table_name) ?? []), column_name]);
+  });
+
+  it("of every table are in the expected matrix", () => {
+    expect([...columns.keys()].sort()).toEqual([...tables].sort());
+  });
+
+  it.each(tables)("of %s are read one by one as expected, and no other", async (table) => {
+    for (const [kind, role] of [
+      ["anon", "anon"],
+      ["session", "admin"],
+    ] as const) {
+      const answers = await Promise.all(
+        (columns.get(table) ?? []).map(async (column) => {
+          const answer = await rest(`${table}?select=${column}&limit=1`, { token: world.token(role) });
+          if (answer.status !== 200) expect(answer.code).toBe("42501");
+          return answer.status === 200 ? column : "";
+        }),
+      );
+      expect(answers.filter(Boolean).sort(), kind).toEqual(words(readable[kind][table] ?? "").sort());
+    }
+  });
+
+  it.each(tables)("of %s cannot be filtered or sorted by where they cannot be read", async (table) => {
+    for (const [kind, role] of [
+      ["anon", "anon"],
+      ["session", "admin"],
+    ] as const) {
+      const key = keyOf(table, role);
+      const hidden = (columns.get(table) ?? []).filter(
+        (column) => !words(readable[kind][table] ?? "").includes(column),
+      );
+      for (const column of hidden) {
+        for (const query of [
+          `${column}=not.is.null`,
+          `or=(${column}.is.null,${column}.not.is.null)`,
+          `order=${column}`,
+        ]) {
+          const answer = await rest(`${table}?select=${key}&${query}`, { token: world.token(role) });
+          expect(answer.code, `${kind} ${query}`).toBe("42501");
+        }
+      }
+    }
+  });
+
+  it.each(tables)("of %s that are not granted cannot be written, by an admin either", async (table) => {
+    const row = rowOf[table]?.(scene) ?? {};
+    const { insert, update } = only(writable[table]);
+    for (const column of columns.get(table) ?? []) {
+      const [sample] = await sql<
+        { value: unknown }[]
+      >`select to_jsonb(t) -> ${column} as value from public.${sql(table)} t limit 1`;
+      const value = sample?.value ?? null;
+      const token = world.token("admin");
+      if (!words(insert).includes(column)) {
+        const body = { ...inserts[table]?.(scene, world.people.admin.id), [column]: value };
+        expect((await rest(table, { token, body })).code, `insert of ${column}`).toBe("42501");
+      }
+      if (!words(update).includes(column)) {
+        const answer = await rest(`${table}?${asFilter(row)}`, {
+          method: "PATCH",
+          token,
+          body: { [column]: value },
+        });
+        expect(answer.code, `update of ${column}`).toBe("42501");
+      }
+    }
+  });
+});
+
+describe("functions", () => {
+  it("through /rest/v1/rpc are those expected, and no other", async () => {
+    const functions = await sql<{ schema: string; name: string }[]>`
+      select distinct n.nspname as schema, p.proname as name from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+      where n.nspname in ('public', 'private', 'auth', 'realtime', 'extensions')`;
+    expect(functions.filter(({ schema }) => schema === "public").map(({ name }) => name)).toEqual(
+      Object.keys(callable),
+    );
+    const others = functions.filter(({ schema }) => schema !== "public");
+    expect(others.length).toBeGreaterThan(50);
+    for (const body of [{}, { user_id: world.people.author.id }]) {
+      const call = async (name: string) => [
+        name,
+        (await rest(`rpc/${name}`, { token: world.token("admin"), body })).code,
+      ];
+      expect(await Promise.all(others.map(({ name }) => call(name)))).toEqual(
+        others.map(({ name }) => [name, "PGRST202"]),
+      );
+    }
+  });
+});
