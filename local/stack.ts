@@ -1,8 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import type { IncomingMessage } from "node:http";
 import { join, resolve } from "node:path";
-import type { Duplex } from "node:stream";
 import { type AuthAndRest, openAuthAndRest } from "./auth-and-rest.ts";
 import { openDataFolder, type Secrets, writePrivately } from "./data-folder.ts";
 import { connect } from "./database.ts";
@@ -10,6 +8,7 @@ import { defaultMigrations, root, startDatabase } from "./database-server.ts";
 import { type Functions, startFunctions } from "./functions.ts";
 import { createGateway } from "./gateway.ts";
 import { listen } from "./ports.ts";
+import { type Realtime, startRealtime } from "./realtime/server.ts";
 import { startScheduler } from "./scheduler.ts";
 import { type Demo, seedDemo } from "./seed.ts";
 import { StartError } from "./start-error.ts";
@@ -31,8 +30,6 @@ export interface StackOptions {
   migrations?: string;
   seedFile?: string;
   functionsEntry?: string;
-  /** Takes over websocket upgrades at the gateway. */
-  upgrade?(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
 }
 
 /** What DATA_DIR/stack.json holds. */
@@ -88,12 +85,13 @@ async function start(
 
   let data: AuthAndRest | null = null;
   let functions: Functions | null = null;
+  let realtime: Realtime | null = null;
   const addressHeader = `x-address-${randomBytes(8).toString("hex")}`;
   const gateway = createGateway({
     addressHeader,
     data: () => data?.fetch ?? null,
     functionPort: (name) => (name !== "api" ? undefined : functions?.up() ? functions.port : null),
-    ...(options.upgrade ? { upgrade: options.upgrade } : {}),
+    upgrade: (request, socket, head) => realtime?.upgrade(request, socket, head) ?? false,
   });
   await listen(gateway, options.port, "PORT");
   undo.push(async () => {
@@ -115,7 +113,7 @@ async function start(
   undo.push(() => sql.end({ timeout: 5 }));
   await sql.unsafe(`alter role feedback_api password '${secrets.functions_password}'`);
 
-  progress("auth, data API and functions");
+  progress("auth, data API, realtime and functions");
   const opening = openAuthAndRest(
     database.url("supabase_lite", secrets.data_api_password),
     secrets,
@@ -132,13 +130,26 @@ async function start(
     logPath: join(folder.path, "functions.log"),
     onTrouble: trouble,
   });
-  const [opened, spawned] = await Promise.allSettled([opening, spawning]);
+  const listening = startRealtime({
+    databaseUrl: database.ownerUrl,
+    superuserUrl: database.superuserUrl,
+    keys: {
+      publishableKey: secrets.publishable_key,
+      secretKey: secrets.secret_key,
+      jwtSecret: secrets.jwt_secret,
+    },
+    onTrouble: trouble,
+  });
+  const [opened, spawned, heard] = await Promise.allSettled([opening, spawning, listening]);
+  if (heard.status === "fulfilled") undo.push(() => heard.value.stop());
   if (opened.status === "fulfilled") undo.push(() => opened.value.close());
   if (spawned.status === "fulfilled") undo.push(() => spawned.value.stop());
   if (opened.status === "rejected") throw opened.reason;
   if (spawned.status === "rejected") throw spawned.reason;
+  if (heard.status === "rejected") throw heard.reason;
   data = opened.value;
   functions = spawned.value;
+  realtime = heard.value;
 
   const auth = { url: supabaseUrl, publishableKey: secrets.publishable_key, fetch: data.fetch };
   const seedFile = options.seedFile ?? join(root, "supabase", "seed.sql");

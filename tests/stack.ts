@@ -47,12 +47,12 @@ export async function signIn(
 }
 
 /** Many people at once, without the cost of hashing a password for each. */
-export async function manyUsers(count: number): Promise<User[]> {
+export async function manyUsers(count: number, against = sql): Promise<User[]> {
   const people = Array.from({ length: count }, () => ({
     id: randomUUID(),
     email: `${randomUUID()}@test.example`,
   }));
-  await sql`insert into auth.users ${sql(people.map((person) => ({ ...person, aud: "authenticated", role: "authenticated" })))}`;
+  await against`insert into auth.users ${against(people.map((person) => ({ ...person, aud: "authenticated", role: "authenticated" })))}`;
   return Promise.all(
     people.map(async (person) => ({
       ...person,

@@ -1,0 +1,57 @@
+import type { Sql } from "../database.ts";
+import type { Role } from "./identity.ts";
+
+export interface Column {
+  name: string;
+  type: string;
+  oid: number;
+  /** Part of the primary key. */
+  isKey: boolean;
+  /** The roles that may select it. */
+  readers: Role[];
+}
+
+export interface Table {
+  schema: string;
+  name: string;
+  entity: string;
+  /** Row-level security is on. */
+  secured: boolean;
+  columns: Column[];
+}
+
+export interface Catalog {
+  tables(): Promise<Map<string, Table>>;
+  /** A table changed its shape: what is known is not worth keeping. */
+  forget(): void;
+}
+
+export const tableKey = (schema: string, table: string) => `${schema}.${table}`;
+
+// Grants can change without a word in the log.
+const lifetime = 1000;
+
+export function createCatalog(sql: Sql, publication: string): Catalog {
+  let known: { at: number; tables: Promise<Map<string, Table>> } | undefined;
+  const read = async () => {
+    const rows = await sql<Table[]>`
+      select schema, name, entity::text, secured, columns from realtime.published_tables(array[${publication}])`;
+    return new Map(rows.map((table) => [tableKey(table.schema, table.name), table]));
+  };
+  return {
+    tables() {
+      if (known === undefined || Date.now() - known.at > lifetime) {
+        const tables = read();
+        const mine = { at: Date.now(), tables };
+        known = mine;
+        tables.catch(() => {
+          if (known === mine) known = undefined;
+        });
+      }
+      return known.tables;
+    },
+    forget() {
+      known = undefined;
+    },
+  };
+}

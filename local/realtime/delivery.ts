@@ -1,0 +1,38 @@
+import { type Notice, noticesOf } from "./changes.ts";
+import type { Channel } from "./channel.ts";
+import type { Core } from "./core.ts";
+import { broadcastFrame, Frame } from "./frames.ts";
+import type { Change } from "./pgoutput.ts";
+import { topicKey } from "./topics.ts";
+
+/** Takes committed changes to whom they concern, in their order: rows to subscriptions, messages to topics. */
+export async function deliver(core: Core, changes: Change[]): Promise<void> {
+  const notices = await noticesOf(core.sql, core.catalog, changes, (change) =>
+    core.subscriptions.candidates(change),
+  );
+  changes.forEach((change, index) => {
+    if (change.relation.schema === "realtime") sendMessage(core, change);
+    else sendNotices(notices[index] ?? []);
+  });
+}
+
+function sendNotices(notices: Notice<Channel>[]): void {
+  const frames = new Map<string, Map<string, Frame>>();
+  for (const { owner, ids, data } of notices) {
+    if (!owner.isJoined()) continue;
+    const byIds = frames.get(data) ?? new Map<string, Frame>();
+    frames.set(data, byIds);
+    const list = ids.join(",");
+    const frame = byIds.get(list) ?? new Frame("postgres_changes", `{"ids":[${list}],"data":${data}}`);
+    byIds.set(list, frame);
+    owner.send(frame);
+  }
+}
+
+/** A row of realtime.messages: what realtime.send() wrote. */
+function sendMessage(core: Core, { type, record }: Change): void {
+  const [topic, event, payload] = ["topic", "event", "payload"].map((name) => record?.get(name));
+  if (type !== "INSERT" || !topic || !event || record?.get("extension") !== "broadcast") return;
+  const frame = broadcastFrame(event, payload ?? "{}", record.get("id") ?? undefined);
+  core.topics.broadcast(topicKey(topic, record.get("private") === "t"), frame);
+}

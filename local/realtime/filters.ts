@@ -1,0 +1,101 @@
+import type { Sql } from "../database.ts";
+import type { Row } from "./pgoutput.ts";
+
+export interface Condition {
+  column: string;
+  operator: string;
+  negate: boolean;
+  value: string;
+}
+
+/** A condition whose column and value Postgres has accepted. */
+export interface Filter extends Condition {
+  typeOid: number;
+  /** Both sides print alike exactly when they are equal, so that no query is needed. */
+  byText: boolean;
+}
+
+export class FilterError extends Error {}
+
+const operators = "eq neq lt lte gt gte in like ilike is match imatch isdistinct".split(" ");
+const comparedByText = new Set(["uuid", "text", "varchar", "bool", "int2", "int4", "int8"]);
+
+/** `column=operator.value`, comma-separated; values may be quoted as PostgREST does. */
+export function parseFilter(text: string): Condition[] {
+  if (text.trim() === "") return [];
+  return splitConditions(text.trim()).map(parseCondition);
+}
+
+export const isByText = (condition: Condition, type: string) =>
+  condition.operator === "eq" && !condition.negate && comparedByText.has(type);
+
+/** Commas count outside quotes and parentheses; a quote opens only where a value begins. */
+function splitConditions(text: string): string[] {
+  const parts: string[] = [];
+  let [start, depth, quoted] = [0, 0, false];
+  for (let at = 0; at < text.length; at++) {
+    const letter = text[at];
+    if (quoted) {
+      if (letter === "\\") at++;
+      else if (letter === '"') quoted = false;
+    } else if (letter === '"' && /[.(,]/.test(text[at - 1] ?? "")) quoted = true;
+    else if (letter === "(") depth++;
+    else if (letter === ")") depth = Math.max(0, depth - 1);
+    else if (letter === "," && depth === 0) {
+      parts.push(text.slice(start, at));
+      start = at + 1;
+    }
+  }
+  return [...parts, text.slice(start)];
+}
+
+function parseCondition(text: string): Condition {
+  const part = text.trim();
+  if (part === "") throw new FilterError("filter must not contain empty segments (check for extra commas)");
+  const [, column, not, operator = "", value = ""] = /^([^=]*)=(not\.)?([^.]*)\.(.*)$/s.exec(part) ?? [];
+  if (column === undefined || !operators.includes(operator))
+    throw new FilterError(column === undefined ? JSON.stringify([part]) : JSON.stringify([operator, value]));
+  return {
+    column,
+    operator,
+    negate: not !== undefined,
+    value: operator === "in" ? listOf(value) : unquote(value),
+  };
+}
+
+function listOf(value: string): string {
+  if (!/^\(.*\)$/s.test(value)) throw new FilterError("`in` filter value must be wrapped by parentheses");
+  return `{${value.slice(1, -1)}}`;
+}
+
+function unquote(value: string): string {
+  return /^"(?:[^"\\]|\\.)*"$/s.test(value) ? value.slice(1, -1).replace(/\\(.)/gs, "$1") : value;
+}
+
+/** Whether a row passes; null where only Postgres can say. A column the row does not have passes nothing. */
+export function passes(filters: Filter[], row: Row): boolean | null {
+  let unknown = false;
+  for (const { column, byText, value } of filters) {
+    const actual = row.get(column);
+    if (actual === undefined) return false;
+    if (!byText) unknown = true;
+    else if (actual !== value) return false;
+  }
+  return unknown ? null : true;
+}
+
+/** Lets Postgres compare: one answer for each pair of filters and row. */
+export async function passAll(sql: Sql, pairs: { filters: Filter[]; row: Row }[]): Promise<boolean[]> {
+  const tests = pairs.flatMap(({ filters, row }, pair) =>
+    filters.map((filter) => ({ ...filter, pair, actual: row.get(filter.column) ?? null })),
+  );
+  const rows = await sql<{ pair: number }[]>`
+    select distinct pair from unnest(
+      ${tests.map((test) => test.pair)}::integer[], ${tests.map((test) => test.typeOid)}::oid[],
+      ${tests.map((test) => test.operator)}::text[], ${tests.map((test) => test.negate)}::boolean[],
+      ${tests.map((test) => test.actual)}::text[], ${tests.map((test) => test.value)}::text[]
+    ) as test (pair, type_oid, operator, negate, actual, wanted)
+    where not realtime.matches(type_oid, operator, negate, actual, wanted)`;
+  const failed = new Set(rows.map(({ pair }) => pair));
+  return pairs.map((_, pair) => !failed.has(pair));
+}

@@ -1,0 +1,42 @@
+import { encode, encodeBytes, type Version } from "./protocol.ts";
+
+/** One message for many: written once for each serializer and topic, however many receive it. */
+export class Frame {
+  private readonly texts = new Map<string, Buffer>();
+  constructor(
+    private readonly event: string,
+    private readonly payload: string,
+  ) {}
+
+  bytes(version: Version, topic: string): { data: Buffer; binary: boolean } | null {
+    const key = `${version} ${topic}`;
+    const data = this.texts.get(key) ?? Buffer.from(encode(version, topic, this.event, this.payload));
+    this.texts.set(key, data);
+    return { data, binary: false };
+  }
+}
+
+/** A broadcast whose payload is bytes, which 1.0.0 clients cannot receive. */
+export class BytesFrame extends Frame {
+  constructor(
+    private readonly userEvent: string,
+    private readonly content: Buffer,
+  ) {
+    super("broadcast", "{}");
+  }
+
+  override bytes(version: Version, topic: string): { data: Buffer; binary: boolean } | null {
+    if (version === "1.0.0") return null;
+    const data = encodeBytes(topic, this.userEvent, this.content);
+    return data && { data, binary: true };
+  }
+}
+
+/** `payload` is JSON text; `id` is that of a message sent from the database. */
+export function broadcastFrame(event: string, payload: string, id?: string): Frame {
+  const meta = id === undefined ? "" : `,"meta":{"id":${JSON.stringify(id)}}`;
+  return new Frame(
+    "broadcast",
+    `{"type":"broadcast","event":${JSON.stringify(event)},"payload":${payload}${meta}}`,
+  );
+}

@@ -1,0 +1,27 @@
+import type { IncomingMessage } from "node:http";
+import { type Identity, identityOfKey, type Keys } from "./identity.ts";
+import type { Version } from "./protocol.ts";
+
+export type Handshake =
+  | { accepted: true; identity: Identity; version: Version }
+  | { accepted: false; status: 400 | 401 | 404; error: string };
+
+/** Reads `GET /realtime/v1/websocket?apikey=…&vsn=…`. */
+export function readHandshake(request: IncomingMessage, keys: Keys): Handshake {
+  const url = new URL(request.url ?? "/", "http://127.0.0.1");
+  if (url.pathname !== "/realtime/v1/websocket")
+    return { accepted: false, status: 404, error: "There is nothing at this address" };
+  const apiKey = apiKeyOf(request, url);
+  if (apiKey === null) return { accepted: false, status: 401, error: "Missing API key" };
+  const identity = identityOfKey(keys, apiKey);
+  if (identity === null) return { accepted: false, status: 401, error: "Invalid API key" };
+  const version = url.searchParams.get("vsn") ?? "1.0.0";
+  if (version !== "1.0.0" && version !== "2.0.0")
+    return { accepted: false, status: 400, error: "Unsupported serializer version" };
+  return { accepted: true, identity, version };
+}
+
+export function apiKeyOf(request: IncomingMessage, url: URL): string | null {
+  const header = request.headers.apikey ?? request.headers["x-api-key"];
+  return url.searchParams.get("apikey") ?? (typeof header === "string" ? header : null);
+}

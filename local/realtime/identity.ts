@@ -1,0 +1,67 @@
+import { timingSafeEqual } from "node:crypto";
+import { errors, jwtVerify } from "jose";
+
+export const roles = ["anon", "authenticated", "service_role"] as const;
+export type Role = (typeof roles)[number];
+
+/** Who a channel acts as. Channels of the same role and claims see the same. */
+export interface Identity {
+  key: string;
+  role: Role;
+  /** As Postgres gets them in request.jwt.claims. */
+  claims: string;
+  /** Seconds since 1970; null for an API key, which does not expire. */
+  expiresAt: number | null;
+}
+
+export interface Keys {
+  publishableKey: string;
+  secretKey: string;
+  jwtSecret: string;
+}
+
+/** Said to the client as it stands. */
+export class TokenError extends Error {}
+
+export function identityOfKey(keys: Keys, apiKey: string): Identity | null {
+  if (same(apiKey, keys.publishableKey)) return identity("anon", JSON.stringify({ role: "anon" }), null);
+  if (same(apiKey, keys.secretKey))
+    return identity("service_role", JSON.stringify({ role: "service_role" }), null);
+  return null;
+}
+
+export async function identityOfToken(keys: Keys, token: string): Promise<Identity> {
+  const { payload } = await verify(keys, token);
+  const { role, exp } = payload;
+  if (typeof role !== "string" || typeof exp !== "number")
+    throw new TokenError("Fields `role` and `exp` are required in JWT");
+  const known = roles.find((name) => name === role);
+  if (known === undefined) throw new TokenError("The role of the token is not one of the API");
+  return identity(known, JSON.stringify(payload), exp);
+}
+
+async function verify(keys: Keys, token: string) {
+  try {
+    return await jwtVerify(token, new TextEncoder().encode(keys.jwtSecret), { algorithms: ["HS256"] });
+  } catch (error) {
+    if (error instanceof errors.JWTExpired) {
+      const seconds = Math.floor(Date.now() / 1000) - Number(error.payload.exp ?? 0);
+      throw new TokenError(`Token has expired ${seconds} seconds ago`);
+    }
+    if (error instanceof errors.JWSSignatureVerificationFailed || error instanceof errors.JOSEAlgNotAllowed)
+      throw new TokenError("Failed to validate JWT signature");
+    throw new TokenError("The token provided is not a valid JWT");
+  }
+}
+
+const identity = (role: Role, claims: string, expiresAt: number | null): Identity => ({
+  key: `${role} ${claims}`,
+  role,
+  claims,
+  expiresAt,
+});
+
+function same(given: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(expected)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}

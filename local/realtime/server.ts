@@ -1,0 +1,165 @@
+import { readFile } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import postgres from "postgres";
+import { WebSocketServer } from "ws";
+import { withDatabase } from "../database.ts";
+import { createAuthorization } from "./authorization.ts";
+import { createCatalog } from "./catalog.ts";
+import { Channel } from "./channel.ts";
+import { Connection } from "./connection.ts";
+import type { Core } from "./core.ts";
+import { deliver } from "./delivery.ts";
+import { readHandshake } from "./handshake.ts";
+import type { Keys } from "./identity.ts";
+import { defaultLimits, type Limits } from "./limits.ts";
+import type { Message } from "./protocol.ts";
+import { followChanges } from "./replication.ts";
+import { Subscriptions } from "./subscriptions.ts";
+import { Topics } from "./topics.ts";
+
+export interface RealtimeOptions {
+  /** Of the role postgres: replicates, and becomes the roles of the API. */
+  databaseUrl: string;
+  /** Installs the functions this server calls. */
+  superuserUrl: string;
+  keys: Keys;
+  limits?: Partial<Limits>;
+  onTrouble(message: string): void;
+}
+
+export interface Realtime {
+  /** Takes the upgrade over and says so. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
+  core: Core;
+  connections: number;
+  stop(): Promise<void>;
+}
+
+const publication = "supabase_realtime";
+const messagesPublication = "supabase_realtime_messages_publication";
+
+export async function startRealtime(options: RealtimeOptions): Promise<Realtime> {
+  const functions = await readFile(new URL("database.sql", import.meta.url), "utf8");
+  await withDatabase(options.superuserUrl, (database) => database.unsafe(functions));
+  const limits = { ...defaultLimits, ...options.limits };
+  const sql = postgres(options.databaseUrl, {
+    max: 4,
+    onnotice: () => undefined,
+    connection: { application_name: "realtime", statement_timeout: 10_000 },
+  });
+  const connections = new Set<Connection>();
+  const core: Core = {
+    keys: options.keys,
+    limits,
+    sql,
+    catalog: createCatalog(sql, publication),
+    authorization: createAuthorization(sql),
+    subscriptions: new Subscriptions(),
+    topics: new Topics(),
+    isUp: () => replication.isUp(),
+  };
+  let firstUp: () => void = () => undefined;
+  const isFirstUp = new Promise<void>((resolve) => {
+    firstUp = resolve;
+  });
+  const replication = followChanges({
+    url: options.databaseUrl,
+    publications: [publication, messagesPublication],
+    deliver: (changes) => deliver(core, changes),
+    onRelation: () => core.catalog.forget(),
+    onUp: () => firstUp(),
+    onDown(reason) {
+      options.onTrouble(`realtime lost its connection to Postgres and connects again: ${reason}`);
+      for (const { channels } of connections) for (const channel of channels.values()) channel.fail();
+    },
+  });
+  await isFirstUp;
+
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: limits.messageSize,
+    perMessageDeflate: false,
+  });
+  const upkeep = setInterval(() => {
+    const now = Date.now();
+    for (const connection of connections) if (connection.isSilent(now)) connection.terminate();
+  }, 10_000);
+  const forgetting = setInterval(() => {
+    sql`select realtime.forget_messages()`.catch(() => undefined);
+  }, 3_600_000);
+
+  return {
+    core,
+    get connections() {
+      return connections.size;
+    },
+    upgrade(request, socket, head) {
+      const handshake = readHandshake(request, options.keys);
+      if (!handshake.accepted) return refuse(socket, handshake.status, handshake.error);
+      if (connections.size >= limits.sockets) return refuse(socket, 429, "Too many connected users");
+      sockets.handleUpgrade(request, socket, head, (webSocket) => {
+        const connection = new Connection(
+          webSocket,
+          handshake.version,
+          handshake.identity,
+          limits,
+          (from, message) => handle(core, from, message),
+        );
+        connections.add(connection);
+        webSocket.on("close", () => {
+          connections.delete(connection);
+          for (const channel of [...connection.channels.values()]) channel.leave();
+        });
+      });
+      return true;
+    },
+    async stop() {
+      clearInterval(upkeep);
+      clearInterval(forgetting);
+      await replication.stop();
+      for (const connection of connections) connection.close(1012, "Realtime is restarting");
+      const forced = setTimeout(() => {
+        for (const connection of connections) connection.terminate();
+      }, 500);
+      await new Promise<void>((closed) => sockets.close(() => closed()));
+      clearTimeout(forced);
+      for (const connection of connections) connection.terminate();
+      await sql.end({ timeout: 2 });
+    },
+  };
+}
+
+async function handle(core: Core, connection: Connection, message: Message): Promise<void> {
+  if (!connection.isOpen()) return;
+  if (message.topic === "phoenix") {
+    if (message.event === "heartbeat") connection.reply(message, "ok");
+    return;
+  }
+  const current = connection.channels.get(message.topic);
+  if (message.event === "phx_join") {
+    current?.supersede();
+    if (connection.channels.size >= core.limits.channelsPerSocket)
+      return connection.reply(message, "error", { reason: "ChannelRateLimitReached: Too many channels" });
+    const channel = new Channel(core, connection, message);
+    connection.channels.set(message.topic, channel);
+    return channel.open();
+  }
+  if (current) return current.receive(message);
+  // Phoenix answers so to what is said on a topic nobody joined; a client that leaves twice waits for it.
+  connection.reply(message, message.event === "phx_leave" ? "ok" : "error", { reason: "unmatched topic" });
+}
+
+function refuse(socket: Duplex, status: number, error: string): true {
+  const body = JSON.stringify({ error });
+  const names: Record<number, string> = {
+    400: "Bad Request",
+    401: "Unauthorized",
+    404: "Not Found",
+    429: "Too Many Requests",
+  };
+  socket.end(
+    `HTTP/1.1 ${status} ${names[status]}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+  return true;
+}

@@ -1,0 +1,187 @@
+import type { Sql } from "../database.ts";
+import { type Catalog, type Table, tableKey } from "./catalog.ts";
+import { type Filter, FilterError, isByText, parseFilter } from "./filters.ts";
+import type { Identity } from "./identity.ts";
+import type { Change, Row } from "./pgoutput.ts";
+import { isObject } from "./protocol.ts";
+
+export type EventName = Change["type"] | "*";
+
+/** What a client asked for in one `.on("postgres_changes", …)`. */
+export interface Binding {
+  id: number;
+  event: EventName;
+  schema: string;
+  table: string;
+  filters: Filter[];
+  select: string[] | null;
+}
+
+/** A binding of a joined channel, for who the channel acts as; another token makes another subscription. */
+export interface Subscription<Owner> extends Binding {
+  owner: Owner;
+  identity: Identity;
+}
+
+const mostConditions = 20;
+const longestFilter = 8000;
+const longestPattern = 200;
+
+/** Accepts a binding for an identity, or throws FilterError in the words clients know. */
+export async function checkBinding(
+  sql: Sql,
+  catalog: Catalog,
+  identity: Identity,
+  asked: unknown,
+  id: number,
+): Promise<Binding> {
+  const binding = readBinding(asked);
+  const tables = [...(await catalog.tables()).values()].filter(
+    ({ schema, name }) => covers(binding.schema, schema) && covers(binding.table, name),
+  );
+  const described = `[event: ${binding.event}, schema: ${binding.schema}, table: ${binding.table}, filters: ${binding.filter}]`;
+  if (tables.length === 0)
+    throw new FilterError(
+      `Unable to subscribe to changes with given parameters. Please check Realtime is enabled for the given connect parameters: ${described}`,
+    );
+  try {
+    const filters = await checkFilters(sql, tables, identity, binding.filter);
+    for (const column of binding.select ?? []) {
+      if (!tables.every((table) => isReadable(table, column, identity)))
+        throw new FilterError(`invalid column for select ${column}`);
+    }
+    return {
+      id,
+      event: binding.event,
+      schema: binding.schema,
+      table: binding.table,
+      filters,
+      select: binding.select,
+    };
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    throw new FilterError(
+      `Unable to subscribe to changes with given parameters. An exception happened so please check your connect parameters: ${described}. Exception: ${error.message}`,
+    );
+  }
+}
+
+function readBinding(asked: unknown) {
+  if (!isObject(asked)) throw new FilterError("No subscription params provided.");
+  const { event, schema, table, filter, select } = asked;
+  if (typeof schema !== "string" && typeof table !== "string")
+    throw new FilterError(
+      "No subscription params provided. Please provide at least a `schema` or `table` to subscribe to",
+    );
+  const columns = Array.isArray(select) ? select.filter((column) => typeof column === "string") : [];
+  const binding = {
+    event: eventOf(event),
+    schema: typeof schema === "string" ? schema : "public",
+    table: typeof table === "string" ? table : "*",
+    filter: typeof filter === "string" ? filter : "",
+    select: columns.length > 0 ? columns : null,
+  };
+  if (binding.select && (binding.schema === "*" || binding.table === "*"))
+    throw new FilterError(
+      "Column selection is not supported for wildcard subscriptions. Provide an explicit schema and table name.",
+    );
+  return binding;
+}
+
+function eventOf(event: unknown): EventName {
+  const name = typeof event === "string" ? event.toUpperCase() : "*";
+  return name === "INSERT" || name === "UPDATE" || name === "DELETE" ? name : "*";
+}
+
+async function checkFilters(sql: Sql, tables: Table[], identity: Identity, text: string): Promise<Filter[]> {
+  if (text.length > longestFilter) throw new FilterError("the filter is too long");
+  const conditions = parseFilter(text);
+  if (conditions.length > mostConditions)
+    throw new FilterError(`too many conditions. Maximum ${mostConditions}`);
+  const filters: Filter[] = [];
+  for (const condition of conditions) {
+    if (/match$/.test(condition.operator) && condition.value.length > longestPattern)
+      throw new FilterError(`the pattern is too long. Maximum ${longestPattern} characters`);
+    const [table] = tables;
+    if (!table || !tables.every((each) => isReadable(each, condition.column, identity)))
+      throw new FilterError(`invalid column for filter ${condition.column}`);
+    const column = table.columns.find(({ name }) => name === condition.column);
+    if (!column) throw new FilterError(`invalid column for filter ${condition.column}`);
+    const [checked] = await sql<{ value: string }[]>`
+      select realtime.checked_value(${column.oid}, ${condition.operator}, ${condition.value}) as value`;
+    filters.push({
+      ...condition,
+      value: checked?.value ?? condition.value,
+      typeOid: column.oid,
+      byText: isByText(condition, column.type),
+    });
+  }
+  return filters;
+}
+
+const isReadable = (table: Table, column: string, { role }: Identity) =>
+  table.columns.some(({ name, readers }) => name === column && readers.includes(role));
+
+const covers = (asked: string, name: string) => asked === "*" || asked === name;
+
+interface Shelf<Owner> {
+  plain: Set<Subscription<Owner>>;
+  /** Those whose filter wants a column to be a certain text, found by it. */
+  byColumn: Map<string, Map<string, Set<Subscription<Owner>>>>;
+}
+
+/** All subscriptions, found by table and, where their filter allows, by the value they wait for. */
+export class Subscriptions<Owner> {
+  private readonly shelves = new Map<string, Shelf<Owner>>();
+
+  add(subscription: Subscription<Owner>): void {
+    this.place(subscription, true)?.add(subscription);
+  }
+
+  remove(subscription: Subscription<Owner>): void {
+    const key = tableKey(subscription.schema, subscription.table);
+    this.place(subscription, false)?.delete(subscription);
+    const shelf = this.shelves.get(key);
+    const first = subscription.filters.find(({ byText }) => byText);
+    if (shelf && first && shelf.byColumn.get(first.column)?.get(first.value)?.size === 0) {
+      shelf.byColumn.get(first.column)?.delete(first.value);
+    }
+  }
+
+  /** Those that may want the change: the event fits, and so does what can be told by text. */
+  candidates(change: Change): Subscription<Owner>[] {
+    const { schema, table } = change.relation;
+    const row: Row = (change.type === "DELETE" ? change.old : change.record) ?? new Map();
+    const found: Subscription<Owner>[] = [];
+    for (const key of [tableKey(schema, table), tableKey(schema, "*"), tableKey("*", "*")]) {
+      const shelf = this.shelves.get(key);
+      if (shelf === undefined) continue;
+      const sets = [shelf.plain];
+      for (const [column, values] of shelf.byColumn)
+        sets.push(values.get(row.get(column) ?? "") ?? new Set());
+      for (const set of sets) {
+        for (const subscription of set) {
+          if (subscription.event === "*" || subscription.event === change.type) found.push(subscription);
+        }
+      }
+    }
+    return found;
+  }
+
+  private place(subscription: Subscription<Owner>, make: boolean): Set<Subscription<Owner>> | undefined {
+    const key = tableKey(subscription.schema, subscription.table);
+    let shelf = this.shelves.get(key);
+    if (shelf === undefined) {
+      if (!make) return undefined;
+      shelf = { plain: new Set(), byColumn: new Map() };
+      this.shelves.set(key, shelf);
+    }
+    const first = subscription.filters.find(({ byText }) => byText);
+    if (first === undefined) return shelf.plain;
+    const values = shelf.byColumn.get(first.column) ?? new Map<string, Set<Subscription<Owner>>>();
+    shelf.byColumn.set(first.column, values);
+    const set = values.get(first.value) ?? new Set();
+    values.set(first.value, set);
+    return set;
+  }
+}
