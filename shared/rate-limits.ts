@@ -10,6 +10,7 @@ export const rateLimits = {
   submission_create_key: { max_requests: 100, window_seconds: 60 },
   duplicate_check_public: { max_requests: 30, window_seconds: 60 },
   duplicate_check_user: { max_requests: 100, window_seconds: 60 },
+  duplicate_check_key: { max_requests: 100, window_seconds: 60 },
   comment_create: { max_requests: 20, window_seconds: 3600 },
   comment_update: { max_requests: 10, window_seconds: 3600 },
   comment_delete: { max_requests: 10, window_seconds: 3600 },

@@ -71,7 +71,9 @@ function isUuid(value: string | undefined): value is string {
   return value !== undefined && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value);
 }
 
+const hashKey = environment.addressHashKey ?? crypto.randomUUID();
+
 /** A keyed hash, so that neither an address nor an e-mail is kept as it is. */
 export function keyedHash(value: string): string {
-  return createHmac("sha256", environment.addressHashKey).update(value).digest("hex").slice(0, 32);
+  return createHmac("sha256", hashKey).update(value).digest("hex").slice(0, 32);
 }

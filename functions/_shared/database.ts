@@ -49,6 +49,8 @@ export type Verdict = RateState & { origin_allowed: boolean };
 const idle: Sql[] = [];
 const waiting: ((sql: Sql) => void)[] = [];
 const mostWaiting = 1000;
+// Not SUPABASE_DB_URL: that role bypasses row-level security.
+if (!environment.databaseUrl) throw new Error("DATABASE_URL is missing: the URL of role feedback_api (docs/deploy.md)");
 for (let i = 0; i < environment.databaseConnections; i++) {
   idle.push(
     postgres(environment.databaseUrl, {

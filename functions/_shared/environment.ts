@@ -1,6 +1,6 @@
 /** What the deployment tells the functions, read once; docs/deploy.md lists every name. */
 export const environment = {
-  databaseUrl: read("DATABASE_URL") ?? read("SUPABASE_DB_URL") ?? "",
+  databaseUrl: read("DATABASE_URL"),
   databaseConnections: Number(read("DATABASE_CONNECTIONS") ?? 8),
   supabaseUrl: read("SUPABASE_URL") ?? "http://127.0.0.1:54321",
   siteUrl: (read("SITE_URL") ?? read("SUPABASE_URL") ?? "http://127.0.0.1:54321").replace(/\/+$/, ""),
@@ -12,7 +12,7 @@ export const environment = {
   ]),
   addressHeader: read("ADDRESS_HEADER"),
   addressFromSocket: read("ADDRESS_FROM_SOCKET") === "true",
-  addressHashKey: read("ADDRESS_HASH_KEY") ?? crypto.randomUUID(),
+  addressHashKey: read("ADDRESS_HASH_KEY"),
   port: read("PORT"),
 };
 

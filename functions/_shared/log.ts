@@ -14,3 +14,8 @@ function describe(error: unknown): object {
   const { code, where, constraint_name } = error as Error & Record<string, unknown>;
   return { name, message, code, where, constraint_name, stack };
 }
+
+/** What an operator should mend. */
+export function logWarning(warning: string) {
+  console.error(JSON.stringify({ at: new Date().toISOString(), warning }));
+}

@@ -98,7 +98,7 @@ export function admissionOf(c: Context, endpoint: Endpoint, requestId: string, c
     userId: credential.kind === "user" ? credential.userId : null,
     digest: credential.kind === "key" ? credential.digest : null,
     refused: credential.kind === "refused",
-    address: credential.kind === "user" ? null : hashedAddress(c),
+    address: hashedAddress(c),
     operations: endpoint.operation ? [endpoint.operation] : [],
     organization: organizationOf(c),
     onBehalf: credential.kind === "key" ? hashedAuthor(input.body) : null,
@@ -165,9 +165,9 @@ function hashedAddress(c: Context): string | null {
   return hash;
 }
 
-/** The client's address: from the header the deployment trusts, else from the socket where it is the client's. */
+/** The client's address: from the header the deployment trusts, whose last entry its own proxy wrote, else from the socket where it is the client's. */
 function addressOf(c: Context): string | undefined {
-  const named = environment.addressHeader && c.req.header(environment.addressHeader)?.split(",")[0]?.trim();
+  const named = environment.addressHeader && c.req.header(environment.addressHeader)?.split(",").at(-1)?.trim();
   const address = named || (environment.addressFromSocket ? (c.env as Deno.ServeHandlerInfo<Deno.NetAddr>).remoteAddr?.hostname : undefined);
   return address ? network(address) : undefined;
 }

@@ -1,6 +1,9 @@
 -- Generated from supabase/schemas by npm run db:baseline. Until the first release it is made anew; after it, reviewed deltas follow.
 
 -- Roles, schemas, errors and the small helpers everything else stands on.
+--
+-- A function that is a definer or sets its search_path is written in plpgsql: SQL could not be inlined either,
+-- and would be planned anew in every statement that calls it. What is in SQL here is inlined.
 
 create schema if not exists private;
 comment on schema private is 'Internals: not exposed by the data API. The API roles may use it and execute the helpers granted below, nothing else.';
@@ -282,8 +285,11 @@ $$;
 comment on function private.admin_organization_ids(text) is 'Organizations the caller administers: where a user is owner or admin; a key''s own, with the given scope.';
 
 create function private.is_admin(organization_id uuid, scope text) returns boolean
-language sql stable
-return organization_id = any (private.admin_organization_ids(scope));
+language plpgsql stable set search_path = '' as $$
+begin
+  return organization_id = any (private.admin_organization_ids(scope));
+end
+$$;
 comment on function private.is_admin(uuid, text) is 'Whether the caller is Admin of the organization, as a user or as a key with the scope.';
 
 create function private.require_admin(organization_id uuid, scope text) returns void
@@ -300,35 +306,47 @@ comment on function private.require_admin(uuid, text) is 'Raises FORBIDDEN unles
 
 -- definer: a stranger sees the badge of a team member without seeing the team.
 create function private.is_member(organization_id uuid, profile_id uuid) returns boolean
-language sql stable security definer set search_path = ''
-return exists (select from public.memberships m where m.organization_id = is_member.organization_id and m.user_id = profile_id);
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (select from public.memberships m where m.organization_id = is_member.organization_id and m.user_id = profile_id);
+end
+$$;
 comment on function private.is_member(uuid, uuid) is 'Whether the profile belongs to the organization''s team.';
 
 -- definer: an author is shown wherever what they wrote is shown; the caller has seen the row that names them.
 create function private.author(profile_id uuid, organization_id uuid) returns json
-language sql stable security definer set search_path = ''
-return (
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
   select json_build_object(
     'id', p.id, 'name', coalesce(p.name, 'Anonymous'), 'avatar', p.avatar_url,
     'is_team_member', exists (select from public.memberships m where m.organization_id = author.organization_id and m.user_id = p.id))
   from public.profiles p where p.id = profile_id
 );
+end
+$$;
 comment on function private.author(uuid, uuid) is 'The public face of a profile: {id, name, avatar, is_team_member}.';
 
 -- definer: profiles are not readable as a whole.
 -- Volatile, to see an author that private.author_of_key made in the same statement.
 create function private.is_author_of_key(profile_id uuid) returns boolean
-language sql volatile security definer set search_path = ''
-return private.is_key() and exists (
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+  return private.is_key() and exists (
   select from public.profiles p
   where p.id = profile_id and p.organization_id = private.key_organization_id()
     and (p.kind = 'email' or p.id = private.caller_id()));
+end
+$$;
 comment on function private.is_author_of_key(uuid) is 'Whether a key may act as the profile: its own, or one its organization knows by e-mail alone; never a user''s.';
 
 create function private.may_act_as(profile_id uuid) returns boolean
-language sql volatile
-return coalesce(case when private.is_key() then private.has_scope('submissions:write') and private.is_author_of_key(profile_id)
+language plpgsql volatile set search_path = '' as $$
+begin
+  return coalesce(case when private.is_key() then private.has_scope('submissions:write') and private.is_author_of_key(profile_id)
   else profile_id = private.caller_id() end, false);
+end
+$$;
 comment on function private.may_act_as(uuid) is 'Whether the caller may vote, comment and submit as the profile: a person as themselves, a key with submissions:write as itself or an e-mail author.';
 
 -- definer: writes profiles, which no key may.
@@ -861,8 +879,11 @@ create function private.spread_visibility() returns trigger
 language plpgsql security definer set search_path = '' as $$ -- definer: is_public is not granted to anyone
 begin
   perform 1 from public.submissions where organization_id = new.id order by id for update;
+  perform set_config('feedback.quiet', 'on', true);
   update public.submissions set is_public = (new.visibility = 'public' and moderation_state = 'approved')
   where organization_id = new.id;
+  perform set_config('feedback.quiet', 'off', true);
+  perform private.recount_submissions(new.id);
   return null;
 end
 $$;
@@ -1007,26 +1028,37 @@ comment on function private.lock_submissions(uuid[]) is 'Locks several submissio
 
 -- definer: user_id is granted to nobody; each answers for the caller alone.
 create function private.my_vote(submission_id uuid) returns timestamptz
-language sql stable security definer set search_path = ''
-return (select v.created_at from public.votes v where v.submission_id = my_vote.submission_id and v.user_id = private.caller_id());
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (select v.created_at from public.votes v where v.submission_id = my_vote.submission_id and v.user_id = private.caller_id());
+end
+$$;
 comment on function private.my_vote(uuid) is 'When the caller voted for the submission; null if they have not.';
 
 create function private.vote_of(submission_id uuid, profile_id uuid) returns timestamptz
-language sql stable security definer set search_path = ''
-return (select v.created_at from public.votes v where v.submission_id = vote_of.submission_id and v.user_id = profile_id
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (select v.created_at from public.votes v where v.submission_id = vote_of.submission_id and v.user_id = profile_id
   and (profile_id = private.caller_id() or private.is_author_of_key(profile_id)));
+end
+$$;
 comment on function private.vote_of(uuid, uuid) is 'When the profile voted, for the profile itself or a key that acts as it.';
 
 create function private.is_following(submission_id uuid) returns boolean
-language sql stable security definer set search_path = ''
-return exists (select from public.follows f where f.submission_id = is_following.submission_id and f.user_id = private.caller_id());
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (select from public.follows f where f.submission_id = is_following.submission_id and f.user_id = private.caller_id());
+end
+$$;
 comment on function private.is_following(uuid) is 'Whether the caller follows the submission.';
 
 create function private.my_votes() returns table (submission_id uuid, voted_at timestamptz)
-language sql stable security definer set search_path = ''
-begin atomic
-  select v.submission_id, v.created_at from public.votes v where v.user_id = private.caller_id();
-end;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return query
+    select v.submission_id, v.created_at from public.votes v where v.user_id = private.caller_id();
+end
+$$;
 comment on function private.my_votes() is 'All votes of the caller.';
 
 create function public.my_votes(submission_ids uuid[]) returns table (submission_id uuid, voted_at timestamptz)
@@ -1402,9 +1434,12 @@ create trigger count_removed after delete on public.comment_votes
 
 -- definer: user_id is granted to nobody; each answers for the caller, or for a profile a key acts as.
 create function private.comment_vote_of(comment_id uuid, profile_id uuid) returns timestamptz
-language sql stable security definer set search_path = ''
-return (select v.created_at from public.comment_votes v where v.comment_id = comment_vote_of.comment_id and v.user_id = profile_id
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (select v.created_at from public.comment_votes v where v.comment_id = comment_vote_of.comment_id and v.user_id = profile_id
   and (profile_id = private.caller_id() or private.is_author_of_key(profile_id)));
+end
+$$;
 comment on function private.comment_vote_of(uuid, uuid) is 'When the profile voted for the comment, for the profile itself or a key that acts as it.';
 
 create function private.remove_comment_vote(comment_id uuid, profile_id uuid) returns void
@@ -1419,13 +1454,16 @@ comment on function private.remove_comment_vote(uuid, uuid) is 'Takes back the v
 
 -- definer: a key that may only write cannot read what it wrote on a private board.
 create function private.written_comment(comment_id uuid) returns json
-language sql stable security definer set search_path = ''
-return (
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
   select json_build_object('id', c.id, 'body', c.body, 'author', json_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous')),
     'is_official', c.is_official, 'created_at', c.created_at)
   from public.comments c join public.profiles p on p.id = c.author_id
   where c.id = comment_id and (c.author_id = private.caller_id() or private.is_author_of_key(c.author_id))
 );
+end
+$$;
 comment on function private.written_comment(uuid) is 'A comment the caller has just written: {id, body, author: {id, name}, is_official, created_at}.';
 
 -- Rights -------------------------------------------------------------------------------------------------------
@@ -1480,6 +1518,102 @@ create policy "people are seen through what they wrote" on public.profiles
 create policy "members see their team's profiles" on public.profiles
   for select to authenticated using (
     exists (select from public.memberships m where m.user_id = profiles.id));
+
+-- How many submissions a list has, without counting them: the cost of a page does not grow with the board.
+
+create table private.submission_counts (
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  is_public boolean not null,
+  status text not null,
+  type text not null,
+  category_id uuid,
+  total bigint not null,
+  constraint one_count_of_a_kind unique nulls not distinct (organization_id, is_public, status, type, category_id)
+);
+comment on table private.submission_counts is 'Submissions in lists (not merged away) of each kind. Triggers keep it; private.count_mistakes compares it with the truth.';
+alter table private.submission_counts enable row level security;
+revoke all on private.submission_counts from public, anon, authenticated, service_role, service_key;
+
+-- Rows are locked in the order of their keys, after the submission's own.
+-- definer: counts are nobody's to write.
+create function private.count_changed_submissions() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare sign integer := case tg_op when 'INSERT' then 1 else -1 end;
+begin
+  insert into private.submission_counts as c (organization_id, is_public, status, type, category_id, total)
+  select s.organization_id, s.is_public, s.status, s.type, s.category_id, sign * count(*)
+  from changed s where s.merged_into_id is null
+    and exists (select from public.organizations o where o.id = s.organization_id)
+  group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
+  on conflict on constraint one_count_of_a_kind do update set total = c.total + excluded.total;
+  return null;
+end
+$$;
+comment on function private.count_changed_submissions() is 'Trigger: new submissions are counted, deleted ones no longer.';
+create trigger count_created after insert on public.submissions
+  referencing new table as changed for each statement execute function private.count_changed_submissions();
+create trigger count_deleted after delete on public.submissions
+  referencing old table as changed for each statement execute function private.count_changed_submissions();
+
+-- A row trigger, because only one of a row can be kept off the path of votes: it names its columns.
+-- definer: as above.
+create function private.count_moved_submission() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if private.is_quiet() then return null; end if;
+  insert into private.submission_counts as c (organization_id, is_public, status, type, category_id, total)
+  select m.organization_id, m.is_public, m.status, m.type, m.category_id, sum(m.change)
+  from (values
+    (old.organization_id, old.is_public, old.status, old.type, old.category_id, case when old.merged_into_id is null then -1 else 0 end),
+    (new.organization_id, new.is_public, new.status, new.type, new.category_id, case when new.merged_into_id is null then 1 else 0 end)
+  ) m (organization_id, is_public, status, type, category_id, change)
+  group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
+  on conflict on constraint one_count_of_a_kind do update set total = c.total + excluded.total;
+  return null;
+end
+$$;
+comment on function private.count_moved_submission() is 'Trigger: a submission that changes its kind moves from one count to another.';
+create trigger count_moved after update of is_public, moderation_state, status, type, category_id, merged_into_id on public.submissions
+  for each row when ((old.is_public, old.status, old.type, old.category_id, old.merged_into_id)
+    is distinct from (new.is_public, new.status, new.type, new.category_id, new.merged_into_id))
+  execute function private.count_moved_submission();
+
+create function private.recount_submissions(organization_id uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  delete from private.submission_counts c where c.organization_id = recount_submissions.organization_id;
+  insert into private.submission_counts (organization_id, is_public, status, type, category_id, total)
+  select s.organization_id, s.is_public, s.status, s.type, s.category_id, count(*)
+  from public.submissions s where s.organization_id = recount_submissions.organization_id and s.merged_into_id is null
+  group by 1, 2, 3, 4, 5;
+end
+$$;
+comment on function private.recount_submissions(uuid) is 'Counts an organization''s submissions anew; the caller holds them locked.';
+
+-- definer: reads counts; what the caller may see of them is the rule of private.can_see_submission, added up.
+create function private.count_submissions(organization_id uuid, status text, type text, category_ids uuid[]) returns bigint
+language plpgsql stable security definer set search_path = '' as $$
+#variable_conflict use_column
+declare
+  all_of_them boolean := count_submissions.organization_id = any (private.team_organization_ids());
+  caller uuid := private.caller_id();
+begin
+  return coalesce((
+    select sum(c.total) from private.submission_counts c
+    where c.organization_id = count_submissions.organization_id and (c.is_public or all_of_them)
+      and (count_submissions.status is null or c.status = count_submissions.status)
+      and (count_submissions.type is null or c.type = count_submissions.type)
+      and (category_ids is null or c.category_id = any (category_ids))), 0)
+  + case when all_of_them or caller is null then 0 else (
+    select count(*) from public.submissions s
+    where s.organization_id = count_submissions.organization_id and s.author_id = caller and not s.is_public and s.merged_into_id is null
+      and (count_submissions.status is null or s.status = count_submissions.status)
+      and (count_submissions.type is null or s.type = count_submissions.type)
+      and (category_ids is null or s.category_id = any (category_ids))) end;
+end
+$$;
+comment on function private.count_submissions(uuid, text, text, uuid[]) is 'How many submissions of a kind the caller sees in lists; null counts every status, type or category.';
+grant execute on function private.count_submissions(uuid, text, text, uuid[]) to anon, authenticated, service_key;
 
 -- Full text and similarity. What search needs stands apart from submissions, so that a vote stays a small update.
 
@@ -1772,13 +1906,13 @@ create table private.rate_limit_rules (
   max_requests integer not null constraint max_requests_is_positive check (max_requests > 0),
   window_seconds integer not null constraint window_is_positive check (window_seconds > 0)
 );
-comment on table private.rate_limit_rules is 'Limits, as data: an operator changes a row and it counts at once. A rule named <operation>_<kind of caller> goes before <operation>.';
+comment on table private.rate_limit_rules is 'Limits, as data: an operator changes a row and it counts at once. A rule named <operation>_<kind of caller> goes before <operation>; it counts the key, the other one whom the key acts for.';
 alter table private.rate_limit_rules enable row level security;
 insert into private.rate_limit_rules (name, max_requests, window_seconds) values
   ('level_public', 30, 60), ('level_user', 100, 60), ('level_admin', 300, 60), ('level_key', 300, 60),
   ('agent_standard', 60, 60), ('agent_professional', 300, 60), ('agent_enterprise', 1000, 60),
   ('submission_create_key', 100, 60),
-  ('duplicate_check_public', 30, 60), ('duplicate_check_user', 100, 60),
+  ('duplicate_check_public', 30, 60), ('duplicate_check_user', 100, 60), ('duplicate_check_key', 100, 60),
   ('comment_create', 20, 3600), ('comment_update', 10, 3600), ('comment_delete', 10, 3600), ('comment_list', 100, 60),
   ('vote_create', 30, 3600), ('vote_delete', 30, 3600), ('vote_list', 100, 60);
 
@@ -1915,7 +2049,7 @@ begin
     if subject is null then
       state := row(rule.name, rule.max_requests, rule.max_requests, now() + make_interval(secs => rule.window_seconds), true)::private.rate_state;
     else
-      state := private.charge(rule, case when wanted = who.level then subject else coalesce(who.organization_id || ':' || on_behalf, subject) end, 1);
+      state := private.charge(rule, case when wanted = who.level or rule.name <> wanted then subject else coalesce(who.organization_id || ':' || on_behalf, subject) end, 1);
     end if;
     if tightest.rule is null or not state.allowed or (tightest.allowed and state.remaining < tightest.remaining) then
       tightest := state;
@@ -1954,18 +2088,24 @@ $$;
 comment on function private.take(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid) is 'Charges a request and leaves its verdict in a session setting for private.enter. Commits by itself, so that failing calls are charged and no counter stays locked. reset_at is Unix seconds.';
 
 create function private.organization_of(resource text, id uuid) returns uuid
-language sql stable set search_path = ''
-return case resource
+language plpgsql stable set search_path = '' as $$
+begin
+  return case resource
   when 'submissions' then (select s.organization_id from public.submissions s where s.id = organization_of.id)
   when 'comments' then (select c.organization_id from public.comments c where c.id = organization_of.id)
   when 'organizations' then organization_of.id
 end;
+end
+$$;
 comment on function private.organization_of(text, uuid) is 'The organization of a row named by its table and id, for private.take.';
 
 -- definer: which pages may call is for admins to read; that one may is not.
 create function private.is_allowed_origin(origin text) returns boolean
-language sql stable security definer set search_path = ''
-return exists (select from public.organizations o where is_allowed_origin.origin = any (o.allowed_origins));
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (select from public.organizations o where is_allowed_origin.origin = any (o.allowed_origins));
+end
+$$;
 comment on function private.is_allowed_origin(text) is 'Whether any organization lets pages of this origin call: what a preflight asks, which names no organization.';
 
 create function private.enter(request_id text, access text, scopes text[]) returns void
@@ -2155,11 +2295,12 @@ $$;
 comment on function private.replay(text, bytea) is 'The answer this key gave to the same request before; null the first time. Waits for a first request still running.';
 
 create function private.remember(key text, answer text) returns void
-language sql security definer set search_path = ''
-begin atomic
+language plpgsql security definer set search_path = '' as $$
+begin
   update private.idempotency_keys k set answer = remember.answer
   where k.key_id = nullif(current_setting('feedback.key_id', true), '')::uuid and k.key = remember.key;
-end;
+end
+$$;
 comment on function private.remember(text, text) is 'Keeps the answer for private.replay, in the transaction that made it.';
 grant execute on function private.replay(text, bytea), private.remember(text, text) to service_key;
 
@@ -2184,16 +2325,20 @@ alter table private.outbox enable row level security;
 revoke all on private.outbox from public, anon, authenticated, service_role, service_key;
 
 create function private.emit_event(organization_id uuid, type text, subject_id uuid, data jsonb) returns void
-language sql set search_path = ''
-begin atomic
+language plpgsql set search_path = '' as $$
+begin
   insert into private.outbox (organization_id, type, subject_id, data) values (organization_id, type, subject_id, data);
-end;
+end
+$$;
 comment on function private.emit_event(uuid, text, uuid, jsonb) is 'Announces what this transaction did, if it commits. For triggers that are definers.';
 
 create function private.is_announced(type text, subject_id uuid) returns boolean
-language sql stable set search_path = ''
-return exists (select from private.outbox o where o.subject_id = is_announced.subject_id and o.type = is_announced.type
+language plpgsql stable set search_path = '' as $$
+begin
+  return exists (select from private.outbox o where o.subject_id = is_announced.subject_id and o.type = is_announced.type
   and o.type in ('submission.created', 'comment.created'));
+end
+$$;
 comment on function private.is_announced(text, uuid) is 'Whether the creation of a submission or comment was told already, so that a second approval is not.';
 
 -- What clients hear of the moment it commits: row changes through the publication, and the same changes as broadcasts.
@@ -2430,6 +2575,14 @@ begin atomic
   union all
   select 'comments.vote_count', c.id, c.vote_count, v.n
   from public.comments c cross join lateral (select count(*) as n from public.comment_votes v where v.comment_id = c.id) v
-  where c.vote_count <> v.n;
+  where c.vote_count <> v.n
+  union all
+  select 'submission_counts', coalesce(c.organization_id, t.organization_id), c.total, t.total
+  from private.submission_counts c full join (
+    select s.organization_id, s.is_public, s.status, s.type, s.category_id, count(*) as total
+    from public.submissions s where s.merged_into_id is null group by 1, 2, 3, 4, 5) t
+    on (c.organization_id, c.is_public, c.status, c.type) = (t.organization_id, t.is_public, t.status, t.type)
+      and coalesce(c.category_id, c.organization_id) = coalesce(t.category_id, t.organization_id)
+  where coalesce(c.total, 0) <> coalesce(t.total, 0);
 end;
 comment on function private.count_mistakes() is 'Rows whose counter differs from the truth: none, ever.';

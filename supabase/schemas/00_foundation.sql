@@ -1,4 +1,7 @@
 -- Roles, schemas, errors and the small helpers everything else stands on.
+--
+-- A function that is a definer or sets its search_path is written in plpgsql: SQL could not be inlined either,
+-- and would be planned anew in every statement that calls it. What is in SQL here is inlined.
 
 create schema if not exists private;
 comment on schema private is 'Internals: not exposed by the data API. The API roles may use it and execute the helpers granted below, nothing else.';

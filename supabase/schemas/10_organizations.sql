@@ -122,8 +122,11 @@ $$;
 comment on function private.admin_organization_ids(text) is 'Organizations the caller administers: where a user is owner or admin; a key''s own, with the given scope.';
 
 create function private.is_admin(organization_id uuid, scope text) returns boolean
-language sql stable
-return organization_id = any (private.admin_organization_ids(scope));
+language plpgsql stable set search_path = '' as $$
+begin
+  return organization_id = any (private.admin_organization_ids(scope));
+end
+$$;
 comment on function private.is_admin(uuid, text) is 'Whether the caller is Admin of the organization, as a user or as a key with the scope.';
 
 create function private.require_admin(organization_id uuid, scope text) returns void
@@ -140,35 +143,47 @@ comment on function private.require_admin(uuid, text) is 'Raises FORBIDDEN unles
 
 -- definer: a stranger sees the badge of a team member without seeing the team.
 create function private.is_member(organization_id uuid, profile_id uuid) returns boolean
-language sql stable security definer set search_path = ''
-return exists (select from public.memberships m where m.organization_id = is_member.organization_id and m.user_id = profile_id);
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (select from public.memberships m where m.organization_id = is_member.organization_id and m.user_id = profile_id);
+end
+$$;
 comment on function private.is_member(uuid, uuid) is 'Whether the profile belongs to the organization''s team.';
 
 -- definer: an author is shown wherever what they wrote is shown; the caller has seen the row that names them.
 create function private.author(profile_id uuid, organization_id uuid) returns json
-language sql stable security definer set search_path = ''
-return (
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
   select json_build_object(
     'id', p.id, 'name', coalesce(p.name, 'Anonymous'), 'avatar', p.avatar_url,
     'is_team_member', exists (select from public.memberships m where m.organization_id = author.organization_id and m.user_id = p.id))
   from public.profiles p where p.id = profile_id
 );
+end
+$$;
 comment on function private.author(uuid, uuid) is 'The public face of a profile: {id, name, avatar, is_team_member}.';
 
 -- definer: profiles are not readable as a whole.
 -- Volatile, to see an author that private.author_of_key made in the same statement.
 create function private.is_author_of_key(profile_id uuid) returns boolean
-language sql volatile security definer set search_path = ''
-return private.is_key() and exists (
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+  return private.is_key() and exists (
   select from public.profiles p
   where p.id = profile_id and p.organization_id = private.key_organization_id()
     and (p.kind = 'email' or p.id = private.caller_id()));
+end
+$$;
 comment on function private.is_author_of_key(uuid) is 'Whether a key may act as the profile: its own, or one its organization knows by e-mail alone; never a user''s.';
 
 create function private.may_act_as(profile_id uuid) returns boolean
-language sql volatile
-return coalesce(case when private.is_key() then private.has_scope('submissions:write') and private.is_author_of_key(profile_id)
+language plpgsql volatile set search_path = '' as $$
+begin
+  return coalesce(case when private.is_key() then private.has_scope('submissions:write') and private.is_author_of_key(profile_id)
   else profile_id = private.caller_id() end, false);
+end
+$$;
 comment on function private.may_act_as(uuid) is 'Whether the caller may vote, comment and submit as the profile: a person as themselves, a key with submissions:write as itself or an e-mail author.';
 
 -- definer: writes profiles, which no key may.

@@ -353,8 +353,11 @@ create function private.spread_visibility() returns trigger
 language plpgsql security definer set search_path = '' as $$ -- definer: is_public is not granted to anyone
 begin
   perform 1 from public.submissions where organization_id = new.id order by id for update;
+  perform set_config('feedback.quiet', 'on', true);
   update public.submissions set is_public = (new.visibility = 'public' and moderation_state = 'approved')
   where organization_id = new.id;
+  perform set_config('feedback.quiet', 'off', true);
+  perform private.recount_submissions(new.id);
   return null;
 end
 $$;

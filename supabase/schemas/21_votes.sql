@@ -123,26 +123,37 @@ comment on function private.lock_submissions(uuid[]) is 'Locks several submissio
 
 -- definer: user_id is granted to nobody; each answers for the caller alone.
 create function private.my_vote(submission_id uuid) returns timestamptz
-language sql stable security definer set search_path = ''
-return (select v.created_at from public.votes v where v.submission_id = my_vote.submission_id and v.user_id = private.caller_id());
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (select v.created_at from public.votes v where v.submission_id = my_vote.submission_id and v.user_id = private.caller_id());
+end
+$$;
 comment on function private.my_vote(uuid) is 'When the caller voted for the submission; null if they have not.';
 
 create function private.vote_of(submission_id uuid, profile_id uuid) returns timestamptz
-language sql stable security definer set search_path = ''
-return (select v.created_at from public.votes v where v.submission_id = vote_of.submission_id and v.user_id = profile_id
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (select v.created_at from public.votes v where v.submission_id = vote_of.submission_id and v.user_id = profile_id
   and (profile_id = private.caller_id() or private.is_author_of_key(profile_id)));
+end
+$$;
 comment on function private.vote_of(uuid, uuid) is 'When the profile voted, for the profile itself or a key that acts as it.';
 
 create function private.is_following(submission_id uuid) returns boolean
-language sql stable security definer set search_path = ''
-return exists (select from public.follows f where f.submission_id = is_following.submission_id and f.user_id = private.caller_id());
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (select from public.follows f where f.submission_id = is_following.submission_id and f.user_id = private.caller_id());
+end
+$$;
 comment on function private.is_following(uuid) is 'Whether the caller follows the submission.';
 
 create function private.my_votes() returns table (submission_id uuid, voted_at timestamptz)
-language sql stable security definer set search_path = ''
-begin atomic
-  select v.submission_id, v.created_at from public.votes v where v.user_id = private.caller_id();
-end;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return query
+    select v.submission_id, v.created_at from public.votes v where v.user_id = private.caller_id();
+end
+$$;
 comment on function private.my_votes() is 'All votes of the caller.';
 
 create function public.my_votes(submission_ids uuid[]) returns table (submission_id uuid, voted_at timestamptz)

@@ -307,9 +307,12 @@ create trigger count_removed after delete on public.comment_votes
 
 -- definer: user_id is granted to nobody; each answers for the caller, or for a profile a key acts as.
 create function private.comment_vote_of(comment_id uuid, profile_id uuid) returns timestamptz
-language sql stable security definer set search_path = ''
-return (select v.created_at from public.comment_votes v where v.comment_id = comment_vote_of.comment_id and v.user_id = profile_id
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (select v.created_at from public.comment_votes v where v.comment_id = comment_vote_of.comment_id and v.user_id = profile_id
   and (profile_id = private.caller_id() or private.is_author_of_key(profile_id)));
+end
+$$;
 comment on function private.comment_vote_of(uuid, uuid) is 'When the profile voted for the comment, for the profile itself or a key that acts as it.';
 
 create function private.remove_comment_vote(comment_id uuid, profile_id uuid) returns void
@@ -324,13 +327,16 @@ comment on function private.remove_comment_vote(uuid, uuid) is 'Takes back the v
 
 -- definer: a key that may only write cannot read what it wrote on a private board.
 create function private.written_comment(comment_id uuid) returns json
-language sql stable security definer set search_path = ''
-return (
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
   select json_build_object('id', c.id, 'body', c.body, 'author', json_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous')),
     'is_official', c.is_official, 'created_at', c.created_at)
   from public.comments c join public.profiles p on p.id = c.author_id
   where c.id = comment_id and (c.author_id = private.caller_id() or private.is_author_of_key(c.author_id))
 );
+end
+$$;
 comment on function private.written_comment(uuid) is 'A comment the caller has just written: {id, body, author: {id, name}, is_official, created_at}.';
 
 -- Rights -------------------------------------------------------------------------------------------------------

@@ -47,13 +47,13 @@ create table private.rate_limit_rules (
   max_requests integer not null constraint max_requests_is_positive check (max_requests > 0),
   window_seconds integer not null constraint window_is_positive check (window_seconds > 0)
 );
-comment on table private.rate_limit_rules is 'Limits, as data: an operator changes a row and it counts at once. A rule named <operation>_<kind of caller> goes before <operation>.';
+comment on table private.rate_limit_rules is 'Limits, as data: an operator changes a row and it counts at once. A rule named <operation>_<kind of caller> goes before <operation>; it counts the key, the other one whom the key acts for.';
 alter table private.rate_limit_rules enable row level security;
 insert into private.rate_limit_rules (name, max_requests, window_seconds) values
   ('level_public', 30, 60), ('level_user', 100, 60), ('level_admin', 300, 60), ('level_key', 300, 60),
   ('agent_standard', 60, 60), ('agent_professional', 300, 60), ('agent_enterprise', 1000, 60),
   ('submission_create_key', 100, 60),
-  ('duplicate_check_public', 30, 60), ('duplicate_check_user', 100, 60),
+  ('duplicate_check_public', 30, 60), ('duplicate_check_user', 100, 60), ('duplicate_check_key', 100, 60),
   ('comment_create', 20, 3600), ('comment_update', 10, 3600), ('comment_delete', 10, 3600), ('comment_list', 100, 60),
   ('vote_create', 30, 3600), ('vote_delete', 30, 3600), ('vote_list', 100, 60);
 
@@ -190,7 +190,7 @@ begin
     if subject is null then
       state := row(rule.name, rule.max_requests, rule.max_requests, now() + make_interval(secs => rule.window_seconds), true)::private.rate_state;
     else
-      state := private.charge(rule, case when wanted = who.level then subject else coalesce(who.organization_id || ':' || on_behalf, subject) end, 1);
+      state := private.charge(rule, case when wanted = who.level or rule.name <> wanted then subject else coalesce(who.organization_id || ':' || on_behalf, subject) end, 1);
     end if;
     if tightest.rule is null or not state.allowed or (tightest.allowed and state.remaining < tightest.remaining) then
       tightest := state;
@@ -229,18 +229,24 @@ $$;
 comment on function private.take(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid) is 'Charges a request and leaves its verdict in a session setting for private.enter. Commits by itself, so that failing calls are charged and no counter stays locked. reset_at is Unix seconds.';
 
 create function private.organization_of(resource text, id uuid) returns uuid
-language sql stable set search_path = ''
-return case resource
+language plpgsql stable set search_path = '' as $$
+begin
+  return case resource
   when 'submissions' then (select s.organization_id from public.submissions s where s.id = organization_of.id)
   when 'comments' then (select c.organization_id from public.comments c where c.id = organization_of.id)
   when 'organizations' then organization_of.id
 end;
+end
+$$;
 comment on function private.organization_of(text, uuid) is 'The organization of a row named by its table and id, for private.take.';
 
 -- definer: which pages may call is for admins to read; that one may is not.
 create function private.is_allowed_origin(origin text) returns boolean
-language sql stable security definer set search_path = ''
-return exists (select from public.organizations o where is_allowed_origin.origin = any (o.allowed_origins));
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (select from public.organizations o where is_allowed_origin.origin = any (o.allowed_origins));
+end
+$$;
 comment on function private.is_allowed_origin(text) is 'Whether any organization lets pages of this origin call: what a preflight asks, which names no organization.';
 
 create function private.enter(request_id text, access text, scopes text[]) returns void
@@ -430,10 +436,11 @@ $$;
 comment on function private.replay(text, bytea) is 'The answer this key gave to the same request before; null the first time. Waits for a first request still running.';
 
 create function private.remember(key text, answer text) returns void
-language sql security definer set search_path = ''
-begin atomic
+language plpgsql security definer set search_path = '' as $$
+begin
   update private.idempotency_keys k set answer = remember.answer
   where k.key_id = nullif(current_setting('feedback.key_id', true), '')::uuid and k.key = remember.key;
-end;
+end
+$$;
 comment on function private.remember(text, text) is 'Keeps the answer for private.replay, in the transaction that made it.';
 grant execute on function private.replay(text, bytea), private.remember(text, text) to service_key;

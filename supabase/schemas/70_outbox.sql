@@ -19,14 +19,18 @@ alter table private.outbox enable row level security;
 revoke all on private.outbox from public, anon, authenticated, service_role, service_key;
 
 create function private.emit_event(organization_id uuid, type text, subject_id uuid, data jsonb) returns void
-language sql set search_path = ''
-begin atomic
+language plpgsql set search_path = '' as $$
+begin
   insert into private.outbox (organization_id, type, subject_id, data) values (organization_id, type, subject_id, data);
-end;
+end
+$$;
 comment on function private.emit_event(uuid, text, uuid, jsonb) is 'Announces what this transaction did, if it commits. For triggers that are definers.';
 
 create function private.is_announced(type text, subject_id uuid) returns boolean
-language sql stable set search_path = ''
-return exists (select from private.outbox o where o.subject_id = is_announced.subject_id and o.type = is_announced.type
+language plpgsql stable set search_path = '' as $$
+begin
+  return exists (select from private.outbox o where o.subject_id = is_announced.subject_id and o.type = is_announced.type
   and o.type in ('submission.created', 'comment.created'));
+end
+$$;
 comment on function private.is_announced(text, uuid) is 'Whether the creation of a submission or comment was told already, so that a second approval is not.';

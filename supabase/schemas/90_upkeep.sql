@@ -48,6 +48,14 @@ begin atomic
   union all
   select 'comments.vote_count', c.id, c.vote_count, v.n
   from public.comments c cross join lateral (select count(*) as n from public.comment_votes v where v.comment_id = c.id) v
-  where c.vote_count <> v.n;
+  where c.vote_count <> v.n
+  union all
+  select 'submission_counts', coalesce(c.organization_id, t.organization_id), c.total, t.total
+  from private.submission_counts c full join (
+    select s.organization_id, s.is_public, s.status, s.type, s.category_id, count(*) as total
+    from public.submissions s where s.merged_into_id is null group by 1, 2, 3, 4, 5) t
+    on (c.organization_id, c.is_public, c.status, c.type) = (t.organization_id, t.is_public, t.status, t.type)
+      and coalesce(c.category_id, c.organization_id) = coalesce(t.category_id, t.organization_id)
+  where coalesce(c.total, 0) <> coalesce(t.total, 0);
 end;
 comment on function private.count_mistakes() is 'Rows whose counter differs from the truth: none, ever.';

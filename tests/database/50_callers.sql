@@ -1,7 +1,7 @@
 -- Who calls, with what key, and how often.
 begin;
 set local search_path = public, extensions;
-select plan(173);
+select plan(174);
 do $$ begin
   perform tests.start();
   perform tests.submission('An idea', 'alice');
@@ -298,6 +298,10 @@ select is(pg_temp.repeated('full', 'k1', 'body'), 'the answer', 'repeated, it is
 select is(pg_temp.repeated('full', 'k1', 'another body'), 'FB409', 'another request with the same Idempotency-Key is refused');
 select is(pg_temp.repeated('full', 'k2', 'body'), null, 'one with another is new');
 select is(pg_temp.repeated('reader', 'k1', 'body'), null, 'and another key''s is its own');
+do $$ begin perform tests.see('acme key', format($q$ select set_config('feedback.key_id', %L, true); select private.remember('k1', 'another answer') $q$,
+  (select id from private.api_keys where name = 'reader'))); end $$;
+select is(array[pg_temp.repeated('reader', 'k1', 'body'), pg_temp.repeated('full', 'k1', 'body')], array['another answer', 'the answer'],
+  'each is given what it was answered');
 select is(pg_temp.repeated('full', repeat('x', 201), 'body'), '23514 key_has_1_to_200_characters', 'an Idempotency-Key has 200 characters at most');
 
 -- What has expired is deleted

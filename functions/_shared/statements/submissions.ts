@@ -27,7 +27,7 @@ export function listSubmissions(query: SubmissionListQuery): Statement<{ total: 
         select s.*, row_number() over (order by s.${column} ${direction}, s.id ${direction}) as place from page s limit ${limit}
       )
       select
-        (select count(*) from public.submissions s where ${matches(sql, query)}) as total,
+        ${total(sql, query)} as total,
         coalesce((select json_agg(${listShape(sql)} order by s.place) from shown s), '[]')::text as data,
         (select count(*) from page) > ${limit} as more,
         (select array[s.${column}::text, s.id::text] from shown s order by s.place desc limit 1) as last`;
@@ -39,14 +39,23 @@ function matches(sql: Sql, { status, type, category, tag, author, q }: Submissio
     ${status ? sql`and s.status = ${status}` : sql``}
     ${type ? sql`and s.type = ${type}` : sql``}
     ${author ? sql`and s.author_id = ${author}` : sql``}
-    ${category ? sql`and s.category_id in (
-      select c.id from public.categories c
-      where c.organization_id = (select private.current_organization_id()) and ${category.toLowerCase()} in (c.slug, c.id::text))` : sql``}
+    ${category ? sql`and s.category_id in (${categoryIds(sql, category)})` : sql``}
     ${tag ? sql`and s.id in (
       select st.submission_id from public.submission_tags st join public.tags t on t.id = st.tag_id
       where t.organization_id = (select private.current_organization_id()) and t.slug = ${tag})` : sql``}
     ${q ? sql`and s.id in (select f.submission_id from private.find_submissions(private.current_organization_id(), ${q}) f)` : sql``}`;
 }
+
+// Filters by one person, tag or text match few; the rest is kept counted.
+function total(sql: Sql, query: SubmissionListQuery) {
+  if (query.author || query.tag || query.q) return sql`(select count(*) from public.submissions s where ${matches(sql, query)})`;
+  const categories = query.category ? sql`array(${categoryIds(sql, query.category)})` : sql`null`;
+  return sql`private.count_submissions(private.current_organization_id(), ${query.status ?? null}, ${query.type ?? null}, ${categories})`;
+}
+
+const categoryIds = (sql: Sql, category: string) => sql`
+  select c.id from public.categories c
+  where c.organization_id = (select private.current_organization_id()) and ${category.toLowerCase()} in (c.slug, c.id::text)`;
 
 const listShape = (sql: Sql) => sql`json_build_object(
   'id', s.id, 'title', s.title, 'description', s.description, 'type', s.type, 'status', s.status,
