@@ -119,15 +119,15 @@ comment on function tests.try(text, text) is 'How many rows someone''s statement
 
 create or replace function tests.refusal(who text, statement text) returns jsonb
 language plpgsql as $$
-declare detail text;
+declare state text; detail text;
 begin
   perform tests.become(who);
   execute statement;
   perform tests.leave();
   return null;
 exception when others then
-  get stacked diagnostics detail = pg_exception_detail;
-  return detail::jsonb;
+  get stacked diagnostics state = returned_sqlstate, detail = pg_exception_detail;
+  return case when state like 'FB%' then detail::jsonb end;
 end
 $$;
 comment on function tests.refusal(text, text) is 'The DETAIL of the error of ours a statement fails with: {code, field, …}.';
