@@ -21,7 +21,8 @@ select is((select email from profiles where id = tests.id('alice')), 'new@exampl
 do $$ begin update auth.users set email = 'olga@example.test' where id = tests.id('olga'); end $$;
 
 -- Changing one's own
-select is(tests.try(who, $$ update profiles set name = 'Alicia', avatar_url = 'https://example.test/a.png' where id = tests.id('alice') $$), outcome, claim) from (values
+select is(tests.try(who, $$ update profiles set name = 'Alicia', avatar_url = 'https://example.test/a.png' where id = tests.id('alice') $$), outcome, claim)
+from (values
   ('alice', '1', 'a person changes their name and picture'),
   ('bob', '0', 'nobody else does'),
   ('adam', '0', 'not even an admin'),
@@ -34,7 +35,8 @@ select is(tests.try('alice', format('update profiles set avatar_url = %L where i
 select is(tests.try('alice', format('update profiles set name = %L where id = tests.id(''alice'')', name)), '23514 name_has_1_to_100_characters', claim)
 from (values ('', 'no name is empty'), (repeat('x', 101), 'none is longer than 100 characters')) as t (name, claim);
 select is(tests.see('alice', $$ select email from profiles where id = tests.id('alice') $$), '42501', 'nobody reads an address here, not even their own');
-select is(tests.see(who, statement), '42501', format('%s may not: %s', who, statement)) from unnest(array['alice', 'adam', 'acme key with members:write organization:write']) as who,
+select is(tests.see(who, statement), '42501', format('%s may not: %s', who, statement))
+from unnest(array['alice', 'adam', 'acme key with members:write organization:write']) as who,
   unnest(array['insert into memberships (organization_id, user_id, role) values (tests.id(''acme''), tests.id(''alice''), ''owner'')', 'update memberships set role = ''owner''',
   'delete from memberships', 'insert into organizations (slug, name) values (''mine'', ''Mine'')', 'update organizations set visibility = ''private''', 'delete from organizations',
   'insert into profiles (name) values (''Nobody'')', 'insert into categories (organization_id, name, slug) values (tests.id(''acme''), ''Mine'', ''mine'')',
@@ -45,7 +47,8 @@ select throws_ok($$ insert into profiles (kind, organization_id, email) values (
   '23505', null, 'an organization knows an address once, in any case');
 select lives_ok($$ insert into profiles (kind, organization_id, email) values ('email', tests.id('acme'), 'eve@example.test'), ('email', tests.id('rival'), 'eve@example.test') $$,
   'two organizations may know the same');
-select throws_ok($$ insert into profiles (kind, organization_id) values ('email', tests.id('acme')) $$, '23514', null, 'an author known by e-mail has an address');
+select throws_ok($$ insert into profiles (kind, organization_id) values ('email', tests.id('acme')) $$, '23514', null,
+  'an author known by e-mail has an address');
 select throws_ok($$ insert into profiles (kind) values ('key') $$, '23514', null, 'a key belongs to an organization');
 
 -- Who leaves
@@ -63,8 +66,10 @@ select is((select body from comments where author_id = tests.id('mia')), 'a comm
 do $$ begin perform private.create_organization('New', 'new', 'private', 'BOB@example.test'); end $$;
 select results_eq($$ select name, visibility, user_id, role from organizations o join memberships m on m.organization_id = o.id where slug = 'new' $$,
   $$ values ('New', 'private', tests.id('bob'), 'owner') $$, 'an operator makes an organization for whoever signs in with an address');
-select throws_ok($$ select private.create_organization('Newer', 'newer', 'public', 'unknown@example.test') $$, 'FB404', null, 'but not for an address nobody signs in with');
-select throws_ok($$ select private.create_organization('Newer', 'newer', 'public', 'eve@example.test') $$, 'FB404', null, 'an author known by e-mail does not sign in');
+select throws_ok($$ select private.create_organization('Newer', 'newer', 'public', 'unknown@example.test') $$, 'FB404', null,
+  'but not for an address nobody signs in with');
+select throws_ok($$ select private.create_organization('Newer', 'newer', 'public', 'eve@example.test') $$, 'FB404', null,
+  'an author known by e-mail does not sign in');
 select throws_ok($$ select private.create_organization('Acme again', 'acme', 'public', 'bob@example.test') $$, '23505', null, 'nor with a slug that is taken');
 select throws_ok(format('update organizations set slug = %L where slug = ''new''', slug), '23514', null, format('%s is no slug', left(slug, 10)))
 from unnest(array['', 'New', 'a b', 'a--b', '-a', 'a-', 'аcme', 'ａcme', E'a\n', repeat('x', 65), 'a_b', 'a.b']) as slug;
@@ -79,7 +84,8 @@ from (values ('de', 'Farbe'), ('ja', '色'), ('nl', 'Colour')) as t (locale, nam
 -- The service role goes round policies, not round triggers and constraints
 select is(tests.try('service_role', statement), outcome, claim) from (values
   ($$ insert into submissions (id, organization_id, author_id, title, description, type)
-    values (tests.id('served'), tests.id('acme'), tests.id('alice'), ' A served idea ', 'A description that is long enough.', 'idea') $$, '1', 'the service role submits for anyone'),
+    values (tests.id('served'), tests.id('acme'), tests.id('alice'), ' A served idea ', 'A description that is long enough.', 'idea') $$, '1',
+      'the service role submits for anyone'),
   ($$ insert into votes (submission_id, user_id) values (tests.id('served'), tests.id('bob')) $$, '1', 'votes'),
   ($$ insert into comments (id, submission_id, author_id, body) values (tests.id('served'), tests.id('served'), tests.id('bob'), 'Served.') $$, '1', 'comments'),
   ($$ insert into comment_votes (comment_id, user_id) values (tests.id('served'), tests.id('alice')) $$, '1', 'votes for comments'),

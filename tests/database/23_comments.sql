@@ -100,7 +100,8 @@ select is(tests.try(who, format('update comments set body = ''Better so.'' where
 select is(tests.try('bob', format('update comments set %s where id = tests.id(''fresh'')', change)), '42501', 'nobody updates a comment with ' || change)
 from unnest(array['is_official = true', 'vote_count = 9', 'author_id = tests.id(''adam'')', 'submission_id = tests.id(''An idea'')', 'parent_id = null',
   'created_at = now()', 'moderation_state = ''approved''', 'is_public = true']) as change;
-select is(tests.try('bob', $$ update comments set body = '   ' where id = tests.id('fresh') $$), '23514 body_has_1_to_2000_characters', 'an edit meets the same limits');
+select is(tests.try('bob', $$ update comments set body = '   ' where id = tests.id('fresh') $$), '23514 body_has_1_to_2000_characters',
+  'an edit meets the same limits');
 select is(tests.see('bob', $$ update comments set body = ' trimmed ' where id = tests.id('fresh') returning body $$), 'trimmed', 'and is trimmed');
 
 -- Threads and deleting
@@ -137,8 +138,10 @@ select is(tests.try('acme key with submissions:read submissions:moderate', $$ de
 select is(pg_temp.comments('A thread'), 0, 'nothing is left to count');
 select is_empty('select from private.outbox', 'deleting announces nothing');
 do $$ begin perform tests.try('acme key with submissions:write', pg_temp.say('My own.', 'A thread', more => 'author_id = tests.id(''eve'')')); end $$;
-select is(tests.try('acme key with submissions:read', $$ delete from comments where author_id = tests.id('eve') $$), '0', 'a key that may only read deletes nothing');
-select is(tests.try('acme key with submissions:read', $$ delete from comments where author_id = tests.id('acme key') $$), '0', 'nor what the organization''s key wrote');
+select is(tests.try('acme key with submissions:read', $$ delete from comments where author_id = tests.id('eve') $$), '0',
+  'a key that may only read deletes nothing');
+select is(tests.try('acme key with submissions:read', $$ delete from comments where author_id = tests.id('acme key') $$), '0',
+  'nor what the organization''s key wrote');
 select is(tests.try('acme key with submissions:write', $$ delete from comments where author_id = tests.id('acme key') $$), '1', 'one that may write does');
 
 create function pg_temp.chain(depth integer) returns void language sql as $$

@@ -50,7 +50,8 @@ do $$ begin update submissions set title = 'Export invoices to PDF' where id = t
 
 -- Nobody finds what they may not see
 do $$ begin update submissions set moderation_state = 'pending' where id = tests.id('export'); end $$;
-select is(tests.see(who, $$ select string_agg(s.title, ', ') from private.find_submissions(tests.id('acme'), 'export') join submissions s on s.id = submission_id $$), found, claim)
+select is(tests.see(who, $$ select string_agg(s.title, ', ')
+from private.find_submissions(tests.id('acme'), 'export') join submissions s on s.id = submission_id $$), found, claim)
 from (values
   ('anon', null, 'what waits for approval is found by nobody in particular'),
   ('bob', null, 'nor by a stranger'),
@@ -80,7 +81,8 @@ select doesnt_match(regexp_replace(private.highlight(value, q, whole), '</?mark>
 from unnest(array['<script>alert(''a & b'')</script> lt gt amp quot 39', '"><svg/onload=alert(1)>', '&lt;b&gt; &amp;amp; <!-- x --> ]]>',
     repeat('<a href="javascript:alert(1)">x</a> ', 100)]) as value,
   unnest(array['alert', '<', '&', 'lt', 'amp', 'quot', '39', 'x', 'mark', '"', '''']) as q, unnest(array[true, false]) as whole;
-select ok(char_length(private.highlight(repeat('word ', 400) || 'needle ' || repeat('word ', 400), 'needle', false)) < 400, 'of a long text the part around the find is shown');
+select ok(char_length(private.highlight(repeat('word ', 400) || 'needle ' || repeat('word ', 400), 'needle', false)) < 400,
+  'of a long text the part around the find is shown');
 select ok(char_length(private.highlight(repeat('あ', 2000) || '針' || repeat('い', 2000), '針', false)) between 100 and 300, 'in Japanese too');
 
 -- Duplicates
@@ -95,16 +97,20 @@ select is(pg_temp.similar(title), similar_to, claim) from (values
   ('Export invoice to a PDF', 'export', 'in nearly the same words'),
   ('Creme brulee in the cafe', 'cafe', 'without its accents'),
   ('Something else altogether', null, 'another is not')) as t (title, similar_to, claim);
-select is((select similarity from private.similar_submissions(tests.id('acme'), 'Export invoices to PDF', null) limit 1), 1::real, 'the same is as similar as can be');
+select is((select similarity from private.similar_submissions(tests.id('acme'), 'Export invoices to PDF', null) limit 1), 1::real,
+  'the same is as similar as can be');
 select is_empty($$ select from private.similar_submissions(tests.id('acme'), 'Export invoices to PDF', 'Accountants want a portable document of each invoice.')
   where similarity not between 0 and 1 $$, 'similarity lies between 0 and 1');
 select is(pg_temp.similar('Make everything portable, everywhere'), null, 'one word in common is not much');
-select is(pg_temp.similar('Make everything portable, everywhere', 'Accountants want a portable document of each invoice.'), 'export', 'a description alike makes it a duplicate');
+select is(pg_temp.similar('Make everything portable, everywhere', 'Accountants want a portable document of each invoice.'), 'export',
+  'a description alike makes it a duplicate');
 select is_empty($$ select from private.similar_submissions(tests.id('acme'), 'Export invoices elsewhere', null) where submission_id = tests.id('rival') $$,
   'nothing of another organization is similar');
-select is(tests.see('bob', $$ select count(*) from private.similar_submissions(tests.id('vault'), 'Export invoices to PDF', null) join submissions s on s.id = submission_id $$), '0',
+select is(tests.see('bob', $$ select count(*)
+from private.similar_submissions(tests.id('vault'), 'Export invoices to PDF', null) join submissions s on s.id = submission_id $$), '0',
   'nor what one cannot see');
-select lives_ok(format('select count(*) from private.similar_submissions(tests.id(''acme''), %L, %L)', title, title), format('%s is compared without an error', left(title, 20)))
+select lives_ok(format('select count(*)
+from private.similar_submissions(tests.id(''acme''), %L, %L)', title, title), format('%s is compared without an error', left(title, 20)))
 from unnest(array['', '''', '\\\\', '%_%_%', ':* & | !', '😀😀😀😀😀', 'ダークモード', repeat('word ', 1000)]) as title;
 
 select * from finish();

@@ -1,7 +1,7 @@
 -- Who calls, with what key, and how often.
 begin;
 set local search_path = public, extensions;
-select plan(174);
+select plan(175);
 do $$ begin
   perform tests.start();
   perform tests.submission('An idea', 'alice');
@@ -30,6 +30,12 @@ begin
       nullif(current_setting('feedback.scopes'), '')) $q$, access, scopes));
 end
 $$;
+create function pg_temp.take(person text default null, address text default null, operations text[] default '{}', organization text default null)
+returns table (max_requests integer, remaining integer, reset_at bigint) language sql as $$
+  select t.max_requests, t.remaining, t.reset_at from private.take(request_id => 'r1', user_id => tests.id(person), digest => null, refused => false,
+    address => take.address, operations => take.operations, organization => take.organization, on_behalf => null,
+    origin => null, needs_origin => false, resource => null, resource_id => null) as t
+$$;
 create function pg_temp.rest(rule text, subject text) returns integer language sql as $$
   select r.max_requests - c.used from private.rate_counters c join private.rate_limit_rules r on r.name = c.rule
   where c.rule = rest.rule and c.subject = rest.subject
@@ -49,7 +55,8 @@ end $$;
 -- Whom a credential stands for
 select is(pg_temp.admit(), 'anon', 'nobody runs as anon');
 select is(pg_temp.admit(person => 'alice', organization => 'acme'), 'authenticated acme', 'a person runs as authenticated');
-select is(pg_temp.admit(secret => 'full'), 'service_key acme submissions:read submissions:write submissions:moderate', 'a key runs as service_key, with its organization and scopes');
+select is(pg_temp.admit(secret => 'full'), 'service_key acme submissions:read submissions:write submissions:moderate',
+  'a key runs as service_key, with its organization and scopes');
 select is(pg_temp.admit(secret => 'soon'), 'service_key acme submissions:read', 'a key works until it expires');
 select is(pg_temp.admit(secret => secret), 'FB401', format('%s key is refused', claim)) from (values
   ('no such key', 'an unknown'), ('expired', 'an expired'), ('revoked', 'a revoked')) as t (secret, claim);
@@ -108,14 +115,15 @@ select is(pg_temp.admit(person => 'alice', organization => organization, origin 
   ('acme', 'https://app.example.test', 'authenticated acme', 'a page of an allowed origin writes'),
   ('acme', 'https://evil.example.test', 'FB403', 'one of another origin does not'),
   ('rival', 'https://app.example.test', 'FB403', 'nor one that another organization allows')) as t (organization, origin, outcome, claim);
-select is(tests.see('feedback_api', $$ select private.is_allowed_origin('https://app.example.test') $$), 'true', 'a preflight passes what any organization allows');
+select is(tests.see('feedback_api', $$ select private.is_allowed_origin('https://app.example.test') $$), 'true',
+  'a preflight passes what any organization allows');
 select is(tests.see('feedback_api', $$ select private.is_allowed_origin('https://evil.example.test') $$), 'false', 'and nothing else');
 
 -- The two belong together
 do $$ begin perform set_config('feedback.verdict', '', false); end $$;
 select is(tests.try('feedback_api', $$ select private.enter('r1', 'public', null) $$), 'FB500', 'nobody enters who was not admitted');
-select is(tests.try('feedback_api', $$ select private.take('r1', null, null, false, null, '{}', null, null, null, false, null, null); select private.enter('r2', 'public', null) $$),
-  'FB500', 'nor on the verdict of another request');
+do $$ begin perform pg_temp.take(); end $$;
+select is(tests.try('feedback_api', $$ select private.enter('r2', 'public', null) $$), 'FB500', 'nor on the verdict of another request');
 select is(tests.see('feedback_api', format('select count(*) from %I.%I', schemaname, tablename)), '42501', 'before that the login reads nothing of ' || tablename)
 from pg_tables where schemaname in ('public', 'private');
 select is(tests.see('feedback_api', question), '42501', 'nor may it: ' || question) from unnest(array[
@@ -142,13 +150,15 @@ select set_eq('select rule, subject, used from private.rate_counters', $$ values
   ('level_key', (select id::text from private.api_keys where name = 'full'), 1) $$,
   'nobody is counted by address, people and keys by who they are, each at their level');
 select results_eq($$ select name, max_requests, window_seconds from private.rate_limit_rules where name in ('level_public', 'level_user', 'level_admin', 'level_key') order by max_requests, name $$,
-  $$ values ('level_public', 30, 60), ('level_user', 100, 60), ('level_admin', 300, 60), ('level_key', 300, 60) $$, 'the levels are those of the specification');
+  $$ values ('level_public', 30, 60), ('level_user', 100, 60), ('level_admin', 300, 60), ('level_key', 300, 60) $$,
+    'the levels are those of the specification');
 do $$ begin
   delete from private.rate_counters;
   perform pg_temp.admit(refused => true, address => 'here');
   perform pg_temp.admit(secret => 'revoked', address => 'here', operations => '{vote_create}');
 end $$;
-select set_eq('select rule, subject, used from private.rate_counters', $$ values ('level_public', 'here', 2) $$, 'a bad credential charges the address, and nothing else');
+select set_eq('select rule, subject, used from private.rate_counters', $$ values ('level_public', 'here', 2) $$,
+  'a bad credential charges the address, and nothing else');
 do $$ begin delete from private.rate_counters; perform pg_temp.admit(address => null); end $$;
 select is_empty('select from private.rate_counters', 'an unknown address is not one bucket for the world');
 
@@ -158,11 +168,11 @@ select is(pg_temp.admit(address => 'here'), 'FB429', 'the next is not');
 select is(pg_temp.admit(address => 'there'), 'anon', 'nobody else is held up');
 select is(pg_temp.admit(person => 'alice', address => 'here'), 'authenticated', 'not even a person at the same address');
 select is(pg_temp.rest('level_public', 'here'), 0, 'what is refused is not counted');
-select ok(
-  (tests.refusal('operator', $$ select private.take('r1', null, null, false, 'here', '{}', null, null, null, false, null, null); select private.enter('r1', 'public', null) $$)
-    ->> 'retry_after')::integer between 50 and 60, 'a refusal says how long to wait');
+do $$ begin perform pg_temp.take(address => 'here'); end $$;
+select ok((tests.refusal('feedback_api', $$ select private.enter('r1', 'public', null) $$) ->> 'retry_after')::integer between 50 and 60,
+  'a refusal says how long to wait');
 select results_eq($$ select max_requests, remaining, reset_at between extract(epoch from now()) + 50 and extract(epoch from clock_timestamp()) + 61
-  from private.take('r1', null, null, false, 'here', '{}', null, null, null, false, null, null) $$, $$ values (30, 0, true) $$, 'and so do the headers');
+  from pg_temp.take(address => 'here') $$, $$ values (30, 0, true) $$, 'and so do the headers');
 do $$ begin update private.rate_counters set started_at = started_at - interval '59 seconds' where subject = 'here'; end $$;
 select is(pg_temp.admit(address => 'here'), 'FB429', 'a window lasts to its end');
 do $$ begin update private.rate_counters set started_at = started_at - interval '1 second' where subject = 'here'; end $$;
@@ -174,13 +184,13 @@ do $$ begin update private.rate_limit_rules set max_requests = 30 where name = '
 
 -- Operations have buckets besides
 do $$ begin delete from private.rate_counters; end $$;
-select results_eq(format($$ select max_requests, remaining from private.take('r1', %L, null, false, null, '{comment_create}', null, null, null, false, null, null) $$, tests.id('alice')),
+select results_eq($$ select max_requests, remaining from pg_temp.take('alice', operations => '{comment_create}') $$,
   $$ values (20, 19) $$, 'the headers tell the bucket with the fewest left');
-select results_eq(format($$ select max_requests, remaining from private.take('r1', %L, null, false, null, '{%s}', null, null, null, false, null, null) $$,
-    case who when 'alice' then tests.id('alice') end, operation), format('values (%s, %s)', max_requests, remaining), claim) from (values
-  ('alice', 'duplicate_check', 100, 98, 'a person checks for duplicates a hundred times'),
-  ('alice', 'submission_create', 100, 97, 'and submits as their level allows'),
-  ('alice', 'no_such_rule', 100, 96, 'an operation without a rule has only its level')) as t (who, operation, max_requests, remaining, claim);
+select results_eq(format($$ select max_requests, remaining from pg_temp.take('alice', operations => '{%s}') $$, operation),
+  format('values (%s, %s)', max_requests, remaining), claim) from (values
+  ('duplicate_check', 100, 98, 'a person checks for duplicates a hundred times'),
+  ('submission_create', 100, 97, 'and submits as their level allows'),
+  ('no_such_rule', 100, 96, 'an operation without a rule has only its level')) as t (operation, max_requests, remaining, claim);
 do $$ begin
   delete from private.rate_counters;
   perform pg_temp.admit(person => 'alice', operations => '{comment_create}') from generate_series(1, 20);
@@ -197,7 +207,8 @@ do $$ begin
   perform pg_temp.admit(secret => 'full', operations => '{vote_create}');
   perform pg_temp.admit(person => 'alice', operations => '{vote_create}', on_behalf => 'one');
 end $$;
-select set_eq($$ select used from private.rate_counters where rule = 'vote_create' and subject like '%one' $$, array[1], 'a key acts for each author in a bucket of their own');
+select set_eq($$ select used from private.rate_counters where rule = 'vote_create' and subject like '%one' $$, array[1],
+  'a key acts for each author in a bucket of their own');
 select is((select count(*) from private.rate_counters where rule = 'vote_create'), 4::bigint, 'apart from its own; a person acts for nobody');
 do $$ begin delete from private.rate_counters; perform pg_temp.admit(secret => 'full', operations => '{submission_create}') from generate_series(1, 100); end $$;
 select is(pg_temp.admit(secret => 'full', operations => '{submission_create}'), 'FB429', 'a key submits a hundred times a minute');
@@ -205,7 +216,7 @@ select is(pg_temp.admit(secret => 'reader', operations => '{submission_create}')
 select is(pg_temp.admit(secret => 'full'), 'service_key acme submissions:read submissions:write submissions:moderate', 'and reads on');
 do $$ begin
   delete from private.rate_counters;
-  perform tests.see('feedback_api', format($q$ select private.take('r1', %L, null, false, null, '{comment_create}', 'nowhere', null, null, false, null, null) $q$, tests.id('alice')));
+  perform pg_temp.take('alice', operations => '{comment_create}', organization => 'nowhere');
 end $$;
 select is(pg_temp.rest('comment_create', tests.id('alice')::text), 19, 'a call that fails later is counted all the same');
 
@@ -216,24 +227,31 @@ do $$ begin
 end $$;
 select is(tests.try('bob', $$ insert into votes (submission_id) select id from submissions where title like 'Idea %' limit 31 $$), 'FB429',
   'a direct client does not cast 31 votes in one statement');
-select is(tests.try('bob', $$ insert into votes (submission_id) select id from submissions where title like 'Idea %' order by title limit 30 $$), '30', '30 they do');
-select is(tests.try('bob', $$ insert into votes (submission_id) select id from submissions where title like 'Idea %' order by title desc limit 1 $$), 'FB429', 'and not one more');
+select is(tests.try('bob', $$ insert into votes (submission_id) select id from submissions where title like 'Idea %' order by title limit 30 $$), '30',
+  '30 they do');
+select is(tests.try('bob', $$ insert into votes (submission_id) select id from submissions where title like 'Idea %' order by title desc limit 1 $$), 'FB429',
+  'and not one more');
 select is(tests.try('bob', $$ insert into votes (submission_id) select id from submissions where title like 'Idea %' order by title limit 1 on conflict do nothing $$), '0',
   'a vote that is there already is not charged');
 select ok((tests.refusal('bob', $$ insert into votes (submission_id) select id from submissions where title like 'Idea %' order by title desc limit 1 $$)
   ->> 'retry_after')::integer between 3500 and 3600, 'the refusal says how long to wait');
 select is(pg_temp.admit(person => 'bob', operations => '{vote_create}'), 'FB429', 'and it is the bucket of the API');
 select is(tests.try('mia', $$ insert into votes (submission_id) select id from submissions where title = 'Idea 1' $$), '1', 'others vote on');
-select is(tests.try('bob', $$ delete from votes where submission_id in (select id from submissions where title like 'Idea %') $$), '30', '30 votes are taken back');
+select is(tests.try('bob', $$ delete from votes where submission_id in (select id from submissions where title like 'Idea %') $$), '30',
+  '30 votes are taken back');
 select is(pg_temp.rest('vote_delete', tests.id('bob')::text), 0, 'each charged');
 select is(tests.try('alice', $$ insert into comments (submission_id, body) select tests.id('An idea'), 'Again and again' from generate_series(1, 21) $$), 'FB429',
   'a direct client does not write 21 comments in one statement');
-select is(tests.try('alice', $$ insert into comments (submission_id, body) select tests.id('An idea'), 'Again and again' from generate_series(1, 20) $$), '20', '20 they do');
-select is(tests.try('alice', $$ delete from comments where id in (select id from comments where submission_id = tests.id('An idea') limit 11) $$), 'FB429', 'nor delete 11');
-select is(tests.try('alice', $$ delete from comments where id in (select id from comments where submission_id = tests.id('An idea') limit 10) $$), '10', '10 they do');
+select is(tests.try('alice', $$ insert into comments (submission_id, body) select tests.id('An idea'), 'Again and again' from generate_series(1, 20) $$), '20',
+  '20 they do');
+select is(tests.try('alice', $$ delete from comments where id in (select id from comments where submission_id = tests.id('An idea') limit 11) $$), 'FB429',
+  'nor delete 11');
+select is(tests.try('alice', $$ delete from comments where id in (select id from comments where submission_id = tests.id('An idea') limit 10) $$), '10',
+  '10 they do');
 select is(tests.try('alice', $$ update comments set body = 'Changed' where submission_id = tests.id('An idea') $$), '10', 'and edit 10');
 select is(tests.try('alice', $$ update comments set body = 'Changed' where submission_id = tests.id('An idea') $$), 'FB429', 'once an hour');
-select is(tests.try('mia', $$ insert into comment_votes (comment_id) select id from comments where submission_id = tests.id('An idea') $$), '10', 'votes for comments');
+select is(tests.try('mia', $$ insert into comment_votes (comment_id) select id from comments where submission_id = tests.id('An idea') $$), '10',
+  'votes for comments');
 select is(pg_temp.rest('vote_create', tests.id('mia')::text), 19, 'are votes');
 select is(tests.try(who, $$ insert into comments (submission_id, author_id, body) select tests.id('An idea'), tests.id('acme key'), 'In bulk' from generate_series(1, 50) $$), '50', claim)
 from (values ('operator', 'an operator has no limit'), ('acme key with submissions:write', 'a key''s are charged by private.take alone'),
@@ -265,10 +283,12 @@ select is(tests.see('rita', pg_temp.as_admin($$ private.admin_list_api_keys() $$
 select is(tests.see('rita', pg_temp.as_admin($$ private.admin_list_api_keys() $$, 'rival')), '[]', 'they see their own');
 select is(tests.see('rita', pg_temp.as_admin(format($$ private.admin_revoke_api_key(%L) $$, id), 'rival')), null, 'and revoke no other')
 from private.api_keys where name = 'Made by Adam';
-select is(tests.see('rita', pg_temp.as_admin(format($$ private.admin_rotate_api_key(%L, %L, 'fcs_org_', '9999', '1 day') $$, id, pg_temp.digest('stolen')), 'rival')), null, 'nor rotate one')
+select is(tests.see('rita', pg_temp.as_admin(format($$ private.admin_rotate_api_key(%L, %L, 'fcs_org_', '9999', '1 day') $$, id, pg_temp.digest('stolen')), 'rival')), null,
+  'nor rotate one')
 from private.api_keys where name = 'Made by Adam';
 select is(pg_temp.admit(secret => 'stolen'), 'FB401', 'so that nothing works that should not');
-select matches(tests.see('adam', pg_temp.as_admin(format($$ private.admin_rotate_api_key(%L, %L, 'fcs_org_', '9999', '1 day') $$, id, pg_temp.digest('rotated')))), '9999', 'an admin rotates a key')
+select matches(tests.see('adam', pg_temp.as_admin(format($$ private.admin_rotate_api_key(%L, %L, 'fcs_org_', '9999', '1 day') $$, id, pg_temp.digest('rotated')))), '9999',
+  'an admin rotates a key')
 from private.api_keys where name = 'Made by Adam';
 select is((select array_agg(pg_temp.admit(secret => secret)) from unnest(array['Made by Adam', 'rotated']) as secret),
   array['service_key acme submissions:read', 'service_key acme submissions:read'], 'both secrets work for a while');
@@ -276,7 +296,8 @@ select is((select count(distinct profile_id) from private.api_keys where name = 
 do $$ begin update private.api_keys set expires_at = now() where digest = pg_temp.digest('Made by Adam'); end $$;
 select is((select array_agg(pg_temp.admit(secret => secret)) from unnest(array['Made by Adam', 'rotated']) as secret),
   array['FB401', 'service_key acme submissions:read'], 'then only the new one does');
-select is(tests.see('adam', pg_temp.as_admin(format($$ private.admin_rotate_api_key(%L, %L, 'fcs_org_', '9999', '1 day') $$, id, pg_temp.digest('late')))), 'FB409', 'an expired key is not rotated')
+select is(tests.see('adam', pg_temp.as_admin(format($$ private.admin_rotate_api_key(%L, %L, 'fcs_org_', '9999', '1 day') $$, id, pg_temp.digest('late')))), 'FB409',
+  'an expired key is not rotated')
 from private.api_keys where digest = pg_temp.digest('Made by Adam');
 select isnt(tests.see('adam', pg_temp.as_admin(format($$ private.admin_revoke_api_key(%L) $$, id))), null, 'an admin revokes a key')
 from private.api_keys where digest = pg_temp.digest('rotated');

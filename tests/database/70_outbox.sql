@@ -32,7 +32,8 @@ select is(pg_temp.do(who, statement), events, format('%s is told as %s', claim, 
   ('bob', $$ update comments set body = 'Hear!' where submission_id = tests.id('Told') $$, 'nothing', 'its edit'),
   ('bob', $$ insert into comment_votes (comment_id) values (tests.id('a comment')) $$, 'nothing', 'a vote for a comment'),
   ('bob', $$ insert into follows (submission_id) values (tests.id('Told')) on conflict do nothing $$, 'nothing', 'a follow'),
-  ('adam', $$ insert into status_changes (submission_id, new_status) values (tests.id('Told'), 'planned') $$, 'submission.status_changed', 'a change of status'),
+  ('adam', $$ insert into status_changes (submission_id, new_status) values (tests.id('Told'), 'planned') $$, 'submission.status_changed',
+    'a change of status'),
   ('adam', $$ insert into status_changes (submission_id, new_status) values (tests.id('Told'), 'planned') $$, 'nothing', 'the same status again'),
   ('bob', $$ delete from comments where id = tests.id('a comment') $$, 'nothing', 'a deleted thread'),
   ('alice', $$ delete from submissions where id = tests.id('Told') $$, 'nothing', 'a deleted submission'))
@@ -62,7 +63,8 @@ select is((select data from private.outbox where type = 'comment.created' and da
     'id', c.id, 'submission_id', c.submission_id, 'parent_id', null, 'body', 'official', 'is_official', true, 'created_at', c.created_at,
     'author', jsonb_build_object('id', tests.id('mia'), 'name', 'Mia'))), 'comment.created the comment and its author')
 from comments c where id = tests.id('official');
-select is((select data #>> '{comment,parent_id}' from private.outbox where data #>> '{comment,id}' = tests.id('answer')::text), tests.id('official')::text, 'and what it answers');
+select is((select data #>> '{comment,parent_id}' from private.outbox where data #>> '{comment,id}' = tests.id('answer')::text), tests.id('official')::text,
+  'and what it answers');
 select set_eq('select type, organization_id, subject_id from private.outbox', $$ select type, tests.id('acme') as organization_id, tests.id(subject) as subject_id from (values
     ('submission.created', 'Another idea'), ('submission.updated', 'Another idea'), ('submission.vote_added', 'Another idea'),
     ('submission.vote_removed', 'Another idea'), ('comment.created', 'official'), ('comment.created', 'answer')) as t (type, subject) $$,
@@ -99,9 +101,11 @@ do $$ begin update organizations set max_submissions = null where slug = 'acme';
 -- Approval
 do $$ begin update organizations set require_approval = true where slug = 'acme'; end $$;
 select is(pg_temp.do('bob', $$ insert into submissions (id, organization_id, title, description, type)
-  values (tests.id('Waiting'), tests.id('acme'), 'Waiting here', 'A description that is long enough.', 'idea') $$), 'nothing', 'a submission that waits is not told');
+  values (tests.id('Waiting'), tests.id('acme'), 'Waiting here', 'A description that is long enough.', 'idea') $$), 'nothing',
+    'a submission that waits is not told');
 select is(pg_temp.do('bob', $$ update submissions set title = 'Still waiting' where id = tests.id('Waiting') $$), 'nothing', 'nor that it was edited');
-select is(pg_temp.do('service_role', format('update submissions set moderation_state = %L where id = tests.id(''Waiting'')', state)), events, claim) from (values
+select is(pg_temp.do('service_role', format('update submissions set moderation_state = %L where id = tests.id(''Waiting'')', state)), events, claim)
+from (values
   ('rejected', 'nothing', 'nor that it was rejected'),
   ('approved', 'submission.created', 'approved after all it is')) as t (state, events, claim);
 do $$ begin

@@ -58,10 +58,12 @@ begin
 end
 $$;
 select is(pg_temp.after(who, statement), told, claim) from (values
-  ('bob', $$ insert into votes (submission_id) values (tests.id('An idea')) $$, 'INSERT votes to An idea, UPDATE submissions to An idea', 'a vote is told with the count it makes'),
+  ('bob', $$ insert into votes (submission_id) values (tests.id('An idea')) $$, 'INSERT votes to An idea, UPDATE submissions to An idea',
+    'a vote is told with the count it makes'),
   ('bob', $$ insert into votes (submission_id) values (tests.id('An idea')) on conflict do nothing $$, 'nothing', 'once'),
   ('bob', $$ delete from votes $$, 'DELETE votes to An idea, UPDATE submissions to An idea', 'its removal too'),
-  ('bob', $$ insert into comments (submission_id, body) values (tests.id('An idea'), 'A comment') $$, 'INSERT comments to An idea, UPDATE submissions to An idea', 'a comment'),
+  ('bob', $$ insert into comments (submission_id, body) values (tests.id('An idea'), 'A comment') $$, 'INSERT comments to An idea, UPDATE submissions to An idea',
+    'a comment'),
   ('bob', $$ update comments set body = 'Changed' $$, 'UPDATE comments to An idea', 'its edit'),
   ('service_role', $$ update comments set moderation_state = 'spam' $$,
     'DELETE comments to An idea, INSERT comments to An idea:team, UPDATE submissions to An idea', 'what turns out to be spam goes from everyone to the team'),
@@ -70,7 +72,8 @@ select is(pg_temp.after(who, statement), told, claim) from (values
   ('mia', $$ insert into comments (submission_id, body) values (tests.id('Waiting'), 'Not yet') $$, 'INSERT comments to Waiting:team, UPDATE submissions to Waiting:team',
     'so is what waits for approval'),
   ('operator', $$ update submissions set moderation_state = 'approved' where title = 'Waiting' $$,
-    'DELETE comments to Waiting:team, DELETE submissions to Waiting:team, INSERT comments to Waiting, INSERT submissions to Waiting', 'what is approved appears to everyone, with its comments'),
+    'DELETE comments to Waiting:team, DELETE submissions to Waiting:team, INSERT comments to Waiting, INSERT submissions to Waiting',
+      'what is approved appears to everyone, with its comments'),
   ('service_role', $$ update organizations set visibility = 'private' where slug = 'acme' $$,
     'DELETE comments to Waiting, DELETE submissions to An idea, DELETE submissions to Waiting, INSERT comments to Waiting:team, INSERT submissions to An idea:team, INSERT submissions to Waiting:team',
     'a board that turns private disappears for everyone'),
@@ -90,7 +93,8 @@ do $$ begin
 end $$;
 select set_eq($$ select distinct key from pg_temp.news() m, jsonb_object_keys(coalesce(nullif(m.payload -> 'record', 'null'), m.payload -> 'old_record')) as key
   where m.payload ->> 'table' = 'votes' $$, array['id', 'organization_id', 'submission_id', 'created_at'], 'a vote is told without its voter');
-select is_empty($$ select from realtime.messages where payload::text like '%' || tests.id('bob')::text || '%' and payload ->> 'table' = 'votes' $$, 'in any place');
+select is_empty($$ select from realtime.messages where payload::text like '%' || tests.id('bob')::text || '%' and payload ->> 'table' = 'votes' $$,
+  'in any place');
 select is_empty($$ select from realtime.messages where payload::text ~ 'A secret told|@example.test' and payload ->> 'table' = 'submissions' $$,
   'a submission without its description, which every vote would send anew');
 select is_empty('select from realtime.messages where not private', 'and all of it to those who may join');
