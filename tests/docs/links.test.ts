@@ -1,0 +1,57 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { describe, expect, test } from "vitest";
+import { root } from "../../local/database-server.ts";
+import { anchorsOf, pages, tableUnder, textOf } from "./markdown.ts";
+
+const { scripts } = JSON.parse(readFileSync(`${root}/package.json`, "utf8")) as {
+  scripts: Record<string, string>;
+};
+
+describe.each(pages)("%s", (page) => {
+  const text = textOf(page);
+
+  test("has a target for every relative link, anchors too", () => {
+    const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link);
+    const relative = links.filter((link) => !/^[a-z]+:/.test(link));
+    const broken = relative.filter((link) => {
+      const [path = "", anchor] = link.split("#");
+      const target = path === "" ? page : normalize(join(dirname(page), path));
+      if (!existsSync(join(root, target))) return true;
+      return anchor !== undefined && !anchorsOf(textOf(target)).includes(anchor);
+    });
+    expect(broken).toEqual([]);
+  });
+
+  test("names no npm script that does not exist", () => {
+    const named = [...text.matchAll(/\bnpm (?:run (?:--silent )?([a-z:]+)|(start|test)\b)/g)].map(
+      ([, run, short]) => run ?? short ?? "",
+    );
+    expect(named.filter((name) => !(name in scripts))).toEqual([]);
+  });
+
+  test("names no file of the tree that does not exist", () => {
+    const named = [
+      ...text.matchAll(/`((?:supabase|functions|shared|local|tests|bench|docs)\/[\w./-]*)`/g),
+    ].map(([, path = ""]) => path);
+    expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+
+  test("says nothing of the machine it was written on", () => {
+    expect(text).not.toMatch(/\/(?:work|root|home|tmp)\//);
+  });
+});
+
+test("the map of the tree shows every folder", () => {
+  const shown = tableUnder("README.md", "Map of the tree").map(([path = ""]) => path);
+  for (const folder of ["supabase", "functions", "shared", "local", "tests", "bench", "docs"]) {
+    expect(
+      shown.some((path) => path.startsWith(`\`${folder}/`)),
+      folder,
+    ).toBe(true);
+  }
+});
+
+test("the README tells to test with one command", () => {
+  expect(textOf("README.md")).toContain("\n## Test\n\n```sh\nnpm ci && npm test\n```\n");
+});
