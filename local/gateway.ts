@@ -18,11 +18,15 @@ export interface GatewayOptions {
   data(): ((request: Request) => Promise<Response>) | null;
   /** The port of a function by name, or null while it is down; undefined when there is none of that name. */
   functionPort(name: string): number | null | undefined;
+  /** Of realtime's HTTP side, or null while it is down. */
+  realtimePort(): number | null;
   /** Takes over a websocket upgrade and says so, or leaves it. */
   upgrade?(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
 }
 
 const largestBody = 10 * 1024 * 1024;
+// A session cookie in many chunks passes, as it does at the functions' own listener.
+const largestHeaders = 64 * 1024;
 const untrusted = /^(?:x-forwarded-.*|forwarded|x-real-ip|cf-connecting-ip|true-client-ip)$/;
 const hopByHop = new Set([
   "connection",
@@ -36,7 +40,7 @@ const hopByHop = new Set([
 
 export function createGateway(options: GatewayOptions): Server {
   const agent = new Agent({ keepAlive: true, maxSockets: 256 });
-  const server = createServer((incoming, response) => {
+  const server = createServer({ maxHeaderSize: largestHeaders }, (incoming, response) => {
     route(incoming, response, options, agent).catch(() => {
       if (response.headersSent) response.destroy();
       else refuse(response, 503, "SERVICE_UNAVAILABLE", "The service is not available; try again shortly.");
@@ -63,11 +67,16 @@ async function route(
   if (url === null) return refuse(response, 404, "NOT_FOUND", "There is nothing at this address.");
   if (/^\/(?:auth|rest)\/v1(?:\/|$)/.test(url.pathname)) return answerData(incoming, response, url, options);
   const path = url.pathname.replace(/^\/functions\/v1(?=\/)/, "");
+  const isRealtime = /^\/realtime\/v1\/api\//.test(path);
   const isFunction = path !== url.pathname || /^\/api(?:\/|$)/.test(path);
-  const port = isFunction ? options.functionPort(path.split("/")[1] ?? "") : undefined;
+  const port = isRealtime
+    ? options.realtimePort()
+    : isFunction
+      ? options.functionPort(path.split("/")[1] ?? "")
+      : undefined;
   if (port === undefined) return refuse(response, 404, "NOT_FOUND", "There is nothing at this address.");
   if (port === null)
-    return refuse(response, 503, "SERVICE_UNAVAILABLE", "The functions are not running; try again shortly.");
+    return refuse(response, 503, "SERVICE_UNAVAILABLE", "This part is not running; try again shortly.");
   return forward(incoming, response, {
     port,
     path: path + url.search,

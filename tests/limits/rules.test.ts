@@ -362,10 +362,11 @@ describe("what is charged", () => {
     ["a key nobody was given", async () => `fcs_org_${"A".repeat(49)}`],
     [
       "a key that expired",
-      async () =>
-        own
-          .key([], new Date(Date.now() + 50))
-          .then(async (key) => (await own.sql`select pg_sleep(0.1)`, key)),
+      async () => {
+        const key = await own.key([]);
+        await own.sql`update private.api_keys set expires_at = now() where last_four = ${key.slice(-4)}`;
+        return key;
+      },
     ],
     [
       "a key that was revoked",

@@ -1,0 +1,296 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { type Answer, api, type Call, send } from "../api/client.ts";
+import {
+  newKey,
+  newOrganization,
+  newSubmission,
+  newUser,
+  type Organization,
+  type User,
+} from "../api/world.ts";
+import { accessToken, sql, stack } from "../stack.ts";
+
+const origin = "https://board.example.org";
+const theirs = "https://theirs.example.org";
+
+let organization: Organization;
+let other: Organization;
+let submissionId: string;
+let user: User;
+
+beforeAll(async () => {
+  [organization, other] = [await newOrganization(), await newOrganization()];
+  await sql`update public.organizations set allowed_origins = ${[origin]} where id = ${organization.id}`;
+  await sql`update public.organizations set allowed_origins = ${[theirs]} where id = ${other.id}`;
+  user = await newUser();
+  submissionId = await newSubmission(organization, user);
+});
+
+const asked = {
+  "access-control-request-method": "POST",
+  "access-control-request-headers": "authorization,content-type,x-organization",
+};
+const preflight = (from: string | undefined, path = "/api/submissions", base = stack.base_url) =>
+  send("OPTIONS", path, { base, headers: { ...asked, ...(from !== undefined && { origin: from }) } });
+const words = (header: string | string[] | undefined) =>
+  String(header ?? "")
+    .toLowerCase()
+    .split(/,\s*/)
+    .filter(Boolean);
+
+function opens(answer: Answer, to: string) {
+  expect(answer.headers["access-control-allow-origin"], answer.text).toBe(to);
+  expect(answer.headers["access-control-allow-credentials"]).toBe("true");
+}
+
+function isClosed({ headers }: Answer) {
+  expect(Object.keys(headers).filter((name) => name.startsWith("access-control-"))).toEqual([]);
+}
+
+describe.each(["base_url", "supabase_url"] as const)("a preflight at %s", (base) => {
+  test.each([
+    ["an origin some organization allows", () => origin],
+    ["the service's own", () => stack.supabase_url],
+  ])("passes %s", async (_what, make) => {
+    const answer = await preflight(make(), "/api/submissions", stack[base]);
+    expect(answer.status).toBe(204);
+    opens(answer, make());
+    expect(words(answer.headers["access-control-allow-methods"])).toEqual(
+      expect.arrayContaining(["get", "post", "patch", "put", "delete"]),
+    );
+    expect(words(answer.headers["access-control-allow-headers"])).toEqual(
+      expect.arrayContaining([
+        "authorization",
+        "content-type",
+        "accept-language",
+        "x-organization",
+        "idempotency-key",
+        "apikey",
+        "x-client-info",
+      ]),
+    );
+    expect(words(answer.headers.vary)).toEqual(
+      expect.arrayContaining(["origin", "access-control-request-method", "access-control-request-headers"]),
+    );
+    expect(Number(answer.headers["access-control-max-age"])).toBeLessThanOrEqual(600);
+  });
+
+  test.each([
+    "https://evil.example",
+    "null",
+    "*",
+    `${origin}.evil.example`,
+    `${origin}:8443`,
+    origin.toUpperCase(),
+    "",
+  ])("does not pass %j", async (from) => {
+    const answer = await preflight(from, "/api/submissions", stack[base]);
+    expect(answer.status).toBe(204);
+    isClosed(answer);
+    expect(words(answer.headers.vary)).toContain("origin");
+  });
+
+  test("tells nothing to a request that is none", async () =>
+    isClosed(await preflight(undefined, "/api/submissions", stack[base])));
+
+  test("is alike for paths that are there and paths that are not", async () => {
+    const told = async (path: string) => {
+      const {
+        date: _,
+        "x-request-id": _id,
+        "x-ratelimit-reset": _reset,
+        ...rest
+      } = (await preflight(origin, path, stack[base])).headers;
+      return rest;
+    };
+    expect(await told("/api/nowhere")).toEqual(await told("/api/admin/api-keys"));
+  });
+});
+
+describe("a request", () => {
+  test("of an allowed origin may be read, with credentials and the headers of limits", async () => {
+    const answer = await api("GET", `/api/submissions/${submissionId}`, { headers: { origin } });
+    expect(answer.status).toBe(200);
+    opens(answer, origin);
+    expect(words(answer.headers["access-control-expose-headers"])).toEqual(
+      expect.arrayContaining([
+        "x-request-id",
+        "x-ratelimit-limit",
+        "x-ratelimit-remaining",
+        "x-ratelimit-reset",
+        "retry-after",
+        "content-language",
+      ]),
+    );
+  });
+
+  test.each<[string, () => [string, string, Call]]>([
+    ["named by a header", () => ["GET", "/api/submissions", { on: organization }]],
+    ["named by a parameter", () => ["GET", `/api/submissions?organization=${organization.slug}`, {}]],
+    ["of the path's row", () => ["GET", `/api/submissions/${submissionId}`, {}]],
+    ["of the path itself", () => ["GET", `/api/organizations/${organization.id}/tags`, {}]],
+  ])("asks the organization %s", async (_which, make) => {
+    const [, path, call] = make();
+    opens(await api("GET", path, { ...call, headers: { origin } }), origin);
+    isClosed(await api("GET", path, { ...call, headers: { origin: theirs } }));
+  });
+
+  test("asks the key's organization", async () => {
+    const key = await newKey(organization, ["submissions:read"]);
+    opens(await api("GET", "/api/submissions", { as: key, headers: { origin } }), origin);
+    isClosed(await api("GET", "/api/submissions", { as: key, headers: { origin: theirs } }));
+  });
+
+  test("is answered to any origin, but a page of one that is not allowed cannot read it", async () => {
+    const answer = await api("GET", `/api/submissions/${submissionId}`, {
+      headers: { origin: "https://evil.example" },
+    });
+    expect(answer.status).toBe(200);
+    isClosed(answer);
+  });
+
+  test.each<[string, number, () => Promise<[Parameters<typeof api>[0], string, Call]>]>([
+    ["invalid", 400, async () => ["GET", "/api/submissions?limit=0", { on: organization }]],
+    ["without a credential", 401, async () => ["POST", `/api/submissions/${submissionId}/vote`, {}]],
+    [
+      "with an expired token",
+      401,
+      async () => [
+        "GET",
+        "/api/submissions",
+        { on: organization, as: { token: await accessToken({ sub: user.id }, -10) } },
+      ],
+    ],
+    [
+      "with an expired token on a row",
+      401,
+      async () => [
+        "GET",
+        `/api/submissions/${submissionId}`,
+        { as: { token: await accessToken({ sub: user.id }, -10) } },
+      ],
+    ],
+    [
+      "of someone who may not",
+      403,
+      async () => ["GET", `/api/submissions/${submissionId}/voters`, { as: user }],
+    ],
+    ["of a path that is not there", 404, async () => ["GET", "/api/nowhere", { on: organization }]],
+    [
+      "too large",
+      413,
+      async () => ["POST", "/api/submissions", { on: organization, as: user, raw: "x".repeat(1_100_000) }],
+    ],
+  ])("that is refused, %s, can be read by its page: %i", async (_what, status, make) => {
+    const [method, path, call] = await make();
+    const answer = await api(method, path, { ...call, headers: { origin } });
+    expect(answer.status).toBe(status);
+    opens(answer, origin);
+  });
+
+  test("that is limited can be read by its page, which hears how long to wait", async () => {
+    const poor = await newUser();
+    await sql`insert into private.rate_counters (rule, subject, started_at, used) values ('level_user', ${poor.id}, now(), 2000000000)`;
+    const answer = await api("GET", "/api/submissions", { as: poor, on: organization, headers: { origin } });
+    expect(answer.status).toBe(429);
+    opens(answer, origin);
+  });
+});
+
+test("no answer has a wildcard, and all vary by origin", async () => {
+  const paths = [
+    "/api/submissions",
+    `/api/submissions/${submissionId}`,
+    "/api/nowhere",
+    "/api/health",
+    "/api/ready",
+    "/api/docs",
+    "/api/openapi.json",
+    "/api",
+  ];
+  for (const from of [undefined, origin, "https://evil.example", "null", stack.base_url]) {
+    for (const path of paths) {
+      for (const method of ["GET", "OPTIONS", "HEAD"] as const) {
+        const { headers } = await send(method, path, { headers: from === undefined ? {} : { origin: from } });
+        const told = `${method} ${path} from ${from}`;
+        expect(headers["access-control-allow-origin"], told).not.toBe("*");
+        if (headers["access-control-allow-origin"]) expect(words(headers.vary), told).toContain("origin");
+        if (path.startsWith("/api/submissions")) expect(words(headers.vary), told).toContain("origin");
+      }
+    }
+  }
+});
+
+describe("allowed origins", () => {
+  test("count at once when an admin sets them, and no longer when they are taken away", async () => {
+    const mine = await newOrganization();
+    const admin = await newUser("Ada Admin", { organization: mine, role: "admin" });
+    const page = "https://fresh.example.org";
+    const set = (origins: string[]) =>
+      api("PUT", "/api/admin/origins", { as: admin, on: mine, body: { origins } });
+    const read = () => api("GET", "/api/submissions", { on: mine, headers: { origin: page } });
+    isClosed(await read());
+    expect((await set([page])).body).toEqual({ data: { origins: [page] } });
+    opens(await read(), page);
+    opens(await preflight(page), page);
+    await set([]);
+    isClosed(await read());
+    expect((await api("GET", "/api/admin/origins", { as: admin, on: mine })).body).toEqual({
+      data: { origins: [] },
+    });
+  });
+
+  test.each([
+    "*",
+    "null",
+    "https://*",
+    "https://*.example.org",
+    "https://example.org/",
+    "https://example.org/path",
+    "https://EXAMPLE.org",
+    "example.org",
+    "ftp://example.org",
+    "https://user@example.org",
+    "https://example.org:443",
+    "http://example.org:80",
+    "https://example.org:99999",
+    "javascript:alert(1)",
+    "https://exämple.org",
+    "https://example.org?x",
+    "https://example.org https://other.example",
+    "",
+    " https://example.org",
+  ])("%j is none", async (text) => {
+    const mine = await newOrganization();
+    const admin = await newUser("Ada Admin", { organization: mine, role: "admin" });
+    const answer = await api("PUT", "/api/admin/origins", { as: admin, on: mine, body: { origins: [text] } });
+    expect(answer.status).toBe(400);
+    expect(await sql`select allowed_origins from public.organizations where id = ${mine.id}`).toEqual([
+      { allowed_origins: [] },
+    ]);
+  });
+
+  test.each([
+    "{*}",
+    "{null}",
+    "{https://*.example.org}",
+    "{https://example.org/}",
+    '{"https://a.example https://b.example"}',
+    "{NULL}",
+  ])("the database refuses %s too", async (list) => {
+    await expect(
+      sql`update public.organizations set allowed_origins = ${list}::text[] where id = ${other.id}`,
+    ).rejects.toThrow(/allowed_origins_are_origins/);
+  });
+
+  test("are not readable by others", async () => {
+    const outsider = await newUser("Ned Nobody");
+    for (const as of [undefined, outsider, await newKey(organization, ["submissions:read"])]) {
+      const { status } = await api("GET", "/api/admin/origins", {
+        as,
+        on: as && "profileId" in as ? undefined : organization,
+      });
+      expect([401, 403]).toContain(status);
+    }
+  });
+});
