@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { App } from "@supabase/lite";
-import { createPostgresConnection } from "@supabase/lite/postgres";
+import { authConfig } from "./auth-config.ts";
 import type { Secrets } from "./data-folder.ts";
 
 export interface AuthAndRest {
@@ -9,22 +8,12 @@ export interface AuthAndRest {
   close(): Promise<void>;
 }
 
-export function authConfig(secrets: Secrets, siteUrl: string) {
-  return {
-    enabled: true,
-    jwt_secret: secrets.jwt_secret,
-    publishable_key: secrets.publishable_key,
-    secret_key: secrets.secret_key,
-    site_url: siteUrl,
-    email: { enable_signup: true, enable_confirmations: false },
-  };
-}
-
 /**
  * @supabase/lite on a login that owns nothing. As owner or superuser its first request would grant everything to
  * the API roles and so undo column grants; it believes here that this is done, and could not do it.
  */
 export async function openAuthAndRest(url: string, secrets: Secrets, siteUrl: string): Promise<AuthAndRest> {
+  const { App, createPostgresConnection } = await import("./lite.ts");
   const connection = createPostgresConnection({
     url,
     postgresOptions: { max: 10, onnotice: () => undefined },

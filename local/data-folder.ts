@@ -1,8 +1,7 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { chmod, link, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { generateApiKey } from "@supabase/lite";
 import { checkPostgresVersion } from "./postgres-version.ts";
 import { startOf } from "./process-identity.ts";
 import { codeOf, messageOf, StartError } from "./start-error.ts";
@@ -168,8 +167,8 @@ async function loadSecrets(path: string, seed: Secrets["seed"]): Promise<Secrets
     data_api_password: random(24),
     functions_password: random(24),
     jwt_secret: random(48),
-    publishable_key: (await generateApiKey("publishable")).key,
-    secret_key: (await generateApiKey("secret")).key,
+    publishable_key: apiKey("publishable"),
+    secret_key: apiKey("secret"),
     address_hash_key: random(32),
     seed,
     demo_password: random(12),
@@ -179,3 +178,10 @@ async function loadSecrets(path: string, seed: Secrets["seed"]): Promise<Secrets
 }
 
 const random = (bytes: number) => randomBytes(bytes).toString("base64url");
+
+/** In the form of hosted ones: 22 random characters and 8 of a checksum over them. */
+function apiKey(kind: "publishable" | "secret"): string {
+  const key = `sb_${kind}_${random(17).slice(0, 22)}`;
+  const checksum = createHash("sha256").update(`supabase-self-hosted|${key}`).digest("base64url");
+  return `${key}_${checksum.slice(0, 8)}`;
+}

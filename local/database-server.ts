@@ -31,6 +31,7 @@ export async function startDatabase(options: DatabaseOptions): Promise<DatabaseS
   const { folder, progress } = options;
   const { secrets } = folder;
   progress("Postgres");
+  const loading = import("./lite.ts");
   const postgres = await startPostgres({
     folder: folder.path,
     port: options.port,
@@ -41,6 +42,7 @@ export async function startDatabase(options: DatabaseOptions): Promise<DatabaseS
     const superuserUrl = postgres.url("supabase_admin", secrets.superuser_password);
     const ownerUrl = postgres.url("postgres", secrets.owner_password);
     progress("platform");
+    await loading;
     await preparePlatform(superuserUrl, folder);
     progress("migrations");
     await withDatabase(ownerUrl, (sql) => migrate(sql, options.migrations));

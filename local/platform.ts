@@ -1,8 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { App } from "@supabase/lite";
-import { createPostgresConnection } from "@supabase/lite/postgres";
-import { authConfig } from "./auth-and-rest.ts";
+import { authConfig } from "./auth-config.ts";
 import type { DataFolder } from "./data-folder.ts";
 import { withDatabase } from "./database.ts";
 
@@ -21,6 +19,7 @@ export async function preparePlatform(superuserUrl: string, folder: DataFolder):
 }
 
 async function createAuthTables(superuserUrl: string, folder: DataFolder): Promise<void> {
+  const { App, createPostgresConnection } = await import("./lite.ts");
   const connection = createPostgresConnection({
     url: superuserUrl,
     postgresOptions: { onnotice: () => undefined },
