@@ -1,0 +1,358 @@
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, it } from "vitest";
+import { only } from "../api/world.ts";
+import { sql } from "../stack.ts";
+import { type RestCall, rest } from "./rest.ts";
+import { makeWorld, type Scene, type World } from "./world.ts";
+
+let world: World;
+let open: Scene;
+let rivalScene: Scene;
+beforeAll(async () => {
+  world = await makeWorld();
+  open = await world.scene("open");
+  rivalScene = await world.scene("closed");
+});
+
+const text = {
+  title: "Written by an attacker",
+  description: "A description that is long enough.",
+  type: "idea",
+};
+
+/** Everything that could have been changed, as one text. */
+async function everything(): Promise<string> {
+  const [row] = await sql<{ state: string }[]>`
+    select jsonb_build_array(
+      (select jsonb_agg(to_jsonb(o) order by id) from organizations o where id in (${world.home.id}, ${world.closed.id})),
+      (select jsonb_agg(to_jsonb(m) order by user_id) from memberships m where organization_id in (${world.home.id}, ${world.closed.id})),
+      (select jsonb_agg(to_jsonb(s) order by id) from submissions s where id in (${open.submission}, ${rivalScene.submission})),
+      (select jsonb_agg(to_jsonb(v) order by id) from votes v where submission_id in (${open.submission}, ${rivalScene.submission})),
+      (select jsonb_agg(to_jsonb(c) order by id) from comments c where submission_id in (${open.submission}, ${rivalScene.submission})),
+      (select jsonb_agg(to_jsonb(v) order by id) from comment_votes v where submission_id in (${open.submission}, ${rivalScene.submission})),
+      (select jsonb_agg(to_jsonb(f) order by user_id) from follows f where submission_id in (${open.submission}, ${rivalScene.submission})),
+      (select jsonb_agg(to_jsonb(n) order by id) from notifications n where submission_id in (${open.submission}, ${rivalScene.submission})),
+      (select jsonb_agg(to_jsonb(t) order by tag_id) from submission_tags t where submission_id in (${open.submission}, ${rivalScene.submission})),
+      (select jsonb_agg(to_jsonb(h) order by id) from status_changes h where submission_id in (${open.submission}, ${rivalScene.submission})),
+      (select jsonb_agg(to_jsonb(p) order by id) from profiles p where id in (${open.author_id}, ${world.people.stranger.id}, ${world.colleague.id}))
+    )::text as state`;
+  return only(row).state;
+}
+
+/** Refused, or accepted and without any effect. */
+async function expectNoEffect(path: string, call: RestCall) {
+  const before = await everything();
+  const answer = await rest(path, call);
+  expect(answer.status, answer.text).toBeLessThan(500);
+  expect(await everything(), `${path} ${JSON.stringify(call.body)} → ${answer.status}`).toBe(before);
+}
+
+describe("mass assignment", () => {
+  const forged: [string, Record<string, () => unknown>][] = [
+    [
+      "submissions",
+      {
+        author_id: () => open.author_id,
+        vote_count: () => 1000,
+        comment_count: () => 1000,
+        status: () => "completed",
+        source: () => "forged",
+        tracker_issue_url: () => "https://tracker.example/1",
+        moderation_state: () => "approved",
+        is_public: () => true,
+        merged_into_id: () => open.submission,
+        created_at: () => "2000-01-01",
+        updated_at: () => "2000-01-01",
+      },
+    ],
+    [
+      "comments",
+      {
+        author_id: () => open.author_id,
+        organization_id: () => world.rival.id,
+        is_official: () => true,
+        vote_count: () => 1000,
+        reply_count: () => 1000,
+        moderation_state: () => "approved",
+        is_public: () => true,
+        created_at: () => "2000-01-01",
+      },
+    ],
+    [
+      "votes",
+      {
+        user_id: () => open.author_id,
+        id: () => randomUUID(),
+        organization_id: () => world.home.id,
+        created_at: () => "2000-01-01",
+      },
+    ],
+    [
+      "comment_votes",
+      {
+        user_id: () => open.author_id,
+        submission_id: () => open.submission,
+        organization_id: () => world.home.id,
+      },
+    ],
+    [
+      "follows",
+      { user_id: () => open.author_id, reason: () => "author", organization_id: () => world.home.id },
+    ],
+    [
+      "status_changes",
+      { changed_by: () => open.author_id, previous_status: () => "declined", created_at: () => "2000-01-01" },
+    ],
+  ];
+  const fields = forged.flatMap(([table, values]) =>
+    Object.keys(values).map((column) => [column, table] as const),
+  );
+  const bodies: Record<string, () => Record<string, unknown>> = {
+    submissions: () => ({ ...text, organization_id: world.home.id }),
+    comments: () => ({ submission_id: open.submission, body: "Forged." }),
+    votes: () => ({ submission_id: open.submission }),
+    comment_votes: () => ({ comment_id: open.comment }),
+    follows: () => ({ submission_id: open.submission }),
+    status_changes: () => ({
+      organization_id: world.home.id,
+      submission_id: open.submission,
+      new_status: "completed",
+    }),
+  };
+
+  it.each(fields)(
+    "of %s is refused in an insert, an upsert and a list of columns into %s",
+    async (column, table) => {
+      const value = only(new Map(forged).get(table))[column]?.();
+      const body = { ...bodies[table]?.(), [column]: value };
+      for (const role of ["stranger", "admin"] as const) {
+        const token = world.token(role);
+        for (const call of [
+          { body },
+          { body: [body, body] },
+          { body, headers: { prefer: "resolution=merge-duplicates" } },
+          { body, headers: { prefer: "resolution=ignore-duplicates,missing=default" } },
+        ]) {
+          const before = await everything();
+          const answer = await rest(table, { token, ...call });
+          expect(answer.code, JSON.stringify(call)).toBe("42501");
+          expect(await everything()).toBe(before);
+        }
+      }
+      // `columns` says which fields of the body count: a field that is left out can do nothing.
+      await rest(`${table}?columns=${Object.keys(bodies[table]?.() ?? {}).join()}`, {
+        token: world.token("stranger"),
+        body,
+      });
+      const stolen =
+        await sql`select 1 from public.${sql(table)} t where to_jsonb(t)::text like '%2000-01-01%'`;
+      expect(stolen).toHaveLength(0);
+    },
+  );
+});
+
+describe("upserts over rows of others", () => {
+  const upserts: [string, () => Record<string, unknown>][] = [
+    ["submissions", () => ({ ...text, id: open.submission, organization_id: world.home.id })],
+    ["submissions?on_conflict=id", () => ({ ...text, id: open.submission, organization_id: world.home.id })],
+    [
+      "submissions?on_conflict=organization_id,id",
+      () => ({ ...text, id: open.submission, organization_id: world.home.id }),
+    ],
+    [
+      "submissions?on_conflict=id",
+      () => ({ ...text, id: rivalScene.submission, organization_id: world.home.id }),
+    ],
+    [
+      "comments?on_conflict=id",
+      () => ({ id: open.comment, submission_id: open.submission, body: "Over yours." }),
+    ],
+    ["comments", () => ({ id: open.comment, submission_id: open.submission, body: "Over yours." })],
+    ["profiles", () => ({ id: open.author_id, name: "Over yours" })],
+    ["profiles?on_conflict=auth_user_id", () => ({ auth_user_id: open.author_id, name: "Over yours" })],
+    [
+      "memberships",
+      () => ({ organization_id: world.home.id, user_id: world.people.stranger.id, role: "owner" }),
+    ],
+    ["organizations?on_conflict=slug", () => ({ slug: world.home.slug, name: "Over yours" })],
+    ["notifications", () => ({ id: open.notification, read_at: new Date().toISOString() })],
+  ];
+  it.each(upserts)("into %s change nothing", async (path, body) => {
+    for (const role of ["anon", "stranger", "member", "rival"] as const) {
+      for (const prefer of ["resolution=merge-duplicates", "resolution=ignore-duplicates"]) {
+        await expectNoEffect(path, { token: world.token(role), headers: { prefer }, body: body() });
+      }
+    }
+  });
+
+  it.each(["PUT", "PATCH", "DELETE"] as const)(
+    "%s without or with a forged filter changes nothing of others",
+    async (method) => {
+      const body = method === "DELETE" ? {} : { body: { title: "Over yours, all of them" } };
+      const token = world.token("insider");
+      for (const filter of [
+        `id=eq.${open.submission}`,
+        `id=in.(${open.submission},${rivalScene.submission})`,
+        "id=not.is.null",
+        "or=(id.is.null,id.not.is.null)",
+      ]) {
+        await expectNoEffect(`submissions?${filter}`, { method, token, ...body });
+      }
+      if (method === "DELETE") {
+        for (const table of ["votes", "comment_votes", "follows", "comments"]) {
+          await expectNoEffect(`${table}?submission_id=in.(${open.submission},${rivalScene.submission})`, {
+            method,
+            token,
+          });
+        }
+      } else {
+        await expectNoEffect("comments?id=not.is.null", { method, token, body: { body: "Over yours." } });
+        await expectNoEffect("notifications?id=not.is.null", {
+          method,
+          token,
+          body: { read_at: new Date().toISOString() },
+        });
+        await expectNoEffect(`profiles?id=neq.${world.people.insider.id}`, {
+          method,
+          token,
+          body: { name: "Over yours" },
+        });
+      }
+    },
+  );
+});
+
+describe("rows that point across tenants", () => {
+  const token = () => world.token("rival");
+  const crossing: [string, string, () => Record<string, unknown>][] = [
+    [
+      "a category of another organization",
+      "submissions",
+      () => ({ ...text, organization_id: world.rival.id, category_id: open.category }),
+    ],
+    [
+      "a category of a private organization",
+      "submissions",
+      () => ({ ...text, organization_id: world.rival.id, category_id: rivalScene.category }),
+    ],
+    [
+      "a submission for a private organization",
+      "submissions",
+      () => ({ ...text, organization_id: world.closed.id }),
+    ],
+    [
+      "a tag of one's own on a submission of others",
+      "submission_tags",
+      () => ({ organization_id: world.rival.id, submission_id: open.submission, tag_id: open.tag }),
+    ],
+    [
+      "a tag of others on a submission of theirs",
+      "submission_tags",
+      () => ({ organization_id: world.home.id, submission_id: open.submission, tag_id: open.otherTag }),
+    ],
+    [
+      "a status change under one's own organization",
+      "status_changes",
+      () => ({ organization_id: world.rival.id, submission_id: open.submission, new_status: "completed" }),
+    ],
+    [
+      "a status change of theirs",
+      "status_changes",
+      () => ({ submission_id: open.submission, new_status: "completed" }),
+    ],
+    [
+      "a reply to a comment elsewhere",
+      "comments",
+      () => ({ submission_id: open.submission, parent_id: rivalScene.comment, body: "Across." }),
+    ],
+  ];
+  it.each(crossing)("%s: refused", async (_, table, body) => {
+    const before = await everything();
+    const answer = await rest(table, { token: token(), body: body() });
+    expect(answer.status, answer.text).toBeGreaterThanOrEqual(400);
+    expect(answer.status, answer.text).toBeLessThan(500);
+    expect(await everything()).toBe(before);
+  });
+
+  it("an edit cannot move a submission's category across either", async () => {
+    const mine = { ...text, organization_id: world.rival.id, id: randomUUID() };
+    expect((await rest("submissions", { token: token(), body: mine })).status).toBe(201);
+    const answer = await rest(`submissions?id=eq.${mine.id}`, {
+      method: "PATCH",
+      token: token(),
+      body: { category_id: open.category },
+    });
+    expect(answer.status).toBe(409);
+    expect(await sql`select category_id from submissions where id = ${mine.id}`).toEqual([
+      { category_id: null },
+    ]);
+  });
+});
+
+describe("values nobody should store", () => {
+  const author = () => world.token("author");
+  it("a NUL in a title is refused, half a surrogate pair is not stored as such", async () => {
+    const insert = (title: string) =>
+      rest("submissions?select=title", {
+        token: author(),
+        headers: { prefer: "return=representation" },
+        body: { ...text, title, organization_id: world.home.id },
+      });
+    const nul = await insert("Nul \u0000 in the middle of it");
+    expect([400, nul.rows]).toEqual([nul.status, []]);
+    // Hosted PostgREST refuses it; lite stores U+FFFD.
+    const half = await insert("Half \ud800 of a pair in it");
+    if (half.status !== 400) expect(half.rows).toEqual([{ title: "Half \ufffd of a pair in it" }]);
+  });
+
+  it.each([
+    "javascript:alert(1)",
+    "data:text/html,x",
+    "//evil.example",
+    "https://",
+    "http://a b",
+    "https://x\nSet-Cookie:y",
+    " https://x.example",
+    `https://x.example/${"a".repeat(3000)}`,
+  ])("%j is no address of a picture or an issue", async (url) => {
+    const { stranger, admin } = world.people;
+    const own = await rest(`profiles?id=eq.${stranger.id}`, {
+      method: "PATCH",
+      token: stranger.token,
+      body: { avatar_url: url },
+    });
+    expect(own.code).toBe("23514");
+    const link = await rest(`submissions?id=eq.${open.submission}`, {
+      method: "PATCH",
+      token: admin.token,
+      body: { tracker_issue_url: url },
+    });
+    expect(link.code).toBe("23514");
+  });
+
+  it.each([
+    "раypal",
+    "acme\u200b",
+    "ACME",
+    "a--b",
+    "-a",
+    "ａｃｍｅ",
+    "a".repeat(65),
+    "a\n",
+    "acme\u0000",
+    "ǆ",
+    "a.b",
+    "a/b",
+    "",
+  ])("%j is no slug", async (slug) => {
+    for (const insert of [
+      () => sql`insert into organizations (slug, name) values (${slug}, 'Look-alike')`,
+      () =>
+        sql`insert into tags (organization_id, slug, name) values (${world.home.id}, ${slug}, 'Look-alike')`,
+      () =>
+        sql`insert into categories (organization_id, slug, name) values (${world.home.id}, ${slug}, 'Look-alike')`,
+    ]) {
+      await expect(insert()).rejects.toMatchObject({ code: slug.includes("\u0000") ? "22021" : "23514" });
+    }
+  });
+});
