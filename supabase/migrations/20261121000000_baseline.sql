@@ -90,7 +90,7 @@ comment on function private.is_slug(text) is 'Lowercase ASCII letters, digits an
 create function private.are_origins(value text[]) returns boolean
 language sql immutable
 return cardinality(value) <= 50 and array_position(value, null) is null
-  and (cardinality(value) = 0 or array_to_string(value, ' ') ~ '^(https?://[a-z0-9.:\[\]-]+( |$))+$');
+  and not exists (select from unnest(value) as origin where origin !~ '^https?://[a-z0-9.:\[\]-]+$');
 comment on function private.are_origins(text[]) is 'At most 50 origins of web pages, each scheme, host and port; never * or null.';
 
 create function private.are_translations(value jsonb) returns boolean
@@ -1202,14 +1202,14 @@ end
 $$;
 comment on function private.prepare_comment() is 'Trigger: the submission must be visible and not merged away, a parent must be of the same submission.';
 
--- definer: settings of the organization and the board's state; the lock orders this insert against a change of visibility.
+-- definer: settings of the organization and the board's state; the lock orders this insert against a change of visibility, and comes before the parent's.
 create function private.rate_comment(comment public.comments) returns public.comments
 language plpgsql security definer set search_path = '' as $$
 declare submission_is_public boolean; approval boolean;
 begin
   select s.is_public, o.require_approval into submission_is_public, approval
   from public.submissions s join public.organizations o on o.id = s.organization_id
-  where s.id = comment.submission_id for key share of s;
+  where s.id = comment.submission_id for no key update of s;
   comment.is_official := private.is_member(comment.organization_id, comment.author_id);
   if approval and not comment.is_official and private.caller_id() is not null then
     comment.moderation_state := 'pending';
@@ -1336,6 +1336,16 @@ $$;
 comment on function private.remove_replies() is 'Trigger: a deleted comment takes its whole subtree along, and the counts follow.';
 create trigger remove_replies after delete on public.comments
   referencing old table as removed for each statement execute function private.remove_replies();
+
+-- definer: locks a submission the caller may not edit.
+create function private.lock_thread(comment_id uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform 1 from public.submissions s
+  where s.id = (select c.submission_id from public.comments c where c.id = comment_id) for no key update;
+end
+$$;
+comment on function private.lock_thread(uuid) is 'Takes the submission''s lock before a comment''s own, so that deletes at several levels of a thread take turns. Without it they are as exact, but one of them may have to try again.';
 
 -- definer: a submission the caller may not see.
 create function private.follow_comment_moderation() returns trigger
@@ -1478,7 +1488,7 @@ grant select (id, organization_id, submission_id, comment_id, created_at) on pub
 grant insert (comment_id), delete on public.comment_votes to authenticated;
 grant insert (comment_id, user_id) on public.comment_votes to service_key;
 grant select, insert, update, delete on public.comments, public.comment_votes to service_role;
-grant execute on function private.comment_edit_window(), private.written_comment(uuid), private.comment_vote_of(uuid, uuid), private.remove_comment_vote(uuid, uuid), private.rate_comment(public.comments)
+grant execute on function private.comment_edit_window(), private.lock_thread(uuid), private.written_comment(uuid), private.comment_vote_of(uuid, uuid), private.remove_comment_vote(uuid, uuid), private.rate_comment(public.comments)
   to anon, authenticated, service_role, service_key;
 
 create policy "a comment is seen by whoever may see it" on public.comments
@@ -2071,8 +2081,10 @@ begin
     end if;
   end if;
   if origin is not null then
+    -- Whatever the outcome: a page can only act on a 401 or 429 it may read.
     allowed := coalesce((select take.origin = any (o.allowed_origins) from public.organizations o
-      where o.id = coalesce(private.organization_of(resource, resource_id), organization_id)), false);
+      where o.id = coalesce(private.organization_of(resource, resource_id), organization_id, who.organization_id,
+        private.find_organization(organization, who.profile_id))), false);
     if needs_origin and not allowed and outcome = 'ok' then
       outcome := 'FORBIDDEN';
     end if;

@@ -88,7 +88,7 @@ comment on function private.is_slug(text) is 'Lowercase ASCII letters, digits an
 create function private.are_origins(value text[]) returns boolean
 language sql immutable
 return cardinality(value) <= 50 and array_position(value, null) is null
-  and (cardinality(value) = 0 or array_to_string(value, ' ') ~ '^(https?://[a-z0-9.:\[\]-]+( |$))+$');
+  and not exists (select from unnest(value) as origin where origin !~ '^https?://[a-z0-9.:\[\]-]+$');
 comment on function private.are_origins(text[]) is 'At most 50 origins of web pages, each scheme, host and port; never * or null.';
 
 create function private.are_translations(value jsonb) returns boolean

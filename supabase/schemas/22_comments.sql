@@ -75,14 +75,14 @@ end
 $$;
 comment on function private.prepare_comment() is 'Trigger: the submission must be visible and not merged away, a parent must be of the same submission.';
 
--- definer: settings of the organization and the board's state; the lock orders this insert against a change of visibility.
+-- definer: settings of the organization and the board's state; the lock orders this insert against a change of visibility, and comes before the parent's.
 create function private.rate_comment(comment public.comments) returns public.comments
 language plpgsql security definer set search_path = '' as $$
 declare submission_is_public boolean; approval boolean;
 begin
   select s.is_public, o.require_approval into submission_is_public, approval
   from public.submissions s join public.organizations o on o.id = s.organization_id
-  where s.id = comment.submission_id for key share of s;
+  where s.id = comment.submission_id for no key update of s;
   comment.is_official := private.is_member(comment.organization_id, comment.author_id);
   if approval and not comment.is_official and private.caller_id() is not null then
     comment.moderation_state := 'pending';
@@ -209,6 +209,16 @@ $$;
 comment on function private.remove_replies() is 'Trigger: a deleted comment takes its whole subtree along, and the counts follow.';
 create trigger remove_replies after delete on public.comments
   referencing old table as removed for each statement execute function private.remove_replies();
+
+-- definer: locks a submission the caller may not edit.
+create function private.lock_thread(comment_id uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform 1 from public.submissions s
+  where s.id = (select c.submission_id from public.comments c where c.id = comment_id) for no key update;
+end
+$$;
+comment on function private.lock_thread(uuid) is 'Takes the submission''s lock before a comment''s own, so that deletes at several levels of a thread take turns. Without it they are as exact, but one of them may have to try again.';
 
 -- definer: a submission the caller may not see.
 create function private.follow_comment_moderation() returns trigger
@@ -351,7 +361,7 @@ grant select (id, organization_id, submission_id, comment_id, created_at) on pub
 grant insert (comment_id), delete on public.comment_votes to authenticated;
 grant insert (comment_id, user_id) on public.comment_votes to service_key;
 grant select, insert, update, delete on public.comments, public.comment_votes to service_role;
-grant execute on function private.comment_edit_window(), private.written_comment(uuid), private.comment_vote_of(uuid, uuid), private.remove_comment_vote(uuid, uuid), private.rate_comment(public.comments)
+grant execute on function private.comment_edit_window(), private.lock_thread(uuid), private.written_comment(uuid), private.comment_vote_of(uuid, uuid), private.remove_comment_vote(uuid, uuid), private.rate_comment(public.comments)
   to anon, authenticated, service_role, service_key;
 
 create policy "a comment is seen by whoever may see it" on public.comments

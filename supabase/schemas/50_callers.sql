@@ -212,8 +212,10 @@ begin
     end if;
   end if;
   if origin is not null then
+    -- Whatever the outcome: a page can only act on a 401 or 429 it may read.
     allowed := coalesce((select take.origin = any (o.allowed_origins) from public.organizations o
-      where o.id = coalesce(private.organization_of(resource, resource_id), organization_id)), false);
+      where o.id = coalesce(private.organization_of(resource, resource_id), organization_id, who.organization_id,
+        private.find_organization(organization, who.profile_id))), false);
     if needs_origin and not allowed and outcome = 'ok' then
       outcome := 'FORBIDDEN';
     end if;

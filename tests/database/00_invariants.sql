@@ -84,7 +84,7 @@ insert into helpers values
   (array['anon', 'authenticated', 'service_key', 'service_role'], array[
     'team_organization_ids', 'admin_organization_ids', 'is_admin', 'require_admin', 'is_member', 'author', 'is_author_of_key',
     'author_of_key', 'may_act_as', 'default_organization_id', 'requested_organization_id', 'current_organization_id',
-    'can_see_submission', 'comment_edit_window', 'comment_vote_of', 'remove_comment_vote', 'rate_comment', 'written_comment']),
+    'can_see_submission', 'comment_edit_window', 'lock_thread', 'comment_vote_of', 'remove_comment_vote', 'rate_comment', 'written_comment']),
   (array['anon', 'authenticated', 'service_key'], array[
     'my_vote', 'vote_of', 'is_following', 'my_votes', 'remove_vote', 'submission_voters',
     'find_submissions', 'count_submissions', 'highlight', 'escape_html', 'similar_submissions', 'search_query', 'plain_text', 'in_organization']),

@@ -6,7 +6,7 @@ import { commentVoteAnswer, commentVoteRemovedAnswer, voteByKey } from "../../..
 import { forbidden, notFound } from "../../_shared/api-error.ts";
 import { answer, endpoint } from "../../_shared/endpoint.ts";
 import {
-  castCommentVote, commentDetail, commentVoteRemovedResult, commentVoteResult, createComment, deleteComment, findComment, listComments,
+  castCommentVote, commentDetail, commentVoteRemovedResult, commentVoteResult, createComment, deleteComment, findComment, listComments, lockThread,
   removeCommentVote, updateComment, writtenComment,
 } from "../../_shared/statements/comments.ts";
 import { findSubmission } from "../../_shared/statements/submissions.ts";
@@ -66,8 +66,8 @@ export const comments = [
     method: "delete", path: "/comments/:id", tag, access: "caller", scopes: ["submissions:write", "submissions:moderate"], operation: "comment_delete",
     summary: "Delete a comment with all replies, as its author or an admin",
     answers: { 200: deletedAnswer },
-    call: ({ params }) => [deleteComment(params.id), findComment(params.id)],
-    respond: ([gone, remaining]) => {
+    call: ({ params }) => [lockThread(params.id), deleteComment(params.id), findComment(params.id)],
+    respond: ([, gone, remaining]) => {
       if (gone.length === 0) throw remaining.length ? forbidden("Only its author and the organization's admins delete a comment.") : missing();
       return answer(200, `{"deleted":true}`);
     },
