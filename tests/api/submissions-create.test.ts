@@ -274,6 +274,25 @@ describe("the two envelopes of a refusal", () => {
     expect(answer.body).toEqual({ error: "unsupported_media_type" });
   });
 
+  it("429 when a limit is reached, with the time to wait", async () => {
+    const busy = await newUser();
+    const busyKey = await newKey(organization, ["submissions:write"]);
+    for (const [rule, subject] of [
+      ["level_user", busy.id],
+      ["level_key", busyKey.id],
+    ] as const) {
+      await sql`insert into private.rate_counters (rule, subject, started_at, used)
+        select name, ${subject}, now(), max_requests from private.rate_limit_rules where name = ${rule}`;
+    }
+    const general = await api("POST", "/api/submissions", { as: busy, on: organization, body: idea });
+    const wait = refused(general, "RATE_LIMIT_EXCEEDED").retry_after;
+    expect(wait).toBeGreaterThan(50);
+    expect(general.headers).toMatchObject({ "retry-after": String(wait), "x-ratelimit-remaining": "0" });
+    const lowercase = await byKey(idea, busyKey);
+    refusedToKey(lowercase, "RATE_LIMIT_EXCEEDED");
+    expect(lowercase.body).toEqual({ error: "rate_limited", retry_after: Number(lowercase.headers["retry-after"]) });
+  });
+
   it("uses the lowercase form nowhere else", async () => {
     refused(await api("POST", "/api/submissions/check-duplicates", { as: key, body: {} }), "VALIDATION_ERROR", "title");
     refused(await api("GET", "/api/submissions?page=0", { as: key }), "VALIDATION_ERROR", "page");

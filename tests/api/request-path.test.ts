@@ -1,0 +1,256 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { scopes } from "../../shared/scopes.ts";
+import type { Person } from "../own-stack.ts";
+import { type Answer, api, type Caller, type Method, send } from "./client.ts";
+import { type CountedStack, startCountedStack } from "./counted-stack.ts";
+import { longEnough } from "./world.ts";
+
+let stack: CountedStack;
+let user: Person;
+let key: Caller;
+let submissionId: string;
+let commentId: string;
+
+const idea = { title: "A dark theme", description: longEnough, type: "idea" };
+
+beforeAll(async () => {
+  stack = await startCountedStack();
+  await stack.sql`update private.rate_limit_rules set max_requests = 1000000`;
+  user = await stack.person("owner");
+  key = { token: await stack.key(scopes) };
+  submissionId = await stack.submission(user);
+  [{ id: commentId }] = await stack.sql<[{ id: string }]>`
+    insert into public.comments (submission_id, author_id, body) values (${submissionId}, ${user.id}, 'Yes') returning id`;
+});
+
+afterAll(() => stack?.remove());
+
+const call = (method: Method, path: string, body?: unknown, as?: Caller) => api(method, path, { as, body, base: stack.base_url });
+
+const submission = () => `/api/submissions/${submissionId}`;
+const comment = () => `/api/comments/${commentId}`;
+const organization = () => `/api/organizations/${stack.organization.id}`;
+
+// Calls that can be repeated as often as one likes, by whom, and what they answer.
+const calls: [Method, string, () => string, unknown, "user" | "key" | "nobody", number][] = [
+  ["GET", "the list", () => "/api/submissions", undefined, "nobody", 200],
+  ["GET", "the list, filtered and sorted", () => "/api/submissions?status=open&category=web&tag=x&q=dark&sort=votes", undefined, "user", 200],
+  ["GET", "a detail", submission, undefined, "nobody", 200],
+  ["GET", "a detail with every expand", () => `${submission()}?expand=author,category,tags,comments`, undefined, "user", 200],
+  ["GET", "a search", () => "/api/submissions/search?q=dark", undefined, "user", 200],
+  ["POST", "the duplicate check", () => "/api/submissions/check-duplicates", { title: "A dark theme" }, "nobody", 200],
+  ["POST", "a submission by a user", () => "/api/submissions", idea, "user", 201],
+  ["POST", "a submission by a key", () => "/api/submissions", idea, "key", 201],
+  ["POST", "a submission by a key for somebody", () => "/api/submissions", { ...idea, author_email: "grace@example.org" }, "key", 201],
+  ["PATCH", "an edit", submission, { title: "A dark theme" }, "user", 200],
+  ["PATCH", "a status", () => `${submission()}/status`, { status: "open" }, "user", 200],
+  ["GET", "the history", () => `${submission()}/status-changes`, undefined, "nobody", 200],
+  ["POST", "a vote", () => `${submission()}/vote`, undefined, "user", 200],
+  ["DELETE", "a vote taken back", () => `${submission()}/vote`, undefined, "key", 200],
+  ["GET", "the voters", () => `${submission()}/voters`, undefined, "user", 200],
+  ["GET", "the caller's votes", () => "/api/me/votes", undefined, "user", 200],
+  ["GET", "comments", () => `${submission()}/comments`, undefined, "nobody", 200],
+  ["POST", "a comment", () => `${submission()}/comments`, { body: "Yes" }, "user", 201],
+  ["POST", "a reply", () => `${submission()}/comments`, { body: "Yes", parent_id: "$comment" }, "key", 201],
+  ["GET", "a comment with replies", () => `${comment()}?expand=replies`, undefined, "nobody", 200],
+  ["PATCH", "an edit of a comment", comment, { body: "Yes" }, "user", 200],
+  ["POST", "a vote on a comment", () => `${comment()}/vote`, undefined, "user", 201],
+  ["DELETE", "a vote on a comment taken back", () => `${comment()}/vote`, undefined, "user", 200],
+  ["POST", "a follow", () => `${submission()}/follow`, undefined, "user", 200],
+  ["GET", "notifications", () => "/api/me/notifications", undefined, "user", 200],
+  ["POST", "notifications read", () => "/api/me/notifications/read", undefined, "user", 200],
+  ["GET", "categories", () => `${organization()}/categories`, undefined, "nobody", 200],
+  ["GET", "tags", () => `${organization()}/tags`, undefined, "nobody", 200],
+  ["DELETE", "deleting what is not there", () => "/api/submissions/00000000-0000-4000-8000-000000000000", undefined, "user", 404],
+  ["GET", "a page that is out of range", () => "/api/submissions?page=0", undefined, "nobody", 400],
+  ["POST", "a vote by nobody", () => `${submission()}/vote`, undefined, "nobody", 401],
+  ["GET", "an unknown path", () => "/api/nothing", undefined, "nobody", 404],
+];
+
+const who = { user: () => user, key: () => key, nobody: () => undefined };
+
+describe("one network round trip to Postgres", () => {
+  it.each(calls)("%s %s", async (method, _, path, body, as, status) => {
+    const filled = body && JSON.parse(JSON.stringify(body).replace("$comment", commentId));
+    const statuses = status === 201 ? [200, 201] : [status];
+    // The first calls prepare the statements; the second may take another branch than the first.
+    for (let n = 0; n < 3; n++) expect(statuses).toContain((await call(method, path(), filled, who[as]())).status);
+    const before = stack.flights();
+    expect(statuses).toContain((await call(method, path(), filled, who[as]())).status);
+    expect(stack.flights() - before).toBe(1);
+  });
+
+  it("is not needed for health and documents", async () => {
+    const before = stack.flights();
+    for (const path of ["/api/health", "/api/openapi.json", "/api/docs"]) {
+      expect((await send("GET", path, { base: stack.base_url })).status).toBe(200);
+    }
+    expect(stack.flights() - before).toBe(0);
+  });
+
+  it("is not enough with an Idempotency-Key, but four are, and two for the same answer again", async () => {
+    const flightsOf = async (name: string) => {
+      const before = stack.flights();
+      const headers = { "idempotency-key": name };
+      expect((await api("POST", "/api/submissions", { as: key, body: idea, headers, base: stack.base_url })).status).toBe(201);
+      return stack.flights() - before;
+    };
+    for (const name of ["warm", "warm", "warmer", "warmer"]) await flightsOf(name);
+    expect(await flightsOf("first")).toBeLessThanOrEqual(4);
+    expect(await flightsOf("first")).toBeLessThanOrEqual(2);
+  });
+
+  it("is one for a credential that is no good", async () => {
+    const as = { token: "nonsense" };
+    await call("GET", "/api/submissions", undefined, as);
+    const before = stack.flights();
+    expect((await call("GET", "/api/submissions", undefined, as)).status).toBe(401);
+    expect(stack.flights() - before).toBe(1);
+  });
+});
+
+describe("every answer", () => {
+  it.each(calls)("%s %s: names its request and tells the limits", async (method, _, path, body, as) => {
+    const filled = body && JSON.parse(JSON.stringify(body).replace("$comment", commentId));
+    const ids = new Set<unknown>();
+    for (const base of [stack.base_url, stack.supabase_url]) {
+      const { headers } = await api(method, path(), { as: who[as](), body: filled, base });
+      ids.add(headers["x-request-id"]);
+      const [limit, remaining, reset] = ["limit", "remaining", "reset"].map((name) => Number(headers[`x-ratelimit-${name}`]));
+      expect(limit).toBe(1_000_000);
+      expect(remaining).toBeLessThan(1_000_000);
+      expect(reset).toBeGreaterThan(Date.now() / 1000 - 1);
+    }
+    expect(ids.size).toBe(2);
+  });
+
+  it.each(["/api/health", "/api/ready", "/api/openapi.json", "/api/docs", "/functions/v1/api/health"])("of %s too", async (path) => {
+    const { status, headers } = await send("GET", path, { base: stack.supabase_url });
+    expect(status).toBe(200);
+    for (const name of ["x-request-id", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"]) {
+      expect(headers[name], name).toBeDefined();
+    }
+  });
+
+  it("has an id of our own making, whatever the client sends", async () => {
+    const { headers } = await api("GET", "/api/submissions", { base: stack.base_url, headers: { "x-request-id": "mine\u00e9" } });
+    expect(headers["x-request-id"]).not.toContain("mine");
+  });
+
+  it("is a line in the log, by its route and not its path, and without anything private", async () => {
+    const secret = "very.private@example.org";
+    const { headers } = await api("POST", "/api/submissions", {
+      base: stack.base_url,
+      as: key,
+      body: { ...idea, title: "Do not log me", author_email: secret, author_name: "Grace Hopper" },
+    });
+    const log = await stack.functionsLog();
+    const line = log.split("\n").find((one) => one.includes(String(headers["x-request-id"])));
+    expect(JSON.parse(line ?? "null")).toMatchObject({ method: "POST", route: "/submissions", status: 201, duration_ms: expect.any(Number) });
+    for (const text of [secret, "Do not log me", "Grace Hopper", key.token, user.token, "127.0.0.1"]) expect(log).not.toContain(text);
+  });
+});
+
+describe("an error nobody foresaw", () => {
+  /** Breaks the service for the length of one test. */
+  async function without<Result>(name: string, use: () => Promise<Result>): Promise<Result> {
+    const [{ signature }] = await stack.sql<[{ signature: string }]>`
+      select oid::regprocedure::text as signature from pg_proc where oid = ${name}::regproc`;
+    const [, local] = name.split(".");
+    const parameters = signature.slice(signature.indexOf("("));
+    await stack.sql.unsafe(`alter function ${signature} rename to gone_for_a_test`);
+    try {
+      return await use();
+    } finally {
+      await stack.sql.unsafe(`alter function private.gone_for_a_test${parameters} rename to ${local}`);
+    }
+  }
+
+  const fixed = ({ status, body, headers }: Answer) => {
+    expect(status).toBe(500);
+    expect(body).toEqual({
+      error: {
+        code: "INTERNAL_ERROR",
+        message: expect.any(String),
+        details: [],
+        request_id: headers["x-request-id"],
+      },
+    });
+    return (body as { error: { message: string } }).error.message;
+  };
+
+  it("is 500 with a fixed message and the request's id, and is logged whole", async () => {
+    const answer = await without("private.find_submissions", () => call("GET", "/api/submissions/search?q=unusual", undefined, user));
+    expect(fixed(answer)).toBe("Something went wrong on our side.");
+    expect(answer.text).not.toMatch(/find_submissions|select|function|private\.|42883|\bat /i);
+    const lines = (await stack.functionsLog()).split("\n").filter((line) => line.includes(String(answer.headers["x-request-id"])));
+    expect(lines.join()).toMatch(/find_submissions.*42883|42883.*find_submissions/s);
+    expect(lines.join()).not.toContain(user.token);
+    expect((await call("GET", "/api/submissions/search?q=unusual", undefined, user)).status).toBe(200);
+  });
+
+  it("says the same whatever broke", async () => {
+    const messages = new Set<string>();
+    messages.add(fixed(await without("private.enter", () => call("GET", "/api/submissions"))));
+    messages.add(fixed(await without("private.take", () => call("GET", "/api/submissions"))));
+    messages.add(fixed(await without("private.emit_event", () => call("POST", "/api/submissions", idea, user))));
+    expect(messages.size).toBe(1);
+  });
+
+  it("has the lowercase form where a key creates a submission", async () => {
+    const answer = await without("private.emit_event", () => call("POST", "/api/submissions", idea, key));
+    expect(answer.status).toBe(500);
+    expect(answer.body).toMatchObject({ error: "internal_error" });
+    expect(answer.text).not.toMatch(/emit_event|private/);
+  });
+
+  it("leaves nothing behind", async () => {
+    const count = async () => (await stack.sql`select id from public.submissions`).length;
+    const before = await count();
+    await without("private.emit_event", () => call("POST", "/api/submissions", idea, user));
+    expect(await count()).toBe(before);
+    expect((await call("POST", "/api/submissions", idea, user)).status).toBe(201);
+    expect(await count()).toBe(before + 1);
+  });
+
+  it("does not leave the next caller with the rights of the last", async () => {
+    await without("private.emit_event", () => call("POST", "/api/submissions", idea, user));
+    expect((await call("POST", `${submission()}/vote`)).status).toBe(401);
+    const shown = await call("GET", submission());
+    expect(shown.body).toMatchObject({ data: { is_following: false, user_vote: null } });
+  });
+});
+
+describe("a connection that is lost", () => {
+  const cut = () => stack.sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = 'feedback_api'`;
+
+  it("is made anew, and costs no more than a 503", async () => {
+    expect((await call("GET", submission())).status).toBe(200);
+    await cut();
+    const first = await call("GET", submission());
+    expect([200, 503], first.text).toContain(first.status);
+    expect((await call("GET", submission())).status).toBe(200);
+  });
+
+  it("in the middle of a request is a 503 that changed nothing", async () => {
+    const { sql } = stack;
+    const [{ n: before }] = await sql<[{ n: number }]>`select count(*)::int as n from public.submissions`;
+    await sql.begin(async (held) => {
+      // The new row's event waits for this lock, in a request that has already written.
+      await held`lock table private.outbox in access exclusive mode`;
+      const waiting = call("POST", "/api/submissions", idea, user);
+      for (let waits = 0; waits === 0; ) {
+        [{ n: waits }] = await sql<[{ n: number }]>`
+          select count(*)::int as n from pg_stat_activity where usename = 'feedback_api' and wait_event_type = 'Lock'`;
+      }
+      await cut();
+      const answer = await waiting;
+      expect(answer.status, answer.text).toBe(503);
+      expect(answer.headers["retry-after"]).toBeDefined();
+      expect(answer.body).toMatchObject({ error: { code: "SERVICE_UNAVAILABLE" } });
+    });
+    const [{ n: after }] = await sql<[{ n: number }]>`select count(*)::int as n from public.submissions`;
+    expect(after).toBe(before);
+    expect((await call("POST", "/api/submissions", idea, user)).status).toBe(201);
+  });
+});
