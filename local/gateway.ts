@@ -19,7 +19,7 @@ export interface GatewayOptions {
   /** The port of a function by name, or null while it is down; undefined when there is none of that name. */
   functionPort(name: string): number | null | undefined;
   /** Of realtime's HTTP side, or null while it is down. */
-  realtimePort(): number | null;
+  realtimePort?(): number | null;
   /** Takes over a websocket upgrade and says so, or leaves it. */
   upgrade?(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
 }
@@ -70,13 +70,18 @@ async function route(
   const isRealtime = /^\/realtime\/v1\/api\//.test(path);
   const isFunction = path !== url.pathname || /^\/api(?:\/|$)/.test(path);
   const port = isRealtime
-    ? options.realtimePort()
+    ? (options.realtimePort?.() ?? null)
     : isFunction
       ? options.functionPort(path.split("/")[1] ?? "")
       : undefined;
   if (port === undefined) return refuse(response, 404, "NOT_FOUND", "There is nothing at this address.");
   if (port === null)
-    return refuse(response, 503, "SERVICE_UNAVAILABLE", "This part is not running; try again shortly.");
+    return refuse(
+      response,
+      503,
+      "SERVICE_UNAVAILABLE",
+      `${isRealtime ? "Realtime is" : "The functions are"} not running; try again shortly.`,
+    );
   return forward(incoming, response, {
     port,
     path: path + url.search,

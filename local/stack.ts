@@ -8,7 +8,7 @@ import { defaultMigrations, root, startDatabase } from "./database-server.ts";
 import { type Functions, startFunctions } from "./functions.ts";
 import { createGateway } from "./gateway.ts";
 import { listen } from "./ports.ts";
-import { type Realtime, startRealtime } from "./realtime/server.ts";
+import { type RealtimeProcess, startRealtimeProcess } from "./realtime/supervisor.ts";
 import { startScheduler } from "./scheduler.ts";
 import { type Demo, seedDemo } from "./seed.ts";
 import { StartError } from "./start-error.ts";
@@ -85,12 +85,13 @@ async function start(
 
   let data: AuthAndRest | null = null;
   let functions: Functions | null = null;
-  let realtime: Realtime | null = null;
+  let realtime: RealtimeProcess | null = null;
   const addressHeader = `x-address-${randomBytes(8).toString("hex")}`;
   const gateway = createGateway({
     addressHeader,
     data: () => data?.fetch ?? null,
     functionPort: (name) => (name !== "api" ? undefined : functions?.up() ? functions.port : null),
+    realtimePort: () => realtime?.port() ?? null,
     upgrade: (request, socket, head) => realtime?.upgrade(request, socket, head) ?? false,
   });
   await listen(gateway, options.port, "PORT");
@@ -106,6 +107,7 @@ async function start(
     port: options.dbPort,
     migrations: options.migrations ?? defaultMigrations,
     progress,
+    trouble,
     ...(options.postgresSettings ? { settings: options.postgresSettings } : {}),
   });
   undo.push(() => database.stop());
@@ -130,7 +132,7 @@ async function start(
     logPath: join(folder.path, "functions.log"),
     onTrouble: trouble,
   });
-  const listening = startRealtime({
+  const listening = startRealtimeProcess({
     databaseUrl: database.ownerUrl,
     superuserUrl: database.superuserUrl,
     keys: {

@@ -36,6 +36,7 @@ export interface Realtime {
   stop(): Promise<void>;
 }
 
+const poolSize = 4;
 const publication = "supabase_realtime";
 const messagesPublication = "supabase_realtime_messages_publication";
 
@@ -44,7 +45,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
   await withDatabase(options.superuserUrl, (database) => database.unsafe(functions));
   const limits = { ...defaultLimits, ...options.limits };
   const sql = postgres(options.databaseUrl, {
-    max: 4,
+    max: poolSize,
     onnotice: () => undefined,
     connection: { application_name: "realtime", statement_timeout: 10_000 },
   });
@@ -74,7 +75,8 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
       for (const { channels } of connections) for (const channel of channels.values()) channel.fail();
     },
   });
-  await isFirstUp;
+  // Connections opened now, so that the first change does not wait for them.
+  await Promise.all([isFirstUp, core.catalog.tables(), ...Array.from({ length: poolSize }, () => sql`select 1`)]);
 
   const sockets = new WebSocketServer({
     noServer: true,

@@ -1,0 +1,67 @@
+import { createServer, IncomingMessage } from "node:http";
+import { Socket } from "node:net";
+import { listen } from "../ports.ts";
+import { messageOf } from "../start-error.ts";
+import { answerHttp } from "./http.ts";
+import { type Realtime, type RealtimeOptions, startRealtime } from "./server.ts";
+
+/** What the launcher says; an upgrade comes with its socket. */
+export type Order =
+  | { type: "start"; options: Omit<RealtimeOptions, "onTrouble"> }
+  | { type: "upgrade"; url: string; headers: IncomingMessage["headers"]; head: string }
+  | { type: "stop" };
+
+export type Report =
+  | { type: "ready"; port: number }
+  | { type: "failed"; message: string }
+  | { type: "trouble"; message: string };
+
+const report = (said: Report) => process.send?.(said);
+
+let realtime: Realtime | undefined;
+
+async function obey(order: Order, socket: unknown): Promise<void> {
+  switch (order.type) {
+    case "start":
+      return start(order.options);
+    case "upgrade":
+      if (socket instanceof Socket) upgrade(order, socket);
+      return;
+    case "stop":
+      await realtime?.stop();
+      process.exit(0);
+  }
+}
+
+async function start(options: Omit<RealtimeOptions, "onTrouble">): Promise<void> {
+  const started = await startRealtime({
+    ...options,
+    onTrouble: (message) => report({ type: "trouble", message }),
+  });
+  realtime = started;
+  const server = createServer((request, response) => answerHttp(started.core, request, response));
+  await listen(server, 0, "PORT");
+  const address = server.address();
+  report({ type: "ready", port: typeof address === "object" && address ? address.port : 0 });
+}
+
+function upgrade(order: Order & { type: "upgrade" }, socket: Socket): void {
+  socket.on("error", () => socket.destroy());
+  const request = Object.assign(new IncomingMessage(socket), {
+    method: "GET",
+    url: order.url,
+    headers: order.headers,
+  });
+  if (realtime) realtime.upgrade(request, socket, Buffer.from(order.head, "base64"));
+  else socket.destroy();
+}
+
+process.on("message", (order: Order, socket) => {
+  obey(order, socket).catch((error: unknown) => {
+    report({ type: "failed", message: messageOf(error) });
+    process.exit(1);
+  });
+});
+// Ctrl-C in a terminal reaches this process too; the launcher stops things in order, and its death is the end here.
+process.on("SIGINT", () => undefined);
+process.on("disconnect", () => process.exit(0));
