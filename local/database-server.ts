@@ -15,6 +15,7 @@ export interface DatabaseOptions {
   migrations: string;
   settings?: Record<string, string | number>;
   progress(step: string): void;
+  trouble?(message: string): void;
 }
 
 export interface DatabaseServer {
@@ -36,6 +37,7 @@ export async function startDatabase(options: DatabaseOptions): Promise<DatabaseS
     folder: folder.path,
     port: options.port,
     superuserPassword: secrets.superuser_password,
+    onTrouble: options.trouble ?? (() => undefined),
     ...(options.settings ? { settings: options.settings } : {}),
   });
   try {

@@ -16,11 +16,13 @@ export interface PostgresOptions {
   port: number;
   superuserPassword: string;
   settings?: Record<string, string | number>;
+  onTrouble(message: string): void;
 }
 
 export interface Postgres {
   port: number;
   url(role: string, password: string): string;
+  /** Resolves when the server has ended for good: stopped, or dead and not to be started again. */
   ended: Promise<number>;
   stop(): Promise<void>;
 }
@@ -50,13 +52,56 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   const port = await choosePort(options.port, "DB_PORT");
   if (!(await exists(join(data, "PG_VERSION"))))
     await initialise(data, files, runAs, options.superuserPassword);
-  const server = await launch(data, files, runAs, port, options);
+  const kept = await keepRunning(() => launch(data, files, runAs, port, options), options.onTrouble);
   return {
     port,
     url: (role, password) => `postgresql://${role}:${password}@127.0.0.1:${port}/postgres`,
-    ended: server.ended,
-    stop: () => server.stop(20_000),
+    ...kept,
   };
+}
+
+const mostDeathsAMinute = 5;
+
+/** Starts the server again when it dies: crash recovery is Postgres's own, only somebody has to start it. */
+async function keepRunning(
+  start: () => Promise<TiedProcess>,
+  onTrouble: PostgresOptions["onTrouble"],
+): Promise<Pick<Postgres, "ended" | "stop">> {
+  let current = await start();
+  let stopping = false;
+  const keep = async (): Promise<number> => {
+    for (let deaths: number[] = []; ; ) {
+      const code = await current.ended;
+      deaths = [...deaths.filter((at) => at > Date.now() - 60_000), Date.now()];
+      if (stopping || deaths.length > mostDeathsAMinute) return code;
+      onTrouble(`Postgres ended (code ${code}) and starts again`);
+      const again = await startAgain(start, () => stopping);
+      if (again === null) return code;
+      current = again;
+      if (stopping) await current.stop(20_000);
+    }
+  };
+  const ended = keep();
+  return {
+    ended,
+    async stop() {
+      stopping = true;
+      await current.stop(20_000);
+      await ended;
+    },
+  };
+}
+
+/** Backends that outlive a killed server for a moment keep the next one from starting: it is tried for half a minute. */
+async function startAgain(
+  start: () => Promise<TiedProcess>,
+  stopping: () => boolean,
+): Promise<TiedProcess | null> {
+  for (const deadline = Date.now() + 30_000; !stopping() && Date.now() < deadline; await sleep(100)) {
+    const server = await start().catch(() => null);
+    if (server) return server;
+  }
+  return null;
 }
 
 /** A server that outlived its launcher still holds the folder: it gets a clean shutdown. */
@@ -158,6 +203,9 @@ async function launch(
   const logPath = join(options.folder, "postgres.log");
   const log = await open(logPath, "a", 0o600);
   const { size: logged } = await log.stat();
+  const pidFile = join(data, "postmaster.pid");
+  // A killed server leaves its file, which says ready.
+  const dead = await postmasterPid(pidFile);
   const settings = Object.entries({ ...defaults, ...options.settings, port });
   const server = spawnTied(
     [
@@ -177,8 +225,8 @@ async function launch(
   await log.close();
   const deadline = Date.now() + 60_000;
   while (server.running() && Date.now() < deadline) {
-    const status = (await readFile(join(data, "postmaster.pid"), "utf8").catch(() => "")).split("\n")[7];
-    if (status?.trim() === "ready") return server;
+    const lines = (await readFile(pidFile, "utf8").catch(() => "")).split("\n");
+    if (Number(lines[0]) !== dead && lines[7]?.trim() === "ready") return server;
     await sleep(20);
   }
   await server.stop(5_000);

@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import postgres from "postgres";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type OwnStack, startOwnStack } from "../own-stack.ts";
+import { postgresPid } from "./processes.ts";
+import { expectClear, expectNoLeak, expectUnavailable, expectWhole, recovered, startStorm } from "./storm.ts";
+
+let own: OwnStack;
+let superuser: postgres.Sql;
+const troubles: string[] = [];
+
+beforeAll(async () => {
+  own = await startOwnStack({
+    postgresSettings: { max_connections: 60 },
+    trouble: (message) => troubles.push(message),
+  });
+  superuser = postgres(own.superuserUrl, { max: 1, onnotice: () => undefined });
+  await own.sql`update private.rate_limit_rules set max_requests = 2000000000`;
+});
+afterAll(async () => {
+  await superuser?.end({ timeout: 1 });
+  await own?.remove();
+});
+
+describe("Postgres killed with -9 under load", () => {
+  test("comes back by itself; until then answers are 503 with a request id; nothing acknowledged is lost", async () => {
+    const storm = await startStorm(own);
+    await sleep(1_000);
+    process.kill(await postgresPid(own), "SIGKILL");
+    await sleep(50);
+    const [health, ready] = await Promise.all([
+      own.call("GET", "/api/health"),
+      own.call("GET", "/api/ready"),
+    ]);
+    expect(health.status).toBe(200);
+    expect([200, 503]).toContain(ready.status);
+    await recovered(own);
+    await sleep(500);
+    const shots = await storm.stop();
+    expectClear(shots);
+    expect(shots.some(({ answer }) => answer?.status === 503)).toBe(true);
+    expect(shots.filter(({ answer }) => answer === undefined)).toEqual([]);
+    await expectWhole(own, shots);
+    await expectNoLeak(own);
+    expect(troubles.join("\n")).toMatch(/Postgres ended .* starts again/);
+  });
+
+  test("a single backend killed takes the others along, and all are back", async () => {
+    const storm = await startStorm(own);
+    await sleep(500);
+    const [backend] = await own.sql<{ pid: number }[]>`
+      select pid from pg_stat_activity where application_name = 'feedback-functions' limit 1`;
+    process.kill(backend?.pid ?? 0, "SIGKILL");
+    await sleep(50);
+    await recovered(own);
+    const shots = await storm.stop();
+    expectClear(shots);
+    await expectWhole(own, shots);
+    await expectNoLeak(own);
+  });
+
+  test("the auth service and the data API are back too", async () => {
+    const answer = await fetch(`${own.supabase_url}/rest/v1/submissions?select=id&limit=1`, {
+      headers: { apikey: own.publishable_key },
+    });
+    expect(answer.status).toBe(200);
+  });
+});
+
+test("connections taken by others: 503 at once, and the service is back when they go", async () => {
+  const greedy = Array.from({ length: 70 }, () =>
+    postgres(own.db_url, { max: 1, onnotice: () => undefined, connect_timeout: 5 }),
+  );
+  try {
+    await own.sql`select 1`;
+    await superuser`select 1`;
+    await Promise.allSettled(greedy.map((one) => one`select 1`));
+    await superuser`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'feedback-functions'`;
+    // The places that came free.
+    await Promise.allSettled(
+      Array.from({ length: 12 }, async () => {
+        const one = postgres(own.db_url, { max: 1, onnotice: () => undefined });
+        greedy.push(one);
+        await one`select 1`;
+      }),
+    );
+    // Often enough for each connection to have tried many times: waiting longer and longer is no answer.
+    for (let round = 0; round < 8; round++) {
+      const startedAt = Date.now();
+      const answers = await Promise.all(
+        Array.from({ length: 16 }, () => own.call("GET", "/api/submissions")),
+      );
+      for (const answer of answers) expectUnavailable(answer);
+      expect(Date.now() - startedAt, `round ${round}`).toBeLessThan(3_000);
+    }
+    expect((await own.call("GET", "/api/ready")).status).toBe(503);
+  } finally {
+    await Promise.all(greedy.map((one) => one.end({ timeout: 1 })));
+  }
+  expect(await recovered(own)).toBeLessThan(10_000);
+  await expectWhole(own);
+  await expectNoLeak(own);
+});
