@@ -43,10 +43,14 @@ create trigger index_text after insert or update of title, description on public
 
 create function private.search_query(q text) returns tsquery
 language plpgsql immutable set search_path = '' as $$
-declare words tsquery := websearch_to_tsquery('private.plain', q);
+declare words tsquery;
 begin
+  -- Runs of hyphens nest negations deeper than Postgres goes.
+  words := websearch_to_tsquery('private.plain', regexp_replace(q, '-(\s*-)+', ' ', 'g'));
   if right(words::text, 1) = '''' then return (words::text || ':*')::tsquery; end if;
   return words;
+exception when internal_error or syntax_error then
+  return plainto_tsquery('private.plain', q);
 end
 $$;
 comment on function private.search_query(text) is 'Words, "phrases", -exclusions and or; the last word matches as a prefix, so that results come while typing.';
