@@ -15,8 +15,8 @@ import {
   type Organization,
   only,
   stored,
-  unknownKey,
   type User,
+  unknownKey,
 } from "./world.ts";
 
 let organization: Organization;
@@ -44,11 +44,14 @@ beforeEach(async () => {
   id = await newSubmission(organization, author);
 });
 
-const post = (body: unknown, as: Caller | undefined = commenter, on = id) => api("POST", `/api/submissions/${on}/comments`, { as, body });
+const post = (body: unknown, as: Caller | undefined = commenter, on = id) =>
+  api("POST", `/api/submissions/${on}/comments`, { as, body });
 const list = async (query = "", as?: Caller, on = id) =>
   answered(await api("GET", `/api/submissions/${on}/comments${query}`, { as }), 200, commentListAnswer);
-const show = async (comment: string, query = "") => answered(await api("GET", `/api/comments/${comment}${query}`), 200, commentAnswer).data;
-const edit = (comment: string, body: unknown, as?: Caller) => api("PATCH", `/api/comments/${comment}`, { as, body });
+const show = async (comment: string, query = "") =>
+  answered(await api("GET", `/api/comments/${comment}${query}`), 200, commentAnswer).data;
+const edit = (comment: string, body: unknown, as?: Caller) =>
+  api("PATCH", `/api/comments/${comment}`, { as, body });
 const remove = (comment: string, as?: Caller) => api("DELETE", `/api/comments/${comment}`, { as });
 const commentCount = async () => (await stored("submissions", id))?.comment_count;
 const bodies = (comments: { body: string }[]) => comments.map(({ body }) => body);
@@ -94,7 +97,9 @@ describe("writing a comment", () => {
 
   it("is official by membership of this organization alone", async () => {
     const outsider = await newUser("Rita", { organization: await newOrganization(), role: "owner" });
-    expect(answered(await post({ body: "Hi" }, outsider), 201, commentCreatedAnswer).data.is_official).toBe(false);
+    expect(answered(await post({ body: "Hi" }, outsider), 201, commentCreatedAnswer).data.is_official).toBe(
+      false,
+    );
   });
 
   it("cannot forge author, badge, counts, ids, moderation or dates", async () => {
@@ -184,7 +189,8 @@ describe("writing a comment", () => {
 
   it("replies to a comment of the same submission alone", async () => {
     const elsewhere = await newComment(await newSubmission(organization, author), author);
-    for (const parent_id of [elsewhere, crypto.randomUUID()]) refused(await post({ body: "Hm", parent_id }), "NOT_FOUND");
+    for (const parent_id of [elsewhere, crypto.randomUUID()])
+      refused(await post({ body: "Hm", parent_id }), "NOT_FOUND");
     expect([await commentCount(), (await stored("comments", elsewhere))?.reply_count]).toEqual([0, 0]);
   });
 
@@ -200,9 +206,12 @@ describe("writing a comment", () => {
     expect((await list()).data).toHaveLength(1);
   });
 
-  it.each(["00000000-0000-4000-8000-000000000000", "nonsense"])("on submission %s is 404", async (missing) => {
-    for (const as of [commenter, key]) refused(await post({ body: "Hi" }, as, missing), "NOT_FOUND");
-  });
+  it.each(["00000000-0000-4000-8000-000000000000", "nonsense"])(
+    "on submission %s is 404",
+    async (missing) => {
+      for (const as of [commenter, key]) refused(await post({ body: "Hi" }, as, missing), "NOT_FOUND");
+    },
+  );
 
   it("on a merged submission names the target", async () => {
     const target = await newSubmission(organization, author);
@@ -212,7 +221,11 @@ describe("writing a comment", () => {
 
   it("makes its author follow", async () => {
     await post({ body: "Hi" });
-    const shown = answered(await api("GET", `/api/submissions/${id}`, { as: commenter }), 200, submissionDetailAnswer);
+    const shown = answered(
+      await api("GET", `/api/submissions/${id}`, { as: commenter }),
+      200,
+      submissionDetailAnswer,
+    );
     expect(shown.data.is_following).toBe(true);
   });
 
@@ -267,7 +280,8 @@ describe("the list of comments", () => {
     const { data, meta } = await list(query);
     expect(bodies(data).join("")).toBe(order);
     expect(meta).toEqual({ total: 5 });
-    for (const comment of data) expect(comment).toMatchObject({ parent_id: null, reply_count: 1, submission_id: id });
+    for (const comment of data)
+      expect(comment).toMatchObject({ parent_id: null, reply_count: 1, submission_id: id });
   });
 
   it("shows the replies to one comment by parent_id", async () => {
@@ -298,9 +312,12 @@ describe("the list of comments", () => {
     refused(await api("GET", `/api/submissions/${id}/comments?${query}`), "VALIDATION_ERROR", field);
   });
 
-  it.each(["00000000-0000-4000-8000-000000000000", "nonsense"])("of submission %s is 404", async (missing) => {
-    refused(await api("GET", `/api/submissions/${missing}/comments`), "NOT_FOUND");
-  });
+  it.each(["00000000-0000-4000-8000-000000000000", "nonsense"])(
+    "of submission %s is 404",
+    async (missing) => {
+      refused(await api("GET", `/api/submissions/${missing}/comments`), "NOT_FOUND");
+    },
+  );
 });
 
 describe("a single comment", () => {
@@ -342,7 +359,7 @@ describe("editing a comment", () => {
   });
 
   it.each([
-    ["nobody", () => undefined, "UNAUTHORIZED"],
+    ["nobody", (): undefined => undefined, "UNAUTHORIZED"],
     ["a stranger", () => author, "FORBIDDEN"],
     ["a member", () => member, "FORBIDDEN"],
     ["an admin", () => admin, "FORBIDDEN"],
@@ -359,7 +376,10 @@ describe("editing a comment", () => {
     [15 * 60 + 1, "FORBIDDEN"],
     [24 * 60 * 60, "FORBIDDEN"],
   ] as const)("%i seconds after it was written: %s", async (seconds, code) => {
-    const comment = await newComment(id, commenter, { body: "Old", created_at: new Date(Date.now() - seconds * 1000) });
+    const comment = await newComment(id, commenter, {
+      body: "Old",
+      created_at: new Date(Date.now() - seconds * 1000),
+    });
     const answer = await edit(comment, { body: "New" }, commenter);
     if (code) refused(answer, code);
     else answered(answer, 200, commentAnswer);
@@ -369,22 +389,32 @@ describe("editing a comment", () => {
   it("changes the text alone", async () => {
     const comment = await newComment(id, commenter);
     const before = only(await stored("comments", comment));
-    const forged = { is_official: true, vote_count: 9, parent_id: comment, author_id: admin.id, submission_id: crypto.randomUUID(), created_at: new Date() };
+    const forged = {
+      is_official: true,
+      vote_count: 9,
+      parent_id: comment,
+      author_id: admin.id,
+      submission_id: crypto.randomUUID(),
+      created_at: new Date(),
+    };
     answered(await edit(comment, { body: "New", ...forged }, commenter), 200, commentAnswer);
     const after = only(await stored("comments", comment));
     expect(after).toEqual({ ...before, body: "New", updated_at: after.updated_at });
   });
 
-  it.each([{}, { body: "" }, { body: "x".repeat(2001) }, { body: null }, { body: ["x"] }, { body: "a\0" }])("refuses %j", async (body) => {
-    const comment = await newComment(id, commenter, { body: "As it was" });
-    refused(await edit(comment, body, commenter), "VALIDATION_ERROR", "body");
-    expect((await stored("comments", comment))?.body).toBe("As it was");
-  });
+  it.each([{}, { body: "" }, { body: "x".repeat(2001) }, { body: null }, { body: ["x"] }, { body: "a\0" }])(
+    "refuses %j",
+    async (body) => {
+      const comment = await newComment(id, commenter, { body: "As it was" });
+      refused(await edit(comment, body, commenter), "VALIDATION_ERROR", "body");
+      expect((await stored("comments", comment))?.body).toBe("As it was");
+    },
+  );
 });
 
 describe("deleting a comment", () => {
   it.each([
-    ["nobody", () => undefined, "UNAUTHORIZED"],
+    ["nobody", (): undefined => undefined, "UNAUTHORIZED"],
     ["a stranger", () => author, "FORBIDDEN"],
     ["a member", () => member, "FORBIDDEN"],
     ["a key with submissions:write", () => key, "FORBIDDEN"],
@@ -397,7 +427,9 @@ describe("deleting a comment", () => {
     const answer = await remove(comment, as());
     if (code) refused(answer, code);
     else expect(answered(answer, 200, deletedAnswer)).toEqual({ data: { deleted: true } });
-    expect([(await stored("comments", comment)) === undefined, await commentCount()]).toEqual(code ? [false, 1] : [true, 0]);
+    expect([(await stored("comments", comment)) === undefined, await commentCount()]).toEqual(
+      code ? [false, 1] : [true, 0],
+    );
   });
 
   it("takes the whole subtree along, by whomever it is", async () => {
@@ -406,7 +438,10 @@ describe("deleting a comment", () => {
     let parent = top;
     const chain: string[] = [];
     for (let depth = 0; depth < 12; depth++) {
-      parent = await newComment(id, depth % 2 ? author : member, { body: `Level ${depth}`, parent_id: parent });
+      parent = await newComment(id, depth % 2 ? author : member, {
+        body: `Level ${depth}`,
+        parent_id: parent,
+      });
       chain.push(parent);
       await newComment(id, admin, { body: `Beside ${depth}`, parent_id: parent });
     }

@@ -9,7 +9,19 @@ import {
 } from "../../shared/submissions.ts";
 import { accessToken, sql, stack } from "../stack.ts";
 import { answered, api, type Method, refused, send } from "./client.ts";
-import { type Key, longEnough, newComment, newKey, newOrganization, newSubmission, newUser, type Organization, only, stored, type User } from "./world.ts";
+import {
+  type Key,
+  longEnough,
+  newComment,
+  newKey,
+  newOrganization,
+  newSubmission,
+  newUser,
+  type Organization,
+  only,
+  stored,
+  type User,
+} from "./world.ts";
 
 let organization: Organization;
 let user: User;
@@ -38,7 +50,12 @@ const writes: [Method, string, () => string, object][] = [
   ["POST", "/api/submissions", () => "/api/submissions", idea],
   ["PATCH", "/api/submissions/:id", () => `/api/submissions/${id}`, { title: "A dark theme" }],
   ["PATCH", "/api/submissions/:id/status", () => `/api/submissions/${id}/status`, { status: "open" }],
-  ["POST", "/api/submissions/check-duplicates", () => "/api/submissions/check-duplicates", { title: "A dark theme" }],
+  [
+    "POST",
+    "/api/submissions/check-duplicates",
+    () => "/api/submissions/check-duplicates",
+    { title: "A dark theme" },
+  ],
   ["POST", "/api/submissions/:id/comments", () => `/api/submissions/${id}/comments`, { body: "Yes" }],
   ["PATCH", "/api/comments/:id", () => `/api/comments/${commentId}`, { body: "As it was" }],
   ["POST", "/api/submissions/:id/vote", () => `/api/submissions/${id}/vote`, {}],
@@ -92,23 +109,35 @@ describe.each(writes)("%s %s", (method, _, path, good) => {
     "application/octet-stream",
     "application",
   ])("refuses %s", async (type) => {
-    refused(await call({ raw: JSON.stringify(good), headers: { "content-type": type } }), "UNSUPPORTED_MEDIA_TYPE");
+    refused(
+      await call({ raw: JSON.stringify(good), headers: { "content-type": type } }),
+      "UNSUPPORTED_MEDIA_TYPE",
+    );
   });
 
   it("refuses a body that does not say what it is", async () => {
     refused(await call({ raw: JSON.stringify(good) }), "UNSUPPORTED_MEDIA_TYPE");
   });
 
-  it.each(["application/json;charset=UTF-8", "APPLICATION/JSON", "application/json ; charset=utf-8", "application/merge-patch+json"])(
-    "takes %s",
-    async (type) => {
-      expect((await call({ raw: JSON.stringify(good), headers: { "content-type": type } })).status).toBeLessThan(300);
-    },
-  );
+  it.each([
+    "application/json;charset=UTF-8",
+    "APPLICATION/JSON",
+    "application/json ; charset=utf-8",
+    "application/merge-patch+json",
+  ])("takes %s", async (type) => {
+    expect(
+      (await call({ raw: JSON.stringify(good), headers: { "content-type": type } })).status,
+    ).toBeLessThan(300);
+  });
 
   it("takes a body for {} where there is none, with or without a content type", async () => {
     const empty = await call({ body: {} });
-    for (const more of [{}, { headers: json }, { raw: "", headers: json }, { raw: "", headers: { "content-type": "text/plain" } }]) {
+    for (const more of [
+      {},
+      { headers: json },
+      { raw: "", headers: json },
+      { raw: "", headers: { "content-type": "text/plain" } },
+    ]) {
       const { status, body } = await call(more);
       expect(status === 201 ? 200 : status).toBe(empty.status === 201 ? 200 : empty.status);
       if (status >= 400) expect(body).toEqual(empty.body);
@@ -140,7 +169,10 @@ describe.each(writes)("%s %s", (method, _, path, good) => {
   });
 
   it("takes keys that mean something to JavaScript for unknown ones", async () => {
-    const raw = JSON.stringify({ ...good, x: 1 }).replace('"x":1', '"__proto__":{"status":"declined"},"constructor":{"prototype":{}},"toString":1');
+    const raw = JSON.stringify({ ...good, x: 1 }).replace(
+      '"x":1',
+      '"__proto__":{"status":"declined"},"constructor":{"prototype":{}},"toString":1',
+    );
     expect((await call({ raw, headers: json })).status).toBeLessThan(300);
     expect((await stored("submissions", id))?.status).toBe("open");
   });
@@ -173,17 +205,55 @@ describe("a length told and not kept", () => {
 
 describe("text", () => {
   const fields: [string, (value: string) => Promise<Awaited<ReturnType<typeof api>>>][] = [
-    ["title", (title) => api("POST", "/api/submissions", { as: user, on: organization, body: { ...idea, title } })],
-    ["description", (description) => api("POST", "/api/submissions", { as: user, on: organization, body: { ...idea, description } })],
+    [
+      "title",
+      (title) => api("POST", "/api/submissions", { as: user, on: organization, body: { ...idea, title } }),
+    ],
+    [
+      "description",
+      (description) =>
+        api("POST", "/api/submissions", { as: user, on: organization, body: { ...idea, description } }),
+    ],
     ["title", (title) => api("PATCH", `/api/submissions/${id}`, { as: user, body: { title } })],
-    ["description", (description) => api("PATCH", `/api/submissions/${id}`, { as: user, body: { description } })],
-    ["tracker_issue_url", (text) => api("PATCH", `/api/submissions/${id}`, { as: user, body: { tracker_issue_url: `https://example.org/${text}` } })],
-    ["note", (note) => api("PATCH", `/api/submissions/${id}/status`, { as: user, body: { status: "planned", note } })],
+    [
+      "description",
+      (description) => api("PATCH", `/api/submissions/${id}`, { as: user, body: { description } }),
+    ],
+    [
+      "tracker_issue_url",
+      (text) =>
+        api("PATCH", `/api/submissions/${id}`, {
+          as: user,
+          body: { tracker_issue_url: `https://example.org/${text}` },
+        }),
+    ],
+    [
+      "note",
+      (note) =>
+        api("PATCH", `/api/submissions/${id}/status`, { as: user, body: { status: "planned", note } }),
+    ],
     ["body", (body) => api("POST", `/api/submissions/${id}/comments`, { as: user, body: { body } })],
     ["body", (body) => api("PATCH", `/api/comments/${commentId}`, { as: user, body: { body } })],
-    ["title", (title) => api("POST", "/api/submissions/check-duplicates", { on: organization, body: { title } })],
-    ["description", (description) => api("POST", "/api/submissions/check-duplicates", { on: organization, body: { title: "Dark", description } })],
-    ["author_name", (author_name) => api("POST", `/api/submissions/${id}/vote`, { as: key, body: { author_email: "a@example.org", author_name } })],
+    [
+      "title",
+      (title) => api("POST", "/api/submissions/check-duplicates", { on: organization, body: { title } }),
+    ],
+    [
+      "description",
+      (description) =>
+        api("POST", "/api/submissions/check-duplicates", {
+          on: organization,
+          body: { title: "Dark", description },
+        }),
+    ],
+    [
+      "author_name",
+      (author_name) =>
+        api("POST", `/api/submissions/${id}/vote`, {
+          as: key,
+          body: { author_email: "a@example.org", author_name },
+        }),
+    ],
   ];
   const bad = [
     ["NUL", "long enough to be taken \0 but for this"],
@@ -192,14 +262,15 @@ describe("text", () => {
     ["a pair in reverse", "long enough to be taken \ude00\ud83d but for this"],
   ] as const;
 
-  it.each(fields.flatMap(([field, write], index) => bad.map(([what, text]) => [field, what, text, write, index] as const)))(
-    "of %s with %s is refused",
-    async (field, _, text, write) => {
-      const before = await snapshot();
-      refused(await write(text), "VALIDATION_ERROR", field);
-      expect(await snapshot()).toEqual(before);
-    },
-  );
+  it.each(
+    fields.flatMap(([field, write], index) =>
+      bad.map(([what, text]) => [field, what, text, write, index] as const),
+    ),
+  )("of %s with %s is refused", async (field, _, text, write) => {
+    const before = await snapshot();
+    refused(await write(text), "VALIDATION_ERROR", field);
+    expect(await snapshot()).toEqual(before);
+  });
 
   it.each([
     ["title of 5", { title: "x".repeat(5) }],
@@ -235,7 +306,11 @@ describe("text", () => {
     ["description of 19 emoji", { description: "😀".repeat(19) }, "description"],
     ["description of 5001 emoji", { description: "😀".repeat(5001) }, "description"],
   ])("%s is refused", async (_, body, field) => {
-    refused(await api("POST", "/api/submissions", { as: user, on: organization, body: { ...idea, ...body } }), "VALIDATION_ERROR", field);
+    refused(
+      await api("POST", "/api/submissions", { as: user, on: organization, body: { ...idea, ...body } }),
+      "VALIDATION_ERROR",
+      field,
+    );
   });
 });
 
@@ -263,9 +338,16 @@ describe("fields nobody may set", () => {
       created_at: "2000-01-01T00:00:00Z",
       updated_at: "2000-01-01T00:00:00Z",
     };
-    const answer = await api("POST", "/api/submissions", { as: caller, on: organization, body: { ...idea, ...forged } });
+    const answer = await api("POST", "/api/submissions", {
+      as: caller,
+      on: organization,
+      body: { ...idea, ...forged },
+    });
     expect(answer.status).toBe(201);
-    const made = name === "a user" ? answered(answer, 201, submissionCreatedAnswer).data.id : (answer.body as { id: string }).id;
+    const made =
+      name === "a user"
+        ? answered(answer, 201, submissionCreatedAnswer).data.id
+        : (answer.body as { id: string }).id;
     expect(made).not.toBe(forged.id);
     const row = only(await stored("submissions", made));
     expect(row).toMatchObject({
@@ -309,7 +391,10 @@ describe("what is not there", () => {
     ["PATCH", "/api/submissions/00000000-0000-4000-8000-000000000000/vote"],
   ] as const)("%s %s is 404 in the envelope", async (method, path) => {
     for (const [, base] of listeners) {
-      refused(await api(method, path, { base: base(), ...(method === "GET" ? {} : { as: user, body: {} }) }), "NOT_FOUND");
+      refused(
+        await api(method, path, { base: base(), ...(method === "GET" ? {} : { as: user, body: {} }) }),
+        "NOT_FOUND",
+      );
     }
   });
 
@@ -354,7 +439,13 @@ describe("a credential that is no good", () => {
   const sub = () => user.id;
   const now = Math.floor(Date.now() / 1000);
   const secret = () => new TextEncoder().encode(stack.jwtSecret);
-  const claims = () => ({ sub: sub(), role: "authenticated", aud: "authenticated", iat: now, exp: now + 3600 });
+  const claims = () => ({
+    sub: sub(),
+    role: "authenticated",
+    aud: "authenticated",
+    iat: now,
+    exp: now + 3600,
+  });
   const signed = (change: object) =>
     new SignJWT({ ...claims(), ...change }).setProtectedHeader({ alg: "HS256", typ: "JWT" }).sign(secret());
   const swapped = async (header: object) => {
@@ -363,7 +454,10 @@ describe("a credential that is no good", () => {
   };
 
   const tokens: [string, () => string | Promise<string>][] = [
-    ["signed with another secret", () => accessToken({ sub: sub() }, 3600, "another secret, long enough for HS256")],
+    [
+      "signed with another secret",
+      () => accessToken({ sub: sub() }, 3600, "another secret, long enough for HS256"),
+    ],
     ["expired", () => accessToken({ sub: sub() }, -10)],
     ["not yet valid", () => signed({ nbf: now + 3600 })],
     ["without an end", () => signed({ exp: undefined })],
@@ -379,10 +473,13 @@ describe("a credential that is no good", () => {
     ["of a subject that is no id", () => accessToken({ sub: "admin" })],
     ["of nobody who signed up", () => accessToken({ sub: crypto.randomUUID() })],
     ["of nobody at all", () => "x.y.z"],
-    ["with a changed payload", async () => {
-      const [head, , signature] = (await accessToken({ sub: sub() })).split(".");
-      return `${head}.${Buffer.from(JSON.stringify({ ...claims(), sub: crypto.randomUUID() })).toString("base64url")}.${signature}`;
-    }],
+    [
+      "with a changed payload",
+      async () => {
+        const [head, , signature] = (await accessToken({ sub: sub() })).split(".");
+        return `${head}.${Buffer.from(JSON.stringify({ ...claims(), sub: crypto.randomUUID() })).toString("base64url")}.${signature}`;
+      },
+    ],
     ["with a cut signature", async () => (await accessToken({ sub: sub() })).slice(0, -4)],
     ["a key nobody was given", () => "fcs_org_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA000000"],
     ["a key with a typo", () => key.token.replace(/.$/, (last) => (last === "0" ? "1" : "0"))],
@@ -406,26 +503,43 @@ describe("a credential that is no good", () => {
 
   it.each(tokens)("%s is 401, on public routes too", async (_, token) => {
     const as = { token: await token() };
-    for (const [method, path] of routes) refused(await api(method, path(), { as, on: organization }), "UNAUTHORIZED");
+    for (const [method, path] of routes)
+      refused(await api(method, path(), { as, on: organization }), "UNAUTHORIZED");
   });
 
-  it.each(["Basic YWRtaW46YWRtaW4=", "Bearer", "Bearer ", "Bearer  ", "Token abc", "Bearer a b", "bearer", "null"])(
-    "Authorization: %s is 401",
-    async (authorization) => {
-      refused(await api("GET", "/api/submissions", { on: organization, headers: { authorization } }), "UNAUTHORIZED");
-    },
-  );
+  it.each([
+    "Basic YWRtaW46YWRtaW4=",
+    "Bearer",
+    "Bearer ",
+    "Bearer  ",
+    "Token abc",
+    "Bearer a b",
+    "bearer",
+    "null",
+  ])("Authorization: %s is 401", async (authorization) => {
+    refused(
+      await api("GET", "/api/submissions", { on: organization, headers: { authorization } }),
+      "UNAUTHORIZED",
+    );
+  });
 
   it("is told before anything else that is wrong", async () => {
     const as = { token: "nonsense" };
     refused(await api("GET", "/api/submissions?page=0", { as, on: organization }), "UNAUTHORIZED");
     refused(await api("PATCH", "/api/submissions/nonsense", { as, raw: "{", headers: json }), "UNAUTHORIZED");
-    refused(await api("GET", "/api/submissions", { as, headers: { "x-organization": "nowhere" } }), "UNAUTHORIZED");
+    refused(
+      await api("GET", "/api/submissions", { as, headers: { "x-organization": "nowhere" } }),
+      "UNAUTHORIZED",
+    );
   });
 
   it("was good until its user was deleted", async () => {
     const leaver = await newUser();
-    answered(await api("GET", "/api/submissions", { as: leaver, on: organization }), 200, submissionListAnswer);
+    answered(
+      await api("GET", "/api/submissions", { as: leaver, on: organization }),
+      200,
+      submissionListAnswer,
+    );
     await sql`delete from auth.users where id = ${leaver.id}`;
     refused(await api("GET", "/api/submissions", { as: leaver, on: organization }), "UNAUTHORIZED");
   });

@@ -4,7 +4,16 @@ import { followAnswer } from "../../shared/follows.ts";
 import { notificationListAnswer, notificationsReadAnswer } from "../../shared/notifications.ts";
 import { sql } from "../stack.ts";
 import { answered, api, type Caller, refused } from "./client.ts";
-import { type Key, newKey, newOrganization, newSubmission, newUser, type Organization, only, type User } from "./world.ts";
+import {
+  type Key,
+  newKey,
+  newOrganization,
+  newSubmission,
+  newUser,
+  type Organization,
+  only,
+  type User,
+} from "./world.ts";
 
 let organization: Organization;
 let admin: User;
@@ -27,13 +36,18 @@ beforeEach(async () => {
 
 const follow = (as?: Caller, on = id) => api("POST", `/api/submissions/${on}/follow`, { as });
 const unfollow = (as?: Caller, on = id) => api("DELETE", `/api/submissions/${on}/follow`, { as });
-const inbox = async (as: Caller, query = "") => answered(await api("GET", `/api/me/notifications${query}`, { as }), 200, notificationListAnswer);
+const inbox = async (as: Caller, query = "") =>
+  answered(await api("GET", `/api/me/notifications${query}`, { as }), 200, notificationListAnswer);
 const types = async (as: Caller) => (await inbox(as)).data.map(({ type }) => type);
 const read = async (as: Caller, body?: unknown) =>
-  answered(await api("POST", "/api/me/notifications/read", { as, body }), 200, notificationsReadAnswer).data.read;
+  answered(await api("POST", "/api/me/notifications/read", { as, body }), 200, notificationsReadAnswer).data
+    .read;
 const vote = (as: Caller) => api("POST", `/api/submissions/${id}/vote`, { as });
 const comment = async (as: Caller, parent_id?: string) => {
-  const answer = await api("POST", `/api/submissions/${id}/comments`, { as, body: { body: "Hello", parent_id } });
+  const answer = await api("POST", `/api/submissions/${id}/comments`, {
+    as,
+    body: { body: "Hello", parent_id },
+  });
   return answered(answer, 201, commentCreatedAnswer).data.id;
 };
 
@@ -84,7 +98,8 @@ describe("a follow", () => {
   it("takes effect for the caller alone, whatever the body says", async () => {
     const body = { user_id: other.id, reason: "author" };
     answered(await api("POST", `/api/submissions/${id}/follow`, { as: follower, body }), 201, followAnswer);
-    const rows = await sql`select reason from public.follows where submission_id = ${id} and user_id in (${follower.id}, ${other.id})`;
+    const rows =
+      await sql`select reason from public.follows where submission_id = ${id} and user_id in (${follower.id}, ${other.id})`;
     expect(rows).toEqual([{ reason: "manual" }]);
   });
 });
@@ -111,7 +126,11 @@ describe("who is told of what", () => {
   it("the author and all followers of a comment, and not who wrote it", async () => {
     for (const as of [follower, other]) await follow(as);
     const comment_id = await comment(other);
-    expect([await types(author), await types(follower), await types(other)]).toEqual([["comment"], ["comment"], []]);
+    expect([await types(author), await types(follower), await types(other)]).toEqual([
+      ["comment"],
+      ["comment"],
+      [],
+    ]);
     expect((await inbox(follower)).data[0]).toMatchObject({ comment_id, submission_id: id });
   });
 
@@ -126,7 +145,11 @@ describe("who is told of what", () => {
   it("all followers of an official comment", async () => {
     await follow(follower);
     await comment(admin);
-    expect([await types(author), await types(follower), await types(admin)]).toEqual([["official_comment"], ["official_comment"], []]);
+    expect([await types(author), await types(follower), await types(admin)]).toEqual([
+      ["official_comment"],
+      ["official_comment"],
+      [],
+    ]);
   });
 
   it("the author of the parent of an official reply, once", async () => {
@@ -138,7 +161,11 @@ describe("who is told of what", () => {
   it("followers of a status", async () => {
     await follow(follower);
     await api("PATCH", `/api/submissions/${id}/status`, { as: admin, body: { status: "planned" } });
-    expect([await types(author), await types(follower), await types(admin)]).toEqual([["status_changed"], ["status_changed"], []]);
+    expect([await types(author), await types(follower), await types(admin)]).toEqual([
+      ["status_changed"],
+      ["status_changed"],
+      [],
+    ]);
   });
 
   it("never oneself", async () => {
@@ -185,10 +212,14 @@ describe("the inbox", () => {
     expect(await read(author, { ids: [first] })).toBe(1);
     expect(await read(author, { ids: [first] })).toBe(0);
     expect((await inbox(author, "?unread=true")).meta.total).toBe(2);
-    expect((await inbox(author, "?unread=false")).data.map((row) => [row.id, row.read_at !== null])).toEqual([[first, true]]);
+    expect((await inbox(author, "?unread=false")).data.map((row) => [row.id, row.read_at !== null])).toEqual([
+      [first, true],
+    ]);
     expect(await read(author)).toBe(2);
     expect(await read(author, {})).toBe(0);
-    expect([(await inbox(author, "?unread=true")).meta.total, (await inbox(author)).meta.total]).toEqual([0, 3]);
+    expect([(await inbox(author, "?unread=true")).meta.total, (await inbox(author)).meta.total]).toEqual([
+      0, 3,
+    ]);
   });
 
   it("of another person cannot be marked", async () => {
@@ -213,7 +244,11 @@ describe("the inbox", () => {
     [{ ids: Array(101).fill("00000000-0000-4000-8000-000000000000") }, ["ids"]],
     [[], ["body"]],
   ])("refuses to mark %j", async (body, fields) => {
-    refused(await api("POST", "/api/me/notifications/read", { as: author, body }), "VALIDATION_ERROR", ...fields);
+    refused(
+      await api("POST", "/api/me/notifications/read", { as: author, body }),
+      "VALIDATION_ERROR",
+      ...fields,
+    );
   });
 
   it("marks none for an empty list of ids", async () => {

@@ -4,7 +4,18 @@ import { submissionCreatedAnswer, submissionCreatedByKey } from "../../shared/su
 import { commentVoteAnswer, voteAnswer } from "../../shared/votes.ts";
 import { sql } from "../stack.ts";
 import { answered, api, type Caller, refused, refusedToKey } from "./client.ts";
-import { type Key, longEnough, newComment, newKey, newOrganization, newSubmission, newUser, type Organization, stored, type User } from "./world.ts";
+import {
+  type Key,
+  longEnough,
+  newComment,
+  newKey,
+  newOrganization,
+  newSubmission,
+  newUser,
+  type Organization,
+  stored,
+  type User,
+} from "./world.ts";
 
 let organization: Organization;
 let key: Key;
@@ -21,7 +32,9 @@ const once = (name: string, body: unknown = idea, as: Caller = key, path = "/api
   api("POST", path, { as, on: organization, body, headers: { "idempotency-key": name } });
 const fresh = () => crypto.randomUUID();
 const countOf = async (title: string) =>
-  (await sql`select 1 from public.submissions where organization_id = ${organization.id} and title = ${title}`).length;
+  (
+    await sql`select 1 from public.submissions where organization_id = ${organization.id} and title = ${title}`
+  ).length;
 
 describe("a POST by a key with an Idempotency-Key", () => {
   it("sent twice gives the same answer and makes one row", async () => {
@@ -77,13 +90,16 @@ describe("a POST by a key with an Idempotency-Key", () => {
     const name = fresh();
     const { id } = answered(await once(name), 201, submissionCreatedByKey);
     const { type, description, title } = idea;
-    expect(answered(await once(name, { type, description, title: ` ${title} ` }), 201, submissionCreatedByKey).id).toBe(id);
+    expect(
+      answered(await once(name, { type, description, title: ` ${title} ` }), 201, submissionCreatedByKey).id,
+    ).toBe(id);
   });
 
   it("makes rows of their own under different names", async () => {
     const title = `Apart ${fresh()}`;
     const ids = [];
-    for (const name of [fresh(), fresh()]) ids.push(answered(await once(name, { ...idea, title }), 201, submissionCreatedByKey).id);
+    for (const name of [fresh(), fresh()])
+      ids.push(answered(await once(name, { ...idea, title }), 201, submissionCreatedByKey).id);
     expect(new Set(ids).size).toBe(2);
     expect(await countOf(title)).toBe(2);
   });
@@ -92,7 +108,8 @@ describe("a POST by a key with an Idempotency-Key", () => {
     const name = fresh();
     const another = await newKey(organization, ["submissions:write"]);
     const ids = [];
-    for (const as of [key, another]) ids.push(answered(await once(name, idea, as), 201, submissionCreatedByKey).id);
+    for (const as of [key, another])
+      ids.push(answered(await once(name, idea, as), 201, submissionCreatedByKey).id);
     expect(new Set(ids).size).toBe(2);
   });
 
@@ -106,7 +123,8 @@ describe("a POST by a key with an Idempotency-Key", () => {
     const small = await newOrganization({ max_submissions: 0 });
     const its = await newKey(small, ["submissions:write"]);
     const name = fresh();
-    const send = () => api("POST", "/api/submissions", { as: its, body: idea, headers: { "idempotency-key": name } });
+    const send = () =>
+      api("POST", "/api/submissions", { as: its, body: idea, headers: { "idempotency-key": name } });
     refusedToKey(await send(), "PLAN_LIMIT_REACHED");
     await sql`update public.organizations set max_submissions = 1 where id = ${small.id}`;
     const first = answered(await send(), 201, submissionCreatedByKey);
@@ -157,7 +175,8 @@ describe("an Idempotency-Key", () => {
   it("means nothing from a person", async () => {
     const name = fresh();
     const ids = [];
-    for (let n = 0; n < 2; n++) ids.push(answered(await once(name, idea, user), 201, submissionCreatedAnswer).data.id);
+    for (let n = 0; n < 2; n++)
+      ids.push(answered(await once(name, idea, user), 201, submissionCreatedAnswer).data.id);
     expect(new Set(ids).size).toBe(2);
   });
 

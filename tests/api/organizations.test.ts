@@ -3,7 +3,18 @@ import { commentAnswer, commentListAnswer } from "../../shared/comments.ts";
 import { submissionDetailAnswer, submissionListAnswer } from "../../shared/submissions.ts";
 import { sql, stack } from "../stack.ts";
 import { answered, api, type Caller, type Method, refused } from "./client.ts";
-import { type Key, longEnough, newComment, newKey, newOrganization, newSubmission, newUser, type Organization, stored, type User } from "./world.ts";
+import {
+  type Key,
+  longEnough,
+  newComment,
+  newKey,
+  newOrganization,
+  newSubmission,
+  newUser,
+  type Organization,
+  stored,
+  type User,
+} from "./world.ts";
 
 type Board = { organization: Organization; owner: User; key: Key; submission: string; comment: string };
 
@@ -31,14 +42,24 @@ beforeAll(async () => {
 
 const idea = { title: "Something else wanted", description: longEnough, type: "idea" };
 const ids = async (call: Parameters<typeof api>[2], query = "") =>
-  answered(await api("GET", `/api/submissions${query}`, call), 200, submissionListAnswer).data.map(({ id }) => id);
+  answered(await api("GET", `/api/submissions${query}`, call), 200, submissionListAnswer).data.map(
+    ({ id }) => id,
+  );
 
 describe("the organization of a call", () => {
   it.each([
     ["the header with a slug", ({ slug }: Organization) => ({ headers: { "x-organization": slug } }), ""],
     ["the header with an id", ({ id }: Organization) => ({ headers: { "x-organization": id } }), ""],
-    ["the header with a slug in capitals", ({ slug }: Organization) => ({ headers: { "x-organization": slug.toUpperCase() } }), ""],
-    ["the header with an id in capitals", ({ id }: Organization) => ({ headers: { "x-organization": id.toUpperCase() } }), ""],
+    [
+      "the header with a slug in capitals",
+      ({ slug }: Organization) => ({ headers: { "x-organization": slug.toUpperCase() } }),
+      "",
+    ],
+    [
+      "the header with an id in capitals",
+      ({ id }: Organization) => ({ headers: { "x-organization": id.toUpperCase() } }),
+      "",
+    ],
     ["the parameter with a slug", () => ({}), "slug"],
     ["the parameter with an id", () => ({}), "id"],
   ] as const)("is named by %s", async (_, call, parameter) => {
@@ -49,7 +70,9 @@ describe("the organization of a call", () => {
   });
 
   it("is the header's where the parameter names another", async () => {
-    expect(await ids({ on: ours.organization }, `?organization=${theirs.organization.slug}`)).toEqual([ours.submission]);
+    expect(await ids({ on: ours.organization }, `?organization=${theirs.organization.slug}`)).toEqual([
+      ours.submission,
+    ]);
   });
 
   it("is the default one where none is named", async () => {
@@ -70,21 +93,35 @@ describe("the organization of a call", () => {
     }
   });
 
-  it.each(["nowhere", "00000000-0000-4000-8000-000000000000", "no slug", "'; --", "../..", "%", "x".repeat(101), "x".repeat(4000), "null"])(
-    "is 404 for %s",
-    async (name) => {
-      refused(await api("GET", "/api/submissions", { headers: { "x-organization": name } }), "NOT_FOUND");
-      refused(await api("GET", `/api/submissions?organization=${encodeURIComponent(name)}`), "NOT_FOUND");
-      refused(await api("GET", "/api/submissions", { as: ours.key, headers: { "x-organization": name } }), "NOT_FOUND");
-    },
-  );
+  it.each([
+    "nowhere",
+    "00000000-0000-4000-8000-000000000000",
+    "no slug",
+    "'; --",
+    "../..",
+    "%",
+    "x".repeat(101),
+    "x".repeat(4000),
+    "null",
+  ])("is 404 for %s", async (name) => {
+    refused(await api("GET", "/api/submissions", { headers: { "x-organization": name } }), "NOT_FOUND");
+    refused(await api("GET", `/api/submissions?organization=${encodeURIComponent(name)}`), "NOT_FOUND");
+    refused(
+      await api("GET", "/api/submissions", { as: ours.key, headers: { "x-organization": name } }),
+      "NOT_FOUND",
+    );
+  });
 
   it("is 404 for a name with a NUL", async () => {
     refused(await api("GET", "/api/submissions?organization=a%00b"), "NOT_FOUND");
   });
 
   it("is that of what a user submits", async () => {
-    const answer = await api("POST", "/api/submissions", { as: stranger, on: theirs.organization, body: idea });
+    const answer = await api("POST", "/api/submissions", {
+      as: stranger,
+      on: theirs.organization,
+      body: idea,
+    });
     const { data } = answer.body as { data: { id: string } };
     expect(await stored("submissions", data.id)).toMatchObject({ organization_id: theirs.organization.id });
     await sql`delete from public.submissions where id = ${data.id}`;
@@ -124,32 +161,36 @@ const everything = async ({ organization }: Board) => [
 
 const anyBoard = { submission: ":id", comment: ":id", organization: { id: ":id" } } as Board;
 
-describe.each(rowCalls.map(([method, path, body]) => [method, path(anyBoard), path, body] as const))("%s %s", (method, template, path, body) => {
-  const call = (board: Board, as?: Caller, on?: Organization) => api(method, path(board), { as, on, body });
-  const forPeople = template.endsWith("/follow") || (method === "PATCH" && template.startsWith("/api/comments/"));
-  const forAnyone = method === "GET" && !template.endsWith("/voters");
+describe.each(rowCalls.map(([method, path, body]) => [method, path(anyBoard), path, body] as const))(
+  "%s %s",
+  (method, template, path, body) => {
+    const call = (board: Board, as?: Caller, on?: Organization) => api(method, path(board), { as, on, body });
+    const forPeople =
+      template.endsWith("/follow") || (method === "PATCH" && template.startsWith("/api/comments/"));
+    const forAnyone = method === "GET" && !template.endsWith("/voters");
 
-  it("by a key of another organization is 404, or not for keys", async () => {
-    const before = await everything(theirs);
-    const answer = await call(theirs, ours.key);
-    refused(answer, forPeople ? "FORBIDDEN" : "NOT_FOUND");
-    expect(await everything(theirs)).toEqual(before);
-  });
+    it("by a key of another organization is 404, or not for keys", async () => {
+      const before = await everything(theirs);
+      const answer = await call(theirs, ours.key);
+      refused(answer, forPeople ? "FORBIDDEN" : "NOT_FOUND");
+      expect(await everything(theirs)).toEqual(before);
+    });
 
-  it("of another organization than the header's is 404", async () => {
-    const before = await everything(theirs);
-    refused(await call(theirs, theirs.owner, ours.organization), "NOT_FOUND");
-    expect(await everything(theirs)).toEqual(before);
-  });
+    it("of another organization than the header's is 404", async () => {
+      const before = await everything(theirs);
+      refused(await call(theirs, theirs.owner, ours.organization), "NOT_FOUND");
+      expect(await everything(theirs)).toEqual(before);
+    });
 
-  it("of a private board is 404 for strangers, and for nobody", async () => {
-    const before = await everything(hidden);
-    for (const as of [stranger, ours.owner, ...(forAnyone ? [undefined] : [])]) {
-      refused(await call(hidden, as), "NOT_FOUND");
-    }
-    expect(await everything(hidden)).toEqual(before);
-  });
-});
+    it("of a private board is 404 for strangers, and for nobody", async () => {
+      const before = await everything(hidden);
+      for (const as of [stranger, ours.owner, ...(forAnyone ? [undefined] : [])]) {
+        refused(await call(hidden, as), "NOT_FOUND");
+      }
+      expect(await everything(hidden)).toEqual(before);
+    });
+  },
+);
 
 describe("a private board", () => {
   it("does not exist for those who are not on its team", async () => {
@@ -157,9 +198,19 @@ describe("a private board", () => {
       for (const path of ["/api/submissions", "/api/submissions/search?q=something"]) {
         refused(await api("GET", path, { as, on: hidden.organization }), "NOT_FOUND");
       }
-      refused(await api("POST", "/api/submissions/check-duplicates", { as, on: hidden.organization, body: { title: "Something" } }), "NOT_FOUND");
+      refused(
+        await api("POST", "/api/submissions/check-duplicates", {
+          as,
+          on: hidden.organization,
+          body: { title: "Something" },
+        }),
+        "NOT_FOUND",
+      );
     }
-    refused(await api("POST", "/api/submissions", { as: stranger, on: hidden.organization, body: idea }), "NOT_FOUND");
+    refused(
+      await api("POST", "/api/submissions", { as: stranger, on: hidden.organization, body: idea }),
+      "NOT_FOUND",
+    );
     refused(await api("GET", "/api/submissions", { as: ours.key, on: hidden.organization }), "NOT_FOUND");
   });
 
@@ -170,21 +221,34 @@ describe("a private board", () => {
   ] as const)("is read by %s", async (_, as) => {
     const caller = as();
     expect(await ids({ as: caller, on: hidden.organization })).toContain(hidden.submission);
-    answered(await api("GET", `/api/submissions/${hidden.submission}`, { as: caller }), 200, submissionDetailAnswer);
-    answered(await api("GET", `/api/submissions/${hidden.submission}/comments`, { as: caller }), 200, commentListAnswer);
+    answered(
+      await api("GET", `/api/submissions/${hidden.submission}`, { as: caller }),
+      200,
+      submissionDetailAnswer,
+    );
+    answered(
+      await api("GET", `/api/submissions/${hidden.submission}/comments`, { as: caller }),
+      200,
+      commentListAnswer,
+    );
     answered(await api("GET", `/api/comments/${hidden.comment}`, { as: caller }), 200, commentAnswer);
   });
 
   it("is voted and commented on by its members", async () => {
     const id = await newSubmission(hidden.organization, hidden.owner);
     expect((await api("POST", `/api/submissions/${id}/vote`, { as: member })).status).toBe(201);
-    expect((await api("POST", `/api/submissions/${id}/comments`, { as: member, body: { body: "Inside" } })).status).toBe(201);
+    expect(
+      (await api("POST", `/api/submissions/${id}/comments`, { as: member, body: { body: "Inside" } })).status,
+    ).toBe(201);
     expect(await stored("submissions", id)).toMatchObject({ vote_count: 2, comment_count: 1 });
   });
 
   it("is written to by a key that may only write, which reads none of it", async () => {
     const writer = await newKey(hidden.organization, ["submissions:write"]);
-    const made = await api("POST", "/api/submissions", { as: writer, body: { ...idea, author_email: `${crypto.randomUUID()}@example.org` } });
+    const made = await api("POST", "/api/submissions", {
+      as: writer,
+      body: { ...idea, author_email: `${crypto.randomUUID()}@example.org` },
+    });
     expect(made.status).toBe(201);
     expect(Object.keys(made.body as object)).toEqual(["id", "url"]);
     expect(await ids({ as: writer })).toEqual([]);
@@ -198,7 +262,8 @@ describe("a private board", () => {
       (await api("GET", `/api/submissions/${board.submission}`)).status,
       (await api("GET", `/api/comments/${board.comment}`)).status,
     ];
-    const turn = (visibility: string) => sql`update public.organizations set visibility = ${visibility} where id = ${board.organization.id}`;
+    const turn = (visibility: string) =>
+      sql`update public.organizations set visibility = ${visibility} where id = ${board.organization.id}`;
     expect(await seen()).toEqual([404, 404, 404]);
     await turn("public");
     expect(await seen()).toEqual([200, 200, 200]);
@@ -231,16 +296,26 @@ describe("the team of one organization", () => {
   it("are strangers to another", async () => {
     const as = ours.owner;
     const { submission, comment } = theirs;
-    refused(await api("PATCH", `/api/submissions/${submission}`, { as, body: { title: "Taken over" } }), "FORBIDDEN");
+    refused(
+      await api("PATCH", `/api/submissions/${submission}`, { as, body: { title: "Taken over" } }),
+      "FORBIDDEN",
+    );
     refused(await api("DELETE", `/api/submissions/${submission}`, { as }), "FORBIDDEN");
-    refused(await api("PATCH", `/api/submissions/${submission}/status`, { as, body: { status: "declined" } }), "FORBIDDEN");
+    refused(
+      await api("PATCH", `/api/submissions/${submission}/status`, { as, body: { status: "declined" } }),
+      "FORBIDDEN",
+    );
     refused(await api("GET", `/api/submissions/${submission}/voters`, { as }), "FORBIDDEN");
     refused(await api("DELETE", `/api/comments/${comment}`, { as }), "FORBIDDEN");
   });
 
   it("have no badge on another's board", async () => {
     const id = await newSubmission(theirs.organization, ours.owner);
-    const { data } = answered(await api("GET", `/api/submissions/${id}?expand=author`), 200, submissionDetailAnswer);
+    const { data } = answered(
+      await api("GET", `/api/submissions/${id}?expand=author`),
+      200,
+      submissionDetailAnswer,
+    );
     expect(data.author?.is_team_member).toBe(false);
     await sql`delete from public.submissions where id = ${id}`;
   });
@@ -249,8 +324,19 @@ describe("the team of one organization", () => {
     const [category] = await sql<[{ id: string }]>`
       insert into public.categories (organization_id, name, slug) values (${ours.organization.id}, 'Ours', 'ours') returning id`;
     const call = { as: theirs.owner, on: theirs.organization };
-    refused(await api("POST", "/api/submissions", { ...call, body: { ...idea, category_id: category.id } }), "VALIDATION_ERROR", "category_id");
-    refused(await api("PATCH", `/api/submissions/${theirs.submission}`, { ...call, body: { category_id: category.id } }), "VALIDATION_ERROR", "category_id");
+    refused(
+      await api("POST", "/api/submissions", { ...call, body: { ...idea, category_id: category.id } }),
+      "VALIDATION_ERROR",
+      "category_id",
+    );
+    refused(
+      await api("PATCH", `/api/submissions/${theirs.submission}`, {
+        ...call,
+        body: { category_id: category.id },
+      }),
+      "VALIDATION_ERROR",
+      "category_id",
+    );
     expect(await ids(call, `?category=${category.id}`)).toEqual([]);
   });
 });

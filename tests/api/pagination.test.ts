@@ -4,7 +4,15 @@ import { submissionListAnswer, submissionSearchAnswer } from "../../shared/submi
 import { voterListAnswer } from "../../shared/votes.ts";
 import { sql } from "../stack.ts";
 import { type Answer, answered, api, refused } from "./client.ts";
-import { longEnough, newOrganization, newSubmission, newUser, newUsers, type Organization, type User } from "./world.ts";
+import {
+  longEnough,
+  newOrganization,
+  newSubmission,
+  newUser,
+  newUsers,
+  type Organization,
+  type User,
+} from "./world.ts";
 
 let organization: Organization;
 let author: User;
@@ -45,23 +53,37 @@ describe("pages", () => {
 
   it("cover the list without gap or repetition", async () => {
     const ids: string[] = [];
-    for (const n of [1, 2, 3, 4, 5]) ids.push(...page(await get(`limit=5&page=${n}`)).data.map(({ id }) => id));
+    for (const n of [1, 2, 3, 4, 5])
+      ids.push(...page(await get(`limit=5&page=${n}`)).data.map(({ id }) => id));
     expect(new Set(ids).size).toBe(total);
   });
 
-  it.each(["page=0", "page=-1", "page=1.5", "page=one", "page=", "page=1e3", "page=+1", "page=1000001", "page=99999999999999999999"])(
-    "%s is refused",
-    async (query) => {
-      refused(await get(query), "VALIDATION_ERROR", "page");
-    },
-  );
+  it.each([
+    "page=0",
+    "page=-1",
+    "page=1.5",
+    "page=one",
+    "page=",
+    "page=1e3",
+    "page=+1",
+    "page=1000001",
+    "page=99999999999999999999",
+  ])("%s is refused", async (query) => {
+    refused(await get(query), "VALIDATION_ERROR", "page");
+  });
 
-  it.each(["limit=0", "limit=-5", "limit=101", "limit=ten", "limit=", "limit=2.0", "limit=0x10", "limit=2147483648"])(
-    "%s is refused",
-    async (query) => {
-      refused(await get(query), "VALIDATION_ERROR", "limit");
-    },
-  );
+  it.each([
+    "limit=0",
+    "limit=-5",
+    "limit=101",
+    "limit=ten",
+    "limit=",
+    "limit=2.0",
+    "limit=0x10",
+    "limit=2147483648",
+  ])("%s is refused", async (query) => {
+    refused(await get(query), "VALIDATION_ERROR", "limit");
+  });
 });
 
 describe("the same page and limit in the other lists", () => {
@@ -76,15 +98,21 @@ describe("the same page and limit in the other lists", () => {
   it.each([0, 1, 2, 3, 4])("are checked (list %i)", async (index) => {
     const path = paths(await newSubmission(organization, author, { title: "Something else" }))[index];
     const call = { as: admin, on: organization };
-    for (const query of ["page=0", "page=x"]) refused(await api("GET", `${path}&${query}`, call), "VALIDATION_ERROR", "page");
-    for (const query of ["limit=0", "limit=101"]) refused(await api("GET", `${path}&${query}`, call), "VALIDATION_ERROR", "limit");
+    for (const query of ["page=0", "page=x"])
+      refused(await api("GET", `${path}&${query}`, call), "VALIDATION_ERROR", "page");
+    for (const query of ["limit=0", "limit=101"])
+      refused(await api("GET", `${path}&${query}`, call), "VALIDATION_ERROR", "limit");
     expect((await api("GET", `${path}&page=2&limit=100`, call)).status).toBe(200);
   });
 
   it("cut a search", async () => {
     const hits: string[] = [];
     for (const n of [1, 2, 3]) {
-      const found = answered(await api("GET", `/api/submissions/search?q=number&limit=10&page=${n}`, { on: organization }), 200, submissionSearchAnswer);
+      const found = answered(
+        await api("GET", `/api/submissions/search?q=number&limit=10&page=${n}`, { on: organization }),
+        200,
+        submissionSearchAnswer,
+      );
       expect(found.meta).toEqual({ query: "number", total });
       hits.push(...found.data.map(({ id }) => id));
     }
@@ -101,8 +129,16 @@ describe("the same page and limit in the other lists", () => {
     const comments: string[] = [];
     const voters: string[] = [];
     for (const n of [1, 2, 3]) {
-      const listed = answered(await api("GET", `/api/submissions/${id}/comments?limit=3&page=${n}`), 200, commentListAnswer);
-      const voted = answered(await api("GET", `/api/submissions/${id}/voters?limit=3&page=${n}`, { as: admin }), 200, voterListAnswer);
+      const listed = answered(
+        await api("GET", `/api/submissions/${id}/comments?limit=3&page=${n}`),
+        200,
+        commentListAnswer,
+      );
+      const voted = answered(
+        await api("GET", `/api/submissions/${id}/voters?limit=3&page=${n}`, { as: admin }),
+        200,
+        voterListAnswer,
+      );
       expect([listed.meta.total, voted.meta.total]).toEqual([6, 7]);
       comments.push(...listed.data.map((comment) => comment.author.id));
       voters.push(...voted.data.map(({ user_id }) => user_id));
@@ -114,35 +150,44 @@ describe("the same page and limit in the other lists", () => {
 
 describe("cursors", () => {
   const sorts = ["created_at", "votes", "comments", "title"] as const;
-  const combinations = sorts.flatMap((sort) => (["asc", "desc"] as const).map((order) => [sort, order] as const));
+  const combinations = sorts.flatMap((sort) =>
+    (["asc", "desc"] as const).map((order) => [sort, order] as const),
+  );
 
-  it.each(combinations)("by %s %s deliver every row exactly once while others are inserted", async (sort, order) => {
-    const board = await newOrganization();
-    const voters = await newUsers(3);
-    await sql`insert into public.submissions (organization_id, author_id, title, description, type, created_at)
+  it.each(combinations)(
+    "by %s %s deliver every row exactly once while others are inserted",
+    async (sort, order) => {
+      const board = await newOrganization();
+      const voters = await newUsers(3);
+      await sql`insert into public.submissions (organization_id, author_id, title, description, type, created_at)
       select ${board.id}, ${author.id}, 'Títle "' || n / 3 || '" 😀', ${longEnough}, 'idea', timestamptz '2026-01-01' + n / 2 * interval '1 microsecond'
       from generate_series(1, 17) n`;
-    await sql`insert into public.votes (submission_id, user_id)
+      await sql`insert into public.votes (submission_id, user_id)
       select s.id, v.id from unnest(${voters.map(({ id }) => id)}::uuid[]) with ordinality v (id, n)
       join (select id, row_number() over (order by id) as n from public.submissions where organization_id = ${board.id}) s on s.n % 4 >= v.n`;
-    const there = await sql<{ id: string }[]>`select id from public.submissions where organization_id = ${board.id}`;
-    const seen: string[] = [];
-    let cursor: string | null | undefined;
-    for (let step = 0; step < 30; step++) {
-      const { data, meta } = page(await get(`sort=${sort}&order=${order}&limit=4${cursor ? `&cursor=${cursor}` : ""}`, board));
-      seen.push(...data.map(({ id }) => id));
-      cursor = meta.next_cursor;
-      expect(meta.has_next).toBe(cursor !== null);
-      if (!cursor) break;
-      // Before and after every place a cursor could stand.
-      await newSubmission(board, author, { title: "Aaaaa", created_at: new Date(0) });
-      await newSubmission(board, author, { title: "Zzzzz" });
-    }
-    expect(cursor).toBeNull();
-    expect(new Set(seen).size).toBe(seen.length);
-    const early = new Set(seen);
-    expect(there.filter(({ id }) => !early.has(id))).toEqual([]);
-  });
+      const there = await sql<
+        { id: string }[]
+      >`select id from public.submissions where organization_id = ${board.id}`;
+      const seen: string[] = [];
+      let cursor: string | null | undefined;
+      for (let step = 0; step < 30; step++) {
+        const { data, meta } = page(
+          await get(`sort=${sort}&order=${order}&limit=4${cursor ? `&cursor=${cursor}` : ""}`, board),
+        );
+        seen.push(...data.map(({ id }) => id));
+        cursor = meta.next_cursor;
+        expect(meta.has_next).toBe(cursor !== null);
+        if (!cursor) break;
+        // Before and after every place a cursor could stand.
+        await newSubmission(board, author, { title: "Aaaaa", created_at: new Date(0) });
+        await newSubmission(board, author, { title: "Zzzzz" });
+      }
+      expect(cursor).toBeNull();
+      expect(new Set(seen).size).toBe(seen.length);
+      const early = new Set(seen);
+      expect(there.filter(({ id }) => !early.has(id))).toEqual([]);
+    },
+  );
 
   it("start where page 1 ends", async () => {
     const first = page(await get("limit=10"));
@@ -155,7 +200,9 @@ describe("cursors", () => {
     const first = page(await get("limit=2&q=number%205"));
     expect(first.meta.total).toBe(4);
     const second = page(await get(`limit=2&q=number%205&cursor=${first.meta.next_cursor}`));
-    expect([...first.data, ...second.data].map(({ title }) => title)).toEqual(Array(4).fill("Title number 5"));
+    expect([...first.data, ...second.data].map(({ title }) => title)).toEqual(
+      Array(4).fill("Title number 5"),
+    );
     expect(second.meta.next_cursor).toBeNull();
   });
 

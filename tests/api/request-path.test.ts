@@ -25,7 +25,8 @@ beforeAll(async () => {
 
 afterAll(() => stack?.remove());
 
-const call = (method: Method, path: string, body?: unknown, as?: Caller) => api(method, path, { as, body, base: stack.base_url });
+const call = (method: Method, path: string, body?: unknown, as?: Caller) =>
+  api(method, path, { as, body, base: stack.base_url });
 
 const submission = () => `/api/submissions/${submissionId}`;
 const comment = () => `/api/comments/${commentId}`;
@@ -34,14 +35,42 @@ const organization = () => `/api/organizations/${stack.organization.id}`;
 // Calls that can be repeated as often as one likes, by whom, and what they answer.
 const calls: [Method, string, () => string, unknown, "user" | "key" | "nobody", number][] = [
   ["GET", "the list", () => "/api/submissions", undefined, "nobody", 200],
-  ["GET", "the list, filtered and sorted", () => "/api/submissions?status=open&category=web&tag=x&q=dark&sort=votes", undefined, "user", 200],
+  [
+    "GET",
+    "the list, filtered and sorted",
+    () => "/api/submissions?status=open&category=web&tag=x&q=dark&sort=votes",
+    undefined,
+    "user",
+    200,
+  ],
   ["GET", "a detail", submission, undefined, "nobody", 200],
-  ["GET", "a detail with every expand", () => `${submission()}?expand=author,category,tags,comments`, undefined, "user", 200],
+  [
+    "GET",
+    "a detail with every expand",
+    () => `${submission()}?expand=author,category,tags,comments`,
+    undefined,
+    "user",
+    200,
+  ],
   ["GET", "a search", () => "/api/submissions/search?q=dark", undefined, "user", 200],
-  ["POST", "the duplicate check", () => "/api/submissions/check-duplicates", { title: "A dark theme" }, "nobody", 200],
+  [
+    "POST",
+    "the duplicate check",
+    () => "/api/submissions/check-duplicates",
+    { title: "A dark theme" },
+    "nobody",
+    200,
+  ],
   ["POST", "a submission by a user", () => "/api/submissions", idea, "user", 201],
   ["POST", "a submission by a key", () => "/api/submissions", idea, "key", 201],
-  ["POST", "a submission by a key for somebody", () => "/api/submissions", { ...idea, author_email: "grace@example.org" }, "key", 201],
+  [
+    "POST",
+    "a submission by a key for somebody",
+    () => "/api/submissions",
+    { ...idea, author_email: "grace@example.org" },
+    "key",
+    201,
+  ],
   ["PATCH", "an edit", submission, { title: "A dark theme" }, "user", 200],
   ["PATCH", "a status", () => `${submission()}/status`, { status: "open" }, "user", 200],
   ["GET", "the history", () => `${submission()}/status-changes`, undefined, "nobody", 200],
@@ -61,7 +90,14 @@ const calls: [Method, string, () => string, unknown, "user" | "key" | "nobody", 
   ["POST", "notifications read", () => "/api/me/notifications/read", undefined, "user", 200],
   ["GET", "categories", () => `${organization()}/categories`, undefined, "nobody", 200],
   ["GET", "tags", () => `${organization()}/tags`, undefined, "nobody", 200],
-  ["DELETE", "deleting what is not there", () => "/api/submissions/00000000-0000-4000-8000-000000000000", undefined, "user", 404],
+  [
+    "DELETE",
+    "deleting what is not there",
+    () => "/api/submissions/00000000-0000-4000-8000-000000000000",
+    undefined,
+    "user",
+    404,
+  ],
   ["GET", "a page that is out of range", () => "/api/submissions?page=0", undefined, "nobody", 400],
   ["POST", "a vote by nobody", () => `${submission()}/vote`, undefined, "nobody", 401],
   ["GET", "an unknown path", () => "/api/nothing", undefined, "nobody", 404],
@@ -74,7 +110,8 @@ describe("one network round trip to Postgres", () => {
     const filled = body && JSON.parse(JSON.stringify(body).replace("$comment", commentId));
     const statuses = status === 201 ? [200, 201] : [status];
     // The first calls prepare the statements; the second may take another branch than the first.
-    for (let n = 0; n < 3; n++) expect(statuses).toContain((await call(method, path(), filled, who[as]())).status);
+    for (let n = 0; n < 3; n++)
+      expect(statuses).toContain((await call(method, path(), filled, who[as]())).status);
     const before = stack.flights();
     expect(statuses).toContain((await call(method, path(), filled, who[as]())).status);
     expect(stack.flights() - before).toBe(1);
@@ -92,7 +129,10 @@ describe("one network round trip to Postgres", () => {
     const flightsOf = async (name: string) => {
       const before = stack.flights();
       const headers = { "idempotency-key": name };
-      expect((await api("POST", "/api/submissions", { as: key, body: idea, headers, base: stack.base_url })).status).toBe(201);
+      expect(
+        (await api("POST", "/api/submissions", { as: key, body: idea, headers, base: stack.base_url }))
+          .status,
+      ).toBe(201);
       return stack.flights() - before;
     };
     for (const name of ["warm", "warm", "warmer", "warmer"]) await flightsOf(name);
@@ -116,7 +156,9 @@ describe("every answer", () => {
     for (const base of [stack.base_url, stack.supabase_url]) {
       const { headers } = await api(method, path(), { as: who[as](), body: filled, base });
       ids.add(headers["x-request-id"]);
-      const [limit, remaining, reset] = ["limit", "remaining", "reset"].map((name) => Number(headers[`x-ratelimit-${name}`]));
+      const [limit, remaining, reset] = ["limit", "remaining", "reset"].map((name) =>
+        Number(headers[`x-ratelimit-${name}`]),
+      );
       expect(limit).toBe(1_000_000);
       expect(remaining).toBeLessThan(1_000_000);
       expect(reset).toBeGreaterThan(Date.now() / 1000 - 1);
@@ -124,16 +166,27 @@ describe("every answer", () => {
     expect(ids.size).toBe(2);
   });
 
-  it.each(["/api/health", "/api/ready", "/api/openapi.json", "/api/docs", "/functions/v1/api/health"])("of %s too", async (path) => {
-    const { status, headers } = await send("GET", path, { base: stack.supabase_url });
-    expect(status).toBe(200);
-    for (const name of ["x-request-id", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"]) {
-      expect(headers[name], name).toBeDefined();
-    }
-  });
+  it.each(["/api/health", "/api/ready", "/api/openapi.json", "/api/docs", "/functions/v1/api/health"])(
+    "of %s too",
+    async (path) => {
+      const { status, headers } = await send("GET", path, { base: stack.supabase_url });
+      expect(status).toBe(200);
+      for (const name of [
+        "x-request-id",
+        "x-ratelimit-limit",
+        "x-ratelimit-remaining",
+        "x-ratelimit-reset",
+      ]) {
+        expect(headers[name], name).toBeDefined();
+      }
+    },
+  );
 
   it("has an id of our own making, whatever the client sends", async () => {
-    const { headers } = await api("GET", "/api/submissions", { base: stack.base_url, headers: { "x-request-id": "mine\u00e9" } });
+    const { headers } = await api("GET", "/api/submissions", {
+      base: stack.base_url,
+      headers: { "x-request-id": "mine\u00e9" },
+    });
     expect(headers["x-request-id"]).not.toContain("mine");
   });
 
@@ -146,8 +199,14 @@ describe("every answer", () => {
     });
     const log = await stack.functionsLog();
     const line = log.split("\n").find((one) => one.includes(String(headers["x-request-id"])));
-    expect(JSON.parse(line ?? "null")).toMatchObject({ method: "POST", route: "/submissions", status: 201, duration_ms: expect.any(Number) });
-    for (const text of [secret, "Do not log me", "Grace Hopper", key.token, user.token, "127.0.0.1"]) expect(log).not.toContain(text);
+    expect(JSON.parse(line ?? "null")).toMatchObject({
+      method: "POST",
+      route: "/submissions",
+      status: 201,
+      duration_ms: expect.any(Number),
+    });
+    for (const text of [secret, "Do not log me", "Grace Hopper", key.token, user.token, "127.0.0.1"])
+      expect(log).not.toContain(text);
   });
 });
 
@@ -180,10 +239,14 @@ describe("an error nobody foresaw", () => {
   };
 
   it("is 500 with a fixed message and the request's id, and is logged whole", async () => {
-    const answer = await without("private.find_submissions", () => call("GET", "/api/submissions/search?q=unusual", undefined, user));
+    const answer = await without("private.find_submissions", () =>
+      call("GET", "/api/submissions/search?q=unusual", undefined, user),
+    );
     expect(fixed(answer)).toBe("Something went wrong on our side.");
     expect(answer.text).not.toMatch(/find_submissions|select|function|private\.|42883|\bat /i);
-    const lines = (await stack.functionsLog()).split("\n").filter((line) => line.includes(String(answer.headers["x-request-id"])));
+    const lines = (await stack.functionsLog())
+      .split("\n")
+      .filter((line) => line.includes(String(answer.headers["x-request-id"])));
     expect(lines.join()).toMatch(/find_submissions.*42883|42883.*find_submissions/s);
     expect(lines.join()).not.toContain(user.token);
     expect((await call("GET", "/api/submissions/search?q=unusual", undefined, user)).status).toBe(200);
@@ -193,7 +256,9 @@ describe("an error nobody foresaw", () => {
     const messages = new Set<string>();
     messages.add(fixed(await without("private.enter", () => call("GET", "/api/submissions"))));
     messages.add(fixed(await without("private.take", () => call("GET", "/api/submissions"))));
-    messages.add(fixed(await without("private.emit_event", () => call("POST", "/api/submissions", idea, user))));
+    messages.add(
+      fixed(await without("private.emit_event", () => call("POST", "/api/submissions", idea, user))),
+    );
     expect(messages.size).toBe(1);
   });
 
@@ -222,7 +287,8 @@ describe("an error nobody foresaw", () => {
 });
 
 describe("a connection that is lost", () => {
-  const cut = () => stack.sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = 'feedback_api'`;
+  const cut = () =>
+    stack.sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = 'feedback_api'`;
 
   it("is made anew, and costs no more than a 503", async () => {
     expect((await call("GET", submission())).status).toBe(200);

@@ -31,10 +31,19 @@ beforeAll(async () => {
     dark: ["Dark theme for the app", "The bright screen hurts at night, please add a dark look."],
     darker: ["Something about screens", "A dark theme would be a great help for tired eyes."],
     café: ["Un café gratuit", "Nous aimerions une machine dans la salle de réunion."],
-    markup: ["Allow <b>bold</b> & <script>alert(1)</script>", `The "quoted" <img src=x onerror=alert(1)> formatting & more.`],
-    entities: ["AMP pages & lt signs <lt> quot", "Write 'amp' or \"quot\" & see what #39 becomes: &amp; &lt;mark&gt;"],
+    markup: [
+      "Allow <b>bold</b> & <script>alert(1)</script>",
+      `The "quoted" <img src=x onerror=alert(1)> formatting & more.`,
+    ],
+    entities: [
+      "AMP pages & lt signs <lt> quot",
+      "Write 'amp' or \"quot\" & see what #39 becomes: &amp; &lt;mark&gt;",
+    ],
     percent: ["Show 100% of_it", "The percentage sign and the underscore are \\ not wildcards."],
-    japanese: ["ダークモードに対応してほしい", "夜間の作業では画面が明るすぎるので、暗い配色を選べるようにしてください。"],
+    japanese: [
+      "ダークモードに対応してほしい",
+      "夜間の作業では画面が明るすぎるので、暗い配色を選べるようにしてください。",
+    ],
     arabic: ["أضف الوضع الداكن للتطبيق", "الشاشة الساطعة تؤذي العينين في الليل وأحتاج إلى وضع داكن."],
     russian: ["Тёмная тема оформления", "Яркий экран мешает работать ночью, нужна тёмная тема."],
     emoji: ["Reactions with 😀 please", "Let people answer with an emoji instead of writing words."],
@@ -42,16 +51,24 @@ beforeAll(async () => {
   for (const [name, [title, description]] of Object.entries(texts)) {
     ids[name] = await newSubmission(organization, author, { title, description });
   }
-  ids.problem = await newSubmission(organization, author, { title: "Zebra crossing broken", type: "problem" });
+  ids.problem = await newSubmission(organization, author, {
+    title: "Zebra crossing broken",
+    type: "problem",
+  });
   ids.planned = await newSubmission(organization, author, { title: "Zebra stripes wanted" });
   await sql`insert into public.status_changes (submission_id, new_status, changed_by) values (${ids.planned}, 'planned', ${author.id})`;
   ids.secret = await newSubmission(hidden, insider, { title: "Secret zebra project" });
 });
 
 const find = async (query: string, call: { as?: Caller; on?: Organization } = {}) =>
-  answered(await api("GET", `/api/submissions/search?${query}`, { on: organization, ...call }), 200, submissionSearchAnswer);
+  answered(
+    await api("GET", `/api/submissions/search?${query}`, { on: organization, ...call }),
+    200,
+    submissionSearchAnswer,
+  );
 const search = (q: string) => find(`q=${encodeURIComponent(q)}`);
-const names = (found: { id: string }[]) => found.map(({ id }) => Object.keys(ids).find((name) => ids[name] === id));
+const names = (found: { id: string }[]) =>
+  found.map(({ id }) => Object.keys(ids).find((name) => ids[name] === id));
 
 describe("search", () => {
   it.each([
@@ -99,21 +116,41 @@ describe("search", () => {
     });
   });
 
-  const escapes: Record<string, string> = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'" };
+  const escapes: Record<string, string> = {
+    "&amp;": "&",
+    "&lt;": "<",
+    "&gt;": ">",
+    "&quot;": '"',
+    "&#39;": "'",
+  };
 
-  it.each(["bold", "alert", "quoted", "script", "<b>", "&", "amp", "lt", "gt", "quot", "39", "mark", "<mark>", '"quoted" <img'])(
-    "for %s marks escaped text, which is otherwise as it was written",
-    async (q) => {
-      const { data } = await search(q);
-      for (const { title, highlight } of data) {
-        for (const html of [highlight.title, highlight.description]) {
-          expect(html.replace(/<\/?mark>|&(amp|lt|gt|quot|#39);/g, "")).not.toMatch(/[<>"'&]/);
-        }
-        const text = highlight.title.replace(/<\/?mark>/g, "").replace(/&[a-z#0-9]+;/g, (escape) => escapes[escape] ?? "?");
-        expect(text).toBe(title);
+  it.each([
+    "bold",
+    "alert",
+    "quoted",
+    "script",
+    "<b>",
+    "&",
+    "amp",
+    "lt",
+    "gt",
+    "quot",
+    "39",
+    "mark",
+    "<mark>",
+    '"quoted" <img',
+  ])("for %s marks escaped text, which is otherwise as it was written", async (q) => {
+    const { data } = await search(q);
+    for (const { title, highlight } of data) {
+      for (const html of [highlight.title, highlight.description]) {
+        expect(html.replace(/<\/?mark>|&(amp|lt|gt|quot|#39);/g, "")).not.toMatch(/[<>"'&]/);
       }
-    },
-  );
+      const text = highlight.title
+        .replace(/<\/?mark>/g, "")
+        .replace(/&[a-z#0-9]+;/g, (written) => escapes[written] ?? "?");
+      expect(text).toBe(title);
+    }
+  });
 
   it.each([
     ["theme", "Dark <mark>theme</mark> for the app"],
@@ -149,13 +186,21 @@ describe("search", () => {
     ["q=x&status=done", "status"],
     ["q=x&type=question", "type"],
   ])("refuses ?%s", async (query, field) => {
-    refused(await api("GET", `/api/submissions/search?${query}`, { on: organization }), "VALIDATION_ERROR", field);
+    refused(
+      await api("GET", `/api/submissions/search?${query}`, { on: organization }),
+      "VALIDATION_ERROR",
+      field,
+    );
   });
 
   it("takes 200 characters, counted as code points", async () => {
     await search("x".repeat(200));
     await search("😀".repeat(200));
-    refused(await api("GET", `/api/submissions/search?q=${encodeURIComponent("😀".repeat(201))}`), "VALIDATION_ERROR", "q");
+    refused(
+      await api("GET", `/api/submissions/search?q=${encodeURIComponent("😀".repeat(201))}`),
+      "VALIDATION_ERROR",
+      "q",
+    );
   });
 
   it("shows a private board to its team and its keys alone", async () => {
@@ -171,8 +216,11 @@ describe("search", () => {
     const admin = await newUser("Olga", { organization: careful, role: "member" });
     const body = { title: "Waiting walrus", description: longEnough, type: "idea" };
     expect((await api("POST", "/api/submissions", { as: author, on: careful, body })).status).toBe(201);
-    const seen = async (as?: Caller) => (await find("q=walrus", { on: careful, ...(as && { as }) })).meta.total;
-    expect([await seen(), await seen(await newUser()), await seen(author), await seen(admin)]).toEqual([0, 0, 1, 1]);
+    const seen = async (as?: Caller) =>
+      (await find("q=walrus", { on: careful, ...(as && { as }) })).meta.total;
+    expect([await seen(), await seen(await newUser()), await seen(author), await seen(admin)]).toEqual([
+      0, 0, 1, 1,
+    ]);
   });
 
   it("leaves out what was merged", async () => {
@@ -187,7 +235,8 @@ describe("search", () => {
 describe("the duplicate check", () => {
   const check = (body: unknown, call: { as?: Caller; on?: Organization } = {}) =>
     api("POST", "/api/submissions/check-duplicates", { on: organization, ...call, body });
-  const similar = async (body: unknown, call = {}) => answered(await check(body, call), 200, duplicatesAnswer).data;
+  const similar = async (body: unknown, call = {}) =>
+    answered(await check(body, call), 200, duplicatesAnswer).data;
 
   it.each([
     ["Dark theme for the app", "dark"],
@@ -204,8 +253,16 @@ describe("the duplicate check", () => {
 
   it("answers id, title, similarity, votes and status, most similar first", async () => {
     const { similar: list } = await similar({ title: "Zebra stripes wanted", description: longEnough });
-    expect(list[0]).toEqual({ id: ids.planned, title: "Zebra stripes wanted", similarity: 1, vote_count: 1, status: "planned" });
-    expect(list.map(({ similarity }) => similarity)).toEqual(list.map(({ similarity }) => similarity).toSorted((a, b) => b - a));
+    expect(list[0]).toEqual({
+      id: ids.planned,
+      title: "Zebra stripes wanted",
+      similarity: 1,
+      vote_count: 1,
+      status: "planned",
+    });
+    expect(list.map(({ similarity }) => similarity)).toEqual(
+      list.map(({ similarity }) => similarity).toSorted((a, b) => b - a),
+    );
   });
 
   it("finds nothing where nothing is alike", async () => {
@@ -213,7 +270,8 @@ describe("the duplicate check", () => {
   });
 
   it("makes nothing", async () => {
-    const count = async () => (await sql`select 1 from public.submissions where organization_id = ${organization.id}`).length;
+    const count = async () =>
+      (await sql`select 1 from public.submissions where organization_id = ${organization.id}`).length;
     const before = await count();
     await similar({ title: "Dark theme for the app" }, { as: author });
     expect(await count()).toBe(before);
@@ -222,7 +280,8 @@ describe("the duplicate check", () => {
   it("answers 5 at most, or as many as asked for", async () => {
     const board = await newOrganization();
     for (let n = 0; n < 8; n++) await newSubmission(board, author, { title: `Offline mode for maps ${n}` });
-    const count = async (limit?: number) => (await similar({ title: "Offline mode for maps", limit }, { on: board })).similar.length;
+    const count = async (limit?: number) =>
+      (await similar({ title: "Offline mode for maps", limit }, { on: board })).similar.length;
     expect([await count(), await count(1), await count(7), await count(20)]).toEqual([5, 1, 7, 8]);
   });
 
@@ -242,7 +301,7 @@ describe("the duplicate check", () => {
   });
 
   it.each([
-    ["nobody", () => undefined],
+    ["nobody", (): undefined => undefined],
     ["a user", () => author],
   ] as const)("is for %s too", async (_, as) => {
     const caller = as();

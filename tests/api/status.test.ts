@@ -37,9 +37,11 @@ beforeAll(async () => {
   writer = await newKey(organization, ["submissions:write", "submissions:read"]);
 });
 
-const change = (id: string, body: unknown, as?: Caller) => api("PATCH", `/api/submissions/${id}/status`, { as, body });
+const change = (id: string, body: unknown, as?: Caller) =>
+  api("PATCH", `/api/submissions/${id}/status`, { as, body });
 const history = async (id: string, as?: Caller) =>
-  answered(await api("GET", `/api/submissions/${id}/status-changes`, { as }), 200, statusChangeListAnswer).data;
+  answered(await api("GET", `/api/submissions/${id}/status-changes`, { as }), 200, statusChangeListAnswer)
+    .data;
 const made = () => newSubmission(organization, author);
 const told = (id: string) => sql<{ user_id: string; type: string }[]>`
   select user_id, type from public.notifications where submission_id = ${id}`;
@@ -48,12 +50,18 @@ const events = (id: string) => sql<{ data: object }[]>`
 
 describe("changing the status", () => {
   const settable = submissionStatuses.filter((status) => status !== "duplicate");
-  const moves = settable.flatMap((from) => settable.filter((to) => to !== from).map((to) => [from, to] as const));
+  const moves = settable.flatMap((from) =>
+    settable.filter((to) => to !== from).map((to) => [from, to] as const),
+  );
 
   it.each(moves)("from %s to %s", async (from, to) => {
     const id = await made();
     if (from !== "open") await change(id, { status: from }, admin);
-    const { data } = answered(await change(id, { status: to, note: "Because" }, admin), 200, statusChangeAnswer);
+    const { data } = answered(
+      await change(id, { status: to, note: "Because" }, admin),
+      200,
+      statusChangeAnswer,
+    );
     expect(data).toEqual({
       submission_id: id,
       previous_status: from,
@@ -67,7 +75,7 @@ describe("changing the status", () => {
   });
 
   it.each([
-    ["nobody", () => undefined, "UNAUTHORIZED"],
+    ["nobody", (): undefined => undefined, "UNAUTHORIZED"],
     ["the author", () => author, "FORBIDDEN"],
     ["a stranger", () => stranger, "FORBIDDEN"],
     ["a member", () => member, "FORBIDDEN"],
@@ -89,7 +97,11 @@ describe("changing the status", () => {
     const id = await made();
     await change(id, { status: "planned" }, admin);
     const before = await stored("submissions", id);
-    const { data } = answered(await change(id, { status: "planned", note: "Again" }, admin), 200, statusChangeAnswer);
+    const { data } = answered(
+      await change(id, { status: "planned", note: "Again" }, admin),
+      200,
+      statusChangeAnswer,
+    );
     expect(data).toMatchObject({ submission_id: id, previous_status: "planned", new_status: "planned" });
     expect(await stored("submissions", id)).toEqual(before);
     expect(await history(id)).toHaveLength(1);
@@ -107,10 +119,20 @@ describe("changing the status", () => {
 
   it("with notify: false tells nobody, but is announced", async () => {
     const id = await made();
-    answered(await change(id, { status: "planned", notify: false, note: "Quietly" }, admin), 200, statusChangeAnswer);
+    answered(
+      await change(id, { status: "planned", notify: false, note: "Quietly" }, admin),
+      200,
+      statusChangeAnswer,
+    );
     expect(await told(id)).toHaveLength(0);
     expect((await events(id)).map(({ data }) => data)).toEqual([
-      { submission_id: id, previous_status: "open", new_status: "planned", changed_by: "Adam Admin", note: "Quietly" },
+      {
+        submission_id: id,
+        previous_status: "open",
+        new_status: "planned",
+        changed_by: "Adam Admin",
+        note: "Quietly",
+      },
     ]);
   });
 
@@ -137,14 +159,20 @@ describe("changing the status", () => {
     ["a note of 2000 emoji", "😀".repeat(2000), "😀".repeat(2000)],
     ["a note with blanks around", "  why  ", "why"],
   ])("takes %s", async (_, note, kept) => {
-    const { data } = answered(await change(await made(), { status: "planned", note }, admin), 200, statusChangeAnswer);
+    const { data } = answered(
+      await change(await made(), { status: "planned", note }, admin),
+      200,
+      statusChangeAnswer,
+    );
     expect(data.note).toBe(kept);
   });
 
   it("of a merged submission names where it went", async () => {
     const [source, target] = [await made(), await made()];
     await merge(source, target);
-    expect(refused(await change(source, { status: "open" }, admin), "SUBMISSION_MERGED").merged_into_id).toBe(target);
+    expect(refused(await change(source, { status: "open" }, admin), "SUBMISSION_MERGED").merged_into_id).toBe(
+      target,
+    );
   });
 
   it.each(["00000000-0000-4000-8000-000000000000", "nonsense"])("of %s is 404", async (id) => {
@@ -154,7 +182,10 @@ describe("changing the status", () => {
   it("cannot be had by creating or editing", async () => {
     const id = await made();
     answered(
-      await api("PATCH", `/api/submissions/${id}`, { as: admin, body: { title: "A new title", status: "planned" } }),
+      await api("PATCH", `/api/submissions/${id}`, {
+        as: admin,
+        body: { title: "A new title", status: "planned" },
+      }),
       200,
       submissionDetailAnswer,
     );
@@ -165,13 +196,16 @@ describe("changing the status", () => {
 describe("the history of a status", () => {
   it("is public, newest first", async () => {
     const id = await made();
-    for (const status of ["planned", "in_progress", "completed"]) await change(id, { status, note: `Now ${status}` }, admin);
+    for (const status of ["planned", "in_progress", "completed"])
+      await change(id, { status, note: `Now ${status}` }, admin);
     const steps = await history(id);
-    expect(steps.map(({ previous_status, new_status, note }) => [previous_status, new_status, note])).toEqual([
-      ["in_progress", "completed", "Now completed"],
-      ["planned", "in_progress", "Now in_progress"],
-      ["open", "planned", "Now planned"],
-    ]);
+    expect(steps.map(({ previous_status, new_status, note }) => [previous_status, new_status, note])).toEqual(
+      [
+        ["in_progress", "completed", "Now completed"],
+        ["planned", "in_progress", "Now in_progress"],
+        ["open", "planned", "Now planned"],
+      ],
+    );
     expect(await history(id, stranger)).toEqual(steps);
   });
 

@@ -1,8 +1,15 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { submissionDetailAnswer } from "../../shared/submissions.ts";
-import { answered, api, refused } from "./client.ts";
 import { sql } from "../stack.ts";
-import { newComment, newOrganization, newSubmission, newUser, type Organization, type User } from "./world.ts";
+import { answered, api, refused } from "./client.ts";
+import {
+  newComment,
+  newOrganization,
+  newSubmission,
+  newUser,
+  type Organization,
+  type User,
+} from "./world.ts";
 
 let organization: Organization;
 let author: User;
@@ -86,16 +93,19 @@ describe("the detail of a submission", () => {
   const names = ["author", "category", "tags", "comments"] as const;
   const subsets = Array.from({ length: 16 }, (_, bits) => names.filter((_, index) => bits & (1 << index)));
 
-  it.each(subsets.slice(1).map((subset) => [subset.join(",")]))("with expand=%s shows these and no other", async (expand) => {
-    const { data } = await detail(`?expand=${expand}`);
-    for (const name of names) {
-      const asked = expand.split(",").includes(name);
-      const { shown, gone } = replaced[name];
-      if (gone) expect(gone in data, gone).toBe(!asked);
-      if (name === "tags") expect(data.tags.every((tag) => (typeof tag === "string") !== asked)).toBe(true);
-      else expect(shown in data, shown).toBe(asked);
-    }
-  });
+  it.each(subsets.slice(1).map((subset) => [subset.join(",")]))(
+    "with expand=%s shows these and no other",
+    async (expand) => {
+      const { data } = await detail(`?expand=${expand}`);
+      for (const name of names) {
+        const asked = expand.split(",").includes(name);
+        const { shown, gone } = replaced[name];
+        if (gone) expect(gone in data, gone).toBe(!asked);
+        if (name === "tags") expect(data.tags.every((tag) => (typeof tag === "string") !== asked)).toBe(true);
+        else expect(shown in data, shown).toBe(asked);
+      }
+    },
+  );
 
   it("expands the author to name, avatar and badge", async () => {
     const { data } = await detail("?expand=author");
@@ -104,19 +114,29 @@ describe("the detail of a submission", () => {
 
   it("shows the badge of an author on the team", async () => {
     const official = await newSubmission(organization, member);
-    const { data } = answered(await api("GET", `/api/submissions/${official}?expand=author`), 200, submissionDetailAnswer);
+    const { data } = answered(
+      await api("GET", `/api/submissions/${official}?expand=author`),
+      200,
+      submissionDetailAnswer,
+    );
     expect(data.author).toEqual({ id: member.id, name: "Mia Member", avatar: null, is_team_member: true });
   });
 
   it("shows an expanded category as null where there is none", async () => {
     const bare = await newSubmission(organization, author);
-    const { data } = answered(await api("GET", `/api/submissions/${bare}?expand=category,tags,comments`), 200, submissionDetailAnswer);
+    const { data } = answered(
+      await api("GET", `/api/submissions/${bare}?expand=category,tags,comments`),
+      200,
+      submissionDetailAnswer,
+    );
     expect(data).toMatchObject({ category: null, tags: [], comments: [] });
   });
 
   it("expands comments of the top level, official ones first", async () => {
     const { data } = await detail("?expand=comments");
-    expect(data.comments?.map(({ body, is_official, reply_count }) => [body, is_official, reply_count])).toEqual([
+    expect(
+      data.comments?.map(({ body, is_official, reply_count }) => [body, is_official, reply_count]),
+    ).toEqual([
       ["We hear you", true, 0],
       ["Yes please", false, 1],
     ]);
@@ -126,8 +146,14 @@ describe("the detail of a submission", () => {
     const busy = await newSubmission(organization, author);
     await sql`insert into public.comments (submission_id, author_id, body, created_at)
       select ${busy}, ${author.id}, 'Comment ' || n, now() - interval '1 hour' + n * interval '1 second' from generate_series(1, 51) n`;
-    const { data } = answered(await api("GET", `/api/submissions/${busy}?expand=comments`), 200, submissionDetailAnswer);
-    expect(data.comments?.map(({ body }) => body)).toEqual(Array.from({ length: 50 }, (_, n) => `Comment ${n + 1}`));
+    const { data } = answered(
+      await api("GET", `/api/submissions/${busy}?expand=comments`),
+      200,
+      submissionDetailAnswer,
+    );
+    expect(data.comments?.map(({ body }) => body)).toEqual(
+      Array.from({ length: 50 }, (_, n) => `Comment ${n + 1}`),
+    );
     expect(data.comment_count).toBe(51);
   });
 

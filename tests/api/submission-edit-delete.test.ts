@@ -14,8 +14,8 @@ import {
   type Organization,
   only,
   stored,
-  unknownKey,
   type User,
+  unknownKey,
 } from "./world.ts";
 
 let organization: Organization;
@@ -40,7 +40,8 @@ beforeAll(async () => {
   reader = await newKey(organization, ["submissions:read", "surveys:write"]);
 });
 
-const patch = (id: string, body: unknown, as?: Caller) => api("PATCH", `/api/submissions/${id}`, { as, body });
+const patch = (id: string, body: unknown, as?: Caller) =>
+  api("PATCH", `/api/submissions/${id}`, { as, body });
 const remove = (id: string, as?: Caller) => api("DELETE", `/api/submissions/${id}`, { as });
 const made = (by: { id: string } = author) => newSubmission(organization, by, { title: "As it was" });
 
@@ -84,8 +85,16 @@ describe("editing a submission", () => {
 
   it("answers with the same detail as GET", async () => {
     const id = await made();
-    const { data } = answered(await patch(id, { title: "Another title" }, author), 200, submissionDetailAnswer);
-    const shown = answered(await api("GET", `/api/submissions/${id}`, { as: author }), 200, submissionDetailAnswer);
+    const { data } = answered(
+      await patch(id, { title: "Another title" }, author),
+      200,
+      submissionDetailAnswer,
+    );
+    const shown = answered(
+      await api("GET", `/api/submissions/${id}`, { as: author }),
+      200,
+      submissionDetailAnswer,
+    );
     expect(data).toEqual(shown.data);
     expect(data).toMatchObject({ is_following: true, user_vote: { created_at: data.created_at } });
   });
@@ -96,17 +105,31 @@ describe("editing a submission", () => {
     const category_id = only(category).id;
     const id = await made();
     const before = only(await stored("submissions", id));
-    for (const change of [{ title: "New title" }, { description: `New. ${longEnough}` }, { category_id }, { category_id: null }]) {
+    for (const change of [
+      { title: "New title" },
+      { description: `New. ${longEnough}` },
+      { category_id },
+      { category_id: null },
+    ]) {
       const { data } = answered(await patch(id, change, author), 200, submissionDetailAnswer);
       expect(data).toMatchObject(change);
     }
     const after = only(await stored("submissions", id));
     expect(after.updated_at).not.toEqual(before.updated_at);
-    expect(after).toEqual({ ...before, title: "New title", description: `New. ${longEnough}`, updated_at: after.updated_at });
+    expect(after).toEqual({
+      ...before,
+      title: "New title",
+      description: `New. ${longEnough}`,
+      updated_at: after.updated_at,
+    });
   });
 
   it("trims text", async () => {
-    const { data } = answered(await patch(await made(), { title: " \u3000 Trimmed \uFEFF\n" }, author), 200, submissionDetailAnswer);
+    const { data } = answered(
+      await patch(await made(), { title: " \u3000 Trimmed \uFEFF\n" }, author),
+      200,
+      submissionDetailAnswer,
+    );
     expect(data.title).toBe("Trimmed");
   });
 
@@ -117,14 +140,20 @@ describe("editing a submission", () => {
     for (const as of [admin, moderator]) {
       const { data } = answered(await patch(id, { tracker_issue_url }, as), 200, submissionDetailAnswer);
       expect(data.tracker_issue_url).toBe(tracker_issue_url);
-      expect(answered(await patch(id, { tracker_issue_url: null }, as), 200, submissionDetailAnswer).data.tracker_issue_url).toBeNull();
+      expect(
+        answered(await patch(id, { tracker_issue_url: null }, as), 200, submissionDetailAnswer).data
+          .tracker_issue_url,
+      ).toBeNull();
     }
   });
 
   it("is found under its new text, and no longer under the old", async () => {
     const id = await made();
     await patch(id, { title: "Xylophone support" }, author);
-    const find = async (q: string) => (await api("GET", `/api/submissions?author=${author.id}&q=${q}`, { on: organization })).text.includes(id);
+    const find = async (q: string) =>
+      (await api("GET", `/api/submissions?author=${author.id}&q=${q}`, { on: organization })).text.includes(
+        id,
+      );
     expect([await find("xylophone"), await find("was")]).toEqual([true, false]);
   });
 
@@ -240,10 +269,13 @@ describe("what a key made", () => {
 });
 
 describe("what is not there", () => {
-  it.each(["00000000-0000-4000-8000-000000000000", "nonsense"])("%s is 404 for PATCH and DELETE", async (id) => {
-    refused(await patch(id, { title: "A new title" }, admin), "NOT_FOUND");
-    refused(await remove(id, admin), "NOT_FOUND");
-  });
+  it.each(["00000000-0000-4000-8000-000000000000", "nonsense"])(
+    "%s is 404 for PATCH and DELETE",
+    async (id) => {
+      refused(await patch(id, { title: "A new title" }, admin), "NOT_FOUND");
+      refused(await remove(id, admin), "NOT_FOUND");
+    },
+  );
 
   it("is not told of to a credential that is no good", async () => {
     refused(await patch("nonsense", {}, await unknownKey()), "UNAUTHORIZED");

@@ -1,5 +1,9 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { submissionCreatedAnswer, submissionCreatedByKey, submissionDetailAnswer } from "../../shared/submissions.ts";
+import {
+  submissionCreatedAnswer,
+  submissionCreatedByKey,
+  submissionDetailAnswer,
+} from "../../shared/submissions.ts";
 import { signUp, sql, stack } from "../stack.ts";
 import { answered, api, refused, refusedToKey } from "./client.ts";
 import {
@@ -11,8 +15,8 @@ import {
   type Organization,
   only,
   stored,
-  unknownKey,
   type User,
+  unknownKey,
 } from "./world.ts";
 
 let organization: Organization;
@@ -28,19 +32,31 @@ beforeAll(async () => {
 });
 
 const idea = { title: "A dark theme", description: longEnough, type: "idea" };
-const byUser = (body: unknown = idea) => api("POST", "/api/submissions", { as: user, on: organization, body });
-const byKey = (body: unknown = idea, as: { token: string } = key) => api("POST", "/api/submissions", { as, body });
+const byUser = (body: unknown = idea) =>
+  api("POST", "/api/submissions", { as: user, on: organization, body });
+const byKey = (body: unknown = idea, as: { token: string } = key) =>
+  api("POST", "/api/submissions", { as, body });
 const url = (id: string) => `${stack.supabase_url}/submissions/${id}`;
 
 describe("a submission by a signed-in user", () => {
   it("answers 201 in the envelope", async () => {
     const { data } = answered(await byUser(), 201, submissionCreatedAnswer);
-    expect(data).toEqual({ id: data.id, title: "A dark theme", status: "open", vote_count: 1, url: url(data.id) });
+    expect(data).toEqual({
+      id: data.id,
+      title: "A dark theme",
+      status: "open",
+      vote_count: 1,
+      url: url(data.id),
+    });
   });
 
   it.each(["idea", "problem"])("can be of type %s, with the author's vote and follow", async (type) => {
     const { data: made } = answered(await byUser({ ...idea, type }), 201, submissionCreatedAnswer);
-    const { data } = answered(await api("GET", `/api/submissions/${made.id}`, { as: user }), 200, submissionDetailAnswer);
+    const { data } = answered(
+      await api("GET", `/api/submissions/${made.id}`, { as: user }),
+      200,
+      submissionDetailAnswer,
+    );
     expect(data).toMatchObject({
       type,
       status: "open",
@@ -65,7 +81,11 @@ describe("a submission by a signed-in user", () => {
   it("takes a category of the organization", async () => {
     const [category] = await sql<{ id: string }[]>`
       insert into public.categories (organization_id, name, slug) values (${organization.id}, 'Web', 'web') returning id`;
-    const { data } = answered(await byUser({ ...idea, category_id: only(category).id }), 201, submissionCreatedAnswer);
+    const { data } = answered(
+      await byUser({ ...idea, category_id: only(category).id }),
+      201,
+      submissionCreatedAnswer,
+    );
     expect(await stored("submissions", data.id)).toMatchObject({ category_id: only(category).id });
     answered(await byUser({ ...idea, category_id: null }), 201, submissionCreatedAnswer);
   });
@@ -80,7 +100,11 @@ describe("a submission by a signed-in user", () => {
 
   it("is made by somebody who has just signed up, on the default board", async () => {
     const newcomer = await signUp("Newcomer");
-    const answer = await api("POST", "/api/submissions", { as: newcomer, body: idea, base: stack.supabase_url });
+    const answer = await api("POST", "/api/submissions", {
+      as: newcomer,
+      body: idea,
+      base: stack.supabase_url,
+    });
     const { data } = answered(answer, 201, submissionCreatedAnswer);
     expect(await stored("submissions", data.id)).toMatchObject({
       organization_id: stack.demo?.organization.id,
@@ -99,7 +123,11 @@ describe("a submission by a signed-in user", () => {
 
   it("waits for approval where the organization asks for it, seen by its author alone", async () => {
     const careful = await newOrganization({ require_approval: true });
-    const { data } = answered(await api("POST", "/api/submissions", { as: user, on: careful, body: idea }), 201, submissionCreatedAnswer);
+    const { data } = answered(
+      await api("POST", "/api/submissions", { as: user, on: careful, body: idea }),
+      201,
+      submissionCreatedAnswer,
+    );
     refused(await api("GET", `/api/submissions/${data.id}`), "NOT_FOUND");
     answered(await api("GET", `/api/submissions/${data.id}`, { as: user }), 200, submissionDetailAnswer);
   });
@@ -129,8 +157,14 @@ describe("a submission by an organization's key", () => {
     const { id } = answered(await byKey(body), 201, submissionCreatedByKey);
     const row = only(await stored("submissions", id));
     expect(row).toMatchObject({ source: "ios-app", vote_count: 1 });
-    const [profile] = await sql`select kind, email, name, auth_user_id from public.profiles where id = ${String(row.author_id)}`;
-    expect(profile).toEqual({ kind: "email", email: author_email.toLowerCase(), name: "Grace Hopper", auth_user_id: null });
+    const [profile] =
+      await sql`select kind, email, name, auth_user_id from public.profiles where id = ${String(row.author_id)}`;
+    expect(profile).toEqual({
+      kind: "email",
+      email: author_email.toLowerCase(),
+      name: "Grace Hopper",
+      auth_user_id: null,
+    });
     const answer = await api("GET", `/api/submissions/${id}?expand=author,comments`);
     expect(answered(answer, 200, submissionDetailAnswer).data.author?.name).toBe("Grace Hopper");
     expect(answer.text.toLowerCase()).not.toContain(author_email.toLowerCase());
@@ -183,8 +217,16 @@ describe("the two envelopes of a refusal", () => {
     ["an unknown type", { ...idea, type: "question" }, ["type"]],
     ["a type in capitals", { ...idea, type: "IDEA" }, ["type"]],
     ["a malformed category", { ...idea, category_id: "web" }, ["category_id"]],
-    ["an unknown category", { ...idea, category_id: "00000000-0000-4000-8000-000000000000" }, ["category_id"]],
-    ["everything wrong", { title: "", description: "", type: "", category_id: 1 }, ["category_id", "description", "title", "type"]],
+    [
+      "an unknown category",
+      { ...idea, category_id: "00000000-0000-4000-8000-000000000000" },
+      ["category_id"],
+    ],
+    [
+      "everything wrong",
+      { title: "", description: "", type: "", category_id: 1 },
+      ["category_id", "description", "title", "type"],
+    ],
     ["an array", [idea], ["body"]],
     ["a string", "idea", ["body"]],
     ["null", null, ["body"]],
@@ -230,7 +272,8 @@ describe("the two envelopes of a refusal", () => {
     const revoked = await newKey(organization, ["submissions:write"]);
     await sql`update private.api_keys set revoked_at = now() where id = ${revoked.id}`;
     const expired = await newKey(organization, ["submissions:write"], new Date(Date.now() - 1000));
-    for (const as of [revoked, expired]) expect((await byKey(idea, as)).body).toEqual({ error: "unauthorized" });
+    for (const as of [revoked, expired])
+      expect((await byKey(idea, as)).body).toEqual({ error: "unauthorized" });
   });
 
   it("402 when the plan's limit is reached", async () => {
@@ -242,7 +285,9 @@ describe("the two envelopes of a refusal", () => {
     const answer = await post(itsKey);
     refusedToKey(answer, "PLAN_LIMIT_REACHED");
     expect(answer.body).toEqual({ error: "plan_limit_reached" });
-    const [{ n }] = await sql<[{ n: number }]>`select count(*)::int as n from public.submissions where organization_id = ${small.id}`;
+    const [{ n }] = await sql<
+      [{ n: number }]
+    >`select count(*)::int as n from public.submissions where organization_id = ${small.id}`;
     expect(n).toBe(1);
   });
 
@@ -255,7 +300,10 @@ describe("the two envelopes of a refusal", () => {
   it("404 for an organization that is not there, or not the key's", async () => {
     const nowhere = { slug: `o-${crypto.randomUUID()}` };
     refused(await api("POST", "/api/submissions", { as: user, on: nowhere, body: idea }), "NOT_FOUND");
-    refusedToKey(await api("POST", "/api/submissions", { as: key, on: await newOrganization(), body: idea }), "NOT_FOUND");
+    refusedToKey(
+      await api("POST", "/api/submissions", { as: key, on: await newOrganization(), body: idea }),
+      "NOT_FOUND",
+    );
   });
 
   it("413 for more than 1 MiB", async () => {
@@ -267,8 +315,14 @@ describe("the two envelopes of a refusal", () => {
   });
 
   it("415 for what is not JSON", async () => {
-    const call = { raw: "title=A dark theme", headers: { "content-type": "application/x-www-form-urlencoded" } };
-    refused(await api("POST", "/api/submissions", { as: user, on: organization, ...call }), "UNSUPPORTED_MEDIA_TYPE");
+    const call = {
+      raw: "title=A dark theme",
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+    };
+    refused(
+      await api("POST", "/api/submissions", { as: user, on: organization, ...call }),
+      "UNSUPPORTED_MEDIA_TYPE",
+    );
     const answer = await api("POST", "/api/submissions", { as: key, ...call });
     refusedToKey(answer, "UNSUPPORTED_MEDIA_TYPE");
     expect(answer.body).toEqual({ error: "unsupported_media_type" });
@@ -290,11 +344,18 @@ describe("the two envelopes of a refusal", () => {
     expect(general.headers).toMatchObject({ "retry-after": String(wait), "x-ratelimit-remaining": "0" });
     const lowercase = await byKey(idea, busyKey);
     refusedToKey(lowercase, "RATE_LIMIT_EXCEEDED");
-    expect(lowercase.body).toEqual({ error: "rate_limited", retry_after: Number(lowercase.headers["retry-after"]) });
+    expect(lowercase.body).toEqual({
+      error: "rate_limited",
+      retry_after: Number(lowercase.headers["retry-after"]),
+    });
   });
 
   it("uses the lowercase form nowhere else", async () => {
-    refused(await api("POST", "/api/submissions/check-duplicates", { as: key, body: {} }), "VALIDATION_ERROR", "title");
+    refused(
+      await api("POST", "/api/submissions/check-duplicates", { as: key, body: {} }),
+      "VALIDATION_ERROR",
+      "title",
+    );
     refused(await api("GET", "/api/submissions?page=0", { as: key }), "VALIDATION_ERROR", "page");
     refused(await api("GET", "/api/submissions", { as: await unknownKey() }), "UNAUTHORIZED");
   });

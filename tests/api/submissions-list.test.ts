@@ -20,11 +20,53 @@ const categories: Record<string, string> = {};
 
 // In the order of their making; the extra votes and comments are by people other than the author.
 const board = [
-  { title: "Bigger buttons", type: "idea", by: "ada", category: "mobile", tags: ["design"], votes: 3, comments: 1 },
-  { title: "Crash on start", type: "problem", by: "ben", category: "mobile", tags: ["speed", "bug"], votes: 1, comments: 0 },
-  { title: "Dark theme", type: "idea", by: "ben", category: "web", tags: ["design"], votes: 4, comments: 2, status: "planned" },
-  { title: "Export to CSV", type: "idea", by: "ada", category: null, tags: [], votes: 1, comments: 0, status: "in_progress" },
-  { title: "Alarm is late", type: "problem", by: "ada", category: "web", tags: ["bug"], votes: 2, comments: 3 },
+  {
+    title: "Bigger buttons",
+    type: "idea",
+    by: "ada",
+    category: "mobile",
+    tags: ["design"],
+    votes: 3,
+    comments: 1,
+  },
+  {
+    title: "Crash on start",
+    type: "problem",
+    by: "ben",
+    category: "mobile",
+    tags: ["speed", "bug"],
+    votes: 1,
+    comments: 0,
+  },
+  {
+    title: "Dark theme",
+    type: "idea",
+    by: "ben",
+    category: "web",
+    tags: ["design"],
+    votes: 4,
+    comments: 2,
+    status: "planned",
+  },
+  {
+    title: "Export to CSV",
+    type: "idea",
+    by: "ada",
+    category: null,
+    tags: [],
+    votes: 1,
+    comments: 0,
+    status: "in_progress",
+  },
+  {
+    title: "Alarm is late",
+    type: "problem",
+    by: "ada",
+    category: "web",
+    tags: ["bug"],
+    votes: 2,
+    comments: 3,
+  },
 ] as const;
 
 beforeAll(async () => {
@@ -67,7 +109,15 @@ describe("the list of submissions", () => {
   it("shows every submission with all of its fields, newest first", async () => {
     const { data, meta } = await list();
     expect(data.map(({ title }) => title)).toEqual(board.map(({ title }) => title).toReversed());
-    expect(meta).toEqual({ page: 1, limit: 50, total: 5, total_pages: 1, has_next: false, has_prev: false, next_cursor: null });
+    expect(meta).toEqual({
+      page: 1,
+      limit: 50,
+      total: 5,
+      total_pages: 1,
+      has_next: false,
+      has_prev: false,
+      next_cursor: null,
+    });
     expect(data.at(-1)).toEqual({
       id: expect.any(String),
       title: "Bigger buttons",
@@ -121,7 +171,10 @@ describe("the list of submissions", () => {
 
   it("filtered by a category's id, in capitals too, and by an author's", async () => {
     expect(await titles(`?category=${categories.mobile}`)).toEqual(["Crash on start", "Bigger buttons"]);
-    expect(await titles(`?category=${categories.mobile?.toUpperCase()}`)).toEqual(["Crash on start", "Bigger buttons"]);
+    expect(await titles(`?category=${categories.mobile?.toUpperCase()}`)).toEqual([
+      "Crash on start",
+      "Bigger buttons",
+    ]);
     expect(await titles(`?author=${ben.id}`)).toEqual(["Dark theme", "Crash on start"]);
     expect(await titles(`?author=${ben.id}&type=idea`)).toEqual(["Dark theme"]);
     expect(await titles("?author=00000000-0000-4000-8000-000000000000")).toEqual([]);
@@ -130,7 +183,10 @@ describe("the list of submissions", () => {
   it.each([
     ["sort=created_at&order=asc", board.map(({ title }) => title)],
     ["sort=created_at", board.map(({ title }) => title).toReversed()],
-    ["sort=title&order=asc", ["Alarm is late", "Bigger buttons", "Crash on start", "Dark theme", "Export to CSV"]],
+    [
+      "sort=title&order=asc",
+      ["Alarm is late", "Bigger buttons", "Crash on start", "Dark theme", "Export to CSV"],
+    ],
     ["sort=title", ["Export to CSV", "Dark theme", "Crash on start", "Bigger buttons", "Alarm is late"]],
     ["order=asc", board.map(({ title }) => title)],
   ])("sorted by %s", async (query, expected) => {
@@ -143,7 +199,9 @@ describe("the list of submissions", () => {
   ] as const)("sorted by %s, most or fewest first", async (sort, field) => {
     const descending = board.map((row) => row[sort]).toSorted((a, b) => b - a);
     expect((await list(`?sort=${sort}`)).data.map((row) => row[field])).toEqual(descending);
-    expect((await list(`?sort=${sort}&order=asc`)).data.map((row) => row[field])).toEqual(descending.toReversed());
+    expect((await list(`?sort=${sort}&order=asc`)).data.map((row) => row[field])).toEqual(
+      descending.toReversed(),
+    );
   });
 
   it("tells of a new submission at once", async () => {
@@ -157,7 +215,11 @@ describe("the list of submissions", () => {
     const tidy = await newOrganization();
     const target = await newSubmission(tidy, ada, { title: "The target" });
     await merge(await newSubmission(tidy, ben, { title: "The source" }), target);
-    const { data, meta } = answered(await api("GET", "/api/submissions", { on: tidy }), 200, submissionListAnswer);
+    const { data, meta } = answered(
+      await api("GET", "/api/submissions", { on: tidy }),
+      200,
+      submissionListAnswer,
+    );
     expect([data.map(({ id }) => id), meta.total]).toEqual([[target], 1]);
   });
 
@@ -168,7 +230,13 @@ describe("the list of submissions", () => {
       submissionListAnswer,
     );
     expect(data).toEqual([]);
-    expect(meta).toMatchObject({ total: 0, total_pages: 0, has_next: false, has_prev: false, next_cursor: null });
+    expect(meta).toMatchObject({
+      total: 0,
+      total_pages: 0,
+      has_next: false,
+      has_prev: false,
+      next_cursor: null,
+    });
   });
 
   it.each(submissionStatuses)("takes the status %s as a filter", async (status) => {

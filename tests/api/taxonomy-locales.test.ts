@@ -7,7 +7,14 @@ import { newKey, newOrganization, newUser, type Organization } from "./world.ts"
 
 let organization: Organization;
 
-const translations = { es: "Móvil", fr: "Portable", de: "Handy", ru: "Мобильный", "pt-BR": "Celular", ja: "モバイル" };
+const translations = {
+  es: "Móvil",
+  fr: "Portable",
+  de: "Handy",
+  ru: "Мобильный",
+  "pt-BR": "Celular",
+  ja: "モバイル",
+};
 
 beforeAll(async () => {
   organization = await newOrganization();
@@ -18,7 +25,11 @@ beforeAll(async () => {
 });
 
 const get = (kind: string, language?: string, id = organization.id) =>
-  api("GET", `/api/organizations/${id}/${kind}`, language === undefined ? {} : { headers: { "accept-language": language } });
+  api(
+    "GET",
+    `/api/organizations/${id}/${kind}`,
+    language === undefined ? {} : { headers: { "accept-language": language } },
+  );
 
 describe("categories", () => {
   it("have id, name, slug and color, in the organization's order", async () => {
@@ -99,7 +110,11 @@ describe.each([
     refused(await api("GET", path), "NOT_FOUND");
     refused(await api("GET", path, { as: await newUser() }), "NOT_FOUND");
     refused(await api("GET", path, { as: await newKey(organization, ["submissions:read"]) }), "NOT_FOUND");
-    answered(await api("GET", path, { as: await newUser("Mia", { organization: hidden, role: "member" }) }), 200, schema);
+    answered(
+      await api("GET", path, { as: await newUser("Mia", { organization: hidden, role: "member" }) }),
+      200,
+      schema,
+    );
     answered(await api("GET", path, { as: await newKey(hidden, []) }), 200, schema);
   });
 

@@ -22,8 +22,8 @@ import {
   type Organization,
   only,
   stored,
-  unknownKey,
   type User,
+  unknownKey,
 } from "./world.ts";
 
 let organization: Organization;
@@ -56,7 +56,8 @@ const kinds = [
     removed: voteRemovedAnswer,
     make: () => newSubmission(organization, author),
     row: (id: string) => stored("submissions", id),
-    votes: (id: string) => sql<{ user_id: string }[]>`select user_id from public.votes where submission_id = ${id}`,
+    votes: (id: string) =>
+      sql<{ user_id: string }[]>`select user_id from public.votes where submission_id = ${id}`,
   },
   {
     kind: "comment",
@@ -66,7 +67,8 @@ const kinds = [
     removed: commentVoteRemovedAnswer,
     make: async () => newComment(await newSubmission(organization, author), author),
     row: (id: string) => stored("comments", id),
-    votes: (id: string) => sql<{ user_id: string }[]>`select user_id from public.comment_votes where comment_id = ${id}`,
+    votes: (id: string) =>
+      sql<{ user_id: string }[]>`select user_id from public.comment_votes where comment_id = ${id}`,
   },
 ] as const;
 
@@ -85,7 +87,12 @@ describe.each(kinds)("a vote on a $kind", ({ kind, field, own, cast, removed, ma
 
   it("answers 201 with the count, and the time it was given", async () => {
     const { data } = answered(await vote(voter), 201, cast);
-    expect(data).toEqual({ [field]: id, user_id: voter.id, vote_count: own + 1, created_at: data.created_at });
+    expect(data).toEqual({
+      [field]: id,
+      user_id: voter.id,
+      vote_count: own + 1,
+      created_at: data.created_at,
+    });
     expect(Math.abs(Date.parse(data.created_at) - Date.now())).toBeLessThan(60_000);
     expect(await count()).toBe(own + 1);
   });
@@ -128,13 +135,27 @@ describe.each(kinds)("a vote on a $kind", ({ kind, field, own, cast, removed, ma
     const other = await newUser();
     answered(await vote(voter), 201, cast);
     answered(await vote(voter, {}), 200, cast);
-    const forged = { user_id: other.id, author_email: other.email, vote_count: 50, submission_id: crypto.randomUUID(), created_at: "2000-01-01" };
+    const forged = {
+      user_id: other.id,
+      author_email: other.email,
+      vote_count: 50,
+      submission_id: crypto.randomUUID(),
+      created_at: "2000-01-01",
+    };
     expect(answered(await vote(voter, forged), 200, cast).data.user_id).toBe(voter.id);
-    expect([await count(), (await votes(id)).some(({ user_id }) => user_id === other.id)]).toEqual([own + 1, false]);
+    expect([await count(), (await votes(id)).some(({ user_id }) => user_id === other.id)]).toEqual([
+      own + 1,
+      false,
+    ]);
   });
 
   it("is for those who signed in", async () => {
-    for (const answer of [await vote(), await unvote(), await vote(await unknownKey()), await unvote({ token: "e30.e30.e30" })]) {
+    for (const answer of [
+      await vote(),
+      await unvote(),
+      await vote(await unknownKey()),
+      await unvote({ token: "e30.e30.e30" }),
+    ]) {
       refused(answer, "UNAUTHORIZED");
     }
     expect(await count()).toBe(own);
@@ -156,22 +177,36 @@ describe.each(kinds)("a vote on a $kind", ({ kind, field, own, cast, removed, ma
     const author_email = address();
     const named = answered(await vote(key, { author_email, author_name: "Grace" }), 201, cast).data;
     expect(named.user_id).not.toBe(key.profileId);
-    expect(answered(await vote(key, { author_email: author_email.toUpperCase() }), 200, cast).data).toEqual(named);
+    expect(answered(await vote(key, { author_email: author_email.toUpperCase() }), 200, cast).data).toEqual(
+      named,
+    );
     expect(await count()).toBe(own + 2);
-    expect(answered(await unvote(key, { author_email }), 200, removed).data).toMatchObject({ user_id: named.user_id, vote_count: own + 1 });
-    expect(answered(await unvote(key), 200, removed).data).toMatchObject({ user_id: key.profileId, vote_count: own });
+    expect(answered(await unvote(key, { author_email }), 200, removed).data).toMatchObject({
+      user_id: named.user_id,
+      vote_count: own + 1,
+    });
+    expect(answered(await unvote(key), 200, removed).data).toMatchObject({
+      user_id: key.profileId,
+      vote_count: own,
+    });
   });
 
   it("of a key never counts as that of a user with the address", async () => {
     await vote(voter);
-    expect(answered(await vote(key, { author_email: voter.email }), 201, cast).data.user_id).not.toBe(voter.id);
+    expect(answered(await vote(key, { author_email: voter.email }), 201, cast).data.user_id).not.toBe(
+      voter.id,
+    );
     await unvote(key, { author_email: voter.email });
     expect((await votes(id)).some(({ user_id }) => user_id === voter.id)).toBe(true);
   });
 
   it("of a key names the field that is wrong", async () => {
     refused(await vote(key, { author_email: "nobody" }), "VALIDATION_ERROR", "author_email");
-    refused(await vote(key, { author_email: address(), author_name: "x".repeat(101) }), "VALIDATION_ERROR", "author_name");
+    refused(
+      await vote(key, { author_email: address(), author_name: "x".repeat(101) }),
+      "VALIDATION_ERROR",
+      "author_name",
+    );
   });
 
   it.each(["00000000-0000-4000-8000-000000000000", "nonsense"])("for %s is 404", async (missing) => {
@@ -196,7 +231,8 @@ describe.each(kinds)("a vote on a $kind", ({ kind, field, own, cast, removed, ma
 describe("a vote on a submission", () => {
   it("creates a follow, which stays when the vote is taken back", async () => {
     const [id, voter] = [await newSubmission(organization, author), await newUser()];
-    const follows = () => sql`select reason from public.follows where submission_id = ${id} and user_id = ${voter.id}`;
+    const follows = () =>
+      sql`select reason from public.follows where submission_id = ${id} and user_id = ${voter.id}`;
     await api("POST", `/api/submissions/${id}/vote`, { as: voter });
     expect(await follows()).toEqual([{ reason: "vote" }]);
     await api("DELETE", `/api/submissions/${id}/vote`, { as: voter });
@@ -205,17 +241,31 @@ describe("a vote on a submission", () => {
 
   it("can be taken back by the author too", async () => {
     const id = await newSubmission(organization, author);
-    const { data } = answered(await api("DELETE", `/api/submissions/${id}/vote`, { as: author }), 200, voteRemovedAnswer);
+    const { data } = answered(
+      await api("DELETE", `/api/submissions/${id}/vote`, { as: author }),
+      200,
+      voteRemovedAnswer,
+    );
     expect(data.vote_count).toBe(0);
-    const shown = answered(await api("GET", `/api/submissions/${id}`, { as: author }), 200, submissionDetailAnswer);
+    const shown = answered(
+      await api("GET", `/api/submissions/${id}`, { as: author }),
+      200,
+      submissionDetailAnswer,
+    );
     expect(shown.data).toMatchObject({ vote_count: 0, user_vote: null, is_following: true });
   });
 
   it("that was merged names the target and changes nothing", async () => {
-    const [source, target] = [await newSubmission(organization, author), await newSubmission(organization, author)];
+    const [source, target] = [
+      await newSubmission(organization, author),
+      await newSubmission(organization, author),
+    ];
     await merge(source, target);
     const voter = await newUser();
-    expect(refused(await api("POST", `/api/submissions/${source}/vote`, { as: voter }), "SUBMISSION_MERGED").merged_into_id).toBe(target);
+    expect(
+      refused(await api("POST", `/api/submissions/${source}/vote`, { as: voter }), "SUBMISSION_MERGED")
+        .merged_into_id,
+    ).toBe(target);
     expect(await stored("submissions", source)).toMatchObject({ vote_count: 1 });
   });
 
@@ -232,17 +282,25 @@ describe("a vote on a submission", () => {
 });
 
 describe("the caller's votes", () => {
-  const mine = async (as: Caller, query = "") => answered(await api("GET", `/api/me/votes${query}`, { as }), 200, myVoteListAnswer);
+  const mine = async (as: Caller, query = "") =>
+    answered(await api("GET", `/api/me/votes${query}`, { as }), 200, myVoteListAnswer);
 
   it("are listed newest first, with title, status and count", async () => {
     const voter = await newUser();
     expect(await mine(voter)).toEqual({ data: [], meta: { total: 0 } });
     const ids = [];
-    for (const title of ["The first one", "The second one", "The third one"]) ids.push(await newSubmission(organization, author, { title }));
+    for (const title of ["The first one", "The second one", "The third one"])
+      ids.push(await newSubmission(organization, author, { title }));
     for (const id of ids) await api("POST", `/api/submissions/${id}/vote`, { as: voter });
     const { data, meta } = await mine(voter);
     expect(data.map(({ submission_id }) => submission_id)).toEqual(ids.toReversed());
-    expect(data[0]).toEqual({ submission_id: ids[2], title: "The third one", status: "open", vote_count: 2, voted_at: expect.any(String) });
+    expect(data[0]).toEqual({
+      submission_id: ids[2],
+      title: "The third one",
+      status: "open",
+      vote_count: 2,
+      voted_at: expect.any(String),
+    });
     expect(meta).toEqual({ total: 3 });
     const second = await mine(voter, "?limit=1&page=2");
     expect([second.data.map(({ title }) => title), second.meta.total]).toEqual([["The second one"], 3]);
@@ -280,7 +338,7 @@ describe("the voters of a submission", () => {
   });
 
   it.each([
-    ["nobody", () => undefined, "UNAUTHORIZED"],
+    ["nobody", (): undefined => undefined, "UNAUTHORIZED"],
     ["the author", () => author, "FORBIDDEN"],
     ["a member", () => member, "FORBIDDEN"],
     ["a key with submissions:read", () => reader, "FORBIDDEN"],
@@ -299,7 +357,8 @@ describe("the voters of a submission", () => {
   });
 
   it("of nothing are 404", async () => {
-    for (const id of ["00000000-0000-4000-8000-000000000000", "nonsense"]) refused(await voters(id, admin), "NOT_FOUND");
+    for (const id of ["00000000-0000-4000-8000-000000000000", "nonsense"])
+      refused(await voters(id, admin), "NOT_FOUND");
   });
 
   it("without a name are Anonymous, and a key has no address", async () => {
@@ -318,7 +377,9 @@ describe("the voters of a submission", () => {
     const id = await newSubmission(organization, author);
     const voter = await newUser("Vera Voter");
     await api("POST", `/api/submissions/${id}/vote`, { as: voter });
-    const shown = await api("GET", `/api/submissions/${id}?expand=author,category,tags,comments`, { as: await newUser() });
+    const shown = await api("GET", `/api/submissions/${id}?expand=author,category,tags,comments`, {
+      as: await newUser(),
+    });
     const list = await api("GET", "/api/submissions?limit=100", { on: organization });
     const notifications = await api("GET", "/api/me/notifications", { as: author });
     for (const { text } of [shown, list, notifications]) {

@@ -24,7 +24,10 @@ export async function newOrganization(settings: OrganizationSettings = {}): Prom
 }
 
 /** Somebody who signed up; on the team where a role is given. */
-export async function newUser(name = "Ann Other", team?: { organization: Organization; role: Role }): Promise<User> {
+export async function newUser(
+  name = "Ann Other",
+  team?: { organization: Organization; role: Role },
+): Promise<User> {
   const user = only((await newUsers(1, name))[0]);
   if (team) await join(user, team.organization, team.role);
   return user;
@@ -40,7 +43,11 @@ export async function join(user: User, organization: Organization, role: Role): 
   await sql`insert into public.memberships (organization_id, user_id, role) values (${organization.id}, ${user.id}, ${role})`;
 }
 
-export async function newKey(organization: Organization, scopes: readonly Scope[], expiresAt?: Date): Promise<Key> {
+export async function newKey(
+  organization: Organization,
+  scopes: readonly Scope[],
+  expiresAt?: Date,
+): Promise<Key> {
   const token = await createApiKey(sql, organization.id, "Key of a test", scopes, expiresAt);
   const [key] = await sql<{ id: string; profile_id: string }[]>`
     select id, profile_id from private.api_keys where organization_id = ${organization.id} order by created_at desc limit 1`;
@@ -93,17 +100,21 @@ export async function merge(sourceId: string, targetId: string): Promise<void> {
 export type Stored = Record<string, unknown>;
 
 /** The row as the database has it; undefined where it is gone. */
-export async function stored(table: "submissions" | "comments" | "votes", id: string): Promise<Stored | undefined> {
+export async function stored(
+  table: "submissions" | "comments" | "votes",
+  id: string,
+): Promise<Stored | undefined> {
   const [row] = await sql<Stored[]>`select * from public.${sql(table)} where id = ${id}`;
   return row;
 }
 
 /** Counters that differ from the truth, of one organization. */
 export async function countMistakes(organization: Organization): Promise<unknown[]> {
-  return sql`
+  const mistakes = await sql`
     select m.* from private.count_mistakes() m
     where m.id in (select id from public.submissions where organization_id = ${organization.id}
       union all select id from public.comments where organization_id = ${organization.id})`;
+  return [...mistakes];
 }
 
 export function only<Value>(value: Value | undefined): Value {
