@@ -112,6 +112,18 @@ describe("the detail of a submission", () => {
     expect(data.author).toEqual({ id: author.id, name: "Ada Author", avatar: null, is_team_member: false });
   });
 
+  it("calls an author who left Anonymous, and keeps what they did", async () => {
+    const leaver = await newUser("Lee Leaver");
+    const left = await newSubmission(organization, leaver, { title: "What was left" });
+    await newComment(left, leaver, { body: "Bye" });
+    await sql`delete from auth.users where id = ${leaver.id}`;
+    const answer = await api("GET", `/api/submissions/${left}?expand=author,comments`);
+    const { data } = answered(answer, 200, submissionDetailAnswer);
+    expect(data).toMatchObject({ title: "What was left", vote_count: 1, comment_count: 1 });
+    expect([data.author?.name, data.comments?.[0]?.author.name]).toEqual(["Anonymous", "Anonymous"]);
+    expect(answer.text).not.toContain("Leaver");
+  });
+
   it("shows the badge of an author on the team", async () => {
     const official = await newSubmission(organization, member);
     const { data } = answered(

@@ -1,10 +1,12 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { submissionListAnswer, submissionStatuses } from "../../shared/submissions.ts";
 import { sql } from "../stack.ts";
-import { answered, api, refused } from "./client.ts";
+import { answered, api, type Caller, refused } from "./client.ts";
 import {
+  longEnough,
   merge,
   newComment,
+  newKey,
   newOrganization,
   newSubmission,
   newUser,
@@ -221,6 +223,79 @@ describe("the list of submissions", () => {
       submissionListAnswer,
     );
     expect([data.map(({ id }) => id), meta.total]).toEqual([[target], 1]);
+  });
+
+  it("counts what the caller sees, by every filter, whatever became of it", async () => {
+    const board = await newOrganization({ require_approval: true });
+    const [category] = await sql<[{ id: string }]>`
+      insert into public.categories (organization_id, name, slug) values (${board.id}, 'Web', 'web') returning id`;
+    const admin = await newUser("Adam", { organization: board, role: "admin" });
+    const member = await newUser("Mia", { organization: board, role: "member" });
+    const key = await newKey(board, ["submissions:read", "submissions:write"]);
+    const body = { title: "Something", description: longEnough, type: "idea" };
+    const post = async (as: Caller, more = {}) => {
+      const answer = await api("POST", "/api/submissions", { as, on: board, body: { ...body, ...more } });
+      return (answer.body as { data: { id: string } }).data.id;
+    };
+    const waiting = [
+      await post(ada),
+      await post(ada, { category_id: category.id }),
+      await post(ben, { type: "problem" }),
+    ];
+    const open = [
+      await post(member),
+      await post(member, { type: "problem", category_id: category.id }),
+      await post(member),
+    ];
+    const change = (id: string | undefined, status: string) =>
+      api("PATCH", `/api/submissions/${id}/status`, { as: admin, body: { status } });
+    await change(open[0], "planned");
+    await change(waiting[1], "planned");
+    await merge(String(open[2]), String(open[1]));
+    const moderate = (id: string | undefined, state: string) =>
+      sql`update public.submissions set moderation_state = ${state} where id = ${String(id)}`;
+
+    const check = async () => {
+      for (const as of [undefined, ada, ben, member, admin, key]) {
+        for (const query of [
+          "",
+          "status=open",
+          "status=planned",
+          "type=idea",
+          "type=problem",
+          "category=web",
+          "type=idea&status=open&category=web",
+        ]) {
+          const answer = await api("GET", `/api/submissions?limit=100&${query}`, { as, on: board });
+          const { data, meta } = answered(answer, 200, submissionListAnswer);
+          expect(meta.total, query).toBe(data.length);
+        }
+      }
+    };
+    const total = async (as?: Caller) =>
+      answered(await api("GET", "/api/submissions", { as, on: board }), 200, submissionListAnswer).meta.total;
+    await check();
+    expect([
+      await total(),
+      await total(ada),
+      await total(ben),
+      await total(member),
+      await total(key),
+    ]).toEqual([2, 4, 3, 5, 5]);
+    await moderate(waiting[0], "approved");
+    await moderate(waiting[2], "spam");
+    await api("PATCH", `/api/submissions/${waiting[0]}`, { as: ada, body: { category_id: category.id } });
+    await check();
+    expect([await total(), await total(ada), await total(ben), await total(member)]).toEqual([3, 4, 4, 5]);
+    await sql`delete from public.categories where id = ${category.id}`;
+    await api("DELETE", `/api/submissions/${open[0]}`, { as: admin });
+    await check();
+    expect(await total()).toBe(2);
+    await sql`update public.organizations set visibility = 'private' where id = ${board.id}`;
+    expect([await total(member), await total(key)]).toEqual([4, 4]);
+    await sql`update public.organizations set visibility = 'public' where id = ${board.id}`;
+    await check();
+    expect(await total()).toBe(2);
   });
 
   it("is empty for an organization without any", async () => {
