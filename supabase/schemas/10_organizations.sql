@@ -214,15 +214,11 @@ comment on function private.author_of_key(text, text) is 'The profile a key acts
 
 create function private.default_organization_id() returns uuid
 language plpgsql stable security definer set search_path = '' as $$ -- definer: a private organization can be the only one
-declare ids uuid[];
+declare default_id uuid := (select id from public.organizations where is_default); ids uuid[];
 begin
-  select array_agg(id) into ids from (
-    (select id from public.organizations where is_default)
-    union all
-    (select id from public.organizations where not is_default limit 2)
-  ) candidates;
-  if cardinality(ids) = 1 then return ids[1]; end if;
-  return (select id from public.organizations where is_default);
+  if default_id is not null then return default_id; end if;
+  ids := array(select id from public.organizations limit 2);
+  return case when cardinality(ids) = 1 then ids[1] end;
 end
 $$;
 comment on function private.default_organization_id() is 'The only organization, or the one marked is_default; null where neither exists.';
@@ -230,17 +226,17 @@ comment on function private.default_organization_id() is 'The only organization,
 -- definer: reads memberships and private organizations to decide what is visible.
 create function private.find_organization(hint text, caller_id uuid) returns uuid
 language plpgsql stable security definer set search_path = '' as $$
-declare found public.organizations;
+declare found_id uuid; found_visibility text;
 begin
   if hint is null then
-    select * into found from public.organizations where id = private.default_organization_id();
+    found_id := private.default_organization_id();
   elsif hint ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
-    select * into found from public.organizations where id = hint::uuid;
+    found_id := hint::uuid;
   else
-    select * into found from public.organizations where slug = lower(hint);
+    found_id := (select id from public.organizations where slug = lower(hint));
   end if;
-  if found.visibility = 'public' or private.is_member(found.id, caller_id) then return found.id; end if;
-  return null;
+  found_visibility := (select visibility from public.organizations where id = found_id);
+  return case when found_visibility = 'public' or found_visibility = 'private' and private.is_member(found_id, caller_id) then found_id end;
 end
 $$;
 comment on function private.find_organization(text, uuid) is 'The organization of an id or slug (null: the default one) if the profile may see it.';

@@ -202,7 +202,10 @@ begin
   end loop;
   if outcome = 'ok' then
     if who.kind = 'public' or who.kind = 'user' then
-      organization_id := private.find_organization(organization, who.profile_id);
+      -- A row named by its id brings its organization along.
+      if organization is not null or resource is null then
+        organization_id := private.find_organization(organization, who.profile_id);
+      end if;
     elsif organization is null or exists (
         select from public.organizations o where o.id = who.organization_id and lower(organization) in (o.slug, o.id::text)) then
       organization_id := who.organization_id;

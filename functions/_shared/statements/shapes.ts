@@ -10,6 +10,5 @@ export const commentShape = (sql: Sql) => sql`json_build_object(
   'vote_count', c.vote_count, 'reply_count', c.reply_count, 'created_at', c.created_at, 'updated_at', c.updated_at)`;
 
 /** Slugs of a submission's tags; `s` is the submission. */
-export const tagSlugs = (sql: Sql) => sql`coalesce((
-  select json_agg(t.slug order by t.slug) from public.submission_tags st join public.tags t on t.id = st.tag_id
-  where st.submission_id = s.id), '[]')`;
+export const tagSlugs = (sql: Sql) => sql`array(
+  select t.slug from public.submission_tags st join public.tags t on t.id = st.tag_id where st.submission_id = s.id order by t.slug)`;

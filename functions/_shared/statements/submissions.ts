@@ -17,20 +17,18 @@ export function listSubmissions(query: SubmissionListQuery): Statement<{ total: 
     const after = from
       ? sql`and (s.${column}, s.id) ${order === "asc" ? sql`>` : sql`<`} (${from.value}::text::${sql.unsafe(types[sort])}, ${from.id}::uuid)`
       : sql``;
+    const sorted = sql`s.${column} ${direction}, s.id ${direction}`;
     return sql`
-      with page as (
+      with page as materialized (
         select s.* from public.submissions s
         where ${matches(sql, query)} ${after}
-        order by s.${column} ${direction}, s.id ${direction}
-        limit ${limit + 1} offset ${from ? 0 : (page - 1) * limit}
-      ), shown as (
-        select s.*, row_number() over (order by s.${column} ${direction}, s.id ${direction}) as place from page s limit ${limit}
+        order by ${sorted} limit ${limit + 1} offset ${from ? 0 : (page - 1) * limit}
       )
       select
         ${total(sql, query)} as total,
-        coalesce((select json_agg(${listShape(sql)} order by s.place) from shown s), '[]')::text as data,
+        coalesce((select json_agg(${listShape(sql)} order by ${sorted}) from (select * from page s order by ${sorted} limit ${limit}) s), '[]')::text as data,
         (select count(*) from page) > ${limit} as more,
-        (select array[s.${column}::text, s.id::text] from shown s order by s.place desc limit 1) as last`;
+        (select array[s.${column}::text, s.id::text] from page s order by ${sorted} limit 1 offset ${limit - 1}) as last`;
   };
 }
 
