@@ -102,7 +102,9 @@ begin
       if type not in ('text', 'character varying', 'character', 'name', 'extensions.citext') then
         raise exception 'operator % requires a text-compatible column type, got %', operator, type;
       end if;
-      perform realtime.matches(type_oid, operator, false, '', wanted);
+      if operator in ('match', 'imatch') then
+        perform '' ~ wanted;
+      end if;
       return wanted;
     else
       execute format('select (%L::%s)::text', wanted, type) into result;

@@ -18,7 +18,7 @@ export interface Filter extends Condition {
 export class FilterError extends Error {}
 
 const operators = "eq neq lt lte gt gte in like ilike is match imatch isdistinct".split(" ");
-const comparedByText = new Set(["uuid", "text", "varchar", "bool", "int2", "int4", "int8"]);
+const comparedByText = new Set(["uuid", "text", "varchar", "int2", "int4", "int8"]);
 
 /** `column=operator.value`, comma-separated; values may be quoted as PostgREST does. */
 export function parseFilter(text: string): Condition[] {
@@ -87,14 +87,19 @@ export function passes(filters: Filter[], row: Row): boolean | null {
 /** Lets Postgres compare: one answer for each pair of filters and row. */
 export async function passAll(sql: Sql, pairs: { filters: Filter[]; row: Row }[]): Promise<boolean[]> {
   const tests = pairs.flatMap(({ filters, row }, pair) =>
-    filters.map((filter) => ({ ...filter, pair, actual: row.get(filter.column) ?? null })),
+    filters.map(({ column, typeOid, operator, negate, value }) => ({
+      pair,
+      type_oid: typeOid,
+      operator,
+      negate,
+      actual: row.get(column) ?? null,
+      wanted: value,
+    })),
   );
   const rows = await sql<{ pair: number }[]>`
-    select distinct pair from unnest(
-      ${tests.map((test) => test.pair)}::integer[], ${tests.map((test) => test.typeOid)}::oid[],
-      ${tests.map((test) => test.operator)}::text[], ${tests.map((test) => test.negate)}::boolean[],
-      ${tests.map((test) => test.actual)}::text[], ${tests.map((test) => test.value)}::text[]
-    ) as test (pair, type_oid, operator, negate, actual, wanted)
+    select distinct pair
+    from jsonb_to_recordset(${JSON.stringify(tests)}::text::jsonb)
+      as test (pair integer, type_oid oid, operator text, negate boolean, actual text, wanted text)
     where not realtime.matches(type_oid, operator, negate, actual, wanted)`;
   const failed = new Set(rows.map(({ pair }) => pair));
   return pairs.map((_, pair) => !failed.has(pair));

@@ -8,11 +8,13 @@ import { type Realtime, type RealtimeOptions, startRealtime } from "./server.ts"
 /** What the launcher says; an upgrade comes with its socket. */
 export type Order =
   | { type: "start"; options: Omit<RealtimeOptions, "onTrouble"> }
-  | { type: "upgrade"; url: string; headers: IncomingMessage["headers"]; head: string }
+  | { type: "upgrade"; id: number; url: string; headers: IncomingMessage["headers"]; head: string }
+  | { type: "proceed"; id: number }
   | { type: "stop" };
 
 export type Report =
   | { type: "ready"; port: number }
+  | { type: "received"; id: number }
   | { type: "failed"; message: string }
   | { type: "trouble"; message: string };
 
@@ -25,8 +27,10 @@ async function obey(order: Order, socket: unknown): Promise<void> {
     case "start":
       return start(order.options);
     case "upgrade":
-      if (socket instanceof Socket) upgrade(order, socket);
+      if (socket instanceof Socket) receive(order, socket);
       return;
+    case "proceed":
+      return upgrade(order.id);
     case "stop":
       await realtime?.stop();
       process.exit(0);
@@ -45,15 +49,22 @@ async function start(options: Omit<RealtimeOptions, "onTrouble">): Promise<void>
   report({ type: "ready", port: typeof address === "object" && address ? address.port : 0 });
 }
 
-function upgrade(order: Order & { type: "upgrade" }, socket: Socket): void {
+const handedOver = new Map<number, { request: IncomingMessage; socket: Socket; head: Buffer }>();
+
+/** Until the launcher has let go of the socket it may read what is meant for us, so nobody is answered yet. */
+function receive(order: Order & { type: "upgrade" }, socket: Socket): void {
+  const { id, url, headers, head } = order;
   socket.on("error", () => socket.destroy());
-  const request = Object.assign(new IncomingMessage(socket), {
-    method: "GET",
-    url: order.url,
-    headers: order.headers,
-  });
-  if (realtime) realtime.upgrade(request, socket, Buffer.from(order.head, "base64"));
-  else socket.destroy();
+  const request = Object.assign(new IncomingMessage(socket), { method: "GET", url, headers });
+  handedOver.set(id, { request, socket, head: Buffer.from(head, "base64") });
+  report({ type: "received", id });
+}
+
+function upgrade(id: number): void {
+  const waiting = handedOver.get(id);
+  handedOver.delete(id);
+  if (waiting && realtime) realtime.upgrade(waiting.request, waiting.socket, waiting.head);
+  else waiting?.socket.destroy();
 }
 
 process.on("message", (order: Order, socket) => {

@@ -76,7 +76,11 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
     },
   });
   // Connections opened now, so that the first change does not wait for them.
-  await Promise.all([isFirstUp, core.catalog.tables(), ...Array.from({ length: poolSize }, () => sql`select 1`)]);
+  await Promise.all([
+    isFirstUp,
+    core.catalog.tables(),
+    ...Array.from({ length: poolSize }, () => sql`select 1`),
+  ]);
 
   const sockets = new WebSocketServer({
     noServer: true,

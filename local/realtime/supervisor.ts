@@ -26,6 +26,7 @@ export async function startRealtimeProcess(options: RealtimeOptions): Promise<Re
   let stopping = false;
   let child: ChildProcess | undefined;
   let port: number | null = null;
+  let handedOver = 0;
 
   const run = async (): Promise<string | null> => {
     const started = fork(fileURLToPath(new URL("process.ts", import.meta.url)), {
@@ -39,7 +40,8 @@ export async function startRealtimeProcess(options: RealtimeOptions): Promise<Re
         if (report.type === "ready") {
           port = report.port;
           resolve(null);
-        } else if (report.type === "failed") resolve(report.message);
+        } else if (report.type === "received") say(started, { type: "proceed", id: report.id });
+        else if (report.type === "failed") resolve(report.message);
         else onTrouble(report.message);
       });
     });
@@ -66,7 +68,7 @@ export async function startRealtimeProcess(options: RealtimeOptions): Promise<Re
     upgrade(request, socket, head) {
       if (port === null || !child || !(socket instanceof Socket)) return false;
       const { url = "/", headers } = request;
-      say(child, { type: "upgrade", url, headers, head: head.toString("base64") }, socket);
+      say(child, { type: "upgrade", id: ++handedOver, url, headers, head: head.toString("base64") }, socket);
       return true;
     },
     async stop() {

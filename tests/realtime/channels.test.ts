@@ -9,6 +9,7 @@ let submission: string;
 beforeAll(async () => {
   [alice, bob] = (await manyUsers(2)) as [User, User];
   submission = await newSubmission(alice);
+  await settled();
 });
 afterEach(hangUp);
 
@@ -30,7 +31,12 @@ describe.each([
       { eventType: "INSERT", table: "votes", new: { id, submission_id: submission }, old: {}, errors: null },
       { eventType: "DELETE", table: "votes", new: {}, old: { id, submission_id: submission } },
     ]);
-    expect(Object.keys(heard[0]?.new ?? {}).sort()).toEqual(["created_at", "id", "organization_id", "submission_id"]);
+    expect(Object.keys(heard[0]?.new ?? {}).sort()).toEqual([
+      "created_at",
+      "id",
+      "organization_id",
+      "submission_id",
+    ]);
   });
 
   test("the comments channel hears new comments of its submission and nothing else", async () => {
@@ -45,6 +51,8 @@ describe.each([
     await sql`update comments set body = 'Hello again' where id = ${id}`;
     await sql`delete from comments where id = ${id}`;
     await settled();
-    expect(heard).toMatchObject([{ eventType: "INSERT", new: { id, body: "Hello 👋 日本語", vote_count: 0 } }]);
+    expect(heard).toMatchObject([
+      { eventType: "INSERT", new: { id, body: "Hello 👋 日本語", vote_count: 0 } },
+    ]);
   });
 });

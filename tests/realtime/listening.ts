@@ -17,7 +17,10 @@ export interface Heard {
 const clients = new Set<SupabaseClient>();
 
 /** A client of its own socket; `vsn` picks the serializer. */
-export function client(user?: User, options: { vsn?: string; key?: string; against?: TestStack } = {}): SupabaseClient {
+export function client(
+  user?: User,
+  options: { vsn?: string; key?: string; against?: TestStack } = {},
+): SupabaseClient {
   const against = options.against ?? stack;
   const made = createClient(against.supabase_url, options.key ?? against.publishable_key, {
     auth: { persistSession: false, autoRefreshToken: false, detectSessionInUrl: false },
@@ -66,7 +69,11 @@ export interface Asked {
 }
 
 /** Subscribes to changes on a channel and keeps what arrives. */
-export async function listen(by: SupabaseClient, asked: Asked, name = `test:${randomUUID()}`): Promise<Heard[]> {
+export async function listen(
+  by: SupabaseClient,
+  asked: Asked,
+  name = `test:${randomUUID()}`,
+): Promise<Heard[]> {
   const heard: Heard[] = [];
   const channel = by
     .channel(name)

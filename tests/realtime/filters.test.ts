@@ -1,0 +1,148 @@
+import { afterEach, beforeAll, describe, expect, test } from "vitest";
+import { manyUsers, sql, type User } from "../stack.ts";
+import {
+  type Asked,
+  client,
+  comment,
+  hangUp,
+  listen,
+  newSubmission,
+  settled,
+  subscribed,
+  until,
+} from "./listening.ts";
+
+let author: User;
+let submission: string;
+beforeAll(async () => {
+  [author] = (await manyUsers(1)) as [User];
+  submission = await newSubmission(author);
+  await settled();
+});
+afterEach(hangUp);
+
+describe("filters, on a new comment", () => {
+  const body = 'fast "search", (beta) 速い';
+  const operators: [filter: string, passes: boolean][] = [
+    ["body=eq.nothing", false],
+    ['body=eq."fast \\"search\\", (beta) 速い"', true],
+    ["body=neq.nothing", true],
+    ["body=like.fast%", true],
+    ["body=like.FAST%", false],
+    ["body=ilike.FAST%", true],
+    ["body=match.^fast", true],
+    ["body=imatch.^FAST", true],
+    ["body=not.match.^fast", false],
+    ["vote_count=lt.1", true],
+    ["vote_count=lte.0", true],
+    ["vote_count=gt.0", false],
+    ["vote_count=gte.0", true],
+    ["vote_count=in.(0,1,2)", true],
+    ["vote_count=not.in.(0,1,2)", false],
+    ["parent_id=is.null", true],
+    ["parent_id=not.is.null", false],
+    ["is_official=is.false", true],
+    ["is_official=eq.false", true],
+    ["is_official=eq.true", false],
+    ["parent_id=isdistinct.00000000-0000-0000-0000-000000000000", true],
+    ["created_at=gt.2020-01-01", true],
+    ["created_at=lt.2020-01-01", false],
+    ["vote_count=eq.0,reply_count=eq.0", true],
+    ["vote_count=eq.0,reply_count=eq.1", false],
+    ["moderation_state=in.(approved,pending)", true],
+  ];
+
+  test.each(operators)("%s: %s", async (filter, passes) => {
+    const heard = await listen(client(), {
+      table: "comments",
+      filter: `submission_id=eq.${submission},${filter}`,
+    });
+    const all = await listen(client(), { table: "comments", filter: `submission_id=eq.${submission}` });
+    await comment(submission, author, body);
+    await until(() => all.length === 1);
+    await new Promise((resume) => setTimeout(resume, 20));
+    expect(heard.map((change) => change.new.body)).toEqual(passes ? [body] : []);
+  });
+
+  test("a uuid is found however it is written", async () => {
+    const heard = await listen(client(), {
+      table: "comments",
+      filter: `submission_id=eq.${submission.toUpperCase()}`,
+    });
+    await comment(submission, author, "shouted");
+    await until(() => heard.length === 1);
+  });
+
+  test("several bindings of a channel each get their own", async () => {
+    const [inserts, updates]: [string[], string[]] = [[], []];
+    const mine = { schema: "public", table: "comments", filter: `submission_id=eq.${submission}` };
+    const channel = client()
+      .channel("both")
+      .on("postgres_changes", { event: "INSERT", ...mine }, (change) => inserts.push(String(change.new.body)))
+      .on("postgres_changes", { event: "UPDATE", ...mine }, (change) =>
+        updates.push(String(change.new.body)),
+      );
+    await subscribed(channel);
+    const id = await comment(submission, author, "first");
+    await until(() => inserts.length === 1);
+    await sql`update comments set body = 'second' where id = ${id}`;
+    await until(() => updates.length === 1);
+    expect([inserts, updates]).toEqual([["first"], ["second"]]);
+  });
+
+  test("select narrows what is sent to those columns and the key", async () => {
+    const heard = await listen(client(), {
+      table: "comments",
+      filter: `submission_id=eq.${submission}`,
+      select: ["body"],
+    });
+    const id = await comment(submission, author, "short");
+    await until(() => heard.length === 1);
+    expect(heard[0]?.new).toEqual({ id, body: "short" });
+  });
+});
+
+test("every table of the publication is heard by its schema", async () => {
+  const heard = await listen(client(), { schema: "*" });
+  await comment(submission, author, "anywhere");
+  await until(() =>
+    ["comments", "submissions"].every((table) => heard.some((change) => change.table === table)),
+  );
+});
+
+describe("a subscription that cannot be", () => {
+  const refusals: [Asked, RegExp][] = [
+    [
+      { table: "votes", filter: "user_id=eq.00000000-0000-0000-0000-000000000000" },
+      /invalid column for filter user_id/,
+    ],
+    [{ table: "votes", filter: "nothing=eq.1" }, /invalid column for filter nothing/],
+    [{ table: "votes", filter: "id=is.true" }, /requires a boolean column/],
+    [{ table: "comments", filter: "vote_count=like.1%" }, /text-compatible/],
+    [{ table: "comments", filter: "body=match.(" }, /regular expression/],
+    [{ table: "comments", filter: "vote_count=eq.many" }, /invalid input syntax/],
+    [{ table: "comments", filter: "body=almost.x" }, /almost/],
+    [{ table: "comments", filter: "undefined" }, /undefined/],
+    [{ table: "comments", filter: "vote_count=in.1,2" }, /parentheses/],
+    [
+      { table: "comments", filter: `vote_count=in.(${Array.from({ length: 101 }, (_, n) => n)})` },
+      /Maximum 100/,
+    ],
+    [{ table: "profiles" }, /Please check Realtime is enabled/],
+    [{ schema: "private", table: "outbox" }, /Please check Realtime is enabled/],
+    [{ schema: "auth", table: "users" }, /Please check Realtime is enabled/],
+    [{ table: "votes", select: ["user_id"] }, /invalid column for select user_id/],
+    [{ table: "*", select: ["id"] }, /wildcard/],
+  ];
+  test.each(refusals)("%o", async (asked, message) => {
+    await expect(listen(client(), asked)).rejects.toThrow(message);
+  });
+
+  test("harms no other on the same socket", async () => {
+    const mine = client();
+    await expect(listen(mine, { table: "votes", filter: "user_id=eq.1" })).rejects.toThrow();
+    const heard = await listen(mine, { table: "comments", filter: `submission_id=eq.${submission}` });
+    await comment(submission, author, "still here");
+    await until(() => heard.length === 1);
+  });
+});
