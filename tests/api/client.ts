@@ -26,9 +26,11 @@ export type Call = {
   headers?: Record<string, string>;
   /** The functions' own listener, or the gateway. */
   base?: string;
+  /** For calls that share a connection. */
+  agent?: Agent;
 };
 
-const agent = new Agent({ keepAlive: true });
+const anyConnection = new Agent({ keepAlive: true });
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** One call of the API. Every answer is JSON, names its request and tells the caller's limits. */
@@ -44,7 +46,7 @@ export async function api(method: Method, path: string, call: Call = {}): Promis
 }
 
 export function send(method: Method, path: string, call: Call = {}): Promise<Answer> {
-  const { as, on, body, raw, base = stack.base_url } = call;
+  const { as, on, body, raw, base = stack.base_url, agent = anyConnection } = call;
   const payload = raw ?? (body === undefined ? undefined : JSON.stringify(body));
   const headers: Record<string, string> = { ...call.headers };
   if (as) headers.authorization ??= `Bearer ${as.token}`;

@@ -457,6 +457,21 @@ describe("deleting a comment", () => {
     expect(await countMistakes(organization)).toEqual([]);
   });
 
+  it("takes a thread of 300 levels along", async () => {
+    const top = await newComment(id, commenter);
+    await sql.unsafe(`do $$
+      declare parent uuid := '${top}';
+      begin
+        for level in 1..300 loop
+          insert into public.comments (submission_id, author_id, parent_id, body)
+          values ('${id}', '${author.id}', parent, 'Level ' || level) returning id into parent;
+        end loop;
+      end $$`);
+    expect(await commentCount()).toBe(301);
+    answered(await remove(top, commenter), 200, deletedAnswer);
+    expect(await commentCount()).toBe(0);
+  });
+
   it("of a reply lowers its parent's count", async () => {
     const parent = await newComment(id, commenter);
     const reply = await newComment(id, commenter, { parent_id: parent });

@@ -1,4 +1,6 @@
+import { Agent } from "node:http";
 import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { SignJWT, UnsecuredJWT } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
 import {
@@ -175,6 +177,23 @@ describe.each(writes)("%s %s", (method, _, path, good) => {
     );
     expect((await call({ raw, headers: json })).status).toBeLessThan(300);
     expect((await stored("submissions", id))?.status).toBe("open");
+  });
+});
+
+describe("a body that was refused", () => {
+  it.each(listeners)("does not hold up the next call on its connection to %s", async (_, base) => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const call = { as: user, on: organization, base: base(), agent };
+    const halves = ["x".repeat(mebibyte / 2), "x".repeat(mebibyte / 2 + 1)];
+    for (let round = 0; round < 30; round++) {
+      for (const raw of [halves.join(""), halves]) {
+        const refusal = await api("POST", "/api/submissions", { ...call, raw, headers: json });
+        refused(refusal, "PAYLOAD_TOO_LARGE");
+        const next = await Promise.race([api("GET", "/api/submissions", call), sleep(5_000, undefined)]);
+        expect(next?.status, `round ${round}`).toBe(200);
+      }
+    }
+    agent.destroy();
   });
 });
 

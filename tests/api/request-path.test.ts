@@ -182,6 +182,19 @@ describe("every answer", () => {
     },
   );
 
+  it("to a preflight too", async () => {
+    for (const base of [stack.base_url, stack.supabase_url]) {
+      const { status, headers } = await send("OPTIONS", "/api/submissions", {
+        base,
+        headers: { origin: "https://elsewhere.example", "access-control-request-method": "POST" },
+      });
+      expect(status).toBe(204);
+      expect(headers["x-request-id"]).toBeDefined();
+      expect(headers["x-ratelimit-limit"]).toBeDefined();
+      expect(headers["access-control-allow-origin"]).toBeUndefined();
+    }
+  });
+
   it("has an id of our own making, whatever the client sends", async () => {
     const { headers } = await api("GET", "/api/submissions", {
       base: stack.base_url,

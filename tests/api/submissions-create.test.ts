@@ -110,6 +110,8 @@ describe("a submission by a signed-in user", () => {
       organization_id: stack.demo?.organization.id,
       author_id: newcomer.id,
     });
+    const shown = await api("GET", `/api/submissions/${data.id}?expand=author`);
+    expect(answered(shown, 200, submissionDetailAnswer).data.author?.name).toBe("Newcomer");
   });
 
   it("drops what only a key may say", async () => {

@@ -8,7 +8,7 @@ import {
   voteRemovedAnswer,
   voterListAnswer,
 } from "../../shared/votes.ts";
-import { sql } from "../stack.ts";
+import { sql, stack } from "../stack.ts";
 import { answered, api, type Caller, refused } from "./client.ts";
 import {
   countMistakes,
@@ -198,6 +198,17 @@ describe.each(kinds)("a vote on a $kind", ({ kind, field, own, cast, removed, ma
     );
     await unvote(key, { author_email: voter.email });
     expect((await votes(id)).some(({ user_id }) => user_id === voter.id)).toBe(true);
+  });
+
+  it("of a key is taken back for whom the body names, by the gateway too", async () => {
+    const author_email = address();
+    await vote(key, { author_email });
+    const answer = await api("DELETE", `/api/${kind}s/${id}/vote`, {
+      as: key,
+      body: { author_email },
+      base: stack.supabase_url,
+    });
+    expect(answered(answer, 200, removed).data.vote_count).toBe(own);
   });
 
   it("of a key names the field that is wrong", async () => {
