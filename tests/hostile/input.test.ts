@@ -109,7 +109,7 @@ describe("SQL in", () => {
     const startedAt = performance.now();
     for (const path of paths()) {
       await Promise.all(
-        (parameter === "q" ? injections : injections.slice(0, 16)).map(async (text) => {
+        (parameter === "q" ? injections : injections.slice(0, 10)).map(async (text) => {
           const address = `${path}?${parameter}=${encodeURIComponent(text)}${parameter === "q" ? "" : "&q=map"}`;
           expectAnswered(
             await api(address, {

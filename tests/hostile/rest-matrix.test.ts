@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { only } from "../api/world.ts";
 import { sql } from "../stack.ts";
 import {
+  type Act,
   acts,
   type Board,
   boards,
@@ -137,6 +138,9 @@ describe("a SELECT shows exactly the rows of", () => {
 
 describe("what writing does", () => {
   const outcomes = new Map<string, string>();
+  // What is not granted at all does not depend on the row: one board will do.
+  const boardsOf = (act: Act): readonly Board[] =>
+    `${act.open}${act.waiting}${act.closed}` === "" ? ["open"] : boards;
   const place = (table: Table, verb: Verb, board: Board, role: Role) => [table, verb, board, role].join(" ");
 
   beforeAll(async () => {
@@ -148,6 +152,7 @@ describe("what writing does", () => {
           // In the order of expected.ts: what hangs on another row goes before it.
           for (const table of tables) {
             for (const verb of ["insert", "update", "delete"] as const) {
+              if (!boardsOf(only(acts[table])[verb]).includes(board)) continue;
               outcomes.set(place(table, verb, board, role), await attempt(table, verb, role, scene));
             }
           }
@@ -162,7 +167,7 @@ describe("what writing does", () => {
     ),
   )("%s of %s", (verb, table) => {
     const act = only(acts[table])[verb];
-    for (const board of boards) {
+    for (const board of boardsOf(act)) {
       const may = words(act[board]);
       const expected = roles.map((role) => [
         role,
