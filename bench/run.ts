@@ -72,8 +72,7 @@ await withTemporaryFolder(async (folder) => {
   });
   const sql = connect(stack.db_url);
   try {
-    const failed = stack.failed.then((reason) => Promise.reject(new Error(reason)));
-    await Promise.race([bench(stack, sql, folder), failed, interrupted]);
+    await Promise.race([bench(stack, sql, folder), interrupted]);
   } finally {
     await sql.end({ timeout: 1 });
     await stack.stop();

@@ -23,7 +23,6 @@ export interface DatabaseServer {
   ownerUrl: string;
   superuserUrl: string;
   url(role: string, password: string): string;
-  ended: Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -48,7 +47,7 @@ export async function startDatabase(options: DatabaseOptions): Promise<DatabaseS
     await preparePlatform(superuserUrl, folder);
     progress("migrations");
     await withDatabase(ownerUrl, (sql) => migrate(sql, options.migrations));
-    return { ownerUrl, superuserUrl, url: postgres.url, ended: postgres.ended, stop: postgres.stop };
+    return { ownerUrl, superuserUrl, url: postgres.url, stop: postgres.stop };
   } catch (error) {
     await postgres.stop();
     throw error;

@@ -1,7 +1,8 @@
-import { createWriteStream } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
 import { get } from "node:http";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { choosePort } from "./ports.ts";
 import { StartError } from "./start-error.ts";
@@ -33,7 +34,7 @@ const inherited =
 /** Runs a function in Deno as it stands, and again whenever it dies. */
 export async function startFunctions(options: FunctionsOptions): Promise<Functions> {
   const port = await choosePort(0, "PORT");
-  const log = createWriteStream(options.logPath, { flags: "a", mode: 0o600 });
+  const log = appendingTo(await open(options.logPath, "a", 0o600));
   let up = false;
   let stopping = false;
   let current: TiedProcess | undefined;
@@ -80,6 +81,24 @@ export async function startFunctions(options: FunctionsOptions): Promise<Functio
       log.end();
     },
   };
+}
+
+/** A line that finds no room is lost: a full disk is no reason to stop answering. */
+function appendingTo(file: FileHandle): Writable {
+  return new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      file.appendFile(chunk).then(
+        () => done(),
+        () => done(),
+      );
+    },
+    final(done) {
+      file.close().then(
+        () => done(),
+        () => done(),
+      );
+    },
+  });
 }
 
 function spawnDeno(options: FunctionsOptions, port: number): TiedProcess {

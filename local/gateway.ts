@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import {
   Agent,
   createServer,
@@ -10,6 +11,8 @@ import type { Duplex } from "node:stream";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream } from "node:stream/web";
+import { rateHeaders } from "../functions/_shared/rate-headers.ts";
+import type { ErrorCode } from "../shared/errors.ts";
 
 export interface GatewayOptions {
   /** Carries the caller's address to the functions; its name is secret, so that no client can send it. */
@@ -198,17 +201,24 @@ function forward(incoming: IncomingMessage, response: ServerResponse, target: Ta
   });
 }
 
+/** In the form of the API's own refusals, whoever was asked. */
 function refuse(
   response: ServerResponse,
   status: number,
-  code: string,
+  code: ErrorCode,
   message: string,
   headers: Record<string, string> = {},
 ): void {
-  const body = JSON.stringify({ error: { code, message, details: [] } });
+  const requestId = randomUUID();
+  const isDown = code === "SERVICE_UNAVAILABLE";
+  const error = { code, message, details: [], ...(isDown && { request_id: requestId }) };
+  const body = JSON.stringify({ error });
   response.writeHead(status, {
     ...headers,
-    "content-type": "application/json",
+    ...rateHeaders(),
+    ...(isDown && { "retry-after": "1" }),
+    "x-request-id": requestId,
+    "content-type": "application/json; charset=utf-8",
     "content-length": Buffer.byteLength(body),
   });
   response.end(body);

@@ -7,7 +7,7 @@ import { choosePort } from "./ports.ts";
 import { type PostgresFiles, postgresFiles } from "./postgres-files.ts";
 import { postgresUser, type RunAs } from "./postgres-user.ts";
 import { commandOf } from "./process-identity.ts";
-import { StartError } from "./start-error.ts";
+import { messageOf, StartError } from "./start-error.ts";
 import { spawnTied, type TiedProcess } from "./tied-process.ts";
 
 export interface PostgresOptions {
@@ -22,8 +22,6 @@ export interface PostgresOptions {
 export interface Postgres {
   port: number;
   url(role: string, password: string): string;
-  /** Resolves when the server has ended for good: stopped, or dead and not to be started again. */
-  ended: Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -60,48 +58,39 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   };
 }
 
-const mostDeathsAMinute = 5;
+const longestPause = 5_000;
 
-/** Starts the server again when it dies: crash recovery is Postgres's own, only somebody has to start it. */
+/** Starts the server again when it dies, until it runs: recovery is Postgres's own, only somebody has to start it. */
 async function keepRunning(
   start: () => Promise<TiedProcess>,
   onTrouble: PostgresOptions["onTrouble"],
-): Promise<Pick<Postgres, "ended" | "stop">> {
+): Promise<Pick<Postgres, "stop">> {
   let current = await start();
   let stopping = false;
-  const keep = async (): Promise<number> => {
-    for (let deaths: number[] = []; ; ) {
+  const keep = async (): Promise<void> => {
+    for (let pause = 100; !stopping; pause = Math.min(pause * 2, longestPause)) {
+      const startedAt = Date.now();
       const code = await current.ended;
-      deaths = [...deaths.filter((at) => at > Date.now() - 60_000), Date.now()];
-      if (stopping || deaths.length > mostDeathsAMinute) return code;
+      if (stopping) return;
+      if (Date.now() - startedAt > 60_000) pause = 100;
       onTrouble(`Postgres ended (code ${code}) and starts again`);
-      const again = await startAgain(start, () => stopping);
-      if (again === null) return code;
-      current = again;
-      if (stopping) await current.stop(20_000);
+      await sleep(pause);
+      // Backends that outlive a killed server for a moment keep the next one from starting, and so does a full disk.
+      current = await start().catch((error: unknown) => {
+        onTrouble(messageOf(error));
+        return current;
+      });
     }
+    await current.stop(20_000);
   };
-  const ended = keep();
+  const kept = keep();
   return {
-    ended,
     async stop() {
       stopping = true;
       await current.stop(20_000);
-      await ended;
+      await kept;
     },
   };
-}
-
-/** Backends that outlive a killed server for a moment keep the next one from starting: it is tried for half a minute. */
-async function startAgain(
-  start: () => Promise<TiedProcess>,
-  stopping: () => boolean,
-): Promise<TiedProcess | null> {
-  for (const deadline = Date.now() + 30_000; !stopping() && Date.now() < deadline; await sleep(100)) {
-    const server = await start().catch(() => null);
-    if (server) return server;
-  }
-  return null;
 }
 
 /** A server that outlived its launcher still holds the folder: it gets a clean shutdown. */

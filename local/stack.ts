@@ -47,8 +47,6 @@ export interface Stack extends StackAddresses {
   jwtSecret: string;
   /** The Postgres superuser's, for what `db_url` may not do. */
   superuserUrl: string;
-  /** Resolves with the reason when a part fails for good; the stack is then to be stopped. */
-  failed: Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -172,9 +170,6 @@ async function start(
     ...addresses,
     jwtSecret: secrets.jwt_secret,
     superuserUrl: database.superuserUrl,
-    failed: database.ended.then(
-      (code) => `Postgres ended (code ${code}); its log is ${join(folder.path, "postgres.log")}`,
-    ),
     stop,
   };
 }

@@ -33,9 +33,8 @@ async function main(): Promise<void> {
 ${stack.demo ? `  Demo       ${Object.values(stack.demo.users).join(", ")}; password ${stack.demo.password}\n` : ""}
 Stop with Ctrl-C.`);
   }
-  const failure = await Promise.race([stack.failed, stopRequested]);
+  await stopRequested;
   await stack.stop();
-  if (failure !== undefined) throw new StartError(failure);
   console.log("stopped");
 }
 

@@ -31,7 +31,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
       stack.db_url,
       (sql) => sql`update private.rate_limit_rules set max_requests = 1000000`,
     );
-    const { stop, failed, ...provided } = stack;
+    const { stop, ...provided } = stack;
     project.provide("stack", provided);
     return async () => {
       await stop();

@@ -54,8 +54,8 @@ export interface OwnStack extends Stack {
 
 export async function startOwnStack(options: Partial<StackOptions> = {}): Promise<OwnStack> {
   const folder = await mkdtemp(join(tmpdir(), "feedback-own-"));
-  const dataDir = join(folder, "data");
-  const stack = await startStack({ port: 0, dbPort: 0, dataDir, seed: "none", ...options }).catch(
+  const dataDir = options.dataDir ?? join(folder, "data");
+  const stack = await startStack({ port: 0, dbPort: 0, seed: "none", ...options, dataDir }).catch(
     async (error: unknown) => {
       await rm(folder, { recursive: true, force: true });
       throw error;
@@ -138,6 +138,9 @@ function send(agent: Agent, base: string, method: string, path: string, call: Ca
       },
     );
     outgoing.on("error", reject);
+    outgoing.setTimeout(25_000, () =>
+      outgoing.destroy(new Error(`no answer to ${method} ${path} within 25 seconds`)),
+    );
     outgoing.end(payload);
   });
 }

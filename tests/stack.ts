@@ -9,7 +9,7 @@ import type { Stack } from "../local/stack.ts";
 import type { Database } from "../shared/database.types.ts";
 
 /** What tests know of the running stack: stack.json, and what only its operator knows. */
-export type TestStack = Omit<Stack, "stop" | "failed">;
+export type TestStack = Omit<Stack, "stop">;
 
 export const stack = inject("stack");
 

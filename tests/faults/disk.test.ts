@@ -1,0 +1,78 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, open, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { type OwnStack, startOwnStack } from "../own-stack.ts";
+import { expectClear, expectNoLeak, expectUnavailable, expectWhole, recovered, startStorm } from "./storm.ts";
+
+const run = promisify(execFile);
+
+// Says what a full disk says (SQLSTATE 53100), on any machine.
+test("a write that finds no room is 503, and the reads go on", async () => {
+  const own = await startOwnStack();
+  try {
+    await own.sql.unsafe(`
+      create function private.test_full() returns trigger language plpgsql as
+        $$ begin raise exception 'could not extend file: No space left on device' using errcode = 'disk_full'; end $$;
+      create trigger test_full before insert on public.comments for each row execute function private.test_full()`);
+    const person = await own.person();
+    const path = `/api/submissions/${await own.submission(person)}/comments`;
+    const comment = () => own.call("POST", path, { token: person.token, body: { body: "No room" } });
+    expectUnavailable(await comment());
+    expect((await own.call("GET", path)).status).toBe(200);
+    await own.sql.unsafe("drop trigger test_full on public.comments; drop function private.test_full()");
+    expect((await comment()).status).toBe(201);
+    await expectWhole(own);
+  } finally {
+    await own.remove();
+  }
+});
+
+const mayMount = process.platform === "linux" && process.getuid?.() === 0;
+
+// A disk that is really full: a small file system, which only root may mount. The test above stands for it elsewhere.
+test.runIf(mayMount)(
+  "a disk that fills up under load: 503, nothing acknowledged is lost, and back when there is room",
+  async () => {
+    const disk = await mkdtemp(join(tmpdir(), "feedback-disk-"));
+    await run("mount", ["-t", "tmpfs", "-o", "size=220m", "tmpfs", disk]);
+    let own: OwnStack | undefined;
+    try {
+      own = await startOwnStack({ dataDir: join(disk, "data"), postgresSettings: { max_wal_size: "64MB" } });
+      const filler = join(disk, "filler");
+      const storm = await startStorm(own, 8);
+      await sleep(300);
+      await fill(filler);
+      await sleep(4_000);
+      await rm(filler);
+      await recovered(own);
+      const shots = await storm.stop();
+      expectClear(shots);
+      expect(shots.some(({ answer }) => answer?.status === 503)).toBe(true);
+      await expectWhole(own, shots);
+      await expectNoLeak(own);
+    } finally {
+      await own?.remove();
+      await run("umount", ["-l", disk]);
+      await rm(disk, { recursive: true, force: true });
+    }
+  },
+);
+
+/** Until there is no room left. */
+async function fill(path: string): Promise<void> {
+  const file = await open(path, "w");
+  try {
+    for (const size of [1024 * 1024, 4096]) {
+      const block = Buffer.alloc(size, 1);
+      for (;;) await file.write(block);
+    }
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ENOSPC")) throw error;
+  } finally {
+    await file.close();
+  }
+}

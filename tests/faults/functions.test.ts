@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type Answer, type OwnStack, startOwnStack } from "../own-stack.ts";
+import { functionsPid } from "./processes.ts";
+import { expectClear, expectNoLeak, expectUnavailable, expectWhole, recovered, startStorm } from "./storm.ts";
+
+let own: OwnStack;
+const troubles: string[] = [];
+
+beforeEach(async () => {
+  troubles.length = 0;
+  own = await startOwnStack({ trouble: (message) => troubles.push(message) });
+});
+afterEach(() => own?.remove());
+
+const isAlive = (pid: number) => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+/** A request that waits for a lock until it is let go. */
+async function slowRequest(base: string): Promise<{ answer: Promise<Answer>; letGo(): Promise<void> }> {
+  const person = await own.person();
+  const submissionId = await own.submission(person);
+  let letGo = () => {};
+  const holder = own.sql.begin(async (transaction) => {
+    await transaction`select from public.submissions where id = ${submissionId} for update`;
+    await new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+  });
+  await sleep(100);
+  const voter = await own.person();
+  const answer = own.call("POST", `/api/submissions/${submissionId}/vote`, { token: voter.token, base });
+  answer.catch(() => undefined);
+  await sleep(300);
+  return {
+    answer,
+    async letGo() {
+      letGo();
+      await holder;
+    },
+  };
+}
+
+test("killed with -9 under load they start again at the same address; until then the gateway answers 503 with a request id", async () => {
+  const storm = await startStorm(own, 16, own.supabase_url);
+  await sleep(500);
+  process.kill(await functionsPid(), "SIGKILL");
+  await sleep(100);
+  expectUnavailable(await own.call("GET", "/api/submissions", { base: own.supabase_url }));
+  await recovered(own);
+  await sleep(300);
+  const shots = await storm.stop();
+  expectClear(shots);
+  // The gateway answers for them, also where they died in the middle of a request.
+  expect(shots.filter(({ answer }) => answer === undefined)).toEqual([]);
+  await expectWhole(own, shots);
+  await expectNoLeak(own);
+  expect(troubles.join("\n")).toMatch(/functions ended .* start again/);
+});
+
+test("asked to stop (SIGTERM) they finish what is in flight, take nothing new and end", async () => {
+  const slow = await slowRequest(own.base_url);
+  const pid = await functionsPid();
+  process.kill(pid, "SIGTERM");
+  await sleep(200);
+  expect(isAlive(pid)).toBe(true);
+  await expect(fetch(`${own.base_url}/api/health`, { headers: { connection: "close" } })).rejects.toThrow();
+  await slow.letGo();
+  expect((await slow.answer).status).toBe(201);
+  for (let waited = 0; isAlive(pid) && waited < 3_000; waited += 50) await sleep(50);
+  expect(isAlive(pid)).toBe(false);
+  await recovered(own);
+});
+
+test("a stack that stops finishes what is in flight", async () => {
+  const slow = await slowRequest(own.supabase_url);
+  const stopping = own.stop();
+  await sleep(200);
+  await slow.letGo();
+  expect((await slow.answer).status).toBe(201);
+  await stopping;
+});

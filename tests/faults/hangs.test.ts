@@ -1,0 +1,198 @@
+import { request } from "node:http";
+import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
+import { expectNoLeak, expectUnavailable, expectWhole, recovered } from "./storm.ts";
+
+let own: OwnStack;
+let people: Person[];
+let submissionId: string;
+
+beforeAll(async () => {
+  own = await startOwnStack();
+  await own.sql`update private.rate_limit_rules set max_requests = 2000000000`;
+  people = await own.people(60);
+  submissionId = await own.submission(people[0] as Person);
+});
+afterAll(() => own?.remove());
+
+/** Runs while another session holds a lock. */
+async function holding<Value>(lock: string, use: () => Promise<Value>): Promise<Value> {
+  let release = () => {};
+  let held = () => {};
+  const isHeld = new Promise<void>((resolve) => {
+    held = resolve;
+  });
+  const holder = own.sql.begin(async (transaction) => {
+    await transaction.unsafe(lock);
+    held();
+    await new Promise<void>((resolve) => {
+      release = resolve;
+    });
+  });
+  await isHeld;
+  try {
+    return await use();
+  } finally {
+    release();
+    await holder;
+  }
+}
+
+async function timed<Value>(work: Promise<Value>): Promise<{ value: Value; ms: number }> {
+  const startedAt = performance.now();
+  return { value: await work, ms: performance.now() - startedAt };
+}
+
+const vote = ({ token }: Person, id = submissionId) =>
+  own.call("POST", `/api/submissions/${id}/vote`, { token });
+
+describe("a lock held by somebody else", () => {
+  test("on a row: who waits for it hears 503 after a while, who does not is served", async () => {
+    await holding(`select from public.submissions where id = '${submissionId}' for update`, async () => {
+      const waiting = timed(vote(people[1] as Person));
+      await sleep(100);
+      expect((await own.call("GET", `/api/submissions/${submissionId}`)).status).toBe(200);
+      const { value, ms } = await waiting;
+      expectUnavailable(value);
+      expect(ms).toBeGreaterThan(1_000);
+      expect(ms).toBeLessThan(10_000);
+    });
+    expect((await vote(people[1] as Person)).status).toBe(201);
+  });
+
+  test("on a row many want: none hangs beyond ten seconds, though they have to queue, and all pass later", async () => {
+    await holding(`select from public.submissions where id = '${submissionId}' for update`, async () => {
+      const answers = await Promise.all(people.slice(2, 60).map((person) => timed(vote(person))));
+      for (const { value, ms } of answers) {
+        expectUnavailable(value);
+        expect(ms).toBeLessThan(10_500);
+      }
+    });
+    const again = await Promise.all(people.slice(2, 60).map((person) => vote(person)));
+    expect(new Set(again.map(({ status }) => status))).toEqual(new Set([201]));
+    await expectWhole(own);
+    await expectNoLeak(own);
+  });
+
+  test.each([
+    "public.submissions",
+    "private.rate_counters",
+    "private.rate_limit_rules",
+    "public.organizations",
+  ])("on the table %s: 503, and back when it goes", async (table) => {
+    await holding(`lock table ${table} in access exclusive mode`, async () => {
+      const { value, ms } = await timed(own.call("GET", "/api/submissions"));
+      expectUnavailable(value);
+      expect(ms).toBeLessThan(10_000);
+    });
+    expect((await own.call("GET", "/api/submissions")).status).toBe(200);
+  });
+});
+
+test("a statement that never ends is ended: 503 within ten seconds, and nothing of it stays", async () => {
+  await own.sql.unsafe(`
+    create function private.test_hang() returns trigger language plpgsql as $$ begin perform pg_sleep(60); return new; end $$;
+    create trigger test_hang before insert on public.follows for each row execute function private.test_hang()`);
+  try {
+    const path = `/api/submissions/${submissionId}/follow`;
+    const answers = await Promise.all(
+      people.slice(20, 40).map(({ token }) => timed(own.call("POST", path, { token }))),
+    );
+    for (const { value, ms } of answers) {
+      expectUnavailable(value);
+      expect(ms).toBeLessThan(10_500);
+    }
+  } finally {
+    await own.sql.unsafe("drop trigger test_hang on public.follows; drop function private.test_hang()");
+  }
+  await recovered(own);
+  await expectNoLeak(own);
+});
+
+test("every session of the functions has its time-outs, whatever the database's own are", async () => {
+  const [role] = await own.sql<
+    { settings: string[] }[]
+  >`select rolconfig as settings from pg_roles where rolname = 'feedback_api'`;
+  const settings = Object.fromEntries((role?.settings ?? []).map((setting) => setting.split("=")));
+  for (const name of ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"]) {
+    expect(settings[name], name).toMatch(/^([1-9]|1[0-5])s$/);
+  }
+  const others = await own.sql<{ role: string; settings: string[] | null }[]>`
+    select rolname as role, rolconfig as settings from pg_roles where rolname in ('anon', 'authenticated')`;
+  for (const { role: name, settings: list } of others)
+    expect(list?.join(), name).toMatch(/statement_timeout=/);
+});
+
+describe.each(["base_url", "supabase_url"] as const)("clients that misbehave at %s", (base) => {
+  const target = () => new URL(own[base]);
+
+  test("1,000 requests given up half-way leave no connection in use and no half of a write", async () => {
+    const { hostname, port } = target();
+    const abort = (n: number) =>
+      new Promise<void>((resolve) => {
+        const body = JSON.stringify({ body: "Given up" });
+        const outgoing = request({
+          hostname,
+          port,
+          method: "POST",
+          path: `/api/submissions/${submissionId}/comments`,
+          headers: {
+            authorization: `Bearer ${people[n % 60]?.token}`,
+            "content-type": "application/json",
+            "content-length": Buffer.byteLength(body),
+          },
+        });
+        outgoing.on("error", () => resolve());
+        outgoing.on("response", (response) =>
+          response
+            .resume()
+            .on("end", () => resolve())
+            .on("error", () => resolve()),
+        );
+        // One in three never sends its whole body, the others do not wait for the answer.
+        if (n % 3 === 0) outgoing.write(body.slice(0, 5));
+        else outgoing.end(body);
+        setTimeout(() => {
+          outgoing.destroy();
+          resolve();
+        }, n % 7);
+      });
+    for (let batch = 0; batch < 10; batch++)
+      await Promise.all(Array.from({ length: 100 }, (_, n) => abort(batch * 100 + n)));
+    expect(await recovered(own)).toBeLessThan(5_000);
+    await expectNoLeak(own);
+    await expectWhole(own);
+  });
+
+  test("bodies that trickle in are cut after ten seconds, and hold nobody else up", async () => {
+    const { hostname, port } = target();
+    const slow = Array.from({ length: 100 }, (_, n) => {
+      const socket = connect(Number(port), hostname);
+      let heard = "";
+      socket.on("data", (chunk) => {
+        heard += chunk.toString();
+      });
+      const ended = new Promise<void>((resolve) => {
+        socket.on("close", () => resolve());
+        socket.on("error", () => resolve());
+      });
+      socket.write(
+        `POST /api/submissions/${submissionId}/comments HTTP/1.1\r\nHost: ${hostname}:${port}\r\nContent-Type: application/json\r\n` +
+          `Authorization: Bearer ${people[n % 60]?.token}\r\nContent-Length: 1000\r\nConnection: close\r\n\r\n{`,
+      );
+      const drip = setInterval(() => socket.writable && socket.write(" "), 500);
+      return { ended: ended.finally(() => clearInterval(drip)), heard: () => heard, startedAt: Date.now() };
+    });
+    await sleep(500);
+    const { value, ms } = await timed(own.call("GET", "/api/submissions", { base: own[base] }));
+    expect([value.status, ms < 2_000]).toEqual([200, true]);
+    await Promise.race([Promise.all(slow.map(({ ended }) => ended)), sleep(14_000)]);
+    for (const { heard } of slow) {
+      expect(heard()).toMatch(/^HTTP\/1\.1 400 /);
+      expect(heard()).toMatch(/did not arrive within 10 seconds/);
+    }
+    await expectNoLeak(own);
+  });
+});
