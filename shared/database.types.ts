@@ -280,18 +280,11 @@ export type Database = {
             referencedColumns: ["id"];
           },
           {
-            foreignKeyName: "notifications_organization_id_fkey";
-            columns: ["organization_id"];
-            isOneToOne: false;
-            referencedRelation: "organizations";
-            referencedColumns: ["id"];
-          },
-          {
-            foreignKeyName: "notifications_submission_id_fkey";
-            columns: ["submission_id"];
+            foreignKeyName: "notifications_submission_is_of_the_same_organization";
+            columns: ["organization_id", "submission_id"];
             isOneToOne: false;
             referencedRelation: "submissions";
-            referencedColumns: ["id"];
+            referencedColumns: ["organization_id", "id"];
           },
           {
             foreignKeyName: "notifications_user_id_fkey";

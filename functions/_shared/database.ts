@@ -46,34 +46,50 @@ export type RateState = { max_requests: number; remaining: number; reset_at: num
 export type Verdict = RateState & { origin_allowed: boolean };
 
 // A connection serves one request at a time, so that its statements can be sent without waiting for each other.
-const idle: Sql[] = [];
-const waiting: ((sql: Sql) => void)[] = [];
+type Connection = { sql: Sql; role: Role };
+const idle: Connection[] = [];
+const waiting: ((connection: Connection) => void)[] = [];
 const mostWaiting = 1000;
 // Not SUPABASE_DB_URL: that role bypasses row-level security.
 if (!environment.databaseUrl) throw new Error("DATABASE_URL is missing: the URL of role feedback_api (docs/deploy.md)");
 for (let i = 0; i < environment.databaseConnections; i++) {
-  idle.push(
-    postgres(environment.databaseUrl, {
-      max: 1,
-      connect_timeout: 5,
-      connection: { application_name: "feedback-functions", TimeZone: "UTC" },
-      types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
-      onnotice: () => {},
-    }),
-  );
+  const sql = postgres(environment.databaseUrl, {
+    max: 1,
+    connect_timeout: 5,
+    connection: { application_name: "feedback-functions", TimeZone: "UTC" },
+    types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
+    onnotice: () => {},
+  });
+  idle.push({ sql, role: "login" });
 }
 
-function checkOut(): Promise<Sql> | Sql {
-  const sql = idle.pop();
-  if (sql) return sql;
+type Role = "anon" | "authenticated" | "service_key" | "login";
+
+function roleOf({ userId, digest }: Admission): Role {
+  return userId ? "authenticated" : digest ? "service_key" : "anon";
+}
+
+/** An idle connection, by choice one that served the role last: Postgres plans a statement anew where the role changed. */
+function checkOut(role: Role): Promise<Connection> | Connection {
+  const same = idle.findLastIndex((connection) => connection.role === role);
+  const [connection] = same === -1 ? idle.splice(0, 1) : idle.splice(same, 1);
+  if (connection) {
+    connection.role = role;
+    return connection;
+  }
   if (waiting.length >= mostWaiting) throw unavailable();
-  return new Promise((resolve) => waiting.push(resolve));
+  return new Promise((resolve) => {
+    waiting.push((freed) => {
+      freed.role = role;
+      resolve(freed);
+    });
+  });
 }
 
-function checkIn(sql: Sql) {
+function checkIn(connection: Connection) {
   const next = waiting.shift();
-  if (next) next(sql);
-  else idle.push(sql);
+  if (next) next(connection);
+  else idle.push(connection);
 }
 
 /**
@@ -86,7 +102,8 @@ export async function run<const Statements extends readonly Statement[]>(
   statements: Statements,
   hear: (verdict: Verdict) => void,
 ): Promise<Results<Statements>> {
-  const sql = await checkOut();
+  const connection = await checkOut(roleOf(admission));
+  const { sql } = connection;
   try {
     const sent = [take(sql, admission), sql`begin`, enter(sql, admission), ...statements.map((make) => make(sql)), sql`commit`];
     const outcomes = await settle(sent);
@@ -95,7 +112,7 @@ export async function run<const Statements extends readonly Statement[]>(
     assertCommitted(results.pop());
     return results as Results<Statements>;
   } finally {
-    checkIn(sql);
+    checkIn(connection);
   }
 }
 
@@ -106,7 +123,8 @@ export async function runOnce<const Statements extends readonly Statement[]>(
   hear: (verdict: Verdict) => void,
   idempotency: { key: string; request: Uint8Array; answer: (results: Results<Statements>) => string },
 ): Promise<string> {
-  const sql = await checkOut();
+  const connection = await checkOut(roleOf(admission));
+  const { sql } = connection;
   try {
     const replay = sql`select private.replay(${idempotency.key}, ${idempotency.request}) as answer`;
     const admitted = await settle([take(sql, admission), sql`begin`, enter(sql, admission), replay]);
@@ -125,7 +143,7 @@ export async function runOnce<const Statements extends readonly Statement[]>(
       await sql`rollback`.catch(() => {});
     }
   } finally {
-    checkIn(sql);
+    checkIn(connection);
   }
 }
 
@@ -180,10 +198,11 @@ export async function isAllowedOrigin(origin: string): Promise<boolean> {
 
 /** One statement as the login role, outside any request. */
 async function alone(statement: Statement): Promise<Rows> {
-  const sql = await checkOut();
+  const connection = await checkOut("login");
+  const { sql } = connection;
   try {
     return await statement(sql);
   } finally {
-    checkIn(sql);
+    checkIn(connection);
   }
 }

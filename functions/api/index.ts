@@ -1,5 +1,5 @@
 import { environment } from "../_shared/environment.ts";
-import { logWarning } from "../_shared/log.ts";
+import { flushLog, logWarning } from "../_shared/log.ts";
 import { app } from "./app.ts";
 
 if (!environment.addressHeader && !environment.addressFromSocket) {
@@ -16,6 +16,7 @@ const server = Deno.serve({ ...listen, onListen: () => {} }, (request, info) => 
 if (environment.port) {
   Deno.addSignalListener("SIGTERM", async () => {
     await server.shutdown();
+    flushLog();
     Deno.exit(0);
   });
 }

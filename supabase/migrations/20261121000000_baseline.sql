@@ -33,6 +33,8 @@ comment on role feedback_api is 'Login of the edge functions. Owns nothing and m
 grant anon, authenticated, service_key to feedback_api;
 -- From Postgres 16 on, making a role does not let its maker act as it; tests do.
 grant service_key to current_user;
+-- Each shape of a statement has a text of its own: planning it again for its values gains nothing.
+alter role feedback_api set plan_cache_mode = 'force_generic_plan';
 alter role feedback_api set statement_timeout = '8s';
 alter role feedback_api set lock_timeout = '5s';
 alter role feedback_api set idle_in_transaction_session_timeout = '15s';
@@ -801,6 +803,19 @@ $$;
 comment on function private.keep_merge_target() is 'Trigger: a submission others are merged into cannot be deleted.';
 create trigger keep_merge_target before delete on public.submissions
   for each row execute function private.keep_merge_target();
+
+-- definer: the caller was shown these submissions; the policies of tags need not be asked again for each.
+create function private.tags_of(submission_ids uuid[]) returns table (submission_id uuid, slugs json)
+language plpgsql stable security definer set search_path = '' rows 50 as $$
+begin
+  return query
+    select st.submission_id, json_agg(t.slug order by t.slug)
+    from public.submission_tags st join public.tags t on t.id = st.tag_id
+    where st.submission_id = any (submission_ids) group by 1;
+end
+$$;
+comment on function private.tags_of(uuid[]) is 'Slugs of the tags of submissions the caller sees.';
+grant execute on function private.tags_of(uuid[]) to anon, authenticated, service_key;
 
 -- Status -------------------------------------------------------------------------------------------------------
 
@@ -1642,9 +1657,13 @@ create index submission_search_title_idx on private.submission_search using gin 
 create index submission_search_content_idx on private.submission_search using gin (organization_id, content extensions.gin_trgm_ops);
 alter table private.submission_search enable row level security;
 
+-- plpgsql, for unaccent is only stable: SQL around it would not be inlined.
 create function private.plain_text(value text) returns text
-language sql immutable
-return lower(extensions.unaccent('extensions.unaccent'::regdictionary, value));
+language plpgsql immutable set search_path = '' as $$
+begin
+  return lower(extensions.unaccent('extensions.unaccent'::regdictionary, value));
+end
+$$;
 comment on function private.plain_text(text) is 'Lower case, without accents.';
 
 -- definer: clients may not write to private.
@@ -1703,10 +1722,10 @@ language sql immutable
 return replace(replace(replace(replace(replace(value, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;');
 comment on function private.escape_html(text) is 'Text that is safe inside HTML.';
 
-create function private.highlight(value text, q text, whole boolean) returns text
+create function private.highlight(value text, q text, words tsquery, whole boolean) returns text
 language plpgsql immutable set search_path = '' as $$
 declare
-  marked text := ts_headline('private.plain', private.escape_html(value), private.search_query(q),
+  marked text := ts_headline('private.plain', private.escape_html(value), words,
     'StartSel=<mark>, StopSel=</mark>, ' || case when whole then 'HighlightAll=true' else 'MaxWords=35, MinWords=15, ShortWord=0' end);
   found integer;
 begin
@@ -1719,7 +1738,7 @@ begin
     || private.escape_html(case when whole then substr(value, found + char_length(q)) else substr(value, found + char_length(q), 120) end);
 end
 $$;
-comment on function private.highlight(text, text, boolean) is 'HTML-escaped text with <mark> around what was found; the whole text, or the part around the find.';
+comment on function private.highlight(text, text, tsquery, boolean) is 'HTML-escaped text with <mark> around what was found; the whole text, or the part around the find. words is private.search_query(q), made once for many texts.';
 
 -- definer: as above.
 create function private.similar_submissions(organization_id uuid, title text, description text) returns table (submission_id uuid, similarity real)
@@ -1749,28 +1768,30 @@ $$;
 comment on function private.similar_submissions(uuid, text, text) is 'At most 50 submissions like the one described, with a similarity from 0 to 1, best first.';
 
 revoke all on private.submission_search from public, anon, authenticated, service_role, service_key;
-grant execute on function private.find_submissions(uuid, text), private.highlight(text, text, boolean), private.escape_html(text),
+grant execute on function private.find_submissions(uuid, text), private.highlight(text, text, tsquery, boolean), private.escape_html(text),
   private.similar_submissions(uuid, text, text), private.search_query(text), private.plain_text(text) to anon, authenticated, service_key;
 
 -- In-product notifications: never to oneself, one a person and event.
 
 create table public.notifications (
   id uuid primary key default gen_random_uuid(),
-  organization_id uuid not null references public.organizations (id) on delete cascade,
+  organization_id uuid not null,
   user_id uuid not null references public.profiles (id) on delete cascade,
   type text not null,
-  submission_id uuid not null references public.submissions (id) on delete cascade,
+  submission_id uuid not null,
   comment_id uuid references public.comments (id) on delete cascade,
   event_id uuid not null,
   read_at timestamptz,
   created_at timestamptz not null default now(),
+  constraint notifications_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
+    references public.submissions (organization_id, id) on delete cascade,
   constraint one_notification_a_person_and_event unique (user_id, event_id),
   constraint type_is_known check (type in ('vote', 'comment', 'reply', 'official_comment', 'status_changed'))
 );
 comment on table public.notifications is 'What a person should know. event_id is the vote, comment or status change it tells of; a vote''s names no voter.';
 create index notifications_newest_idx on public.notifications (user_id, created_at desc, id desc);
 create index notifications_unread_idx on public.notifications (user_id, created_at desc, id desc) where read_at is null;
-create index notifications_submission_idx on public.notifications (submission_id);
+create index notifications_submission_idx on public.notifications (organization_id, submission_id);
 create index notifications_comment_idx on public.notifications (comment_id) where comment_id is not null;
 
 create table private.fanouts (
@@ -1985,6 +2006,10 @@ comment on function private.charge_direct(text, bigint) is 'For triggers: charge
 create type private.caller as (kind text, profile_id uuid, organization_id uuid, key_id uuid, scopes text[], level text, valid boolean);
 comment on type private.caller is 'kind: public, user, key or agent. level: the rule that counts all its calls.';
 
+create type private.verdict as (request_id text, outcome text, kind text, profile_id uuid, organization_id uuid, named boolean,
+  key_id uuid, scopes text[], retry_after integer);
+comment on type private.verdict is 'What private.take leaves for private.enter. outcome: ok, or the code of the error to raise; retry_after in seconds.';
+
 create function private.resolve_caller(user_id uuid, digest bytea) returns private.caller
 language plpgsql set search_path = '' as $$
 declare who private.caller; key private.api_keys;
@@ -2044,6 +2069,8 @@ declare
   wanted text;
   organization_id uuid;
   allowed boolean := false;
+  verdict private.verdict;
+  ignored text; -- assigning is cheaper than perform
 begin
   who := private.resolve_caller(take.user_id, take.digest);
   if refused or not who.valid then
@@ -2053,8 +2080,10 @@ begin
   if who.kind = 'user' or who.kind = 'public' then on_behalf := null; end if;
   subject := coalesce(who.key_id::text, who.profile_id::text, address);
   foreach wanted in array array[who.level] || case when outcome = 'ok' then operations else '{}' end loop
-    select * into rule from private.rate_limit_rules r
-    where r.name in (wanted, wanted || '_' || who.kind) order by char_length(r.name) desc limit 1;
+    select * into rule from private.rate_limit_rules r where r.name = wanted || '_' || who.kind;
+    if rule.name is null then
+      select * into rule from private.rate_limit_rules r where r.name = wanted;
+    end if;
     continue when rule.name is null;
     if subject is null then
       state := row(rule.name, rule.max_requests, rule.max_requests, now() + make_interval(secs => rule.window_seconds), true)::private.rate_state;
@@ -2092,11 +2121,9 @@ begin
       outcome := 'FORBIDDEN';
     end if;
   end if;
-  perform set_config('feedback.verdict', jsonb_build_object(
-    'request_id', request_id, 'outcome', outcome, 'kind', who.kind, 'profile_id', who.profile_id,
-    'organization_id', organization_id, 'named', organization is not null, 'key_id', who.key_id,
-    'scopes', array_to_string(who.scopes, ' '),
-    'retry_after', greatest(1, ceil(extract(epoch from tightest.reset_at - clock_timestamp()))::integer))::text, false);
+  verdict := row(request_id, outcome, who.kind, who.profile_id, organization_id, organization is not null, who.key_id, who.scopes,
+    greatest(1, ceil(extract(epoch from tightest.reset_at - clock_timestamp()))))::private.verdict;
+  ignored := set_config('feedback.verdict', verdict::text, false);
   return query select tightest.max_requests, tightest.remaining, ceil(extract(epoch from tightest.reset_at))::bigint, allowed;
 end
 $$;
@@ -2125,40 +2152,42 @@ comment on function private.is_allowed_origin(text) is 'Whether any organization
 
 create function private.enter(request_id text, access text, scopes text[]) returns void
 language plpgsql set search_path = '' as $$
-declare verdict jsonb := nullif(current_setting('feedback.verdict', true), '')::jsonb;
+declare
+  verdict private.verdict := nullif(current_setting('feedback.verdict', true), '')::private.verdict;
+  ignored text; -- assigning is cheaper than perform
 begin
-  if verdict ->> 'request_id' is distinct from request_id then
+  if verdict.request_id is distinct from enter.request_id then
     perform private.raise_error('INTERNAL_ERROR', 'The request was not admitted.');
   end if;
-  case verdict ->> 'outcome'
+  case verdict.outcome
     when 'ok' then null;
     when 'UNAUTHORIZED' then
       perform private.raise_error('UNAUTHORIZED', 'The credential is not valid.');
     when 'RATE_LIMIT_EXCEEDED' then
       perform private.raise_error('RATE_LIMIT_EXCEEDED', 'Too many requests: wait and try again.', null,
-        jsonb_build_object('retry_after', verdict -> 'retry_after'));
+        jsonb_build_object('retry_after', verdict.retry_after));
     when 'FORBIDDEN' then
       perform private.raise_error('FORBIDDEN', 'Pages of this origin may not write here: an admin can allow it at /api/admin/origins.');
     else
       perform private.raise_error('NOT_FOUND', 'There is no such organization.', 'organization');
   end case;
-  if access <> 'public' and verdict ->> 'kind' = 'public' then
+  if access <> 'public' and verdict.kind = 'public' then
     perform private.raise_error('UNAUTHORIZED', 'Sign in, or send a key: Authorization: Bearer <token>.');
-  elsif access = 'person' and verdict ->> 'kind' <> 'user' then
+  elsif access = 'person' and verdict.kind <> 'user' then
     perform private.raise_error('FORBIDDEN', 'This is for people who signed in, not for keys.');
-  elsif access = 'caller' and verdict ->> 'kind' <> 'user' and not scopes && string_to_array(verdict ->> 'scopes', ' ') then
-    perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s.', array_to_string(scopes, ' or ')));
+  elsif access = 'caller' and verdict.kind <> 'user' and not enter.scopes && verdict.scopes then
+    perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s.', array_to_string(enter.scopes, ' or ')));
   end if;
-  perform set_config('feedback.organization_id', coalesce(verdict ->> 'organization_id', ''), true),
-    set_config('feedback.organization_named', verdict ->> 'named', true),
-    set_config('feedback.profile_id', coalesce(verdict ->> 'profile_id', ''), true),
-    set_config('feedback.key_id', coalesce(verdict ->> 'key_id', ''), true),
-    set_config('feedback.scopes', coalesce(verdict ->> 'scopes', ''), true),
-    set_config('feedback.quiet', 'off', true),
-    set_config('request.jwt.claims', case verdict ->> 'kind'
-      when 'user' then jsonb_build_object('sub', verdict ->> 'profile_id', 'role', 'authenticated')::text
-      else '{"role":"anon"}' end, true);
-  perform set_config('role', case verdict ->> 'kind' when 'public' then 'anon' when 'user' then 'authenticated' else 'service_key' end, true);
+  ignored := set_config('feedback.organization_id', coalesce(verdict.organization_id::text, ''), true);
+  ignored := set_config('feedback.organization_named', verdict.named::text, true);
+  ignored := set_config('feedback.profile_id', coalesce(verdict.profile_id::text, ''), true);
+  ignored := set_config('feedback.key_id', coalesce(verdict.key_id::text, ''), true);
+  ignored := set_config('feedback.scopes', coalesce(array_to_string(verdict.scopes, ' '), ''), true);
+  ignored := set_config('feedback.quiet', 'off', true);
+  ignored := set_config('request.jwt.claims', case verdict.kind
+    when 'user' then format('{"sub":"%s","role":"authenticated"}', verdict.profile_id)
+    else '{"role":"anon"}' end, true);
+  ignored := set_config('role', case verdict.kind when 'public' then 'anon' when 'user' then 'authenticated' else 'service_key' end, true);
 end
 $$;
 comment on function private.enter(text, text, text[]) is 'Within a transaction: becomes the caller that private.take found, or raises UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN or NOT_FOUND. access is public, person or caller; a caller''s key needs one of the scopes. Invoker, for a definer may not set the role.';

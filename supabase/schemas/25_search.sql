@@ -19,9 +19,13 @@ create index submission_search_title_idx on private.submission_search using gin 
 create index submission_search_content_idx on private.submission_search using gin (organization_id, content extensions.gin_trgm_ops);
 alter table private.submission_search enable row level security;
 
+-- plpgsql, for unaccent is only stable: SQL around it would not be inlined.
 create function private.plain_text(value text) returns text
-language sql immutable
-return lower(extensions.unaccent('extensions.unaccent'::regdictionary, value));
+language plpgsql immutable set search_path = '' as $$
+begin
+  return lower(extensions.unaccent('extensions.unaccent'::regdictionary, value));
+end
+$$;
 comment on function private.plain_text(text) is 'Lower case, without accents.';
 
 -- definer: clients may not write to private.
@@ -80,10 +84,10 @@ language sql immutable
 return replace(replace(replace(replace(replace(value, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;');
 comment on function private.escape_html(text) is 'Text that is safe inside HTML.';
 
-create function private.highlight(value text, q text, whole boolean) returns text
+create function private.highlight(value text, q text, words tsquery, whole boolean) returns text
 language plpgsql immutable set search_path = '' as $$
 declare
-  marked text := ts_headline('private.plain', private.escape_html(value), private.search_query(q),
+  marked text := ts_headline('private.plain', private.escape_html(value), words,
     'StartSel=<mark>, StopSel=</mark>, ' || case when whole then 'HighlightAll=true' else 'MaxWords=35, MinWords=15, ShortWord=0' end);
   found integer;
 begin
@@ -96,7 +100,7 @@ begin
     || private.escape_html(case when whole then substr(value, found + char_length(q)) else substr(value, found + char_length(q), 120) end);
 end
 $$;
-comment on function private.highlight(text, text, boolean) is 'HTML-escaped text with <mark> around what was found; the whole text, or the part around the find.';
+comment on function private.highlight(text, text, tsquery, boolean) is 'HTML-escaped text with <mark> around what was found; the whole text, or the part around the find. words is private.search_query(q), made once for many texts.';
 
 -- definer: as above.
 create function private.similar_submissions(organization_id uuid, title text, description text) returns table (submission_id uuid, similarity real)
@@ -126,5 +130,5 @@ $$;
 comment on function private.similar_submissions(uuid, text, text) is 'At most 50 submissions like the one described, with a similarity from 0 to 1, best first.';
 
 revoke all on private.submission_search from public, anon, authenticated, service_role, service_key;
-grant execute on function private.find_submissions(uuid, text), private.highlight(text, text, boolean), private.escape_html(text),
+grant execute on function private.find_submissions(uuid, text), private.highlight(text, text, tsquery, boolean), private.escape_html(text),
   private.similar_submissions(uuid, text, text), private.search_query(text), private.plain_text(text) to anon, authenticated, service_key;

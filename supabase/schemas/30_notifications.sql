@@ -2,21 +2,23 @@
 
 create table public.notifications (
   id uuid primary key default gen_random_uuid(),
-  organization_id uuid not null references public.organizations (id) on delete cascade,
+  organization_id uuid not null,
   user_id uuid not null references public.profiles (id) on delete cascade,
   type text not null,
-  submission_id uuid not null references public.submissions (id) on delete cascade,
+  submission_id uuid not null,
   comment_id uuid references public.comments (id) on delete cascade,
   event_id uuid not null,
   read_at timestamptz,
   created_at timestamptz not null default now(),
+  constraint notifications_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
+    references public.submissions (organization_id, id) on delete cascade,
   constraint one_notification_a_person_and_event unique (user_id, event_id),
   constraint type_is_known check (type in ('vote', 'comment', 'reply', 'official_comment', 'status_changed'))
 );
 comment on table public.notifications is 'What a person should know. event_id is the vote, comment or status change it tells of; a vote''s names no voter.';
 create index notifications_newest_idx on public.notifications (user_id, created_at desc, id desc);
 create index notifications_unread_idx on public.notifications (user_id, created_at desc, id desc) where read_at is null;
-create index notifications_submission_idx on public.notifications (submission_id);
+create index notifications_submission_idx on public.notifications (organization_id, submission_id);
 create index notifications_comment_idx on public.notifications (comment_id) where comment_id is not null;
 
 create table private.fanouts (

@@ -116,6 +116,10 @@ comment on function private.charge_direct(text, bigint) is 'For triggers: charge
 create type private.caller as (kind text, profile_id uuid, organization_id uuid, key_id uuid, scopes text[], level text, valid boolean);
 comment on type private.caller is 'kind: public, user, key or agent. level: the rule that counts all its calls.';
 
+create type private.verdict as (request_id text, outcome text, kind text, profile_id uuid, organization_id uuid, named boolean,
+  key_id uuid, scopes text[], retry_after integer);
+comment on type private.verdict is 'What private.take leaves for private.enter. outcome: ok, or the code of the error to raise; retry_after in seconds.';
+
 create function private.resolve_caller(user_id uuid, digest bytea) returns private.caller
 language plpgsql set search_path = '' as $$
 declare who private.caller; key private.api_keys;
@@ -175,6 +179,8 @@ declare
   wanted text;
   organization_id uuid;
   allowed boolean := false;
+  verdict private.verdict;
+  ignored text; -- assigning is cheaper than perform
 begin
   who := private.resolve_caller(take.user_id, take.digest);
   if refused or not who.valid then
@@ -184,8 +190,10 @@ begin
   if who.kind = 'user' or who.kind = 'public' then on_behalf := null; end if;
   subject := coalesce(who.key_id::text, who.profile_id::text, address);
   foreach wanted in array array[who.level] || case when outcome = 'ok' then operations else '{}' end loop
-    select * into rule from private.rate_limit_rules r
-    where r.name in (wanted, wanted || '_' || who.kind) order by char_length(r.name) desc limit 1;
+    select * into rule from private.rate_limit_rules r where r.name = wanted || '_' || who.kind;
+    if rule.name is null then
+      select * into rule from private.rate_limit_rules r where r.name = wanted;
+    end if;
     continue when rule.name is null;
     if subject is null then
       state := row(rule.name, rule.max_requests, rule.max_requests, now() + make_interval(secs => rule.window_seconds), true)::private.rate_state;
@@ -223,11 +231,9 @@ begin
       outcome := 'FORBIDDEN';
     end if;
   end if;
-  perform set_config('feedback.verdict', jsonb_build_object(
-    'request_id', request_id, 'outcome', outcome, 'kind', who.kind, 'profile_id', who.profile_id,
-    'organization_id', organization_id, 'named', organization is not null, 'key_id', who.key_id,
-    'scopes', array_to_string(who.scopes, ' '),
-    'retry_after', greatest(1, ceil(extract(epoch from tightest.reset_at - clock_timestamp()))::integer))::text, false);
+  verdict := row(request_id, outcome, who.kind, who.profile_id, organization_id, organization is not null, who.key_id, who.scopes,
+    greatest(1, ceil(extract(epoch from tightest.reset_at - clock_timestamp()))))::private.verdict;
+  ignored := set_config('feedback.verdict', verdict::text, false);
   return query select tightest.max_requests, tightest.remaining, ceil(extract(epoch from tightest.reset_at))::bigint, allowed;
 end
 $$;
@@ -256,40 +262,42 @@ comment on function private.is_allowed_origin(text) is 'Whether any organization
 
 create function private.enter(request_id text, access text, scopes text[]) returns void
 language plpgsql set search_path = '' as $$
-declare verdict jsonb := nullif(current_setting('feedback.verdict', true), '')::jsonb;
+declare
+  verdict private.verdict := nullif(current_setting('feedback.verdict', true), '')::private.verdict;
+  ignored text; -- assigning is cheaper than perform
 begin
-  if verdict ->> 'request_id' is distinct from request_id then
+  if verdict.request_id is distinct from enter.request_id then
     perform private.raise_error('INTERNAL_ERROR', 'The request was not admitted.');
   end if;
-  case verdict ->> 'outcome'
+  case verdict.outcome
     when 'ok' then null;
     when 'UNAUTHORIZED' then
       perform private.raise_error('UNAUTHORIZED', 'The credential is not valid.');
     when 'RATE_LIMIT_EXCEEDED' then
       perform private.raise_error('RATE_LIMIT_EXCEEDED', 'Too many requests: wait and try again.', null,
-        jsonb_build_object('retry_after', verdict -> 'retry_after'));
+        jsonb_build_object('retry_after', verdict.retry_after));
     when 'FORBIDDEN' then
       perform private.raise_error('FORBIDDEN', 'Pages of this origin may not write here: an admin can allow it at /api/admin/origins.');
     else
       perform private.raise_error('NOT_FOUND', 'There is no such organization.', 'organization');
   end case;
-  if access <> 'public' and verdict ->> 'kind' = 'public' then
+  if access <> 'public' and verdict.kind = 'public' then
     perform private.raise_error('UNAUTHORIZED', 'Sign in, or send a key: Authorization: Bearer <token>.');
-  elsif access = 'person' and verdict ->> 'kind' <> 'user' then
+  elsif access = 'person' and verdict.kind <> 'user' then
     perform private.raise_error('FORBIDDEN', 'This is for people who signed in, not for keys.');
-  elsif access = 'caller' and verdict ->> 'kind' <> 'user' and not scopes && string_to_array(verdict ->> 'scopes', ' ') then
-    perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s.', array_to_string(scopes, ' or ')));
+  elsif access = 'caller' and verdict.kind <> 'user' and not enter.scopes && verdict.scopes then
+    perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s.', array_to_string(enter.scopes, ' or ')));
   end if;
-  perform set_config('feedback.organization_id', coalesce(verdict ->> 'organization_id', ''), true),
-    set_config('feedback.organization_named', verdict ->> 'named', true),
-    set_config('feedback.profile_id', coalesce(verdict ->> 'profile_id', ''), true),
-    set_config('feedback.key_id', coalesce(verdict ->> 'key_id', ''), true),
-    set_config('feedback.scopes', coalesce(verdict ->> 'scopes', ''), true),
-    set_config('feedback.quiet', 'off', true),
-    set_config('request.jwt.claims', case verdict ->> 'kind'
-      when 'user' then jsonb_build_object('sub', verdict ->> 'profile_id', 'role', 'authenticated')::text
-      else '{"role":"anon"}' end, true);
-  perform set_config('role', case verdict ->> 'kind' when 'public' then 'anon' when 'user' then 'authenticated' else 'service_key' end, true);
+  ignored := set_config('feedback.organization_id', coalesce(verdict.organization_id::text, ''), true);
+  ignored := set_config('feedback.organization_named', verdict.named::text, true);
+  ignored := set_config('feedback.profile_id', coalesce(verdict.profile_id::text, ''), true);
+  ignored := set_config('feedback.key_id', coalesce(verdict.key_id::text, ''), true);
+  ignored := set_config('feedback.scopes', coalesce(array_to_string(verdict.scopes, ' '), ''), true);
+  ignored := set_config('feedback.quiet', 'off', true);
+  ignored := set_config('request.jwt.claims', case verdict.kind
+    when 'user' then format('{"sub":"%s","role":"authenticated"}', verdict.profile_id)
+    else '{"role":"anon"}' end, true);
+  ignored := set_config('role', case verdict.kind when 'public' then 'anon' when 'user' then 'authenticated' else 'service_key' end, true);
 end
 $$;
 comment on function private.enter(text, text, text[]) is 'Within a transaction: becomes the caller that private.take found, or raises UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN or NOT_FOUND. access is public, person or caller; a caller''s key needs one of the scopes. Invoker, for a definer may not set the role.';

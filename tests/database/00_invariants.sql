@@ -87,7 +87,7 @@ insert into helpers values
     'can_see_submission', 'comment_edit_window', 'lock_thread', 'comment_vote_of', 'remove_comment_vote', 'rate_comment', 'written_comment']),
   (array['anon', 'authenticated', 'service_key'], array[
     'my_vote', 'vote_of', 'is_following', 'my_votes', 'remove_vote', 'submission_voters',
-    'find_submissions', 'count_submissions', 'highlight', 'escape_html', 'similar_submissions', 'search_query', 'plain_text', 'in_organization']),
+    'find_submissions', 'count_submissions', 'tags_of', 'highlight', 'escape_html', 'similar_submissions', 'search_query', 'plain_text', 'in_organization']),
   (array['anon', 'authenticated'], array['may_listen']),
   (array['authenticated', 'service_key'], array['admin_origins']),
   (array['authenticated'], array['admin_list_api_keys', 'admin_create_api_key', 'admin_rotate_api_key', 'admin_revoke_api_key']),

@@ -64,7 +64,7 @@ from unnest(array['anon', 'adam', 'service_role', 'acme key with submissions:rea
 do $$ begin update submissions set moderation_state = 'approved' where id = tests.id('export'); end $$;
 
 -- Highlights
-select is(private.highlight(value, q, whole), marked, claim) from (values
+select is(private.highlight(value, q, private.search_query(q), whole), marked, claim) from (values
   ('Export invoices to PDF', 'export', true, '<mark>Export</mark> invoices to PDF', 'a word is marked'),
   ('Export invoices to PDF', 'inv', true, 'Export <mark>invoices</mark> to PDF', 'so is one that begins so'),
   ('Crème at the Café', 'cafe', true, 'Crème at the <mark>Café</mark>', 'accents or not'),
@@ -76,14 +76,14 @@ select is(private.highlight(value, q, whole), marked, claim) from (values
     '&lt;mark&gt;x&lt;/mark&gt; &lt;img src=x <mark>onerror</mark>=alert(1)&gt;', 'a <mark> of one''s own too'),
   ('Crème <i>x</i>', '</', true, 'Crème &lt;i&gt;x<mark>&lt;/</mark>i&gt;', 'and what was searched for'),
   ('It''s', 's', true, 'It&#39;<mark>s</mark>', 'an apostrophe is escaped')) as t (value, q, whole, marked, claim);
-select doesnt_match(regexp_replace(private.highlight(value, q, whole), '</?mark>|&(lt|gt|amp|quot|#39);', '', 'g'), '[<>&"'']',
+select doesnt_match(regexp_replace(private.highlight(value, q, private.search_query(q), whole), '</?mark>|&(lt|gt|amp|quot|#39);', '', 'g'), '[<>&"'']',
   format('nothing unsafe is left of %s for %s', left(value, 20), q))
 from unnest(array['<script>alert(''a & b'')</script> lt gt amp quot 39', '"><svg/onload=alert(1)>', '&lt;b&gt; &amp;amp; <!-- x --> ]]>',
     repeat('<a href="javascript:alert(1)">x</a> ', 100)]) as value,
   unnest(array['alert', '<', '&', 'lt', 'amp', 'quot', '39', 'x', 'mark', '"', '''']) as q, unnest(array[true, false]) as whole;
-select ok(char_length(private.highlight(repeat('word ', 400) || 'needle ' || repeat('word ', 400), 'needle', false)) < 400,
+select ok(char_length(private.highlight(repeat('word ', 400) || 'needle ' || repeat('word ', 400), 'needle', private.search_query('needle'), false)) < 400,
   'of a long text the part around the find is shown');
-select ok(char_length(private.highlight(repeat('あ', 2000) || '針' || repeat('い', 2000), '針', false)) between 100 and 300, 'in Japanese too');
+select ok(char_length(private.highlight(repeat('あ', 2000) || '針' || repeat('い', 2000), '針', private.search_query('針'), false)) between 100 and 300, 'in Japanese too');
 
 -- Duplicates
 create function pg_temp.similar(title text, description text default null) returns text language sql as $$

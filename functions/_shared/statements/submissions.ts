@@ -26,7 +26,7 @@ export function listSubmissions(query: SubmissionListQuery): Statement<{ total: 
       )
       select
         ${total(sql, query)} as total,
-        coalesce((select json_agg(${listShape(sql)} order by ${sorted}) from (select * from page s order by ${sorted} limit ${limit}) s), '[]')::text as data,
+        coalesce((select json_agg(r) from (${shown(sql)} order by ${sorted} limit ${limit}) r), '[]')::text as data,
         (select count(*) from page) > ${limit} as more,
         (select array[s.${column}::text, s.id::text] from page s order by ${sorted} limit 1 offset ${limit - 1}) as last`;
   };
@@ -55,10 +55,11 @@ const categoryIds = (sql: Sql, category: string) => sql`
   select c.id from public.categories c
   where c.organization_id = (select private.current_organization_id()) and ${category.toLowerCase()} in (c.slug, c.id::text)`;
 
-const listShape = (sql: Sql) => sql`json_build_object(
-  'id', s.id, 'title', s.title, 'description', s.description, 'type', s.type, 'status', s.status,
-  'vote_count', s.vote_count, 'comment_count', s.comment_count, 'author_id', s.author_id, 'category_id', s.category_id,
-  'tags', ${tagSlugs(sql)}, 'created_at', s.created_at, 'updated_at', s.updated_at)`;
+// A row becomes JSON faster than an object built key by key; the columns' names are the keys.
+const shown = (sql: Sql) => sql`
+  select s.id, s.title, s.description, s.type, s.status, s.vote_count, s.comment_count, s.author_id, s.category_id,
+    coalesce(t.slugs, '[]') as tags, s.created_at, s.updated_at
+  from page s left join private.tags_of(array(select id from page)) t on t.submission_id = s.id`;
 
 /** Full text over titles and descriptions, best first. */
 export function searchSubmissions({ q, status, type, page, limit }: SubmissionSearchQuery): Statement<{ total: number; data: string }> {
@@ -76,8 +77,8 @@ export function searchSubmissions({ q, status, type, page, limit }: SubmissionSe
       coalesce((select json_agg(json_build_object(
         'id', s.id, 'title', s.title, 'description', s.description, 'relevance', round(s.relevance::numeric, 4),
         'highlight', json_build_object(
-          'title', private.highlight(s.title, ${q}, true), 'description', private.highlight(s.description, ${q}, false)))
-        order by s.relevance desc, s.id) from shown s), '[]')::text as data`;
+          'title', private.highlight(s.title, ${q}, words, true), 'description', private.highlight(s.description, ${q}, words, false)))
+        order by s.relevance desc, s.id) from shown s, private.search_query(${q}) as words), '[]')::text as data`;
 }
 
 /** Submissions like one not yet made, among those the caller may see. */
