@@ -50,17 +50,22 @@ type Connection = { sql: Sql; role: Role };
 const idle: Connection[] = [];
 const waiting: ((connection: Connection) => void)[] = [];
 const mostWaiting = 1000;
+const longestWaitMs = 2_000;
+// Above the role's statement_timeout: it comes to this only where the database does not answer at all.
+const longestWorkMs = 9_000;
 // Not SUPABASE_DB_URL: that role bypasses row-level security.
 if (!environment.databaseUrl) throw new Error("DATABASE_URL is missing: the URL of role feedback_api (docs/deploy.md)");
-for (let i = 0; i < environment.databaseConnections; i++) {
-  const sql = postgres(environment.databaseUrl, {
+for (let i = 0; i < environment.databaseConnections; i++) idle.push({ sql: connect(environment.databaseUrl), role: "login" });
+
+function connect(url: string): Sql {
+  return postgres(url, {
     max: 1,
     connect_timeout: 5,
+    backoff: 0.2,
     connection: { application_name: "feedback-functions", TimeZone: "UTC" },
     types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
     onnotice: () => {},
   });
-  idle.push({ sql, role: "login" });
 }
 
 type Role = "anon" | "authenticated" | "service_key" | "login";
@@ -78,11 +83,17 @@ function checkOut(role: Role): Promise<Connection> | Connection {
     return connection;
   }
   if (waiting.length >= mostWaiting) throw unavailable();
-  return new Promise((resolve) => {
-    waiting.push((freed) => {
+  return new Promise((resolve, reject) => {
+    const take = (freed: Connection) => {
+      clearTimeout(timer);
       freed.role = role;
       resolve(freed);
-    });
+    };
+    const timer = setTimeout(() => {
+      waiting.splice(waiting.indexOf(take), 1);
+      reject(unavailable());
+    }, longestWaitMs);
+    waiting.push(take);
   });
 }
 
@@ -92,59 +103,71 @@ function checkIn(connection: Connection) {
   else idle.push(connection);
 }
 
+/** Lends a connection to `work`; where the database swallows it, gives up and connects anew. */
+async function withConnection<Result>(role: Role, work: (sql: Sql) => Promise<Result>): Promise<Result> {
+  const connection = await checkOut(role);
+  let timer: number | undefined;
+  const overdue = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      connection.sql.end({ timeout: 0 }).catch(() => {});
+      connection.sql = connect(environment.databaseUrl ?? "");
+      reject(unavailable());
+    }, longestWorkMs);
+  });
+  try {
+    return await Promise.race([work(connection.sql), overdue]);
+  } finally {
+    clearTimeout(timer);
+    checkIn(connection);
+  }
+}
+
 /**
  * Admits a request and runs its statements as its caller, in one transaction and one network round trip:
  * everything is sent at once, and Postgres answers in order. A failure of any of them rolls all of them back.
  * `hear` is told the verdict, also where the request fails.
  */
-export async function run<const Statements extends readonly Statement[]>(
+export function run<const Statements extends readonly Statement[]>(
   admission: Admission,
   statements: Statements,
   hear: (verdict: Verdict) => void,
 ): Promise<Results<Statements>> {
-  const connection = await checkOut(roleOf(admission));
-  const { sql } = connection;
-  try {
+  return withConnection(roleOf(admission), async (sql) => {
     const sent = [take(sql, admission), sql`begin`, enter(sql, admission), ...statements.map((make) => make(sql)), sql`commit`];
     const outcomes = await settle(sent);
     reportVerdict(outcomes[0], hear);
     const [, , , ...results] = valuesOf(outcomes);
     assertCommitted(results.pop());
     return results as Results<Statements>;
-  } finally {
-    checkIn(connection);
-  }
+  });
 }
 
-/** As `run`, for a request that may come twice: the first answer is kept in its transaction and given again. Takes two round trips. */
-export async function runOnce<const Statements extends readonly Statement[]>(
+/** As `run`, for a request that may come twice: the first answer is kept in its transaction and given again. Takes three round trips, two to repeat an answer. */
+export function runOnce<const Statements extends readonly Statement[]>(
   admission: Admission,
   statements: Statements,
   hear: (verdict: Verdict) => void,
   idempotency: { key: string; request: Uint8Array; answer: (results: Results<Statements>) => string },
 ): Promise<string> {
-  const connection = await checkOut(roleOf(admission));
-  const { sql } = connection;
-  try {
+  return withConnection(roleOf(admission), async (sql) => {
     const replay = sql`select private.replay(${idempotency.key}, ${idempotency.request}) as answer`;
     const admitted = await settle([take(sql, admission), sql`begin`, enter(sql, admission), replay]);
     reportVerdict(admitted[0], hear);
+    let committed = false;
     try {
       const [, , , earlier] = valuesOf(admitted);
       const known = (earlier?.[0] as { answer: string | null } | undefined)?.answer;
       if (known) return known;
       const results = valuesOf(await settle(statements.map((make) => make(sql)))) as Results<Statements>;
       const answer = idempotency.answer(results);
-      const [, committed] = valuesOf(await settle([sql`select private.remember(${idempotency.key}, ${answer})`, sql`commit`]));
-      assertCommitted(committed);
+      const [, commit] = valuesOf(await settle([sql`select private.remember(${idempotency.key}, ${answer})`, sql`commit`]));
+      assertCommitted(commit);
+      committed = true;
       return answer;
     } finally {
-      // After a commit this does nothing; after anything else it leaves the connection clean.
-      await sql`rollback`.catch(() => {});
+      if (!committed) await sql`rollback`.catch(() => {});
     }
-  } finally {
-    checkIn(connection);
-  }
+  });
 }
 
 function take(sql: Sql, admission: Admission) {
@@ -197,12 +220,6 @@ export async function isAllowedOrigin(origin: string): Promise<boolean> {
 }
 
 /** One statement as the login role, outside any request. */
-async function alone(statement: Statement): Promise<Rows> {
-  const connection = await checkOut("login");
-  const { sql } = connection;
-  try {
-    return await statement(sql);
-  } finally {
-    checkIn(connection);
-  }
+function alone(statement: Statement): Promise<Rows> {
+  return withConnection("login", async (sql) => await statement(sql));
 }
