@@ -105,8 +105,7 @@ export function refused(answer: Answer, code: ErrorCode, ...fields: string[]): E
 
 /** Checks a refusal in the form of the submission-creation flow. */
 export function refusedToKey(answer: Answer, code: ErrorCode, ...fields: string[]): LowercaseErrorEnvelope {
-  expect(answer.status, answer.text).toBe(errors[code].status);
-  const body = lowercaseErrorEnvelope.parse(answer.body);
+  const body = answered(answer, errors[code].status, lowercaseErrorEnvelope);
   expect(body.error).toBe(errors[code].lowercase);
   if (code === "VALIDATION_ERROR") {
     expect(Object.keys(answer.body as object).sort()).toEqual(["details", "error"]);

@@ -39,7 +39,7 @@ export async function newUsers(count: number, name = "Ann Other"): Promise<User[
   return users.map((user) => ({ ...user, name }));
 }
 
-export async function join(user: User, organization: Organization, role: Role): Promise<void> {
+async function join(user: User, organization: Organization, role: Role): Promise<void> {
   await sql`insert into public.memberships (organization_id, user_id, role) values (${organization.id}, ${user.id}, ${role})`;
 }
 
