@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { dataOf } from "./envelopes.ts";
-import { shortArrayOf, timestamp, uuid, wholeNumber } from "./fields.ts";
+import { timestamp, uuid, wholeNumber } from "./fields.ts";
 import { scope } from "./scopes.ts";
 import { text } from "./text.ts";
 
@@ -13,7 +13,9 @@ const future = z.iso
 export const apiKeyCreate = z
   .object({
     name: text({ min: 1, max: 100 }).describe("What the key is for, 1 to 100 characters."),
-    scopes: shortArrayOf(scope, 40)
+    scopes: z
+      .array(scope)
+      .max(40)
       .transform((scopes) => [...new Set(scopes)])
       .describe("What the key may do; an empty array only reads what is public."),
     expires_at: future.nullish().describe("ISO 8601, in the future; without it the key does not expire."),
@@ -38,10 +40,10 @@ function isOrigin(value: string): boolean {
 
 export const originsUpdate = z
   .object({
-    origins: shortArrayOf(
-      z.string().refine(isOrigin, "must be an origin: scheme, host and port in lower case, such as https://app.example.org"),
-      50,
-    ).describe("All origins whose pages may call, at most 50; they replace those before."),
+    origins: z
+      .array(z.string().refine(isOrigin, "must be an origin: scheme, host and port in lower case, such as https://app.example.org"))
+      .max(50)
+      .describe("All origins whose pages may call, at most 50; they replace those before."),
   })
   .meta({ id: "OriginsUpdate", description: "Which web pages may call the API for the organization." });
 

@@ -61,7 +61,7 @@ function connect(url: string): Sql {
   return postgres(url, {
     max: 1,
     connect_timeout: 5,
-    backoff: 0.2,
+    backoff: () => 0.2,
     connection: { application_name: "feedback-functions", TimeZone: "UTC" },
     types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
     onnotice: () => {},
@@ -106,7 +106,7 @@ function checkIn(connection: Connection) {
 /** Lends a connection to `work`; where the database swallows it, gives up and connects anew. */
 async function withConnection<Result>(role: Role, work: (sql: Sql) => Promise<Result>): Promise<Result> {
   const connection = await checkOut(role);
-  let timer: number | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
   const overdue = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       connection.sql.end({ timeout: 0 }).catch(() => {});

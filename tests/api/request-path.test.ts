@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { scopes } from "../../shared/scopes.ts";
 import type { Person } from "../own-stack.ts";
 import { type Answer, api, type Caller, type Method, send } from "./client.ts";
@@ -210,8 +210,12 @@ describe("every answer", () => {
       as: key,
       body: { ...idea, title: "Do not log me", author_email: secret, author_name: "Grace Hopper" },
     });
-    const log = await stack.functionsLog();
-    const line = log.split("\n").find((one) => one.includes(String(headers["x-request-id"])));
+    const [log, line] = await vi.waitFor(async () => {
+      const text = await stack.functionsLog();
+      const found = text.split("\n").find((one) => one.includes(String(headers["x-request-id"])));
+      expect(found, "the line of this request").toBeDefined();
+      return [text, found] as const;
+    });
     expect(JSON.parse(line ?? "null")).toMatchObject({
       method: "POST",
       route: "/submissions",
