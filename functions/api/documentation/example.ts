@@ -7,6 +7,8 @@ const samples: Record<string, string> = {
   note: "Planned for the next release.",
   author_name: "Ada",
   source: "ios-app",
+  name: "Backend",
+  origins: "https://app.example.org",
 };
 const samplesOfFormat: Record<string, string> = {
   uuid: "5f0c8a52-3d4e-4b7a-9c1d-2e6f8a9b0c1d",
