@@ -82,6 +82,34 @@ grant all on all sequences in schema auth to postgres;
 grant select, insert, update, delete on all tables in schema auth to supabase_lite;
 grant usage on all sequences in schema auth to supabase_lite;
 
+-- lite writes JSON columns as JSON text in a JSON string; our triggers read them as hosted auth writes them.
+create or replace function auth.unwrap_users() returns trigger
+language plpgsql set search_path = '' as $function$
+begin
+  if jsonb_typeof(new.raw_user_meta_data) = 'string' then
+    new.raw_user_meta_data := (new.raw_user_meta_data #>> '{}')::jsonb;
+  end if;
+  if jsonb_typeof(new.raw_app_meta_data) = 'string' then
+    new.raw_app_meta_data := (new.raw_app_meta_data #>> '{}')::jsonb;
+  end if;
+  return new;
+end
+$function$;
+create or replace trigger unwrap_users before insert or update on auth.users
+  for each row execute function auth.unwrap_users();
+
+create or replace function auth.unwrap_identities() returns trigger
+language plpgsql set search_path = '' as $function$
+begin
+  if jsonb_typeof(new.identity_data) = 'string' then
+    new.identity_data := (new.identity_data #>> '{}')::jsonb;
+  end if;
+  return new;
+end
+$function$;
+create or replace trigger unwrap_identities before insert or update on auth.identities
+  for each row execute function auth.unwrap_identities();
+
 create or replace function auth.uid() returns uuid
 language sql stable
 return coalesce(
@@ -110,6 +138,8 @@ return coalesce(
   nullif(current_setting('request.jwt.claims', true), '')
 )::jsonb;
 
+alter function auth.unwrap_users() owner to supabase_auth_admin;
+alter function auth.unwrap_identities() owner to supabase_auth_admin;
 alter function auth.uid() owner to supabase_auth_admin;
 alter function auth.role() owner to supabase_auth_admin;
 alter function auth.email() owner to supabase_auth_admin;

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { asPostgrest } from "../../local/auth-and-rest.ts";
 import { withDatabase } from "../../local/database.ts";
 import { withTemporaryDatabase } from "../../local/temporary-database.ts";
 import { signUp, sql, stack, supabase } from "../stack.ts";
@@ -32,6 +33,39 @@ test("the first request of the data API grants nothing", async () => {
       has_column_privilege('anon', 'public.profiles', 'email', 'select') as emails,
       has_table_privilege('anon', 'public.submissions', 'truncate') as truncate`;
   expect(row).toEqual({ voters: false, votes: true, emails: false, truncate: false });
+});
+
+test("what a user gives at sign-up is JSON, as hosted auth keeps it", async () => {
+  const { id } = await signUp("Ada");
+  const [user] =
+    await sql`select raw_user_meta_data ->> 'name' as name, raw_app_meta_data ->> 'provider' as provider from auth.users where id = ${id}`;
+  expect(user).toEqual({ name: "Ada", provider: "email" });
+  const [identity] =
+    await sql`select identity_data ->> 'name' as name from auth.identities where user_id = ${id}`;
+  expect(identity).toEqual({ name: "Ada" });
+});
+
+test.each([
+  ["a constraint", "23514", 400],
+  ["an error of ours", "FB404", 400],
+  ["a plain exception", "P0001", 400],
+  ["a deadlock", "40P01", 500],
+])("the data API answers %s with code, details and hint, as PostgREST does", (_, code, status) => {
+  const answer = asPostgrest(Object.assign(new Error("m"), { code, detail: "d", hint: "h" })) as Record<
+    string,
+    string
+  >;
+  expect(answer.code).toBe("PGRST");
+  expect(JSON.parse(answer.message ?? "")).toEqual({ code, message: "m", details: "d", hint: "h" });
+  expect(JSON.parse(answer.detail ?? "")).toEqual({ status, headers: {} });
+});
+
+test("a constraint that refuses a direct client is named to it", async () => {
+  const user = await signUp();
+  const { error, status } = await supabase(user)
+    .from("submissions")
+    .insert({ title: "x", description: "A description that is long enough.", type: "idea" });
+  expect([status, error?.code, error?.message]).toEqual([400, "23514", expect.stringContaining("title_has")]);
 });
 
 test("the data API's login owns nothing and is no superuser", async () => {
