@@ -11,6 +11,9 @@ let key: Caller;
 let submissionId: string;
 let commentId: string;
 
+/** The log is written beside the answer, and on a busy machine after it. */
+const logDelay = { timeout: 5_000 };
+
 const idea = { title: "A dark theme", description: longEnough, type: "idea" };
 
 beforeAll(async () => {
@@ -215,7 +218,7 @@ describe("every answer", () => {
       const found = text.split("\n").find((one) => one.includes(String(headers["x-request-id"])));
       expect(found, "the line of this request").toBeDefined();
       return [text, found] as const;
-    });
+    }, logDelay);
     expect(JSON.parse(line ?? "null")).toMatchObject({
       method: "POST",
       route: "/submissions",
@@ -261,10 +264,12 @@ describe("an error nobody foresaw", () => {
     );
     expect(fixed(answer)).toBe("Something went wrong on our side.");
     expect(answer.text).not.toMatch(/find_submissions|select|function|private\.|42883|\bat /i);
-    const lines = (await stack.functionsLog())
-      .split("\n")
-      .filter((line) => line.includes(String(answer.headers["x-request-id"])));
-    expect(lines.join()).toMatch(/find_submissions.*42883|42883.*find_submissions/s);
+    const lines = await vi.waitFor(async () => {
+      const text = await stack.functionsLog();
+      const found = text.split("\n").filter((one) => one.includes(String(answer.headers["x-request-id"])));
+      expect(found.join()).toMatch(/find_submissions.*42883|42883.*find_submissions/s);
+      return found;
+    }, logDelay);
     expect(lines.join()).not.toContain(user.token);
     expect((await call("GET", "/api/submissions/search?q=unusual", undefined, user)).status).toBe(200);
   });
