@@ -11,8 +11,8 @@ let lastReference = 0;
 export class Presence<M> {
   private readonly entries = new Map<M, Entry>();
 
-  /** The news for everyone on the topic, or null when there is none. */
-  track(member: M, name: string, payload: Record<string, unknown>): Frame | null {
+  /** The news for everyone on the topic. Of an update the leave comes first, by itself: in one diff clients would keep both. */
+  track(member: M, name: string, payload: Record<string, unknown>): Frame[] {
     const before = this.entries.get(member);
     const previous = before?.meta.phx_ref;
     const meta = {
@@ -21,14 +21,13 @@ export class Presence<M> {
       ...(previous ? { phx_ref_prev: previous } : {}),
     };
     this.entries.set(member, { name, meta });
-    return diff([{ name, meta }], before ? [before] : []);
+    return [...(before ? [diff([], [before])] : []), diff([{ name, meta }], [])];
   }
 
-  untrack(member: M): Frame | null {
+  untrack(member: M): Frame[] {
     const before = this.entries.get(member);
-    if (before === undefined) return null;
     this.entries.delete(member);
-    return diff([], [before]);
+    return before ? [diff([], [before])] : [];
   }
 
   state(): Record<string, { metas: unknown[] }> {

@@ -38,21 +38,20 @@ export class Topics<M extends Member> {
   }
 
   track(key: string, member: M, name: string, meta: Record<string, unknown>): void {
-    this.announce(key, this.topics.get(key)?.presence.track(member, name, meta) ?? null);
+    this.announce(key, this.topics.get(key)?.presence.track(member, name, meta) ?? []);
   }
 
   untrack(key: string, member: M): void {
-    this.announce(key, this.topics.get(key)?.presence.untrack(member) ?? null);
+    this.announce(key, this.topics.get(key)?.presence.untrack(member) ?? []);
   }
 
   present(key: string): string {
     return JSON.stringify(this.topics.get(key)?.presence.state() ?? {});
   }
 
-  private announce(key: string, diff: Frame | null): void {
-    if (diff === null) return;
-    for (const member of this.topics.get(key)?.members ?? []) {
-      if (member.hearsPresence) member.send(diff);
+  private announce(key: string, news: Frame[]): void {
+    for (const frame of news) {
+      for (const member of this.topics.get(key)?.members ?? []) if (member.hearsPresence) member.send(frame);
     }
   }
 }

@@ -1,0 +1,249 @@
+import { randomUUID } from "node:crypto";
+import type { RealtimeChannel } from "@supabase/supabase-js";
+import { afterEach, beforeAll, describe, expect, test } from "vitest";
+import { manyUsers, sql, type User } from "../stack.ts";
+import { client, comment, hangUp, joined, newSubmission, until, vote } from "./listening.ts";
+
+interface Message {
+  event: string;
+  payload: Record<string, unknown>;
+  meta?: { id: string };
+}
+
+let author: User;
+let stranger: User;
+beforeAll(async () => {
+  [author, stranger] = (await manyUsers(2)) as [User, User];
+});
+afterEach(hangUp);
+
+async function hear(channel: RealtimeChannel, event = "*"): Promise<Message[]> {
+  const heard: Message[] = [];
+  channel.on("broadcast", { event }, (message) => heard.push(message as never));
+  await joined(channel);
+  return heard;
+}
+
+const pause = () => new Promise((resume) => setTimeout(resume, 150));
+
+describe.each(["1.0.0", "2.0.0"])("broadcast, serializer %s", (vsn) => {
+  test("reaches the others on the topic, and the sender only if asked", async () => {
+    const topic = randomUUID();
+    const other = await hear(client(undefined, { vsn: vsn === "1.0.0" ? "2.0.0" : "1.0.0" }).channel(topic));
+    const quiet = client(undefined, { vsn }).channel(topic, { config: { broadcast: { ack: true } } });
+    const own = await hear(quiet);
+    expect(await quiet.send({ type: "broadcast", event: "cursor", payload: { x: 1, name: "日本" } })).toBe(
+      "ok",
+    );
+    await until(() => other.length === 1);
+    expect(other).toMatchObject([{ type: "broadcast", event: "cursor", payload: { x: 1, name: "日本" } }]);
+    expect(own).toEqual([]);
+    const loud = client(undefined, { vsn }).channel(topic, { config: { broadcast: { self: true } } });
+    const echo = await hear(loud);
+    await loud.send({ type: "broadcast", event: "again", payload: {} });
+    await until(() => echo.length === 1 && own.length === 1 && other.length === 2);
+  });
+
+  test("does not reach other topics, nor a private one of the same name", async () => {
+    const topic = randomUUID();
+    const elsewhere = await hear(client(undefined, { vsn }).channel(`${topic}-2`));
+    const sender = client(undefined, { vsn }).channel(topic, { config: { broadcast: { ack: true } } });
+    await joined(sender);
+    await sender.send({ type: "broadcast", event: "x", payload: {} });
+    await pause();
+    expect(elsewhere).toEqual([]);
+  });
+
+  test("can be sent over HTTP", async () => {
+    const topic = `over http ${randomUUID()}`;
+    const heard = await hear(client(undefined, { vsn }).channel(topic));
+    expect(await client().channel(topic).httpSend("ping", { n: 1 })).toEqual({ success: true });
+    expect(
+      await client()
+        .channel(topic)
+        .send({ type: "broadcast", event: "ping", payload: { n: 2 } }),
+    ).toBe("ok");
+    await until(() => heard.length === 2);
+    expect(heard).toMatchObject([{ payload: { n: 1 } }, { payload: { n: 2 } }]);
+  });
+});
+
+test("bytes reach 2.0.0 clients as bytes", async () => {
+  const topic = randomUUID();
+  const heard = await hear(client(undefined, { vsn: "2.0.0" }).channel(topic));
+  const sender = client(undefined, { vsn: "2.0.0" }).channel(topic);
+  await joined(sender);
+  await sender.send({ type: "broadcast", event: "bytes", payload: new Uint8Array([1, 2, 255]).buffer });
+  await until(() => heard.length === 1);
+  expect(new Uint8Array(heard[0]?.payload as unknown as ArrayBuffer)).toEqual(new Uint8Array([1, 2, 255]));
+});
+
+test("a message sent from the database arrives when it commits, and not when it does not", async () => {
+  const topic = randomUUID();
+  const heard = await hear(client().channel(topic), "news");
+  await sql
+    .begin(async (transaction) => {
+      await transaction`select realtime.send('{"n": 1}'::jsonb, 'news', ${topic}, false)`;
+      throw new Error("undone");
+    })
+    .catch(() => undefined);
+  await sql.begin(async (transaction) => {
+    await transaction`select realtime.send('{"n": 2}'::jsonb, 'news', ${topic}, false)`;
+    await pause();
+    expect(heard).toEqual([]);
+  });
+  await until(() => heard.length === 1);
+  expect(heard[0]?.payload).toMatchObject({ n: 2 });
+  expect(heard[0]?.meta?.id).toEqual(expect.any(String));
+});
+
+describe("presence", () => {
+  test("shows who is here, who comes and who goes", async () => {
+    const topic = randomUUID();
+    const mine = client().channel(topic, { config: { presence: { key: "me" } } });
+    const events: string[] = [];
+    mine
+      .on("presence", { event: "sync" }, () => events.push("sync"))
+      .on("presence", { event: "join" }, ({ key }) => events.push(`join ${key}`))
+      .on("presence", { event: "leave" }, ({ key }) => events.push(`leave ${key}`));
+    await joined(mine);
+    expect(await mine.track({ page: 1 })).toBe("ok");
+    const otherClient = client(undefined, { vsn: "1.0.0" });
+    const other = otherClient.channel(topic, { config: { presence: { key: "other" } } });
+    other.on("presence", { event: "sync" }, () => undefined);
+    await joined(other);
+    await until(() => "me" in other.presenceState());
+    await other.track({ page: 2 });
+    await until(() => "other" in mine.presenceState());
+    expect(mine.presenceState()).toMatchObject({ me: [{ page: 1 }], other: [{ page: 2 }] });
+    await other.track({ page: 3 });
+    await until(() => (mine.presenceState().other?.[0] as unknown as { page: number })?.page === 3);
+    expect(mine.presenceState().other).toHaveLength(1);
+    await other.untrack();
+    await until(() => !("other" in mine.presenceState()));
+    await other.track({ page: 4 });
+    await until(() => "other" in mine.presenceState());
+    await otherClient.realtime.disconnect();
+    await until(() => !("other" in mine.presenceState()));
+    expect(events).toEqual(expect.arrayContaining(["sync", "join me", "join other", "leave other"]));
+  });
+});
+
+describe("the topic of a submission", () => {
+  const privately = { config: { private: true } };
+  let submission: string;
+  beforeAll(async () => {
+    submission = await newSubmission(author);
+  });
+
+  test.each([
+    ["anon", () => undefined],
+    ["someone signed in", () => stranger],
+  ])("tells %s of votes, comments and status", async (_, who) => {
+    const mine = client(who());
+    await mine.realtime.setAuth();
+    const heard = await hear(mine.channel(`submission:${submission}`, privately));
+    const [voter] = (await manyUsers(1)) as [User];
+    const id = await vote(submission, voter);
+    await comment(submission, author, "told to all");
+    await sql`insert into status_changes (submission_id, new_status) values (${submission}, 'planned')`;
+    await sql`delete from votes where id = ${id}`;
+    await sql`insert into status_changes (submission_id, new_status) values (${submission}, 'open')`;
+    await until(() => heard.filter(({ payload }) => payload.table === "submissions").length === 5);
+    expect(heard.filter(({ payload }) => payload.table !== "submissions")).toMatchObject([
+      { event: "INSERT", payload: { table: "votes", record: { id }, old_record: null } },
+      { event: "INSERT", payload: { table: "comments", record: { body: "told to all" } } },
+      {
+        event: "DELETE",
+        payload: { table: "votes", record: null, old_record: { id, submission_id: submission } },
+      },
+    ]);
+    const states = heard.flatMap(({ payload }) => (payload.table === "submissions" ? [payload.record] : []));
+    expect(states.map((record) => (record as { status: string }).status)).toContain("planned");
+    expect(JSON.stringify(heard)).not.toContain(voter.id);
+  });
+
+  test("is not open to strangers where the submission is not, and opens to its team", async () => {
+    const [organization] = await sql<{ id: string }[]>`
+      insert into organizations (slug, name, visibility) values (${`vault-${randomUUID().slice(0, 8)}`}, 'Vault', 'private') returning id`;
+    await sql`insert into memberships (organization_id, user_id) values (${organization?.id ?? ""}, ${author.id})`;
+    const secret = await newSubmission(author, sql, organization?.id);
+    for (const topic of [
+      `submission:${secret}`,
+      `submission:${secret}:team`,
+      `submission:${submission}:team`,
+      "any",
+    ]) {
+      for (const who of [undefined, stranger]) {
+        const theirs = client(who);
+        await theirs.realtime.setAuth();
+        await expect(joined(theirs.channel(topic, privately))).rejects.toThrow(/permissions to read/);
+      }
+    }
+    const mine = client(author);
+    await mine.realtime.setAuth();
+    const heard = await hear(mine.channel(`submission:${secret}:team`, privately));
+    await comment(secret, author, "among us");
+    await until(() => heard.some(({ payload }) => payload.table === "comments"));
+  });
+
+  test("carries nothing a client sends, and nothing to a public channel of its name", async () => {
+    const mine = client(author);
+    await mine.realtime.setAuth();
+    const heard = await hear(client().channel(`submission:${submission}`, privately));
+    const open = await hear(client().channel(`submission:${submission}`));
+    const forging = mine.channel(`submission:${submission}`, privately);
+    await joined(forging);
+    await forging.send({ type: "broadcast", event: "INSERT", payload: { table: "votes", forged: true } });
+    await mine.channel(`submission:${submission}`, privately).httpSend("INSERT", { forged: true });
+    expect(await forging.track({ forged: true })).toBe("error");
+    await comment(submission, author, "real");
+    await until(() => heard.some(({ payload }) => payload.table === "comments"));
+    await pause();
+    expect(JSON.stringify(heard)).not.toContain("forged");
+    expect(open).toEqual([]);
+  });
+
+  test("falls silent by the operator's switch; row changes go on", async () => {
+    const heard = await hear(client().channel(`submission:${submission}`, privately));
+    const rows: unknown[] = [];
+    const channel = client()
+      .channel("rows")
+      .on(
+        "postgres_changes",
+        { event: "*", schema: "public", table: "comments", filter: `submission_id=eq.${submission}` },
+        (change) => rows.push(change),
+      );
+    await new Promise((resolve) => channel.on("system", {}, resolve).subscribe());
+    await sql`update private.switches set is_on = false where name = 'broadcast_changes'`;
+    await comment(submission, author, "quietly");
+    await until(() => rows.length === 1);
+    await sql`update private.switches set is_on = true where name = 'broadcast_changes'`;
+    expect(heard).toEqual([]);
+    await comment(submission, author, "aloud");
+    await until(() => heard.length > 0);
+  });
+});
+
+test("policies decide who may send on a private topic and be present there", async () => {
+  await sql.unsafe(`
+    create policy "test members read" on realtime.messages for select to authenticated using (realtime.topic() = 'test-room');
+    create policy "test members write" on realtime.messages for insert to authenticated with check (realtime.topic() = 'test-room')`);
+  try {
+    const [one, two] = [client(author), client(stranger)];
+    await Promise.all([one.realtime.setAuth(), two.realtime.setAuth()]);
+    const config = { config: { private: true, broadcast: { ack: true }, presence: { key: "k" } } };
+    const heard = await hear(one.channel("test-room", config));
+    const sender = two.channel("test-room", config);
+    await joined(sender);
+    expect(await sender.send({ type: "broadcast", event: "hi", payload: {} })).toBe("ok");
+    expect(await sender.track({ here: true })).toBe("ok");
+    await two.channel("test-room", config).httpSend("hi", {});
+    await until(() => heard.length === 2);
+    await expect(joined(client().channel("test-room", config))).rejects.toThrow(/permissions to read/);
+  } finally {
+    await sql.unsafe(
+      `drop policy "test members read" on realtime.messages; drop policy "test members write" on realtime.messages`,
+    );
+  }
+});
