@@ -193,7 +193,15 @@ function forward(incoming: IncomingMessage, response: ServerResponse, target: Ta
       response.writeHead(answer.statusCode ?? 502, Object.fromEntries(kept));
       // Event streams: what is written goes out at once, and the head before it.
       response.flushHeaders();
-      pipeline(answer, response).then(resolve, reject);
+      pipeline(answer, response).then(() => {
+        // Answered before the whole body was read: the rest must not hold up the connection's next request.
+        if (!outgoing.writableFinished) {
+          incoming.unpipe(outgoing);
+          incoming.resume();
+          outgoing.destroy();
+        }
+        resolve();
+      }, reject);
     });
     outgoing.on("error", reject);
     response.on("close", () => response.writableFinished || outgoing.destroy());

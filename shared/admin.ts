@@ -28,20 +28,31 @@ const longestOverlap = 7 * 24 * 3600;
 
 export const apiKeyRotate = z
   .object({
-    overlap_seconds: wholeNumber(0, longestOverlap).default(24 * 3600).describe("How long the old secret stays valid, in seconds; a day by default, a week at most."),
+    overlap_seconds: wholeNumber(0, longestOverlap)
+      .default(24 * 3600)
+      .describe("How long the old secret stays valid, in seconds; a day by default, a week at most."),
   })
   .meta({ id: "ApiKeyRotate", description: "How to change the secret of a key." });
 
 export type ApiKeyRotate = z.infer<typeof apiKeyRotate>;
 
 function isOrigin(value: string): boolean {
-  return /^https?:\/\/[a-z0-9.:[\]-]{1,253}$/.test(value) && URL.canParse(value) && new URL(value).origin === value;
+  return (
+    /^https?:\/\/[a-z0-9.:[\]-]{1,253}$/.test(value) && URL.canParse(value) && new URL(value).origin === value
+  );
 }
 
 export const originsUpdate = z
   .object({
     origins: z
-      .array(z.string().refine(isOrigin, "must be an origin: scheme, host and port in lower case, such as https://app.example.org"))
+      .array(
+        z
+          .string()
+          .refine(
+            isOrigin,
+            "must be an origin: scheme, host and port in lower case, such as https://app.example.org",
+          ),
+      )
       .max(50)
       .describe("All origins whose pages may call, at most 50; they replace those before."),
   })
@@ -61,7 +72,9 @@ const keyFields = {
   created_at: timestamp,
 };
 
-export const apiKey = z.object(keyFields).meta({ id: "ApiKey", description: "A key, without its secret, which nobody can read again." });
+export const apiKey = z
+  .object(keyFields)
+  .meta({ id: "ApiKey", description: "A key, without its secret, which nobody can read again." });
 
 export const newApiKeyShown = z
   .object({ ...keyFields, secret: z.string().describe("Shown this once.") })
@@ -70,4 +83,8 @@ export const newApiKeyShown = z
 export const apiKeyListAnswer = dataOf(z.array(apiKey));
 export const apiKeyAnswer = dataOf(apiKey);
 export const newApiKeyAnswer = dataOf(newApiKeyShown);
-export const originsAnswer = dataOf(z.object({ origins: z.array(z.string()) }).meta({ id: "Origins", description: "Which web pages may call." }));
+export const originsAnswer = dataOf(
+  z
+    .object({ origins: z.array(z.string()) })
+    .meta({ id: "Origins", description: "Which web pages may call." }),
+);

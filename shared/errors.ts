@@ -55,7 +55,10 @@ export const errorEnvelope = z
       details: z.array(errorDetail).describe("Fields that were refused; empty where nothing is to say."),
       retry_after: z.int().min(0).optional().describe("Seconds to wait; with RATE_LIMIT_EXCEEDED only."),
       merged_into_id: z.guid().optional().describe("Where to go; with SUBMISSION_MERGED only."),
-      request_id: z.string().optional().describe("To quote to the operator; with INTERNAL_ERROR and SERVICE_UNAVAILABLE."),
+      request_id: z
+        .string()
+        .optional()
+        .describe("To quote to the operator; with INTERNAL_ERROR and SERVICE_UNAVAILABLE."),
     }),
   })
   .meta({ id: "Error", description: "The general form of an error." });

@@ -20,7 +20,8 @@ export class ApiError extends Error {
 
 export const notFound = (what: string) => new ApiError("NOT_FOUND", `There is no such ${what}.`);
 export const forbidden = (message: string) => new ApiError("FORBIDDEN", message);
-export const unavailable = () => new ApiError("SERVICE_UNAVAILABLE", "The service cannot answer just now: try again in a moment.");
+export const unavailable = () =>
+  new ApiError("SERVICE_UNAVAILABLE", "The service cannot answer just now: try again in a moment.");
 
 // What a broken reference means to a caller whose input passed the schemas: mostly that another call came first.
 const meaningOfReference: [suffix: string, ApiError][] = [
@@ -38,12 +39,20 @@ export function invalid(field: string, message: string): ApiError {
 export function toApiError(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error;
   if (error instanceof postgres.PostgresError) return ofPostgres(error);
-  if (error instanceof Error && "code" in error && connectionFailures.has(String(error.code))) return unavailable();
+  if (error instanceof Error && "code" in error && connectionFailures.has(String(error.code)))
+    return unavailable();
 }
 
 const connectionFailures = new Set([
-  "CONNECTION_CLOSED", "CONNECTION_ENDED", "CONNECTION_DESTROYED", "CONNECT_TIMEOUT",
-  "ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "ENOTFOUND",
+  "CONNECTION_CLOSED",
+  "CONNECTION_ENDED",
+  "CONNECTION_DESTROYED",
+  "CONNECT_TIMEOUT",
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "ENOTFOUND",
 ]);
 
 function ofPostgres(error: postgres.PostgresError): ApiError | undefined {
@@ -76,7 +85,11 @@ function ofPostgres(error: postgres.PostgresError): ApiError | undefined {
 
 function raisedByUs(code: ErrorCode, error: postgres.PostgresError): ApiError | undefined {
   if (code === "INTERNAL_ERROR") return undefined;
-  const { field, code: _, ...extra } = JSON.parse(error.detail ?? "{}") as { field?: string | null; code?: string };
+  const {
+    field,
+    code: _,
+    ...extra
+  } = JSON.parse(error.detail ?? "{}") as { field?: string | null; code?: string };
   const details = code === "VALIDATION_ERROR" && field ? [{ field, message: error.message }] : [];
   return new ApiError(code, error.message, details, extra);
 }

@@ -2,7 +2,8 @@ import type { Context } from "hono";
 import { isAllowedOrigin } from "./database.ts";
 import { isOwnOrigin } from "./request.ts";
 
-const exposed = "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Content-Language";
+const exposed =
+  "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Content-Language";
 
 /** What lets a page of an allowed origin read the answer; never a wildcard. */
 export function corsHeaders(origin: string | undefined, allowed: boolean): Record<string, string> {
@@ -20,7 +21,9 @@ const remembersMs = 5_000;
 /** Answers a preflight: it names no organization, so what any of them allows passes. */
 export async function preflight(c: Context): Promise<Response> {
   const origin = c.req.header("Origin");
-  const allowed = origin !== undefined && (isOwnOrigin(origin, c.req.header("Host")) || (await isAllowedSomewhere(origin.slice(0, 300))));
+  const allowed =
+    origin !== undefined &&
+    (isOwnOrigin(origin, c.req.header("Host")) || (await isAllowedSomewhere(origin.slice(0, 300))));
   return new Response(null, {
     status: 204,
     headers: {
@@ -28,7 +31,8 @@ export async function preflight(c: Context): Promise<Response> {
       ...corsHeaders(origin, allowed),
       ...(allowed && {
         "Access-Control-Allow-Methods": "GET, POST, PATCH, PUT, DELETE",
-        "Access-Control-Allow-Headers": "Authorization, Content-Type, Accept-Language, X-Organization, Idempotency-Key, apikey, x-client-info",
+        "Access-Control-Allow-Headers":
+          "Authorization, Content-Type, Accept-Language, X-Organization, Idempotency-Key, apikey, x-client-info",
         "Access-Control-Max-Age": "600",
       }),
     },

@@ -1,5 +1,11 @@
 import { createHmac } from "node:crypto";
-import { createLocalJWKSet, createRemoteJWKSet, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  jwtVerify,
+} from "jose";
 import { digestOf, isApiKey } from "../../shared/api-keys.ts";
 import { environment } from "./environment.ts";
 
@@ -14,7 +20,10 @@ const none: Credential = { kind: "none" };
 const refused: Credential = { kind: "refused" };
 
 /** A credential that is there and wrong is refused, never taken for nobody. The header goes before the cookie. */
-export function credentialOf(authorization: string | undefined, sessionToken: string | undefined): Credential | Promise<Credential> {
+export function credentialOf(
+  authorization: string | undefined,
+  sessionToken: string | undefined,
+): Credential | Promise<Credential> {
   if (!authorization) return sessionToken === undefined ? none : ofAccessToken(sessionToken);
   const token = bearerToken(authorization);
   if (!token) return refused;
@@ -39,7 +48,7 @@ async function ofAccessToken(token: string): Promise<Credential> {
   const known = checked.get(token);
   if (known && known.expiresAt > Date.now()) return { kind: "user", userId: known.userId };
   const claims = await verify(token);
-  if (!claims || claims.role !== "authenticated" || !isUuid(claims.sub) || !claims.exp) return refused;
+  if (claims?.role !== "authenticated" || !isUuid(claims.sub) || !claims.exp) return refused;
   if (checked.size >= 10_000) checked.clear();
   checked.set(token, { userId: claims.sub, expiresAt: claims.exp * 1000 });
   return { kind: "user", userId: claims.sub };

@@ -5,18 +5,24 @@ import { invalid } from "./api-error.ts";
 /** Where a sorted list goes on: the sort it belongs to, the last value as Postgres wrote it, and its row's id. */
 export function encodeCursor(sort: string, order: string, [value, id]: [string, string]): string {
   const bytes = new TextEncoder().encode(JSON.stringify([sort, order, value, id]));
-  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replace(/=+$/, "");
 }
 
 export function decodeCursor(cursor: string, sort: string, order: string): { value: string; id: string } {
   const parts = partsOf(cursor);
   if (!parts) throw invalid("cursor", "must be a next_cursor from the meta of an earlier answer");
-  if (parts[0] !== sort || parts[1] !== order) throw invalid("cursor", "belongs to another sort or order: send those of its list");
+  if (parts[0] !== sort || parts[1] !== order)
+    throw invalid("cursor", "belongs to another sort or order: send those of its list");
   return { value: parts[2], id: parts[3] };
 }
 
 const isValue: Record<string, (value: string) => boolean> = {
-  created_at: (value) => /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?\+00$/.test(value) && !Number.isNaN(Date.parse(value.replace(" ", "T").replace("+00", "Z"))),
+  created_at: (value) =>
+    /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?\+00$/.test(value) &&
+    !Number.isNaN(Date.parse(value.replace(" ", "T").replace("+00", "Z"))),
   votes: (value) => /^\d{1,9}$/.test(value),
   comments: (value) => /^\d{1,9}$/.test(value),
   title: (value) => unstorable(value) === undefined && value.length <= 400,
@@ -24,9 +30,12 @@ const isValue: Record<string, (value: string) => boolean> = {
 
 function partsOf(cursor: string): [string, string, string, string] | undefined {
   try {
-    const bytes = Uint8Array.from(atob(cursor.replaceAll("-", "+").replaceAll("_", "/")), (character) => character.charCodeAt(0));
+    const bytes = Uint8Array.from(atob(cursor.replaceAll("-", "+").replaceAll("_", "/")), (character) =>
+      character.charCodeAt(0),
+    );
     const parts: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-    if (!Array.isArray(parts) || parts.length !== 4 || !parts.every((part) => typeof part === "string")) return;
+    if (!Array.isArray(parts) || parts.length !== 4 || !parts.every((part) => typeof part === "string"))
+      return;
     const [sort, order, value, id] = parts as [string, string, string, string];
     if (!isValue[sort]?.(value) || !uuid.safeParse(id).success) return;
     return [sort, order, value, id];

@@ -54,8 +54,10 @@ const longestWaitMs = 2_000;
 // Above the role's statement_timeout: it comes to this only where the database does not answer at all.
 const longestWorkMs = 9_000;
 // Not SUPABASE_DB_URL: that role bypasses row-level security.
-if (!environment.databaseUrl) throw new Error("DATABASE_URL is missing: the URL of role feedback_api (docs/deploy.md)");
-for (let i = 0; i < environment.databaseConnections; i++) idle.push({ sql: connect(environment.databaseUrl), role: "login" });
+if (!environment.databaseUrl)
+  throw new Error("DATABASE_URL is missing: the URL of role feedback_api (docs/deploy.md)");
+for (let i = 0; i < environment.databaseConnections; i++)
+  idle.push({ sql: connect(environment.databaseUrl), role: "login" });
 
 function connect(url: string): Sql {
   return postgres(url, {
@@ -133,7 +135,13 @@ export function run<const Statements extends readonly Statement[]>(
   hear: (verdict: Verdict) => void,
 ): Promise<Results<Statements>> {
   return withConnection(roleOf(admission), async (sql) => {
-    const sent = [take(sql, admission), sql`begin`, enter(sql, admission), ...statements.map((make) => make(sql)), sql`commit`];
+    const sent = [
+      take(sql, admission),
+      sql`begin`,
+      enter(sql, admission),
+      ...statements.map((make) => make(sql)),
+      sql`commit`,
+    ];
     const outcomes = await settle(sent);
     reportVerdict(outcomes[0], hear);
     const [, , , ...results] = valuesOf(outcomes);
@@ -160,7 +168,9 @@ export function runOnce<const Statements extends readonly Statement[]>(
       if (known) return known;
       const results = valuesOf(await settle(statements.map((make) => make(sql)))) as Results<Statements>;
       const answer = idempotency.answer(results);
-      const [, commit] = valuesOf(await settle([sql`select private.remember(${idempotency.key}, ${answer})`, sql`commit`]));
+      const [, commit] = valuesOf(
+        await settle([sql`select private.remember(${idempotency.key}, ${answer})`, sql`commit`]),
+      );
       assertCommitted(commit);
       committed = true;
       return answer;
@@ -171,7 +181,20 @@ export function runOnce<const Statements extends readonly Statement[]>(
 }
 
 function take(sql: Sql, admission: Admission) {
-  const { requestId, userId, digest, refused, address, operations, organization, onBehalf, origin, needsOrigin, resource, resourceId } = admission;
+  const {
+    requestId,
+    userId,
+    digest,
+    refused,
+    address,
+    operations,
+    organization,
+    onBehalf,
+    origin,
+    needsOrigin,
+    resource,
+    resourceId,
+  } = admission;
   return sql`select max_requests, remaining, reset_at, origin_allowed from private.take(
     ${requestId}, ${userId}, ${digest}, ${refused}, ${address}, ${operations}, ${organization}, ${onBehalf},
     ${origin}, ${needsOrigin}, ${resource}, ${resourceId})`;

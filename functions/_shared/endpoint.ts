@@ -49,7 +49,9 @@ export type Endpoint = {
 
 type ParamOf<Path extends string> = Path extends `${string}:${infer Param}/${infer Rest}`
   ? Param | ParamOf<Rest>
-  : Path extends `${string}:${infer Param}` ? Param : never;
+  : Path extends `${string}:${infer Param}`
+    ? Param
+    : never;
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 
@@ -72,13 +74,25 @@ export function endpoint<
     bodyByKey?: BodyByKey;
     prepare?: () => Prepared;
     call: (input: Input<Parsed<Query>, BodyOf<Body, BodyByKey>, ParamOf<Path>, Prepared>) => Statements;
-    respond: (results: Results<Statements>, input: Input<Parsed<Query>, BodyOf<Body, BodyByKey>, ParamOf<Path>, Prepared>) => Answer;
+    respond: (
+      results: Results<Statements>,
+      input: Input<Parsed<Query>, BodyOf<Body, BodyByKey>, ParamOf<Path>, Prepared>,
+    ) => Answer;
   },
 ): Endpoint {
   return definition as unknown as Endpoint;
 }
 
 /** `{data, meta?}`, with data as Postgres wrote it. */
-export function answer(status: number, data: string, meta?: object, headers?: Record<string, string>): Answer {
-  return { status, json: meta ? `{"data":${data},"meta":${JSON.stringify(meta)}}` : `{"data":${data}}`, headers };
+export function answer(
+  status: number,
+  data: string,
+  meta?: object,
+  headers?: Record<string, string>,
+): Answer {
+  return {
+    status,
+    json: meta ? `{"data":${data},"meta":${JSON.stringify(meta)}}` : `{"data":${data}}`,
+    headers,
+  };
 }

@@ -1,8 +1,19 @@
-type Line = { requestId: string; method?: string; route?: string; caller?: string; status?: number; startedAt?: number; error?: unknown };
+type Line = {
+  requestId: string;
+  method?: string;
+  route?: string;
+  caller?: string;
+  status?: number;
+  startedAt?: number;
+  error?: unknown;
+};
 
 /** One line of JSON a request, and one an error. No addresses, bodies, names or credentials. */
 export function log({ error, startedAt, ...line }: Line) {
-  const duration = startedAt === undefined ? undefined : { duration_ms: Math.round((performance.now() - startedAt) * 10) / 10 };
+  const duration =
+    startedAt === undefined
+      ? undefined
+      : { duration_ms: Math.round((performance.now() - startedAt) * 10) / 10 };
   if (error === undefined) collect(JSON.stringify({ at: new Date().toISOString(), ...line, ...duration }));
   else console.error(JSON.stringify({ at: new Date().toISOString(), ...line, error: describe(error) }));
 }

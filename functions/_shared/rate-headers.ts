@@ -4,10 +4,18 @@ import type { RateState } from "./database.ts";
 /** The tightest bucket; without a verdict of the database nothing was charged, and the level's own limit is told. */
 export function rateHeaders(rate?: RateState): Record<string, string> {
   const { max_requests, window_seconds } = rateLimits.level_public;
-  const { max_requests: limit, remaining, reset_at } = rate ?? {
+  const {
+    max_requests: limit,
+    remaining,
+    reset_at,
+  } = rate ?? {
     max_requests,
     remaining: max_requests,
     reset_at: Math.ceil(Date.now() / 1000) + window_seconds,
   };
-  return { "X-RateLimit-Limit": String(limit), "X-RateLimit-Remaining": String(remaining), "X-RateLimit-Reset": String(reset_at) };
+  return {
+    "X-RateLimit-Limit": String(limit),
+    "X-RateLimit-Remaining": String(remaining),
+    "X-RateLimit-Reset": String(reset_at),
+  };
 }

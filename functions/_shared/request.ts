@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { z } from "zod";
+import type { z } from "zod";
 import { negotiateLocale } from "../../shared/locales.ts";
 import { validationDetails } from "../../shared/validation.ts";
 import { ApiError, invalid, notFound } from "./api-error.ts";
@@ -90,7 +90,13 @@ async function readBytes(request: Request): Promise<Uint8Array> {
 }
 
 /** What the database is told of the request before anything else. */
-export function admissionOf(c: Context, endpoint: Endpoint, requestId: string, credential: Credential, input: Input): Admission {
+export function admissionOf(
+  c: Context,
+  endpoint: Endpoint,
+  requestId: string,
+  credential: Credential,
+  input: Input,
+): Admission {
   const needsOrigin = endpoint.method !== "get" && isByCookie(c);
   const row = resourceOf(endpoint, input.params);
   return {
@@ -135,7 +141,10 @@ export function isOwnOrigin(origin: string, host: string | undefined): boolean {
 }
 
 /** The row the path names, whose organization says which pages may call. */
-function resourceOf(endpoint: Pick<Endpoint, "path">, params: Record<string, string>): { resource: string; id: string } | undefined {
+function resourceOf(
+  endpoint: Pick<Endpoint, "path">,
+  params: Record<string, string>,
+): { resource: string; id: string } | undefined {
   const [, resource = "", parameter = ""] = endpoint.path.split("/");
   const id = parameter.startsWith(":") ? params[parameter.slice(1)] : undefined;
   return id !== undefined && uuid.test(id) ? { resource, id } : undefined;
@@ -144,7 +153,11 @@ function resourceOf(endpoint: Pick<Endpoint, "path">, params: Record<string, str
 function organizationOf(c: Context): string | null {
   const named = c.req.header("X-Organization") ?? c.req.query("organization");
   // Not text Postgres can take, so not the name of any organization.
-  return named === undefined || named === "" ? null : named.length > 100 || named.includes("\0") ? "?" : named;
+  return named === undefined || named === ""
+    ? null
+    : named.length > 100 || named.includes("\0")
+      ? "?"
+      : named;
 }
 
 function hashedAuthor(body: unknown): string | null {
@@ -167,8 +180,13 @@ function hashedAddress(c: Context): string | null {
 
 /** The client's address: from the header the deployment trusts, whose last entry its own proxy wrote, else from the socket where it is the client's. */
 function addressOf(c: Context): string | undefined {
-  const named = environment.addressHeader && c.req.header(environment.addressHeader)?.split(",").at(-1)?.trim();
-  const address = named || (environment.addressFromSocket ? (c.env as Deno.ServeHandlerInfo<Deno.NetAddr>).remoteAddr?.hostname : undefined);
+  const named =
+    environment.addressHeader && c.req.header(environment.addressHeader)?.split(",").at(-1)?.trim();
+  const address =
+    named ||
+    (environment.addressFromSocket
+      ? (c.env as Deno.ServeHandlerInfo<Deno.NetAddr>).remoteAddr?.hostname
+      : undefined);
   return address ? network(address) : undefined;
 }
 
@@ -181,5 +199,8 @@ function network(address: string): string {
   const groups = head.split(":").filter(Boolean);
   const rest = tail === undefined ? [] : tail.split(":").filter(Boolean);
   while (groups.length + rest.length < 8 && tail !== undefined) groups.push("0");
-  return [...groups, ...rest].slice(0, 4).map((group) => group.replace(/^0+(?=.)/, "")).join(":");
+  return [...groups, ...rest]
+    .slice(0, 4)
+    .map((group) => group.replace(/^0+(?=.)/, ""))
+    .join(":");
 }

@@ -12,7 +12,9 @@ export function sessionToken(cookies: string | undefined): string | undefined {
   try {
     const text = value.startsWith("base64-") ? decodeBase64Url(value.slice("base64-".length)) : value;
     const session: unknown = JSON.parse(text);
-    const token = Array.isArray(session) ? session[0] : (session as { access_token?: unknown } | null)?.access_token;
+    const token = Array.isArray(session)
+      ? session[0]
+      : (session as { access_token?: unknown } | null)?.access_token;
     return typeof token === "string" ? token : "";
   } catch {
     return "";
@@ -45,6 +47,8 @@ function decode(value: string): string {
 }
 
 function decodeBase64Url(value: string): string {
-  const bytes = Uint8Array.from(atob(value.replaceAll("-", "+").replaceAll("_", "/")), (character) => character.charCodeAt(0));
+  const bytes = Uint8Array.from(atob(value.replaceAll("-", "+").replaceAll("_", "/")), (character) =>
+    character.charCodeAt(0),
+  );
   return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
 }

@@ -1,8 +1,8 @@
-import { Hono, type Context } from "hono";
-import { errors, type ErrorCode } from "../../shared/errors.ts";
-import { ApiError, notFound, toApiError } from "../_shared/api-error.ts";
-import { bearerToken, isJwt } from "../_shared/credential.ts";
+import { type Context, Hono } from "hono";
+import { type ErrorCode, errors } from "../../shared/errors.ts";
+import { type ApiError, notFound, toApiError } from "../_shared/api-error.ts";
 import { corsHeaders, preflight } from "../_shared/cors.ts";
+import { bearerToken, isJwt } from "../_shared/credential.ts";
 import { run, runOnce, type Verdict } from "../_shared/database.ts";
 import type { Answer, Endpoint } from "../_shared/endpoint.ts";
 import { environment } from "../_shared/environment.ts";
@@ -20,7 +20,15 @@ import { submissions } from "./routes/submissions.ts";
 import { taxonomy } from "./routes/taxonomy.ts";
 import { votes } from "./routes/votes.ts";
 
-export const endpoints: Endpoint[] = [...submissions, ...votes, ...comments, ...follows, ...notifications, ...taxonomy, ...admin];
+export const endpoints: Endpoint[] = [
+  ...submissions,
+  ...votes,
+  ...comments,
+  ...follows,
+  ...notifications,
+  ...taxonomy,
+  ...admin,
+];
 
 export const app = new Hono().basePath("/api");
 
@@ -28,7 +36,8 @@ export const app = new Hono().basePath("/api");
 app.use(async (c, next) => {
   await next();
   if (c.res.headers.has("X-Request-Id")) return;
-  for (const [name, value] of Object.entries({ "X-Request-Id": crypto.randomUUID(), ...rateHeaders() })) c.header(name, value);
+  for (const [name, value] of Object.entries({ "X-Request-Id": crypto.randomUUID(), ...rateHeaders() }))
+    c.header(name, value);
 });
 app.route("/", health);
 app.route("/", documentation(endpoints));
@@ -96,7 +105,11 @@ async function serve(c: Context, endpoint: Endpoint): Promise<Response> {
       "X-Content-Type-Options": "nosniff",
       "X-Request-Id": requestId,
       ...rateHeaders(verdict),
-      ...corsHeaders(origin, verdict?.origin_allowed === true || (origin !== undefined && isOwnOrigin(origin, c.req.header("Host")))),
+      ...corsHeaders(
+        origin,
+        verdict?.origin_allowed === true ||
+          (origin !== undefined && isOwnOrigin(origin, c.req.header("Host"))),
+      ),
       ...answer.headers,
       Vary: answer.headers?.Vary ? `Origin, ${answer.headers.Vary}` : "Origin",
     },
@@ -108,23 +121,42 @@ function refusal(error: unknown, requestId: string, lowercase: boolean): Answer 
   const known = toApiError(error);
   if (!known || known.code === "INTERNAL_ERROR") {
     log({ requestId, error });
-    return refused("INTERNAL_ERROR", "Something went wrong on our side.", [], { request_id: requestId }, lowercase);
+    return refused(
+      "INTERNAL_ERROR",
+      "Something went wrong on our side.",
+      [],
+      { request_id: requestId },
+      lowercase,
+    );
   }
   if (known.code === "SERVICE_UNAVAILABLE") log({ requestId, error });
   const extra = known.code === "SERVICE_UNAVAILABLE" ? { request_id: requestId } : known.extra;
   return refused(known.code, known.message, known.details, extra, lowercase);
 }
 
-function refused(code: ErrorCode, message: string, details: ApiError["details"], extra: Record<string, unknown>, lowercase: boolean): Answer {
+function refused(
+  code: ErrorCode,
+  message: string,
+  details: ApiError["details"],
+  extra: Record<string, unknown>,
+  lowercase: boolean,
+): Answer {
   const body = lowercase
-    ? { error: errors[code].lowercase, ...(code === "VALIDATION_ERROR" && { details }), ...(code === "RATE_LIMIT_EXCEEDED" && extra) }
+    ? {
+        error: errors[code].lowercase,
+        ...(code === "VALIDATION_ERROR" && { details }),
+        ...(code === "RATE_LIMIT_EXCEEDED" && extra),
+      }
     : { error: { code, message, details, ...extra } };
   const wait = code === "SERVICE_UNAVAILABLE" ? 1 : extra.retry_after;
-  return { status: errors[code].status, json: JSON.stringify(body), headers: wait ? { "Retry-After": String(wait) } : {} };
+  return {
+    status: errors[code].status,
+    json: JSON.stringify(body),
+    headers: wait ? { "Retry-After": String(wait) } : {},
+  };
 }
 
 function showsKey(c: Context): boolean {
   const token = bearerToken(c.req.header("Authorization") ?? "");
   return token !== undefined && !isJwt(token) && !environment.publicKeys.has(token);
 }
-

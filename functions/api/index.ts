@@ -6,7 +6,9 @@ if (!environment.addressHeader && !environment.addressFromSocket) {
   logWarning("ADDRESS_HEADER is not set: callers without a credential are not limited (docs/deploy.md)");
 }
 if (!environment.addressHashKey) {
-  logWarning("ADDRESS_HASH_KEY is not set: each process counts callers without a credential by itself (docs/deploy.md)");
+  logWarning(
+    "ADDRESS_HASH_KEY is not set: each process counts callers without a credential by itself (docs/deploy.md)",
+  );
 }
 
 // Hosted Supabase chooses where to listen and when to stop; elsewhere PORT does, on the loopback interface, until SIGTERM.

@@ -501,7 +501,7 @@ grant execute on function private.team_organization_ids(), private.admin_organiz
   private.default_organization_id(), private.requested_organization_id(), private.current_organization_id()
   to anon, authenticated, service_role, service_key;
 
-create policy "a public organization is seen by all, a private one by its team" on public.organizations
+create policy "a public board is seen by all, a private one by its team" on public.organizations
   for select to anon, authenticated using (
     visibility = 'public' or id = any ((select private.team_organization_ids())::uuid[]));
 create policy "a key sees its organization" on public.organizations
@@ -629,7 +629,7 @@ create policy "a key stays in its organization" on public.submissions
 create policy "users submit as themselves to boards they see" on public.submissions
   for insert to authenticated with check (
     author_id = (select auth.uid()) and exists (select from public.organizations o where o.id = organization_id));
-create policy "keys with submissions:write submit for themselves and their e-mail authors" on public.submissions
+create policy "keys submit for themselves and their e-mail authors" on public.submissions
   for insert to service_key with check (
     private.may_act_as(author_id));
 create policy "authors and admins edit" on public.submissions
@@ -819,13 +819,16 @@ grant execute on function private.tags_of(uuid[]) to anon, authenticated, servic
 
 -- Status -------------------------------------------------------------------------------------------------------
 
--- Invoker: to whom may not edit it, the submission is not there.
+-- Invoker: what the caller cannot see is not there; the lock shows only what they may edit.
 create function private.prepare_status_change() returns trigger
 language plpgsql set search_path = '' as $$
 declare submission public.submissions;
 begin
   select * into submission from public.submissions where id = new.submission_id for no key update;
   if submission.id is null then
+    if exists (select from public.submissions where id = new.submission_id) then
+      perform private.raise_error('FORBIDDEN', 'This is for the organization''s admins.');
+    end if;
     perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
   end if;
   new.organization_id := submission.organization_id;
@@ -1122,7 +1125,7 @@ create policy "votes are seen with their submission" on public.votes
     exists (select from public.submissions s where s.id = submission_id));
 create policy "users vote as themselves" on public.votes
   for insert to authenticated with check (user_id = (select auth.uid()));
-create policy "keys with submissions:write vote for themselves and their e-mail authors" on public.votes
+create policy "keys vote for themselves and their e-mail authors" on public.votes
   for insert to service_key with check (
     organization_id = (select private.key_organization_id())
     and private.may_act_as(user_id));
@@ -1510,7 +1513,7 @@ create policy "a key stays in its organization" on public.comments
   as restrictive to service_key using (organization_id = (select private.key_organization_id()));
 create policy "users comment as themselves" on public.comments
   for insert to authenticated with check (author_id = (select auth.uid()));
-create policy "keys with submissions:write comment for themselves and their e-mail authors" on public.comments
+create policy "keys comment for themselves and their e-mail authors" on public.comments
   for insert to service_key with check (
     private.may_act_as(author_id));
 create policy "authors edit" on public.comments
@@ -1525,7 +1528,7 @@ create policy "votes are seen with their comment" on public.comment_votes
     exists (select from public.comments c where c.id = comment_id));
 create policy "users vote as themselves" on public.comment_votes
   for insert to authenticated with check (user_id = (select auth.uid()));
-create policy "keys with submissions:write vote for themselves and their e-mail authors" on public.comment_votes
+create policy "keys vote for themselves and their e-mail authors" on public.comment_votes
   for insert to service_key with check (
     private.may_act_as(user_id));
 create policy "users take back their own vote" on public.comment_votes

@@ -336,7 +336,7 @@ grant execute on function private.team_organization_ids(), private.admin_organiz
   private.default_organization_id(), private.requested_organization_id(), private.current_organization_id()
   to anon, authenticated, service_role, service_key;
 
-create policy "a public organization is seen by all, a private one by its team" on public.organizations
+create policy "a public board is seen by all, a private one by its team" on public.organizations
   for select to anon, authenticated using (
     visibility = 'public' or id = any ((select private.team_organization_ids())::uuid[]));
 create policy "a key sees its organization" on public.organizations

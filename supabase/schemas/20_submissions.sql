@@ -105,7 +105,7 @@ create policy "a key stays in its organization" on public.submissions
 create policy "users submit as themselves to boards they see" on public.submissions
   for insert to authenticated with check (
     author_id = (select auth.uid()) and exists (select from public.organizations o where o.id = organization_id));
-create policy "keys with submissions:write submit for themselves and their e-mail authors" on public.submissions
+create policy "keys submit for themselves and their e-mail authors" on public.submissions
   for insert to service_key with check (
     private.may_act_as(author_id));
 create policy "authors and admins edit" on public.submissions
@@ -295,13 +295,16 @@ grant execute on function private.tags_of(uuid[]) to anon, authenticated, servic
 
 -- Status -------------------------------------------------------------------------------------------------------
 
--- Invoker: to whom may not edit it, the submission is not there.
+-- Invoker: what the caller cannot see is not there; the lock shows only what they may edit.
 create function private.prepare_status_change() returns trigger
 language plpgsql set search_path = '' as $$
 declare submission public.submissions;
 begin
   select * into submission from public.submissions where id = new.submission_id for no key update;
   if submission.id is null then
+    if exists (select from public.submissions where id = new.submission_id) then
+      perform private.raise_error('FORBIDDEN', 'This is for the organization''s admins.');
+    end if;
     perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
   end if;
   new.organization_id := submission.organization_id;

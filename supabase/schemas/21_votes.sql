@@ -206,7 +206,7 @@ create policy "votes are seen with their submission" on public.votes
     exists (select from public.submissions s where s.id = submission_id));
 create policy "users vote as themselves" on public.votes
   for insert to authenticated with check (user_id = (select auth.uid()));
-create policy "keys with submissions:write vote for themselves and their e-mail authors" on public.votes
+create policy "keys vote for themselves and their e-mail authors" on public.votes
   for insert to service_key with check (
     organization_id = (select private.key_organization_id())
     and private.may_act_as(user_id));

@@ -372,7 +372,7 @@ create policy "a key stays in its organization" on public.comments
   as restrictive to service_key using (organization_id = (select private.key_organization_id()));
 create policy "users comment as themselves" on public.comments
   for insert to authenticated with check (author_id = (select auth.uid()));
-create policy "keys with submissions:write comment for themselves and their e-mail authors" on public.comments
+create policy "keys comment for themselves and their e-mail authors" on public.comments
   for insert to service_key with check (
     private.may_act_as(author_id));
 create policy "authors edit" on public.comments
@@ -387,7 +387,7 @@ create policy "votes are seen with their comment" on public.comment_votes
     exists (select from public.comments c where c.id = comment_id));
 create policy "users vote as themselves" on public.comment_votes
   for insert to authenticated with check (user_id = (select auth.uid()));
-create policy "keys with submissions:write vote for themselves and their e-mail authors" on public.comment_votes
+create policy "keys vote for themselves and their e-mail authors" on public.comment_votes
   for insert to service_key with check (
     private.may_act_as(user_id));
 create policy "users take back their own vote" on public.comment_votes

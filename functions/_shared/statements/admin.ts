@@ -8,11 +8,19 @@ export function listApiKeys(): Statement<MaybeData> {
   return (sql) => sql`select private.admin_list_api_keys()::text as data`;
 }
 
-export function createApiKey({ name, scopes, expires_at = null }: ApiKeyCreate, { digest, prefix, lastFour }: NewApiKey): Statement<MaybeData> {
-  return (sql) => sql`select private.admin_create_api_key(${name}, ${scopes}, ${digest}, ${prefix}, ${lastFour}, ${expires_at})::text as data`;
+export function createApiKey(
+  { name, scopes, expires_at = null }: ApiKeyCreate,
+  { digest, prefix, lastFour }: NewApiKey,
+): Statement<MaybeData> {
+  return (sql) =>
+    sql`select private.admin_create_api_key(${name}, ${scopes}, ${digest}, ${prefix}, ${lastFour}, ${expires_at})::text as data`;
 }
 
-export function rotateApiKey(id: string, { overlap_seconds }: ApiKeyRotate, { digest, prefix, lastFour }: NewApiKey): Statement<MaybeData> {
+export function rotateApiKey(
+  id: string,
+  { overlap_seconds }: ApiKeyRotate,
+  { digest, prefix, lastFour }: NewApiKey,
+): Statement<MaybeData> {
   return (sql) => sql`
     select private.admin_rotate_api_key(${id}, ${digest}, ${prefix}, ${lastFour}, make_interval(secs => ${overlap_seconds}))::text as data`;
 }

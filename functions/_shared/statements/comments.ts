@@ -4,10 +4,14 @@ import { commentShape, type Data } from "./shapes.ts";
 import { actor } from "./votes.ts";
 
 /** The comment of that id, where the caller may see it and the request names no other organization. */
-const namedComment = (sql: Sql, id: string) => sql`c.id = ${id}::uuid and private.in_organization(c.organization_id)`;
+const namedComment = (sql: Sql, id: string) =>
+  sql`c.id = ${id}::uuid and private.in_organization(c.organization_id)`;
 
 /** One level of a thread, official comments first. */
-export function listComments(submissionId: string, { page, limit, sort, order, parent_id }: CommentListQuery): Statement<{ total: number; data: string }> {
+export function listComments(
+  submissionId: string,
+  { page, limit, sort, order, parent_id }: CommentListQuery,
+): Statement<{ total: number; data: string }> {
   return (sql) => {
     const level = sql`c.submission_id = ${submissionId}::uuid and ${parent_id ? sql`c.parent_id = ${parent_id}::uuid` : sql`c.parent_id is null`}`;
     const column = sql(sort === "votes" ? "vote_count" : "created_at");
@@ -26,7 +30,8 @@ const mostReplies = 100;
 
 export function commentDetail(id: string, withReplies: boolean): Statement<Data> {
   return (sql) => {
-    if (!withReplies) return sql`select ${commentShape(sql)}::text as data from public.comments c where ${namedComment(sql, id)}`;
+    if (!withReplies)
+      return sql`select ${commentShape(sql)}::text as data from public.comments c where ${namedComment(sql, id)}`;
     const replies = sql`coalesce((select json_agg(${commentShape(sql)} order by c.is_official desc, c.created_at, c.id)
       from (select * from public.comments c where c.parent_id = p.id order by c.is_official desc, c.created_at, c.id limit ${mostReplies}) c), '[]')`;
     return sql`
@@ -43,7 +48,12 @@ export function findComment(id: string): Statement<{ found: number }> {
 type NewComment = Pick<CommentCreateByKey, "body" | "parent_id"> & Partial<CommentCreateByKey>;
 
 /** No row where the caller sees no such submission. */
-export function createComment(id: string, submissionId: string, input: NewComment, byKey: boolean): Statement {
+export function createComment(
+  id: string,
+  submissionId: string,
+  input: NewComment,
+  byKey: boolean,
+): Statement {
   const { body, parent_id = null } = input;
   return (sql) => {
     const submission = sql`from public.submissions s where s.id = ${submissionId}::uuid and private.in_organization(s.organization_id)`;
@@ -60,7 +70,8 @@ export function writtenComment(id: string): Statement<{ data: string | null }> {
 }
 
 export function updateComment(id: string, body: string): Statement {
-  return (sql) => sql`update public.comments c set body = ${body} where ${namedComment(sql, id)} returning c.id`;
+  return (sql) =>
+    sql`update public.comments c set body = ${body} where ${namedComment(sql, id)} returning c.id`;
 }
 
 /** Before a delete, so that those of one thread take turns. */
@@ -76,10 +87,11 @@ type OnBehalf = Parameters<typeof actor>[1];
 
 /** One row where it made the vote, none where it was there or the comment is not. */
 export function castCommentVote(id: string, onBehalf: OnBehalf, byKey: boolean): Statement {
-  return (sql) => byKey
-    ? sql`insert into public.comment_votes (comment_id, user_id) select c.id, ${actor(sql, onBehalf)} from public.comments c
+  return (sql) =>
+    byKey
+      ? sql`insert into public.comment_votes (comment_id, user_id) select c.id, ${actor(sql, onBehalf)} from public.comments c
         where ${namedComment(sql, id)} on conflict do nothing returning id`
-    : sql`insert into public.comment_votes (comment_id) select c.id from public.comments c
+      : sql`insert into public.comment_votes (comment_id) select c.id from public.comments c
         where ${namedComment(sql, id)} on conflict do nothing returning id`;
 }
 
@@ -90,7 +102,8 @@ export function commentVoteResult(id: string, onBehalf: OnBehalf): Statement<Dat
 }
 
 export function removeCommentVote(id: string, onBehalf: OnBehalf): Statement {
-  return (sql) => sql`select private.remove_comment_vote(c.id, ${actor(sql, onBehalf)}) from public.comments c where ${namedComment(sql, id)}`;
+  return (sql) =>
+    sql`select private.remove_comment_vote(c.id, ${actor(sql, onBehalf)}) from public.comments c where ${namedComment(sql, id)}`;
 }
 
 export function commentVoteRemovedResult(id: string, onBehalf: OnBehalf): Statement<Data> {

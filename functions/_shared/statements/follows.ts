@@ -10,7 +10,8 @@ export function follow(id: string): Statement {
 }
 
 export function unfollow(id: string): Statement {
-  return (sql) => sql`delete from public.follows f using public.submissions s where f.submission_id = s.id and ${named(sql, id)}`;
+  return (sql) =>
+    sql`delete from public.follows f using public.submissions s where f.submission_id = s.id and ${named(sql, id)}`;
 }
 
 export function followState(id: string): Statement<Data> {

@@ -3,7 +3,11 @@ import type { Statement } from "../database.ts";
 import type { Data } from "./shapes.ts";
 
 /** The caller's, newest first, about submissions they may still see. */
-export function listNotifications({ page, limit, unread }: NotificationListQuery): Statement<{ total: number; data: string }> {
+export function listNotifications({
+  page,
+  limit,
+  unread,
+}: NotificationListQuery): Statement<{ total: number; data: string }> {
   return (sql) => {
     const wanted = sql`n.user_id = private.caller_id() ${unread === undefined ? sql`` : unread ? sql`and n.read_at is null` : sql`and n.read_at is not null`}
       and exists (select from public.submissions s where s.id = n.submission_id)`;

@@ -1,14 +1,28 @@
-import type { StatusChangeCreate, SubmissionCreateByKey, SubmissionDetailQuery, SubmissionListQuery, SubmissionPatch, SubmissionSearchQuery } from "../../../shared/submissions.ts";
 import type { Locale } from "../../../shared/locales.ts";
+import type {
+  StatusChangeCreate,
+  SubmissionCreateByKey,
+  SubmissionDetailQuery,
+  SubmissionListQuery,
+  SubmissionPatch,
+  SubmissionSearchQuery,
+} from "../../../shared/submissions.ts";
 import { decodeCursor } from "../cursor.ts";
 import type { Sql, Statement } from "../database.ts";
 import { commentShape, type Data, tagSlugs } from "./shapes.ts";
 
-const columns = { created_at: "created_at", votes: "vote_count", comments: "comment_count", title: "title" } as const;
+const columns = {
+  created_at: "created_at",
+  votes: "vote_count",
+  comments: "comment_count",
+  title: "title",
+} as const;
 const types = { created_at: "timestamptz", votes: "integer", comments: "integer", title: "text" } as const;
 
 /** One page, one row more than asked to know whether there is another, and where that would start. */
-export function listSubmissions(query: SubmissionListQuery): Statement<{ total: number; data: string; more: boolean; last: [string, string] | null }> {
+export function listSubmissions(
+  query: SubmissionListQuery,
+): Statement<{ total: number; data: string; more: boolean; last: [string, string] | null }> {
   const { sort, order, limit, page, cursor } = query;
   const from = cursor === undefined ? undefined : decodeCursor(cursor, sort, order);
   return (sql) => {
@@ -38,15 +52,20 @@ function matches(sql: Sql, { status, type, category, tag, author, q }: Submissio
     ${type ? sql`and s.type = ${type}` : sql``}
     ${author ? sql`and s.author_id = ${author}` : sql``}
     ${category ? sql`and s.category_id in (${categoryIds(sql, category)})` : sql``}
-    ${tag ? sql`and s.id in (
+    ${
+      tag
+        ? sql`and s.id in (
       select st.submission_id from public.submission_tags st join public.tags t on t.id = st.tag_id
-      where t.organization_id = (select private.current_organization_id()) and t.slug = ${tag})` : sql``}
+      where t.organization_id = (select private.current_organization_id()) and t.slug = ${tag})`
+        : sql``
+    }
     ${q ? sql`and s.id in (select f.submission_id from private.find_submissions(private.current_organization_id(), ${q}) f)` : sql``}`;
 }
 
 // Filters by one person, tag or text match few; the rest is kept counted.
 function total(sql: Sql, query: SubmissionListQuery) {
-  if (query.author || query.tag || query.q) return sql`(select count(*) from public.submissions s where ${matches(sql, query)})`;
+  if (query.author || query.tag || query.q)
+    return sql`(select count(*) from public.submissions s where ${matches(sql, query)})`;
   const categories = query.category ? sql`array(${categoryIds(sql, query.category)})` : sql`null`;
   return sql`private.count_submissions(private.current_organization_id(), ${query.status ?? null}, ${query.type ?? null}, ${categories})`;
 }
@@ -62,7 +81,13 @@ const shown = (sql: Sql) => sql`
   from page s left join private.tags_of(array(select id from page)) t on t.submission_id = s.id`;
 
 /** Full text over titles and descriptions, best first. */
-export function searchSubmissions({ q, status, type, page, limit }: SubmissionSearchQuery): Statement<{ total: number; data: string }> {
+export function searchSubmissions({
+  q,
+  status,
+  type,
+  page,
+  limit,
+}: SubmissionSearchQuery): Statement<{ total: number; data: string }> {
   return (sql) => sql`
     with hits as materialized (
       select s.id, s.title, s.description, f.relevance
@@ -82,7 +107,11 @@ export function searchSubmissions({ q, status, type, page, limit }: SubmissionSe
 }
 
 /** Submissions like one not yet made, among those the caller may see. */
-export function similarSubmissions(title: string, description: string | null | undefined, limit: number): Statement<Data> {
+export function similarSubmissions(
+  title: string,
+  description: string | null | undefined,
+  limit: number,
+): Statement<Data> {
   return (sql) => sql`
     select coalesce(json_agg(json_build_object('id', s.id, 'title', s.title, 'similarity', round(f.similarity::numeric, 4),
       'vote_count', s.vote_count, 'status', s.status) order by f.similarity desc, s.id), '[]')::text as data
@@ -98,28 +127,38 @@ export function similarSubmissions(title: string, description: string | null | u
 const firstComments = 50;
 
 /** A submission as its own page shows it. */
-export function submissionDetail(id: string, expand: SubmissionDetailQuery["expand"], locale: Locale): Statement<Data> {
+export function submissionDetail(
+  id: string,
+  expand: SubmissionDetailQuery["expand"],
+  locale: Locale,
+): Statement<Data> {
   const shows = (name: SubmissionDetailQuery["expand"][number]) => expand.includes(name);
   return (sql) => sql`
     select json_build_object(
       'id', s.id, 'title', s.title, 'description', s.description, 'type', s.type, 'status', s.status,
       'vote_count', s.vote_count, 'comment_count', s.comment_count,
       ${shows("author") ? sql`'author', private.author(s.author_id, s.organization_id)` : sql`'author_id', s.author_id`},
-      ${shows("category")
-        ? sql`'category', (select json_build_object('id', c.id, 'name', private.localized(c.name, c.translations, ${locale}),
+      ${
+        shows("category")
+          ? sql`'category', (select json_build_object('id', c.id, 'name', private.localized(c.name, c.translations, ${locale}),
             'slug', c.slug, 'color', c.color) from public.categories c where c.id = s.category_id)`
-        : sql`'category_id', s.category_id`},
-      'tags', ${shows("tags")
-        ? sql`coalesce((
+          : sql`'category_id', s.category_id`
+      },
+      'tags', ${
+        shows("tags")
+          ? sql`coalesce((
             select json_agg(json_build_object('name', private.localized(t.name, t.translations, ${locale}), 'slug', t.slug) order by t.slug)
             from public.submission_tags st join public.tags t on t.id = st.tag_id where st.submission_id = s.id), '[]')`
-        : tagSlugs(sql)},
-      ${shows("comments")
-        ? sql`'comments', coalesce((
+          : tagSlugs(sql)
+      },
+      ${
+        shows("comments")
+          ? sql`'comments', coalesce((
             select json_agg(${commentShape(sql)} order by c.is_official desc, c.created_at, c.id)
             from (select * from public.comments c where c.submission_id = s.id and c.parent_id is null
               order by c.is_official desc, c.created_at, c.id limit ${firstComments}) c), '[]'),`
-        : sql``}
+          : sql``
+      }
       'tracker_issue_url', s.tracker_issue_url, 'merged_into_id', s.merged_into_id,
       'is_following', private.is_following(s.id),
       'user_vote', (select json_build_object('created_at', v.created_at) from private.my_vote(s.id) v (created_at) where v.created_at is not null),
@@ -128,17 +167,27 @@ export function submissionDetail(id: string, expand: SubmissionDetailQuery["expa
 }
 
 /** The submission of that id, where the caller may see it and the request names no other organization. */
-export const named = (sql: Sql, id: string) => sql`s.id = ${id}::uuid and private.in_organization(s.organization_id)`;
+export const named = (sql: Sql, id: string) =>
+  sql`s.id = ${id}::uuid and private.in_organization(s.organization_id)`;
 
 /** Whether the caller sees the submission: one row or none. */
 export function findSubmission(id: string): Statement<{ found: number }> {
   return (sql) => sql`select 1 as found from public.submissions s where ${named(sql, id)}`;
 }
 
-type NewSubmission = Pick<SubmissionCreateByKey, "title" | "description" | "type" | "category_id"> & Partial<SubmissionCreateByKey>;
+type NewSubmission = Pick<SubmissionCreateByKey, "title" | "description" | "type" | "category_id"> &
+  Partial<SubmissionCreateByKey>;
 
 export function createSubmission(id: string, input: NewSubmission, byKey: boolean): Statement {
-  const { title, description, type, category_id = null, author_email = null, author_name = null, source = null } = input;
+  const {
+    title,
+    description,
+    type,
+    category_id = null,
+    author_email = null,
+    author_name = null,
+    source = null,
+  } = input;
   if (!byKey) {
     return (sql) => sql`
       insert into public.submissions (id, organization_id, title, description, type, category_id)
@@ -166,7 +215,8 @@ export function deleteSubmission(id: string): Statement {
 
 /** Raises FORBIDDEN unless the caller is Admin of a submission's organization; no row where there is no such submission. */
 export function requireAdminOf(id: string): Statement {
-  return (sql) => sql`select private.require_admin(s.organization_id, 'submissions:moderate') from public.submissions s where ${named(sql, id)}`;
+  return (sql) =>
+    sql`select private.require_admin(s.organization_id, 'submissions:moderate') from public.submissions s where ${named(sql, id)}`;
 }
 
 const statusChangeShape = (sql: Sql) => sql`json_build_object(
@@ -174,7 +224,10 @@ const statusChangeShape = (sql: Sql) => sql`json_build_object(
   'changed_by', coalesce(private.author(h.changed_by, h.organization_id) ->> 'name', 'System'), 'note', h.note, 'changed_at', h.created_at)`;
 
 /** No row where the status is that already. */
-export function changeStatus(id: string, { status, note = null, notify }: StatusChangeCreate): Statement<Data> {
+export function changeStatus(
+  id: string,
+  { status, note = null, notify }: StatusChangeCreate,
+): Statement<Data> {
   return (sql) => sql`
     insert into public.status_changes as h (submission_id, organization_id, new_status, note, notify)
     select s.id, s.organization_id, ${status}, ${note}, ${notify} from public.submissions s where ${named(sql, id)}

@@ -2,7 +2,11 @@ import type { Locale } from "../../../shared/locales.ts";
 import type { Statement } from "../database.ts";
 
 /** All of an organization's categories or tags, localized; no row where the caller sees no such organization. */
-export function listTaxonomy(organizationId: string, kind: "categories" | "tags", locale: Locale): Statement<{ data: string }> {
+export function listTaxonomy(
+  organizationId: string,
+  kind: "categories" | "tags",
+  locale: Locale,
+): Statement<{ data: string }> {
   return (sql) => sql`
     select coalesce((
       select json_agg(json_build_object('id', t.id, 'name', private.localized(t.name, t.translations, ${locale}), 'slug', t.slug, 'color', t.color)

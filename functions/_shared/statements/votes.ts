@@ -12,10 +12,11 @@ export const actor = (sql: Sql, { author_email = null, author_name = null }: OnB
 
 /** One row where it made the vote, none where it was there or the submission is not. */
 export function castVote(id: string, onBehalf: OnBehalf, byKey: boolean): Statement {
-  return (sql) => byKey
-    ? sql`insert into public.votes (submission_id, user_id) select s.id, ${actor(sql, onBehalf)} from public.submissions s
+  return (sql) =>
+    byKey
+      ? sql`insert into public.votes (submission_id, user_id) select s.id, ${actor(sql, onBehalf)} from public.submissions s
         where ${named(sql, id)} on conflict do nothing returning id`
-    : sql`insert into public.votes (submission_id) select s.id from public.submissions s
+      : sql`insert into public.votes (submission_id) select s.id from public.submissions s
         where ${named(sql, id)} on conflict do nothing returning id`;
 }
 
@@ -26,7 +27,8 @@ export function voteResult(id: string, onBehalf: OnBehalf): Statement<Data> {
 }
 
 export function removeVote(id: string, onBehalf: OnBehalf): Statement {
-  return (sql) => sql`select private.remove_vote(s.id, ${actor(sql, onBehalf)}) from public.submissions s where ${named(sql, id)}`;
+  return (sql) =>
+    sql`select private.remove_vote(s.id, ${actor(sql, onBehalf)}) from public.submissions s where ${named(sql, id)}`;
 }
 
 export function voteRemovedResult(id: string, onBehalf: OnBehalf): Statement<Data> {

@@ -1,16 +1,33 @@
+import { z } from "zod";
 import {
-  commentAnswer, commentCreate, commentCreateByKey, commentCreatedAnswer, commentDetailQuery, commentListAnswer, commentListQuery, commentPatch,
+  commentAnswer,
+  commentCreate,
+  commentCreateByKey,
+  commentCreatedAnswer,
+  commentDetailQuery,
+  commentListAnswer,
+  commentListQuery,
+  commentPatch,
 } from "../../../shared/comments.ts";
 import { deletedAnswer } from "../../../shared/submissions.ts";
 import { commentVoteAnswer, commentVoteRemovedAnswer, voteByKey } from "../../../shared/votes.ts";
 import { forbidden, notFound } from "../../_shared/api-error.ts";
 import { answer, endpoint } from "../../_shared/endpoint.ts";
 import {
-  castCommentVote, commentDetail, commentVoteRemovedResult, commentVoteResult, createComment, deleteComment, findComment, listComments, lockThread,
-  removeCommentVote, updateComment, writtenComment,
+  castCommentVote,
+  commentDetail,
+  commentVoteRemovedResult,
+  commentVoteResult,
+  createComment,
+  deleteComment,
+  findComment,
+  listComments,
+  lockThread,
+  removeCommentVote,
+  updateComment,
+  writtenComment,
 } from "../../_shared/statements/comments.ts";
 import { findSubmission } from "../../_shared/statements/submissions.ts";
-import { z } from "zod";
 
 const tag = "Comments";
 const missing = () => notFound("comment");
@@ -18,7 +35,11 @@ const nothing = z.object({});
 
 export const comments = [
   endpoint({
-    method: "get", path: "/submissions/:id/comments", tag, access: "public", operation: "comment_list",
+    method: "get",
+    path: "/submissions/:id/comments",
+    tag,
+    access: "public",
+    operation: "comment_list",
     summary: "List comments, official ones first; parent_id lists replies",
     query: commentListQuery,
     answers: { 200: commentListAnswer },
@@ -29,18 +50,31 @@ export const comments = [
     },
   }),
   endpoint({
-    method: "post", path: "/submissions/:id/comments", tag, access: "caller", scopes: ["submissions:write"], operation: "comment_create",
+    method: "post",
+    path: "/submissions/:id/comments",
+    tag,
+    access: "caller",
+    scopes: ["submissions:write"],
+    operation: "comment_create",
     summary: "Comment on a submission, or reply to a comment",
-    body: commentCreate, bodyByKey: commentCreateByKey,
+    body: commentCreate,
+    bodyByKey: commentCreateByKey,
     answers: { 201: commentCreatedAnswer },
-    call: ({ params, body, byKey, newId }) => [createComment(newId, params.id, body, byKey), writtenComment(newId)],
+    call: ({ params, body, byKey, newId }) => [
+      createComment(newId, params.id, body, byKey),
+      writtenComment(newId),
+    ],
     respond: ([, [written]]) => {
       if (!written?.data) throw notFound("submission");
       return answer(201, written.data);
     },
   }),
   endpoint({
-    method: "get", path: "/comments/:id", tag, access: "public", operation: "comment_list",
+    method: "get",
+    path: "/comments/:id",
+    tag,
+    access: "public",
+    operation: "comment_list",
     summary: "Show a comment",
     query: commentDetailQuery,
     answers: { 200: commentAnswer },
@@ -51,7 +85,11 @@ export const comments = [
     },
   }),
   endpoint({
-    method: "patch", path: "/comments/:id", tag, access: "person", operation: "comment_update",
+    method: "patch",
+    path: "/comments/:id",
+    tag,
+    access: "person",
+    operation: "comment_update",
     summary: "Edit a comment, as its author, within 15 minutes",
     body: commentPatch,
     answers: { 200: commentAnswer },
@@ -63,32 +101,58 @@ export const comments = [
     },
   }),
   endpoint({
-    method: "delete", path: "/comments/:id", tag, access: "caller", scopes: ["submissions:write", "submissions:moderate"], operation: "comment_delete",
+    method: "delete",
+    path: "/comments/:id",
+    tag,
+    access: "caller",
+    scopes: ["submissions:write", "submissions:moderate"],
+    operation: "comment_delete",
     summary: "Delete a comment with all replies, as its author or an admin",
     answers: { 200: deletedAnswer },
     call: ({ params }) => [lockThread(params.id), deleteComment(params.id), findComment(params.id)],
     respond: ([, gone, remaining]) => {
-      if (gone.length === 0) throw remaining.length ? forbidden("Only its author and the organization's admins delete a comment.") : missing();
+      if (gone.length === 0)
+        throw remaining.length
+          ? forbidden("Only its author and the organization's admins delete a comment.")
+          : missing();
       return answer(200, `{"deleted":true}`);
     },
   }),
   endpoint({
-    method: "post", path: "/comments/:id/vote", tag, access: "caller", scopes: ["submissions:write"], operation: "vote_create",
+    method: "post",
+    path: "/comments/:id/vote",
+    tag,
+    access: "caller",
+    scopes: ["submissions:write"],
+    operation: "vote_create",
     summary: "Vote for a comment; again is not an error",
-    body: nothing, bodyByKey: voteByKey,
+    body: nothing,
+    bodyByKey: voteByKey,
     answers: { 201: commentVoteAnswer, 200: commentVoteAnswer },
-    call: ({ params, body, byKey }) => [castCommentVote(params.id, body, byKey), commentVoteResult(params.id, body)],
+    call: ({ params, body, byKey }) => [
+      castCommentVote(params.id, body, byKey),
+      commentVoteResult(params.id, body),
+    ],
     respond: ([added, [vote]]) => {
       if (!vote) throw missing();
       return answer(added.length ? 201 : 200, vote.data);
     },
   }),
   endpoint({
-    method: "delete", path: "/comments/:id/vote", tag, access: "caller", scopes: ["submissions:write"], operation: "vote_delete",
+    method: "delete",
+    path: "/comments/:id/vote",
+    tag,
+    access: "caller",
+    scopes: ["submissions:write"],
+    operation: "vote_delete",
     summary: "Take a vote for a comment back; again is not an error",
-    body: nothing, bodyByKey: voteByKey,
+    body: nothing,
+    bodyByKey: voteByKey,
     answers: { 200: commentVoteRemovedAnswer },
-    call: ({ params, body }) => [removeCommentVote(params.id, body), commentVoteRemovedResult(params.id, body)],
+    call: ({ params, body }) => [
+      removeCommentVote(params.id, body),
+      commentVoteRemovedResult(params.id, body),
+    ],
     respond: ([, [result]]) => {
       if (!result) throw missing();
       return answer(200, result.data);

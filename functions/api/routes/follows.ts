@@ -7,7 +7,10 @@ const tag = "Follows";
 
 export const follows = [
   endpoint({
-    method: "post", path: "/submissions/:id/follow", tag, access: "person",
+    method: "post",
+    path: "/submissions/:id/follow",
+    tag,
+    access: "person",
     summary: "Follow a submission; again is not an error",
     answers: { 201: followAnswer, 200: followAnswer },
     call: ({ params }) => [follow(params.id), followState(params.id)],
@@ -17,7 +20,10 @@ export const follows = [
     },
   }),
   endpoint({
-    method: "delete", path: "/submissions/:id/follow", tag, access: "person",
+    method: "delete",
+    path: "/submissions/:id/follow",
+    tag,
+    access: "person",
     summary: "Stop following a submission; again is not an error",
     answers: { 200: followAnswer },
     call: ({ params }) => [unfollow(params.id), followState(params.id)],

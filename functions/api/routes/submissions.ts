@@ -1,17 +1,42 @@
 import { z } from "zod";
 import { pageMeta } from "../../../shared/pagination.ts";
 import {
-  deletedAnswer, duplicateCheck, duplicatesAnswer, statusChangeAnswer, statusChangeCreate, statusChangeListAnswer,
-  submissionCreate, submissionCreateByKey, submissionCreatedAnswer, submissionCreatedByKey, submissionDetailAnswer, submissionDetailQuery,
-  submissionListAnswer, submissionListQuery, submissionPatch, submissionSearchAnswer, submissionSearchQuery,
+  deletedAnswer,
+  duplicateCheck,
+  duplicatesAnswer,
+  statusChangeAnswer,
+  statusChangeCreate,
+  statusChangeListAnswer,
+  submissionCreate,
+  submissionCreateByKey,
+  submissionCreatedAnswer,
+  submissionCreatedByKey,
+  submissionDetailAnswer,
+  submissionDetailQuery,
+  submissionListAnswer,
+  submissionListQuery,
+  submissionPatch,
+  submissionSearchAnswer,
+  submissionSearchQuery,
 } from "../../../shared/submissions.ts";
 import { forbidden, notFound } from "../../_shared/api-error.ts";
 import { encodeCursor } from "../../_shared/cursor.ts";
 import { answer, endpoint } from "../../_shared/endpoint.ts";
 import { environment } from "../../_shared/environment.ts";
 import {
-  changeStatus, createdSubmission, createSubmission, deleteSubmission, findSubmission, listSubmissions, requireAdminOf,
-  searchSubmissions, similarSubmissions, statusHistory, submissionDetail, unchangedStatus, updateSubmission,
+  changeStatus,
+  createdSubmission,
+  createSubmission,
+  deleteSubmission,
+  findSubmission,
+  listSubmissions,
+  requireAdminOf,
+  searchSubmissions,
+  similarSubmissions,
+  statusHistory,
+  submissionDetail,
+  unchangedStatus,
+  updateSubmission,
 } from "../../_shared/statements/submissions.ts";
 
 const tag = "Submissions";
@@ -20,7 +45,10 @@ const pageOf = (id: string) => `${environment.siteUrl}/submissions/${id}`;
 
 export const submissions = [
   endpoint({
-    method: "get", path: "/submissions", tag, access: "public",
+    method: "get",
+    path: "/submissions",
+    tag,
+    access: "public",
     summary: "List submissions, filtered and sorted",
     query: submissionListQuery,
     answers: { 200: submissionListAnswer },
@@ -29,19 +57,31 @@ export const submissions = [
       if (!page) throw missing();
       const { total, data, more, last } = page;
       const next_cursor = more && last ? encodeCursor(query.sort, query.order, last) : null;
-      return answer(200, data, { ...pageMeta(total, query.page, query.limit), ...(query.cursor !== undefined && { has_next: more, has_prev: true }), next_cursor });
+      return answer(200, data, {
+        ...pageMeta(total, query.page, query.limit),
+        ...(query.cursor !== undefined && { has_next: more, has_prev: true }),
+        next_cursor,
+      });
     },
   }),
   endpoint({
-    method: "get", path: "/submissions/search", tag, access: "public",
+    method: "get",
+    path: "/submissions/search",
+    tag,
+    access: "public",
     summary: "Search titles and descriptions, best first",
     query: submissionSearchQuery,
     answers: { 200: submissionSearchAnswer },
     call: ({ query }) => [searchSubmissions(query)],
-    respond: ([[found]], { query }) => answer(200, found?.data ?? "[]", { query: query.q, total: found?.total ?? 0 }),
+    respond: ([[found]], { query }) =>
+      answer(200, found?.data ?? "[]", { query: query.q, total: found?.total ?? 0 }),
   }),
   endpoint({
-    method: "post", path: "/submissions/check-duplicates", tag, access: "public", operation: "duplicate_check",
+    method: "post",
+    path: "/submissions/check-duplicates",
+    tag,
+    access: "public",
+    operation: "duplicate_check",
     summary: "Find submissions like one about to be made",
     body: duplicateCheck,
     answers: { 200: duplicatesAnswer },
@@ -52,11 +92,21 @@ export const submissions = [
     },
   }),
   endpoint({
-    method: "post", path: "/submissions", tag, access: "caller", scopes: ["submissions:write"], operation: "submission_create",
+    method: "post",
+    path: "/submissions",
+    tag,
+    access: "caller",
+    scopes: ["submissions:write"],
+    operation: "submission_create",
     summary: "Submit an idea or a problem",
-    body: submissionCreate, bodyByKey: submissionCreateByKey, lowercaseErrorsToKeys: true,
+    body: submissionCreate,
+    bodyByKey: submissionCreateByKey,
+    lowercaseErrorsToKeys: true,
     answers: { 201: z.union([submissionCreatedAnswer, submissionCreatedByKey]) },
-    call: ({ newId, body, byKey }) => [createSubmission(newId, body, byKey), createdSubmission(newId, pageOf(newId))],
+    call: ({ newId, body, byKey }) => [
+      createSubmission(newId, body, byKey),
+      createdSubmission(newId, pageOf(newId)),
+    ],
     respond: ([, [created]], { newId, byKey }) => {
       if (byKey) return { status: 201, json: JSON.stringify({ id: newId, url: pageOf(newId) }) };
       if (!created) throw missing();
@@ -64,7 +114,10 @@ export const submissions = [
     },
   }),
   endpoint({
-    method: "get", path: "/submissions/:id", tag, access: "public",
+    method: "get",
+    path: "/submissions/:id",
+    tag,
+    access: "public",
     summary: "Show a submission",
     query: submissionDetailQuery,
     answers: { 200: submissionDetailAnswer },
@@ -75,33 +128,56 @@ export const submissions = [
     },
   }),
   endpoint({
-    method: "patch", path: "/submissions/:id", tag, access: "caller", scopes: ["submissions:write", "submissions:moderate"],
+    method: "patch",
+    path: "/submissions/:id",
+    tag,
+    access: "caller",
+    scopes: ["submissions:write", "submissions:moderate"],
     summary: "Edit a submission, as its author or an admin",
     body: submissionPatch,
     answers: { 200: submissionDetailAnswer },
-    call: ({ params, body, locale }) => [updateSubmission(params.id, body), submissionDetail(params.id, [], locale)],
+    call: ({ params, body, locale }) => [
+      updateSubmission(params.id, body),
+      submissionDetail(params.id, [], locale),
+    ],
     respond: ([updated, [shown]]) => {
       if (!shown) throw missing();
-      if (updated.length === 0) throw forbidden("Only its author and the organization's admins edit a submission.");
+      if (updated.length === 0)
+        throw forbidden("Only its author and the organization's admins edit a submission.");
       return answer(200, shown.data);
     },
   }),
   endpoint({
-    method: "delete", path: "/submissions/:id", tag, access: "caller", scopes: ["submissions:write", "submissions:moderate"],
+    method: "delete",
+    path: "/submissions/:id",
+    tag,
+    access: "caller",
+    scopes: ["submissions:write", "submissions:moderate"],
     summary: "Delete a submission with its votes and comments, as its author or an admin",
     answers: { 200: deletedAnswer },
     call: ({ params }) => [deleteSubmission(params.id), findSubmission(params.id)],
     respond: ([gone, remaining]) => {
-      if (gone.length === 0) throw remaining.length ? forbidden("Only its author and the organization's admins delete a submission.") : missing();
+      if (gone.length === 0)
+        throw remaining.length
+          ? forbidden("Only its author and the organization's admins delete a submission.")
+          : missing();
       return answer(200, `{"deleted":true}`);
     },
   }),
   endpoint({
-    method: "patch", path: "/submissions/:id/status", tag, access: "caller", scopes: ["submissions:moderate"],
+    method: "patch",
+    path: "/submissions/:id/status",
+    tag,
+    access: "caller",
+    scopes: ["submissions:moderate"],
     summary: "Change the status, as an admin",
     body: statusChangeCreate,
     answers: { 200: statusChangeAnswer },
-    call: ({ params, body }) => [requireAdminOf(params.id), changeStatus(params.id, body), unchangedStatus(params.id)],
+    call: ({ params, body }) => [
+      requireAdminOf(params.id),
+      changeStatus(params.id, body),
+      unchangedStatus(params.id),
+    ],
     respond: ([admin, [changed], [unchanged]]) => {
       const state = changed ?? unchanged;
       if (admin.length === 0 || !state) throw missing();
@@ -109,7 +185,10 @@ export const submissions = [
     },
   }),
   endpoint({
-    method: "get", path: "/submissions/:id/status-changes", tag, access: "public",
+    method: "get",
+    path: "/submissions/:id/status-changes",
+    tag,
+    access: "public",
     summary: "Show how the status changed, newest first",
     answers: { 200: statusChangeListAnswer },
     call: ({ params }) => [findSubmission(params.id), statusHistory(params.id)],

@@ -5,7 +5,10 @@ import { listTaxonomy } from "../../_shared/statements/taxonomy.ts";
 
 const list = (kind: "categories" | "tags", answers: { 200: typeof categoryList | typeof tagList }) =>
   endpoint({
-    method: "get", path: `/organizations/:id/${kind}`, tag: "Categories and tags", access: "public",
+    method: "get",
+    path: `/organizations/:id/${kind}`,
+    tag: "Categories and tags",
+    access: "public",
     summary: `List an organization's ${kind}, in the language of Accept-Language`,
     answers,
     call: ({ params, locale }) => [listTaxonomy(params.id, kind, locale)],

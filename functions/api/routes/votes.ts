@@ -1,10 +1,23 @@
+import { z } from "zod";
 import { pageQuery } from "../../../shared/pagination.ts";
-import { myVoteListAnswer, voteAnswer, voteByKey, voteRemovedAnswer, voterListAnswer } from "../../../shared/votes.ts";
+import {
+  myVoteListAnswer,
+  voteAnswer,
+  voteByKey,
+  voteRemovedAnswer,
+  voterListAnswer,
+} from "../../../shared/votes.ts";
 import { notFound } from "../../_shared/api-error.ts";
 import { answer, endpoint } from "../../_shared/endpoint.ts";
 import { requireAdminOf } from "../../_shared/statements/submissions.ts";
-import { castVote, myVotes, removeVote, votersOf, voteRemovedResult, voteResult } from "../../_shared/statements/votes.ts";
-import { z } from "zod";
+import {
+  castVote,
+  myVotes,
+  removeVote,
+  voteRemovedResult,
+  voteResult,
+  votersOf,
+} from "../../_shared/statements/votes.ts";
 
 const tag = "Votes";
 const missing = () => notFound("submission");
@@ -12,9 +25,15 @@ const nothing = z.object({});
 
 export const votes = [
   endpoint({
-    method: "post", path: "/submissions/:id/vote", tag, access: "caller", scopes: ["submissions:write"], operation: "vote_create",
+    method: "post",
+    path: "/submissions/:id/vote",
+    tag,
+    access: "caller",
+    scopes: ["submissions:write"],
+    operation: "vote_create",
     summary: "Vote for a submission; again is not an error",
-    body: nothing, bodyByKey: voteByKey,
+    body: nothing,
+    bodyByKey: voteByKey,
     answers: { 201: voteAnswer, 200: voteAnswer },
     call: ({ params, body, byKey }) => [castVote(params.id, body, byKey), voteResult(params.id, body)],
     respond: ([added, [vote]]) => {
@@ -23,9 +42,15 @@ export const votes = [
     },
   }),
   endpoint({
-    method: "delete", path: "/submissions/:id/vote", tag, access: "caller", scopes: ["submissions:write"], operation: "vote_delete",
+    method: "delete",
+    path: "/submissions/:id/vote",
+    tag,
+    access: "caller",
+    scopes: ["submissions:write"],
+    operation: "vote_delete",
     summary: "Take a vote back; again is not an error",
-    body: nothing, bodyByKey: voteByKey,
+    body: nothing,
+    bodyByKey: voteByKey,
     answers: { 200: voteRemovedAnswer },
     call: ({ params, body }) => [removeVote(params.id, body), voteRemovedResult(params.id, body)],
     respond: ([, [result]]) => {
@@ -34,7 +59,12 @@ export const votes = [
     },
   }),
   endpoint({
-    method: "get", path: "/submissions/:id/voters", tag, access: "caller", scopes: ["submissions:moderate"], operation: "vote_list",
+    method: "get",
+    path: "/submissions/:id/voters",
+    tag,
+    access: "caller",
+    scopes: ["submissions:moderate"],
+    operation: "vote_list",
     summary: "List who voted, as an admin",
     query: pageQuery,
     answers: { 200: voterListAnswer },
@@ -45,7 +75,11 @@ export const votes = [
     },
   }),
   endpoint({
-    method: "get", path: "/me/votes", tag, access: "person", operation: "vote_list",
+    method: "get",
+    path: "/me/votes",
+    tag,
+    access: "person",
+    operation: "vote_list",
     summary: "List what the signed-in user voted for",
     query: pageQuery,
     answers: { 200: myVoteListAnswer },
