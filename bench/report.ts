@@ -92,3 +92,12 @@ function median(values: number[]): number {
 function rounded(value: number, digits: number): number {
   return Number(value.toFixed(digits));
 }
+
+/** JSON as the formatter of this repository writes it: lists of numbers on one line. */
+export function formatted(value: object): string {
+  const text = JSON.stringify(value, null, 2).replace(
+    /\[\s+([\d.,\s]+?)\s+\]/g,
+    (_, list: string) => `[${list.split(/,\s+/).join(", ")}]`,
+  );
+  return `${text}\n`;
+}

@@ -10,7 +10,7 @@ import { withTemporaryFolder } from "../local/temporary-database.ts";
 import { type Board, loadBoard } from "./board.ts";
 import { startGenerator } from "./generator.ts";
 import type { Measured } from "./load.ts";
-import { type Measurement, summarize, table } from "./report.ts";
+import { formatted, type Measurement, summarize, table } from "./report.ts";
 import type { RequestName } from "./requests.ts";
 
 /** `npm run bench`: a stack of its own, a board, and the API against the floor in alternating rounds. */
@@ -89,10 +89,13 @@ async function bench(stack: Stack, sql: Sql, folder: string): Promise<void> {
   console.log(table(results));
   const path = join(root, "bench", "results", `${flags.name}.json`);
   await mkdir(dirname(path), { recursive: true });
-  await writeFile(
-    path,
-    `${JSON.stringify({ at: new Date().toISOString(), ...settings, machine: machine(), versions: await versions(sql), results }, null, 2)}\n`,
-  );
+  const about = {
+    at: new Date().toISOString(),
+    ...settings,
+    machine: machine(),
+    versions: await versions(sql),
+  };
+  await writeFile(path, formatted({ ...about, results }));
   say(`written to ${path}`);
 }
 
