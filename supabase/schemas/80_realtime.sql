@@ -35,13 +35,16 @@ revoke all on private.switches from public, anon, authenticated, service_role, s
 insert into private.switches values ('broadcast_changes', true);
 
 create function private.broadcasts_changes() returns boolean
-language sql stable set search_path = ''
-return coalesce((select is_on from private.switches where name = 'broadcast_changes'), false);
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce((select is_on from private.switches where name = 'broadcast_changes'), false);
+end
+$$;
 comment on function private.broadcasts_changes() is 'Whether the operator wants changes broadcast.';
 
 create function private.submission_topic(submission_id uuid, is_public boolean) returns text
 language sql immutable
-return 'submission:' || submission_id || case when is_public then '' else ':team' end;
+return 'submission:' || submission_id::text || case when is_public then '' else ':team' end;
 comment on function private.submission_topic(uuid, boolean) is 'Where a row is told of: to everyone, or to the team.';
 
 create function private.broadcast(changed_table text, changes jsonb) returns void
@@ -101,9 +104,8 @@ create trigger tell_removed after delete on public.votes
   referencing old table as changed for each statement execute function private.broadcast_votes();
 
 create function private.comment_topic(comment public.comments) returns text
-language sql stable set search_path = ''
--- Both: while a comment is being rejected is_public follows only a moment later.
-return private.submission_topic((comment).submission_id, (comment).is_public and (comment).moderation_state = 'approved');
+language sql immutable
+return private.submission_topic((comment).submission_id, (comment).is_public);
 comment on function private.comment_topic(public.comments) is 'Where a comment is told of.';
 
 -- definer: as above.
