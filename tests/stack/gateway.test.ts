@@ -146,6 +146,7 @@ test("while the functions are down there is a 503 that says so", async () => {
       code: "SERVICE_UNAVAILABLE",
       message: expect.stringContaining("not running"),
       details: [],
+      request_id: answer.headers.get("x-request-id"),
     },
   });
 });

@@ -104,16 +104,23 @@ test("after kill -9 of the launcher nothing runs on, and a new start has everyth
   expect((await signUp(authOf(after), person)).user.email).toBe(person.email);
 });
 
-test("when Postgres ends for good the stack ends and says so", async () => {
+test("when Postgres dies it is started again at the same address, and the launcher says so", async () => {
   const folder = await temporaryFolder();
   const launcher = launch(folder);
-  await launcher.ready();
-  const server = (await processesOf(folder)).find(
-    ({ command }) => /postgres -D/.test(command) && !command.startsWith("/bin/sh"),
-  );
-  process.kill(server?.pid ?? 0, "SIGQUIT");
-  expect(await launcher.ended).toBe(1);
-  expect(launcher.errors()).toMatch(/^Cannot go on: Postgres ended \(code \d+\); its log is \S+$/m);
+  const { db_url } = await launcher.ready();
+  const servers = async () =>
+    (await processesOf(folder)).filter(
+      ({ command }) => /postgres -D/.test(command) && !command.startsWith("/bin/sh"),
+    );
+  const [first] = await servers();
+  process.kill(first?.pid ?? 0, "SIGQUIT");
+  await expect
+    .poll(() => withDatabase(db_url, (sql) => sql`select 1 as one`).catch(() => null), { timeout: 20_000 })
+    .toEqual([{ one: 1 }]);
+  const [second] = await servers();
+  expect(second?.pid).not.toBe(first?.pid);
+  expect(launcher.errors()).toMatch(/^Postgres ended \(code \d+\) and starts again$/m);
+  expect(await launcher.kill("SIGTERM")).toBe(0);
   expect(await noneLeft(folder)).toEqual([]);
 });
 
