@@ -5,6 +5,7 @@ export default defineConfig({
     include: ["tests/**/*.test.ts"],
     globalSetup: "tests/global-setup.ts",
     pool: "forks",
+    maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },
