@@ -63,7 +63,7 @@ create unlogged table private.rate_counters (
   started_at timestamptz not null,
   used integer not null,
   primary key (rule, subject)
-) with (fillfactor = 70);
+) with (fillfactor = 20);
 comment on table private.rate_counters is 'Calls in the current window of a rule and subject. Unlogged: empty after a crash, when everyone starts a new window. Subjects are ids or keyed hashes, never addresses.';
 alter table private.rate_counters enable row level security;
 revoke all on private.rate_limit_rules, private.rate_counters from public, anon, authenticated, service_role, service_key;
