@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { authConfig } from "./auth-config.ts";
 import type { Secrets } from "./data-folder.ts";
+import { loadLite } from "./lite.ts";
 
 export interface AuthAndRest {
   /** Answers /auth/v1 and /rest/v1; never hand it /_system. */
@@ -13,7 +14,7 @@ export interface AuthAndRest {
  * the API roles and so undo column grants; it believes here that this is done, and could not do it.
  */
 export async function openAuthAndRest(url: string, secrets: Secrets, siteUrl: string): Promise<AuthAndRest> {
-  const { App, createPostgresConnection } = await import("./lite.ts");
+  const { App, createPostgresConnection } = await loadLite();
   const connection = createPostgresConnection({
     url,
     postgresOptions: { max: 10, onnotice: () => undefined },
@@ -30,9 +31,22 @@ export async function openAuthAndRest(url: string, secrets: Secrets, siteUrl: st
   });
   await app.init();
   await connection.clearSchemaCache();
-  const answer = (request: Request) => withoutErrorOutput(() => app.fetch(request));
+  const keys = new Set([secrets.publishable_key, secrets.secret_key]);
+  const answer = async (request: Request) =>
+    refuseNoToken(request, keys) ?? (await withoutErrorOutput(() => app.fetch(request)));
   await warmUp(answer, secrets);
   return { fetch: answer, close: () => connection.close() };
+}
+
+/** lite takes a bearer that is no token for nobody; PostgREST refuses it. */
+function refuseNoToken(request: Request, keys: Set<string>): Response | undefined {
+  const token = /^Bearer (.*)$/i.exec(request.headers.get("authorization") ?? "")?.[1]?.trim();
+  if (!token || keys.has(token) || /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return undefined;
+  if (!new URL(request.url).pathname.startsWith("/rest/v1")) return undefined;
+  return Response.json(
+    { code: "PGRST301", details: null, hint: null, message: "JWT invalid" },
+    { status: 401 },
+  );
 }
 
 // What lite answers by itself as PostgREST would; of the rest it would make a 500 without code or details.

@@ -2,6 +2,7 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { DataFolder } from "./data-folder.ts";
 import { withDatabase } from "./database.ts";
+import { loadLite } from "./lite.ts";
 import { migrate } from "./migrate.ts";
 import { preparePlatform } from "./platform.ts";
 import { startPostgres } from "./postgres.ts";
@@ -31,7 +32,7 @@ export async function startDatabase(options: DatabaseOptions): Promise<DatabaseS
   const { folder, progress } = options;
   const { secrets } = folder;
   progress("Postgres");
-  const loading = import("./lite.ts");
+  const loading = loadLite();
   const postgres = await startPostgres({
     folder: folder.path,
     port: options.port,

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { authConfig } from "./auth-config.ts";
 import type { DataFolder } from "./data-folder.ts";
 import { withDatabase } from "./database.ts";
+import { loadLite } from "./lite.ts";
 
 /** Gives the database what a hosted project has before any migration, once for each version of platform.sql. */
 export async function preparePlatform(superuserUrl: string, folder: DataFolder): Promise<void> {
@@ -19,7 +20,7 @@ export async function preparePlatform(superuserUrl: string, folder: DataFolder):
 }
 
 async function createAuthTables(superuserUrl: string, folder: DataFolder): Promise<void> {
-  const { App, createPostgresConnection } = await import("./lite.ts");
+  const { App, createPostgresConnection } = await loadLite();
   const connection = createPostgresConnection({
     url: superuserUrl,
     postgresOptions: { onnotice: () => undefined },

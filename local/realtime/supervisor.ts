@@ -26,7 +26,8 @@ export async function startRealtimeProcess(options: RealtimeOptions): Promise<Re
   let stopping = false;
   let child: ChildProcess | undefined;
   let port: number | null = null;
-  let handedOver = 0;
+  const handedOver = new Map<number, Socket>();
+  let lastId = 0;
 
   const run = async (): Promise<string | null> => {
     const started = fork(fileURLToPath(new URL("process.ts", import.meta.url)), {
@@ -40,8 +41,12 @@ export async function startRealtimeProcess(options: RealtimeOptions): Promise<Re
         if (report.type === "ready") {
           port = report.port;
           resolve(null);
-        } else if (report.type === "received") say(started, { type: "proceed", id: report.id });
-        else if (report.type === "failed") resolve(report.message);
+        } else if (report.type === "received") {
+          // What is left here is an empty shell, which the gateway still counts.
+          handedOver.get(report.id)?.destroy();
+          handedOver.delete(report.id);
+          say(started, { type: "proceed", id: report.id });
+        } else if (report.type === "failed") resolve(report.message);
         else onTrouble(report.message);
       });
     });
@@ -52,6 +57,8 @@ export async function startRealtimeProcess(options: RealtimeOptions): Promise<Re
     for (let pause = 100; !stopping; pause = Math.min(pause * 2, longestPause)) {
       if (child && child.exitCode === null && child.signalCode === null) await once(child, "exit");
       port = null;
+      for (const socket of handedOver.values()) socket.destroy();
+      handedOver.clear();
       if (stopping) return;
       onTrouble("realtime ended and starts again");
       await sleep(pause);
@@ -68,7 +75,10 @@ export async function startRealtimeProcess(options: RealtimeOptions): Promise<Re
     upgrade(request, socket, head) {
       if (port === null || !child || !(socket instanceof Socket)) return false;
       const { url = "/", headers } = request;
-      say(child, { type: "upgrade", id: ++handedOver, url, headers, head: head.toString("base64") }, socket);
+      handedOver.set(++lastId, socket);
+      // Else Node would ask the child about the socket when the gateway closes, and wait for ever if it is gone.
+      Object.assign(socket, { server: null });
+      say(child, { type: "upgrade", id: lastId, url, headers, head: head.toString("base64") }, socket);
       return true;
     },
     async stop() {
