@@ -39,6 +39,8 @@ const defaults = {
   timezone: "UTC",
   log_timezone: "UTC",
   log_min_messages: "warning",
+  // DETAIL, HINT and CONTEXT quote rows.
+  log_error_verbosity: "terse",
   password_encryption: "scram-sha-256",
 };
 

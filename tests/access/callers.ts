@@ -1,0 +1,141 @@
+import { randomUUID } from "node:crypto";
+import { createApiKey } from "../../local/api-keys.ts";
+import { scopes as allScopes, type Scope } from "../../shared/scopes.ts";
+import { type Method, send } from "../api/client.ts";
+import {
+  newComment,
+  newOrganization,
+  newSubmission,
+  newUser,
+  type Organization,
+  only,
+  type User,
+} from "../api/world.ts";
+import { sql } from "../stack.ts";
+
+/** The columns of the tables in docs/security.md, in their order. */
+export const callers = [
+  "nobody",
+  "user",
+  "other tenant's admin",
+  "author",
+  "member",
+  "admin",
+  "key without scope",
+  "key with scope",
+  "expired key",
+  "garbage",
+] as const;
+
+export type Caller = (typeof callers)[number];
+export type Route = { method: Method; path: string; scopes: readonly Scope[] };
+
+/** A board with the people around it; rows are made for each call. */
+export interface Board {
+  organization: Organization;
+  people: Record<"user" | "other tenant's admin" | "author" | "member" | "admin", User>;
+}
+
+export async function newBoard(visibility: "public" | "private"): Promise<Board> {
+  const [organization, other] = [await newOrganization({ visibility }), await newOrganization()];
+  return {
+    organization,
+    people: {
+      user: await newUser("Una User"),
+      "other tenant's admin": await newUser("Olaf Other", { organization: other, role: "owner" }),
+      // On a private board only the team writes.
+      author: await newUser(
+        "Ann Author",
+        visibility === "private" ? { organization, role: "member" } : undefined,
+      ),
+      member: await newUser("Mel Member", { organization, role: "member" }),
+      admin: await newUser("Ada Admin", { organization, role: "admin" }),
+    },
+  };
+}
+
+const title = "A title of an idea";
+const description = "A description that is long enough.";
+
+// What each route takes; those that are not here take nothing.
+const bodies: Record<string, object> = {
+  "POST /api/submissions": { title, description, type: "idea" },
+  "POST /api/submissions/check-duplicates": { title },
+  "PATCH /api/submissions/:id": { title },
+  "PATCH /api/submissions/:id/status": { status: "planned" },
+  "POST /api/submissions/:id/comments": { body: "A comment" },
+  "PATCH /api/comments/:id": { body: "Changed" },
+  "POST /api/admin/api-keys": { name: "A key", scopes: [] },
+  "PUT /api/admin/origins": { origins: ["https://app.example.org"] },
+};
+
+/** The status each caller gets of a route, every one on rows of its own. */
+export function statusesOf(route: Route, board: Board): Promise<string[]> {
+  return Promise.all(callers.map(async (caller) => String(await statusOf(route, caller, board))));
+}
+
+async function statusOf(route: Route, caller: Caller, board: Board): Promise<number> {
+  return (await call(route, await tokenOf(caller, route, board), board)).status;
+}
+
+export async function call({ method, path }: Route, token: string | undefined, board: Board) {
+  const byKey = token?.startsWith("fcs_") ?? false;
+  const query = path === "/api/submissions/search" ? "?q=idea" : "";
+  return send(method, (await withRow(path, board)) + query, {
+    ...(token === undefined ? {} : { as: { token } }),
+    // A row says itself whose it is; a key too.
+    ...(byKey || /\/me\/|^\/api\/(?!admin).*:id/.test(path) ? {} : { on: board.organization }),
+    body: method === "GET" ? undefined : bodies[`${method} ${path}`],
+  });
+}
+
+async function tokenOf(caller: Caller, { scopes }: Route, board: Board): Promise<string | undefined> {
+  const key = (held: readonly Scope[], expiresAt?: Date) => newSecret(board, held, expiresAt);
+  switch (caller) {
+    case "nobody":
+      return undefined;
+    case "garbage":
+      return "garbage";
+    case "key without scope":
+      return key(scopes.length === 0 ? [] : allScopes.filter((scope) => !scopes.includes(scope)));
+    case "key with scope":
+      return key(scopes.length === 0 ? allScopes : scopes);
+    case "expired key":
+      return key(allScopes, new Date(Date.now() - 1000));
+    default:
+      return board.people[caller].token;
+  }
+}
+
+export function newSecret(
+  board: Board,
+  scopes: readonly Scope[],
+  expiresAt: Date | null = null,
+): Promise<string> {
+  return createApiKey(sql, board.organization.id, "Key of a test", scopes, expiresAt);
+}
+
+/** The path with a fresh row of the author's in it. */
+async function withRow(path: string, { organization, people: { author } }: Board): Promise<string> {
+  if (!path.includes(":")) return path;
+  const [, resource] = /^\/api\/(.*?)\/:id/.exec(path) ?? [];
+  const id = async () => {
+    switch (resource) {
+      case "organizations":
+        return organization.id;
+      case "submissions":
+        return newSubmission(organization, author);
+      case "comments":
+        return newComment(await newSubmission(organization, author), author);
+      case "admin/api-keys": {
+        const name = randomUUID();
+        await createApiKey(sql, organization.id, name, []);
+        const [key] = await sql<{ id: string }[]>`select id from private.api_keys where name = ${name}`;
+        return only(key).id;
+      }
+      default:
+        throw new Error(`tests/access/callers.ts has to be told what :id is in ${path}`);
+    }
+  };
+  return path.replace(":id", await id());
+}
