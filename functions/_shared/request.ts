@@ -4,16 +4,22 @@ import { negotiateLocale } from "../../shared/locales.ts";
 import { validationDetails } from "../../shared/validation.ts";
 import { ApiError, invalid, notFound } from "./api-error.ts";
 import { type Credential, credentialOf, keyedHash } from "./credential.ts";
-import type { Admission } from "./database.ts";
+import type { Admission, Statement } from "./database.ts";
 import type { Endpoint, Input } from "./endpoint.ts";
 import { environment } from "./environment.ts";
+import { type Idempotency, idempotencyOf } from "./idempotency.ts";
 import { sessionToken } from "./session-cookie.ts";
 
 const largestBody = 1024 * 1024;
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The parsed request, or what is wrong with it: told only after the caller was admitted and charged. */
-export type Parsed = { input: Input; problem?: ApiError };
+/** The request and what it asks of the database, or what is wrong with it: told only after the caller was admitted and charged. */
+export type Parsed = {
+  input: Input;
+  statements: readonly Statement[];
+  idempotency?: Idempotency;
+  problem?: ApiError;
+};
 
 /** Reads path, query and body by the endpoint's schemas. */
 export async function parse(c: Context, endpoint: Endpoint, credential: Credential): Promise<Parsed> {
@@ -31,9 +37,9 @@ export async function parse(c: Context, endpoint: Endpoint, credential: Credenti
     if (endpoint.query) input.query = check(endpoint.query, c.req.query());
     const body = (input.byKey && endpoint.bodyByKey) || endpoint.body;
     if (body) input.body = check(body, await readJson(c.req.raw));
-    return { input };
+    return { input, statements: endpoint.call(input), idempotency: idempotencyOf(c, endpoint, input) };
   } catch (error) {
-    if (error instanceof ApiError) return { input, problem: error };
+    if (error instanceof ApiError) return { input, statements: [], problem: error };
     throw error;
   }
 }
