@@ -1,10 +1,11 @@
 import { vi } from "vitest";
 import type { DocumentedEndpoint } from "../../functions/api/documentation/model.ts";
+import type { Scope } from "../../shared/scopes.ts";
 import type { Method } from "../api/client.ts";
 import type { Route } from "./callers.ts";
 
 type App = {
-  endpoints: DocumentedEndpoint[];
+  endpoints: (Omit<DocumentedEndpoint, "scopes"> & { scopes?: readonly Scope[] })[];
   app: { routes: { method: string; path: string }[] };
 };
 
