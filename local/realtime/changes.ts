@@ -146,9 +146,11 @@ async function visibleRows<Owner>(
   return visible;
 }
 
-/** An error of the statement rather than of the connection. */
-const isRefusal = (error: unknown) =>
-  error instanceof Error && "code" in error && /^(?!57P|08)[0-9A-Z]{5}$/.test(String(error.code));
+/** An error of the statement itself, which would come again, rather than of the connection or the moment. */
+export const isRefusal = (error: unknown) =>
+  error instanceof Error &&
+  "code" in error &&
+  /^(?=.*\d)(?!57P|08|53|40)[0-9A-Z]{5}$/.test(String(error.code));
 
 const readsKey = (table: Table, { role }: Identity) =>
   table.columns.every(({ isKey, readers }) => !isKey || readers.includes(role));

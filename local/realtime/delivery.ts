@@ -1,4 +1,6 @@
-import { type Notice, noticesOf } from "./changes.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { messageOf } from "../start-error.ts";
+import { isRefusal, type Notice, noticesOf } from "./changes.ts";
 import type { Channel } from "./channel.ts";
 import type { Core } from "./core.ts";
 import { broadcastFrame, Frame } from "./frames.ts";
@@ -7,13 +9,35 @@ import { topicKey } from "./topics.ts";
 
 /** Takes committed changes to whom they concern, in their order: rows to subscriptions, messages to topics. */
 export async function deliver(core: Core, changes: Change[]): Promise<void> {
-  const notices = await noticesOf(core.sql, core.catalog, changes, (change) =>
-    core.subscriptions.candidates(change),
-  );
+  const notices = await decide(core, changes);
   changes.forEach((change, index) => {
     if (change.relation.schema === "realtime") sendMessage(core, change);
     else sendNotices(notices[index] ?? []);
   });
+}
+
+const patience = 10_000;
+
+/** Nothing has been sent yet, so a connection that broke is no reason to lose anything; a change that cannot be judged is left out alone. */
+async function decide(core: Core, changes: Change[]): Promise<Notice<Channel>[][]> {
+  for (const startedAt = Date.now(); ; await sleep(100)) {
+    try {
+      return await noticesOf(core.sql, core.catalog, changes, (change) =>
+        core.subscriptions.candidates(change),
+      );
+    } catch (error) {
+      if (!isRefusal(error)) {
+        if (Date.now() - startedAt > patience) throw error;
+      } else if (changes.length > 1) {
+        const each: Notice<Channel>[][] = [];
+        for (const change of changes) each.push(...(await decide(core, [change])));
+        return each;
+      } else {
+        core.onTrouble(`a change of ${changes[0]?.relation.table} could not be told: ${messageOf(error)}`);
+        return [[]];
+      }
+    }
+  }
 }
 
 function sendNotices(notices: Notice<Channel>[]): void {

@@ -58,6 +58,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
     authorization: createAuthorization(sql),
     subscriptions: new Subscriptions(),
     topics: new Topics(),
+    onTrouble: options.onTrouble,
     isUp: () => replication.isUp(),
   };
   let firstUp: () => void = () => undefined;

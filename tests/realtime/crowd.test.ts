@@ -66,7 +66,7 @@ test("a transaction is heard when it commits, whole and in its order; one that f
 });
 
 /** A raw socket that joins and then does not read. */
-async function deafSocket(): Promise<WebSocket> {
+async function deafSocket(submission: string): Promise<WebSocket> {
   const url = `${stack.supabase_url.replace("http", "ws")}/realtime/v1/websocket?apikey=${stack.publishable_key}&vsn=2.0.0`;
   const socket = new WebSocket(url);
   await new Promise((resolve) => socket.on("open", resolve));
@@ -80,17 +80,18 @@ async function deafSocket(): Promise<WebSocket> {
 }
 
 test("who does not read is cut off, and holds nobody up", async () => {
-  const deaf = await deafSocket();
+  const [author] = crowd as [User];
+  const submission = await newSubmission(author);
+  const deaf = await deafSocket(submission);
   const closed = new Promise((resolve) => deaf.on("close", resolve));
   const heard = await listen(client(), {
     event: "INSERT",
     table: "comments",
     filter: `submission_id=eq.${submission}`,
   });
-  const [author] = crowd as [User];
   const body = "語".repeat(2000);
   let sent = 0;
-  for (let turn = 0; turn < 30; turn++) {
+  for (let turn = 0; turn < 20; turn++) {
     await sql`insert into comments (submission_id, author_id, body)
       select ${submission}, ${author.id}, ${body} from generate_series(1, 100)`;
     sent += 100;

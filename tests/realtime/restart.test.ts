@@ -1,0 +1,115 @@
+import { execFile } from "node:child_process";
+import { readdir, readFile } from "node:fs/promises";
+import { promisify } from "node:util";
+import type { RealtimeChannel } from "@supabase/supabase-js";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { type OwnStack, startOwnStack } from "../own-stack.ts";
+import { manyUsers, type User } from "../stack.ts";
+import { client, comment, hangUp, newSubmission, until } from "./listening.ts";
+
+let own: OwnStack;
+let author: User;
+let submission: string;
+beforeAll(async () => {
+  own = await startOwnStack();
+  [author] = (await manyUsers(1, own.sql)) as [User];
+  submission = await newSubmission(author, own.sql);
+}, 60_000);
+afterEach(hangUp);
+afterAll(() => own?.remove());
+
+interface Listening {
+  bodies: unknown[];
+  statuses: string[];
+  channel: RealtimeChannel;
+}
+
+/** As an application does: it stays, and hears of every time the channel is (again) subscribed. */
+async function listenForGood(): Promise<Listening> {
+  const listening = { bodies: [] as unknown[], statuses: [] as string[] };
+  const channel = client(undefined, { against: own })
+    .channel(`comments:submission=${submission}`)
+    .on(
+      "postgres_changes",
+      { event: "INSERT", schema: "public", table: "comments", filter: `submission_id=eq.${submission}` },
+      (change) => listening.bodies.push(change.new.body),
+    )
+    .subscribe((status) => listening.statuses.push(status));
+  await until(() => listening.statuses.includes("SUBSCRIBED"));
+  await new Promise((resume) => setTimeout(resume, 50));
+  return { ...listening, channel };
+}
+
+const timesSubscribed = ({ statuses }: Listening) =>
+  statuses.filter((status) => status === "SUBSCRIBED").length;
+
+/** Says something until it is heard: a database that recovers refuses for a while. */
+async function saidAndHeard(listening: Listening, body: string): Promise<void> {
+  const end = Date.now() + 15_000;
+  while (
+    !(await comment(submission, author, body, own.sql).then(
+      () => true,
+      () => false,
+    ))
+  ) {
+    if (Date.now() > end) throw new Error("the database did not come back");
+    await new Promise((resume) => setTimeout(resume, 200));
+  }
+  await until(() => listening.bodies.includes(body), 10_000);
+  expect(listening.bodies.filter((heard) => heard === body)).toHaveLength(1);
+}
+
+test("after Postgres lost every connection clients join again by themselves and hear on", async () => {
+  const listening = await listenForGood();
+  await saidAndHeard(listening, "before");
+  await own.sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'realtime'`;
+  await until(() => timesSubscribed(listening) === 2, 15_000);
+  await saidAndHeard(listening, "after");
+  expect(listening.statuses).toContain("CHANNEL_ERROR");
+}, 60_000);
+
+test("after Postgres crashed, too", async () => {
+  const listening = await listenForGood();
+  const [{ pid } = { pid: 0 }] = await own.sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
+  // A backend that is killed makes Postgres end all others and recover.
+  process.kill(pid, "SIGKILL");
+  await until(() => timesSubscribed(listening) === 2, 20_000);
+  await saidAndHeard(listening, "after the crash");
+}, 60_000);
+
+test("after realtime itself was killed, too", async () => {
+  const listening = await listenForGood();
+  process.kill(await realtimePid(), "SIGKILL");
+  await until(() => timesSubscribed(listening) === 2, 20_000);
+  await saidAndHeard(listening, "after the kill");
+}, 60_000);
+
+test("who is away makes Postgres keep no log", async () => {
+  const slots = () => own.sql<{ temporary: boolean }[]>`select temporary from pg_replication_slots`;
+  expect(await slots()).toEqual([{ temporary: true }]);
+  const [row] = await own.sql<{ setting: string }[]>`
+    select setting from pg_settings where name = 'max_slot_wal_keep_size' and setting <> '-1'`;
+  expect(Number(row?.setting)).toBeGreaterThan(0);
+});
+
+/** The child of this process that runs local/realtime/process.ts. */
+async function realtimePid(): Promise<number> {
+  const { stdout } = await promisify(execFile)("ps", ["-eo", "pid,ppid,args"]).catch(() => ({ stdout: "" }));
+  const lines = stdout ? stdout.split("\n") : await processesOfLinux();
+  for (const line of lines) {
+    const [pid, parent, ...words] = line.trim().split(/\s+/);
+    if (Number(parent) === process.pid && words.join(" ").includes("realtime/process.ts")) return Number(pid);
+  }
+  throw new Error("realtime is not running");
+}
+
+async function processesOfLinux(): Promise<string[]> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  return Promise.all(
+    pids.map(async (pid) => {
+      const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
+      const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+      return `${pid} ${/PPid:\s+(\d+)/.exec(status)?.[1]} ${command.replaceAll("\0", " ")}`;
+    }),
+  );
+}
