@@ -68,22 +68,21 @@ describe("Postgres killed with -9 under load", () => {
 });
 
 test("connections taken by others: 503 at once, and the service is back when they go", async () => {
-  const greedy = Array.from({ length: 70 }, () =>
-    postgres(own.db_url, { max: 1, onnotice: () => undefined, connect_timeout: 5 }),
-  );
-  try {
-    await own.sql`select 1`;
-    await superuser`select 1`;
-    await Promise.allSettled(greedy.map((one) => one`select 1`));
-    await superuser`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'feedback-functions'`;
-    // The places that came free.
-    await Promise.allSettled(
-      Array.from({ length: 12 }, async () => {
-        const one = postgres(own.db_url, { max: 1, onnotice: () => undefined });
-        greedy.push(one);
-        await one`select 1`;
-      }),
+  const greedy: postgres.Sql[] = [];
+  const takeWhatIsFree = async () => {
+    const more = Array.from({ length: 70 }, () =>
+      postgres(own.db_url, { max: 1, onnotice: () => undefined, connect_timeout: 5 }),
     );
+    greedy.push(...more);
+    await Promise.allSettled(more.map((one) => one`select 1`));
+  };
+  try {
+    await Promise.all([own.sql`select 1`, superuser`select 1`]);
+    // Kept out for a moment, lest they take back the places they leave.
+    await superuser`alter role feedback_api connection limit 0`;
+    await superuser`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'feedback-functions'`;
+    await takeWhatIsFree();
+    await superuser`alter role feedback_api connection limit -1`;
     // Often enough for each connection to have tried many times: waiting longer and longer is no answer.
     for (let round = 0; round < 8; round++) {
       const startedAt = Date.now();
@@ -95,6 +94,7 @@ test("connections taken by others: 503 at once, and the service is back when the
     }
     expect((await own.call("GET", "/api/ready")).status).toBe(503);
   } finally {
+    await superuser`alter role feedback_api connection limit -1`;
     await Promise.all(greedy.map((one) => one.end({ timeout: 1 })));
   }
   expect(await recovered(own)).toBeLessThan(10_000);
