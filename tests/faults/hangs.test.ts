@@ -182,7 +182,7 @@ test("bodies that trickle in are cut after ten seconds, at either way in, and ho
     const { value, ms } = await timed(own.call("GET", "/api/submissions", { base }));
     expect([value.status, ms < 2_000]).toEqual([200, true]);
   }
-  await Promise.race([Promise.all(slow.map(({ ended }) => ended)), sleep(14_000)]);
+  await Promise.race([Promise.all(slow.map(({ answered }) => answered)), sleep(14_000)]);
   for (const { heard } of slow) {
     expect(heard()).toMatch(/^HTTP\/1\.1 400 /);
     expect(heard()).toMatch(/did not arrive within 10 seconds/);
@@ -191,13 +191,14 @@ test("bodies that trickle in are cut after ten seconds, at either way in, and ho
 });
 
 /** A comment that comes a blank at a time. */
-function trickle({ hostname, port }: URL, token: string): { ended: Promise<void>; heard(): string } {
+function trickle({ hostname, port }: URL, token: string): { answered: Promise<void>; heard(): string } {
   const socket = connect(Number(port), hostname);
   let heard = "";
-  socket.on("data", (chunk) => {
-    heard += chunk.toString();
-  });
-  const ended = new Promise<void>((resolve) => {
+  const answered = new Promise<void>((resolve) => {
+    socket.on("data", (chunk) => {
+      heard += chunk.toString();
+      if (heard.includes('"error"')) resolve();
+    });
     socket.on("close", () => resolve());
     socket.on("error", () => resolve());
   });
@@ -207,9 +208,12 @@ function trickle({ hostname, port }: URL, token: string): { ended: Promise<void>
     "Content-Type: application/json",
     `Authorization: Bearer ${token}`,
     "Content-Length: 1000",
-    "Connection: close",
   ];
   socket.write(`${head.join("\r\n")}\r\n\r\n{`);
-  const drip = setInterval(() => socket.writable && socket.write(" "), 500);
-  return { ended: ended.finally(() => clearInterval(drip)), heard: () => heard };
+  const drip = setInterval(() => socket.write(" "), 500);
+  const end = () => {
+    clearInterval(drip);
+    socket.destroy();
+  };
+  return { answered: answered.finally(end), heard: () => heard };
 }
