@@ -27,12 +27,13 @@ export const endpoints: Endpoint[] = [
 export const app = new Hono().basePath("/api");
 
 // Not charged: health, readiness and the documents.
-app.use(async (c, next) => {
-  await next();
-  if (c.res.headers.has("X-Request-Id")) return;
-  for (const [name, value] of Object.entries({ "X-Request-Id": crypto.randomUUID(), ...rateHeaders() }))
-    c.header(name, value);
-});
+for (const path of ["/health", "/ready", "/openapi.json", "/docs"]) {
+  app.use(path, async (c, next) => {
+    await next();
+    const headers = { "X-Request-Id": crypto.randomUUID(), ...rateHeaders() };
+    for (const [name, value] of Object.entries(headers)) c.header(name, value);
+  });
+}
 app.route("/", health);
 app.route("/", documentation(endpoints));
 
