@@ -1,4 +1,4 @@
-import { Hono } from "hono";
+import { Hono, type MiddlewareHandler } from "hono";
 import { notFound } from "../_shared/api-error.ts";
 import { preflight } from "../_shared/cors.ts";
 import type { Endpoint } from "../_shared/endpoint.ts";
@@ -26,18 +26,17 @@ export const endpoints: Endpoint[] = [
 
 export const app = new Hono().basePath("/api");
 
-// Not charged: health, readiness and the documents.
-for (const path of ["/health", "/ready", "/openapi.json", "/docs"]) {
-  app.use(path, async (c, next) => {
-    await next();
-    const headers = { "X-Request-Id": crypto.randomUUID(), ...rateHeaders() };
-    for (const [name, value] of Object.entries(headers)) c.header(name, value);
-  });
-}
+// Not charged: health, readiness, the documents and preflights.
+const uncharged: MiddlewareHandler = async (c, next) => {
+  await next();
+  const headers = { "X-Request-Id": crypto.randomUUID(), ...rateHeaders() };
+  for (const [name, value] of Object.entries(headers)) c.header(name, value);
+};
+for (const path of ["/health", "/ready", "/openapi.json", "/docs"]) app.get(path, uncharged);
 app.route("/", health);
 app.route("/", documentation(endpoints));
 
-app.options("*", (c) => preflight(c));
+app.options("*", uncharged, (c) => preflight(c));
 for (const endpoint of endpoints) {
   app.on(endpoint.method.toUpperCase(), endpoint.path, (c) => serve(c, endpoint));
 }
