@@ -68,7 +68,7 @@ interface Result extends Heard {
 }
 
 await withTemporaryFolder(async (dataDir) => {
-  const stack = await startStack({ port: 0, dbPort: 0, dataDir, seed: "none" });
+  const stack = await startStack({ port: 0, dbPort: 0, dataDir, seed: "none", trouble: console.error });
   const sql = connect(stack.db_url, 4);
   try {
     const results: Result[] = [];
@@ -196,7 +196,10 @@ async function realCrowd(
       });
     }
   }
-  const marks = scenario.via === "broadcast" ? '"created_at": ?' : '"commit_timestamp":';
+  const marks =
+    scenario.via === "broadcast"
+      ? '"table": "votes", "record": .{1,60}"created_at": '
+      : '"type":"INSERT","commit_timestamp":';
   return { url: stack.supabase_url.replace("http", "ws"), clients, marks };
 }
 
@@ -215,18 +218,19 @@ function joinMessage({ via }: Scenario, submission: string, access_token?: strin
   return JSON.stringify(["1", "1", topic, "phx_join", { config, access_token }]);
 }
 
-const tokenFor = (stack: Stack, sub: string) =>
-  new SignJWT({ sub, role: "authenticated", aud: "authenticated", session_id: randomUUID() })
+function tokenFor(stack: Stack, sub: string): Promise<string> {
+  return new SignJWT({ sub, role: "authenticated", aud: "authenticated", session_id: randomUUID() })
     .setProtectedHeader({ alg: "HS256", typ: "JWT" })
     .setIssuedAt()
     .setExpirationTime("1h")
     .sign(new TextEncoder().encode(stack.jwtSecret));
+}
 
 function floorCrowd(port: number, scenario: Scenario, submissions: string[]): Crowd {
   const clients = submissions.flatMap((submission) =>
     Array.from({ length: scenario.clients }, () => ({ query: `/?group=${submission}`, join: null })),
   );
-  return { url: `ws://127.0.0.1:${port}`, clients, marks: '"commit_timestamp":' };
+  return { url: `ws://127.0.0.1:${port}`, clients, marks: '"type":"INSERT","commit_timestamp":' };
 }
 
 /** The frame a vote makes, to the byte. */

@@ -127,7 +127,8 @@ async function visibleRows<Owner>(
   const keys = jobs.map(({ change }) => rowJson(table, change.record, ({ isKey }) => isKey));
   const ask = (some: Identity[]) => sql<{ identity: number; visible: number[] | null }[]>`
     select identity, visible from realtime.visible_rows(${table.entity}::regclass, ${`[${keys.join(",")}]`}::text::jsonb,
-      ${some.map(({ role }) => role)}::text[], ${some.map(({ claims }) => claims)}::text[])`;
+      ${some.map(({ role }) => role)}::text[], ${some.map(({ claims }) => claims)}::text[], ${xids}::bigint[])`;
+  const xids = [...new Set(jobs.map(({ change }) => change.xid))];
   const visible = new Map<string, Set<number>>();
   const note = (some: Identity[], rows: Awaited<ReturnType<typeof ask>>) => {
     for (const row of rows) {

@@ -28,8 +28,19 @@ begin
 end
 $$;
 
+-- A commit is in the log, and told to us, a moment before other sessions see it: whether they see all of these by now.
+create or replace function realtime.have_ended(xids bigint[]) returns boolean
+language sql volatile set search_path = ''
+begin atomic
+  select not exists (
+    select from unnest(xids) as xid
+    where ((pg_snapshot_xmax(now_seen)::text::bigint & 4294967295) - xid) & 4294967295 not between 1 and 2147483647
+      or xid in (select running::text::bigint & 4294967295 from pg_snapshot_xip(now_seen) as running))
+  from pg_current_snapshot() as now_seen;
+end;
+
 -- Which of the rows (by primary key, from 1) each identity sees. The statement is prepared, so that its plan serves all of a role.
-create or replace function realtime.visible_rows(entity regclass, keys jsonb, roles text[], claims text[])
+create or replace function realtime.visible_rows(entity regclass, keys jsonb, roles text[], claims text[], xids bigint[])
 returns table (identity integer, visible integer[])
 language plpgsql volatile set search_path = '' as $$
 declare
@@ -38,6 +49,10 @@ declare
     from pg_catalog.pg_index i join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = any (i.indkey)
     where i.indrelid = entity and i.indisprimary);
 begin
+  for attempt in 1 .. 1000 loop
+    exit when realtime.have_ended(xids);
+    perform pg_sleep(0.001);
+  end loop;
   if exists (select from pg_catalog.pg_prepared_statements where name = 'realtime_visible_rows') then
     deallocate realtime_visible_rows;
   end if;
@@ -160,7 +175,7 @@ declare
   helper regprocedure;
 begin
   for helper in select p.oid from pg_proc p where p.pronamespace = 'realtime'::regnamespace
-    and p.proname in ('published_tables', 'json_values', 'visible_rows', 'matches', 'checked_value', 'topic_rights', 'forget_messages') loop
+    and p.proname in ('published_tables', 'json_values', 'have_ended', 'visible_rows', 'matches', 'checked_value', 'topic_rights', 'forget_messages') loop
     execute format('revoke execute on function %s from public, anon, authenticated, service_role', helper);
     execute format('grant execute on function %s to postgres', helper);
   end loop;

@@ -3,15 +3,20 @@ import { encode, encodeBytes, type Version } from "./protocol.ts";
 /** One message for many: written once for each serializer and topic, however many receive it. */
 export class Frame {
   private readonly texts = new Map<string, Buffer>();
+  // Most often everybody has the same serializer and topic.
+  private last: { version: Version; topic: string; data: Buffer } | undefined;
   constructor(
     private readonly event: string,
     private readonly payload: string,
   ) {}
 
   bytes(version: Version, topic: string): { data: Buffer; binary: boolean } | null {
+    if (this.last?.version === version && this.last.topic === topic)
+      return { data: this.last.data, binary: false };
     const key = `${version} ${topic}`;
     const data = this.texts.get(key) ?? Buffer.from(encode(version, topic, this.event, this.payload));
     this.texts.set(key, data);
+    this.last = { version, topic, data };
     return { data, binary: false };
   }
 }

@@ -11,6 +11,8 @@ export interface Change {
   relation: Relation;
   type: "INSERT" | "UPDATE" | "DELETE";
   committedAt: Date;
+  /** Of its transaction, without the epoch. */
+  xid: number;
   record: Row | null;
   /** The replica identity's columns: of a DELETE, and of an UPDATE that changed one. */
   old: Row | null;
@@ -29,6 +31,7 @@ const names = { I: "INSERT", U: "UPDATE", D: "DELETE" } as const;
 export function createDecoder(): (message: Buffer) => Decoded {
   const relations = new Map<number, Relation>();
   let committedAt = new Date(0);
+  let xid = 0;
   return (message) => {
     const reader = new Reader(message);
     const kind = reader.letter();
@@ -36,6 +39,7 @@ export function createDecoder(): (message: Buffer) => Decoded {
       case "B":
         reader.skip(8);
         committedAt = new Date(epoch + Number(reader.int64() / 1000n));
+        xid = reader.int32();
         return null;
       case "R":
         relations.set(reader.int32(), readRelation(reader));
@@ -50,7 +54,7 @@ export function createDecoder(): (message: Buffer) => Decoded {
         if (relation === undefined) throw new Error("a change of a table Postgres has not described");
         return {
           kind: "change",
-          change: { relation, type: names[kind], committedAt, ...readRows(reader, relation) },
+          change: { relation, type: names[kind], committedAt, xid, ...readRows(reader, relation) },
         };
       }
       default:
