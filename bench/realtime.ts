@@ -145,7 +145,7 @@ async function run(scenario: Scenario, stack: Stack, sql: Sql, board: Board): Pr
       await sql`insert into votes (submission_id, user_id) values (${submission}, ${board.voters[board.next++ % board.voters.length] ?? ""})`;
   });
   const cpu = ((await cpuSeconds(server)) - cpuBefore) / seconds;
-  await sleep(3000);
+  await drained(clients, votes * scenario.clients);
   const answer = await ask(clients, { type: "report" });
   clients.kill();
   floor?.process.kill();
@@ -165,6 +165,17 @@ async function run(scenario: Scenario, stack: Stack, sql: Sql, board: Board): Pr
     kilobytesAClient,
     cpu,
   };
+}
+
+/** Until everything has arrived, or nothing has for ten seconds. */
+async function drained(clients: ChildProcess, expected: number): Promise<void> {
+  for (let [last, quiet] = [-1, 0]; quiet < 10; ) {
+    const answer = await ask(clients, { type: "count" });
+    if (answer.type !== "counted" || answer.received >= expected) return;
+    quiet = answer.received === last ? quiet + 1 : 0;
+    last = answer.received;
+    await sleep(1000);
+  }
 }
 
 /** Votes at an even pace, whatever each takes. */
@@ -198,9 +209,9 @@ async function realCrowd(
   }
   const marks =
     scenario.via === "broadcast"
-      ? '"table": "votes", "record": .{1,60}"created_at": '
-      : '"type":"INSERT","commit_timestamp":';
-  return { url: stack.supabase_url.replace("http", "ws"), clients, marks };
+      ? { mark: '"table": "votes"', timeAfter: '"created_at": "' }
+      : { mark: '"type":"INSERT"', timeAfter: '"commit_timestamp":"' };
+  return { url: stack.supabase_url.replace("http", "ws"), clients, ...marks };
 }
 
 function joinMessage({ via }: Scenario, submission: string, access_token?: string): string {
@@ -230,7 +241,12 @@ function floorCrowd(port: number, scenario: Scenario, submissions: string[]): Cr
   const clients = submissions.flatMap((submission) =>
     Array.from({ length: scenario.clients }, () => ({ query: `/?group=${submission}`, join: null })),
   );
-  return { url: `ws://127.0.0.1:${port}`, clients, marks: '"type":"INSERT","commit_timestamp":' };
+  return {
+    url: `ws://127.0.0.1:${port}`,
+    clients,
+    mark: '"type":"INSERT"',
+    timeAfter: '"commit_timestamp":"',
+  };
 }
 
 /** The frame a vote makes, to the byte. */

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { errors, jwtVerify } from "jose";
 
-export const roles = ["anon", "authenticated", "service_role"] as const;
+const roles = ["anon", "authenticated", "service_role"] as const;
 export type Role = (typeof roles)[number];
 
 /** Who a channel acts as. Channels of the same role and claims see the same. */

@@ -1,7 +1,7 @@
 /** Column values as Postgres prints them; a column that is missing was too large to be repeated and did not change. */
 export type Row = Map<string, string | null>;
 
-export interface Relation {
+interface Relation {
   schema: string;
   table: string;
   columns: { name: string; isIdentity: boolean }[];

@@ -9,12 +9,6 @@ export interface Message {
   payload: unknown;
 }
 
-export interface UserBroadcast {
-  type: "broadcast";
-  event: string;
-  payload: unknown;
-}
-
 const userBroadcastPush = 3;
 const userBroadcast = 4;
 

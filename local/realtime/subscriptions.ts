@@ -5,7 +5,7 @@ import type { Identity } from "./identity.ts";
 import type { Change, Row } from "./pgoutput.ts";
 import { isObject } from "./protocol.ts";
 
-export type EventName = Change["type"] | "*";
+type EventName = Change["type"] | "*";
 
 /** What a client asked for in one `.on("postgres_changes", …)`. */
 export interface Binding {
