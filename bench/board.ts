@@ -35,7 +35,7 @@ export async function loadBoard(sql: Sql, stack: Stack, submissions: number): Pr
 }
 
 /** Their profiles come by the trigger on auth.users. */
-async function addUsers(sql: Sql, name: string, count: number): Promise<string[]> {
+export async function addUsers(sql: Sql, name: string, count: number): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     insert into auth.users (id, email, raw_user_meta_data)
     select gen_random_uuid(), ${name} || '-' || n || '@bench.example', jsonb_build_object('name', initcap(${name}) || ' ' || n)
@@ -166,7 +166,7 @@ async function vacuum(sql: Sql): Promise<void> {
   for (const { name } of tables) await sql.unsafe(`vacuum (analyze) ${name}`);
 }
 
-function signIn(stack: Stack, ids: string[]): Promise<Board["callers"]> {
+export function signIn(stack: Stack, ids: string[]): Promise<Board["callers"]> {
   const secret = new TextEncoder().encode(stack.jwtSecret);
   return Promise.all(
     ids.map(async (id) => ({

@@ -20,6 +20,10 @@ export const requests = {
   "list, newest": () => read(`/api/submissions?${page}&sort=created_at`),
   "list, most voted": () => read(`/api/submissions?${page}&sort=votes`),
   "detail, expanded": (board, n) => read(`/api/submissions/${anySubmission(board, n * 31)}?${everything}`),
+  "detail, by a caller": (board, n) => ({
+    ...read(`/api/submissions/${anySubmission(board, n * 31)}?${everything}`),
+    caller: n % board.callers.length,
+  }),
   search: (_board, n) => read(`/api/submissions/search?limit=20&q=${topics[n % topics.length]}`),
   vote: (board, n) => write(`/api/submissions/${voted(board, n)}/vote`, n % board.callers.length, {}),
   comment: (board, n) =>

@@ -1,5 +1,4 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { cpus, totalmem } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { connect, type Sql } from "../local/database.ts";
@@ -7,6 +6,7 @@ import { root } from "../local/database-server.ts";
 import { startFunctions } from "../local/functions.ts";
 import { type Stack, startStack } from "../local/stack.ts";
 import { withTemporaryFolder } from "../local/temporary-database.ts";
+import { machine, versions } from "./about.ts";
 import { type Board, loadBoard } from "./board.ts";
 import { startGenerator } from "./generator.ts";
 import type { Measured } from "./load.ts";
@@ -145,30 +145,6 @@ async function measure(stack: Stack, board: Board, folder: string): Promise<Meas
     await floor.stop();
   }
   return measured;
-}
-
-function machine() {
-  return {
-    cores: cpus().length,
-    processor: cpus()[0]?.model.trim(),
-    memory_gb: Math.round(totalmem() / 2 ** 30),
-    platform: `${process.platform}-${process.arch}`,
-  };
-}
-
-async function versions(sql: Sql): Promise<Record<string, string>> {
-  const [postgres] = await sql<{ server_version: string }[]>`show server_version`;
-  const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {
-    dependencies: Record<string, string>;
-  };
-  const { deno, hono, postgres: driver } = manifest.dependencies;
-  return {
-    node: process.versions.node,
-    deno: deno ?? "",
-    postgres: postgres?.server_version ?? "",
-    hono: hono ?? "",
-    "postgres.js": driver ?? "",
-  };
 }
 
 function say(message: string): void {

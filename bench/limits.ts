@@ -1,0 +1,155 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { parseArgs } from "node:util";
+import { connect, type Sql } from "../local/database.ts";
+import { root } from "../local/database-server.ts";
+import { startFunctions } from "../local/functions.ts";
+import { type Stack, startStack } from "../local/stack.ts";
+import { withTemporaryFolder } from "../local/temporary-database.ts";
+import { newApiKey, orgKeyPrefix } from "../shared/api-keys.ts";
+import { machine, versions } from "./about.ts";
+import { addUsers, type Board, loadBoard, signIn } from "./board.ts";
+import { startGenerator } from "./generator.ts";
+import { formatted, type Measurement, summarize, table } from "./report.ts";
+import type { RequestName } from "./requests.ts";
+
+// What knowing and limiting the caller costs: the API against the same statement without take, enter and signatures,
+// for nobody, and for few and very many distinct people and keys.
+
+const { values: flags } = parseArgs({
+  options: {
+    seconds: { type: "string", default: "3" },
+    rounds: { type: "string", default: "3" },
+    callers: { type: "string", default: "1,1000,100000" },
+    /** Of the file in bench/results; *.local.json is not committed. */
+    name: { type: "string", default: `${new Date().toISOString().slice(0, 10)}-limits.local` },
+  },
+});
+const settings = {
+  submissions: 2_000,
+  seconds: Number(flags.seconds),
+  rounds: Number(flags.rounds),
+  connections: 16,
+  database_connections: 8,
+};
+const crowds = flags.callers.split(",").map(Number);
+
+await withTemporaryFolder(async (folder) => {
+  const stack = await startStack({
+    port: 0,
+    dbPort: 0,
+    dataDir: folder,
+    seed: "none",
+    functionsEnvironment: { DATABASE_CONNECTIONS: String(settings.database_connections) },
+    trouble: say,
+  });
+  const sql = connect(stack.db_url);
+  try {
+    await bench(stack, sql, folder);
+  } finally {
+    await sql.end({ timeout: 1 });
+    await stack.stop();
+  }
+});
+process.exit(0);
+
+async function bench(stack: Stack, sql: Sql, folder: string): Promise<void> {
+  const board = await loadBoard(sql, stack, settings.submissions);
+  const most = Math.max(...crowds);
+  const people = await signIn(stack, await addUsers(sql, "many", most));
+  const keys = await addKeys(sql, board.organizationId, most);
+  // All of them have called before: the counters are as many as the callers.
+  await sql`
+    insert into private.rate_counters (rule, subject, started_at, used)
+    select 'level_user', p.id::text, now(), 1 from public.profiles p where p.kind = 'user'
+    union all select 'level_key', k.id::text, now(), 1 from private.api_keys k`;
+  await sql`vacuum (analyze) private.rate_counters`;
+  await sql`vacuum (analyze) private.api_keys`;
+  await sql`vacuum (analyze) public.profiles`;
+  say(`${most} people and as many keys made`);
+  const floor = await startFunctions({
+    root,
+    entry: join(root, "bench", "floor.ts"),
+    environment: {
+      DATABASE_URL: stack.db_url,
+      DATABASE_CONNECTIONS: String(settings.database_connections),
+      ORGANIZATION_ID: board.organizationId,
+    },
+    logPath: join(folder, "floor.log"),
+    onTrouble: say,
+  });
+  const origins = { api: stack.base_url, floor: `http://127.0.0.1:${floor.port}` };
+  const measurements: Measurement[] = [];
+  try {
+    measurements.push(await measure("nobody", "detail, expanded", board, origins));
+    for (const count of crowds) {
+      for (const [kind, callers] of Object.entries({ people, keys })) {
+        const crowd = { ...board, callers: callers.slice(0, count) };
+        measurements.push(await measure(`${count} ${kind}`, "detail, by a caller", crowd, origins));
+      }
+    }
+  } finally {
+    await floor.stop();
+  }
+  const results = measurements.map(summarize);
+  console.log(table(results));
+  const path = join(root, "bench", "results", `${flags.name}.json`);
+  await mkdir(dirname(path), { recursive: true });
+  const about = {
+    at: new Date().toISOString(),
+    ...settings,
+    machine: machine(),
+    versions: await versions(sql),
+  };
+  await writeFile(path, formatted({ ...about, results }));
+  say(`written to ${path}`);
+}
+
+/** Each kind and number of callers has a generator of its own, which holds their credentials. */
+async function measure(
+  name: string,
+  request: RequestName,
+  board: Board,
+  origins: { api: string; floor: string },
+): Promise<Measurement> {
+  const generator = startGenerator(board);
+  const run = (side: keyof typeof origins, seconds: number) =>
+    generator.measure({ origin: origins[side], name: request, connections: settings.connections, seconds });
+  const rounds: Measurement = { name, aim: null, api: [], floor: [] };
+  try {
+    await run("api", 1);
+    await run("floor", 1);
+    for (let round = 0; round < settings.rounds; round++) {
+      // The machine may be shared: who goes first changes, so that a slow moment hits both alike.
+      const sides = round % 2 === 0 ? (["api", "floor"] as const) : (["floor", "api"] as const);
+      for (const side of sides) rounds[side].push(await run(side, settings.seconds));
+    }
+  } finally {
+    generator.stop();
+  }
+  say(`${name} measured`);
+  return rounds;
+}
+
+/** Keys with a profile each, as private.create_api_key makes them one by one. */
+async function addKeys(sql: Sql, organizationId: string, count: number): Promise<Board["callers"]> {
+  const keys = Array.from({ length: count }, () => newApiKey(orgKeyPrefix));
+  const batch = 5_000;
+  for (let from = 0; from < count; from += batch) {
+    const digests = keys.slice(from, from + batch).map(({ digest }) => Buffer.from(digest).toString("hex"));
+    await sql`
+      with made as (
+        select gen_random_uuid() as profile_id, digest from unnest(${digests}::text[]) digest
+      ), profiles as (
+        insert into public.profiles (id, kind, organization_id, name)
+        select profile_id, 'key', ${organizationId}, 'Bench' from made
+      )
+      insert into private.api_keys (organization_id, profile_id, name, scopes, digest, prefix, last_four)
+      select ${organizationId}, profile_id, 'Bench', '{submissions:read}', decode(digest, 'hex'), ${orgKeyPrefix}, right(digest, 4) from made`;
+  }
+  return keys.map(({ secret }) => ({ id: "", token: secret }));
+}
+
+function say(message: string): void {
+  console.error(message);
+}
