@@ -47,6 +47,11 @@ language sql immutable
 return 'submission:' || submission_id::text || case when is_public then '' else ':team' end;
 comment on function private.submission_topic(uuid, boolean) is 'Where a row is told of: to everyone, or to the team.';
 
+create function private.counts_of(submission public.submissions) returns jsonb
+language sql immutable set search_path = ''
+return jsonb_build_object('id', (submission).id, 'vote_count', (submission).vote_count, 'comment_count', (submission).comment_count);
+comment on function private.counts_of(public.submissions) is 'What comes with each vote and comment, so that a count costs no message of its own.';
+
 create function private.broadcast(changed_table text, changes jsonb) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -61,7 +66,9 @@ begin
   end if;
   perform realtime.send(
     jsonb_build_object('schema', 'public', 'table', changed_table, 'operation', operation,
-      'record', case when operation <> 'DELETE' then c -> 'record' end, 'old_record', case when operation <> 'INSERT' then c -> 'key' end),
+      'record', case when operation <> 'DELETE' then c -> 'record' end, 'old_record', case when operation <> 'INSERT' then c -> 'key' end)
+      -- Counts of a submission that is private by now are not for everyone.
+      || case when starts_with(topic, c ->> 'home') then jsonb_build_object('submission', c -> 'submission') else '{}' end,
     operation, topic, true)
   from jsonb_array_elements(changes) with ordinality as changed (c, position) cross join lateral (
     select 'UPDATE' as operation, c ->> 'topic' as topic where c ->> 'topic' = c ->> 'old_topic'
@@ -76,7 +83,7 @@ exception when others then
   raise warning 'changes of % were not broadcast: %', changed_table, sqlerrm;
 end
 $$;
-comment on function private.broadcast(text, jsonb) is 'Tells of changes [{old_topic, topic, key, record}], in the payload of realtime.broadcast_changes. A row that moves from one topic to another is deleted there and inserted here. More than 100 rows at once are told as one RELOAD a topic.';
+comment on function private.broadcast(text, jsonb) is 'Tells of changes [{old_topic, topic, key, record, submission, home}], in the payload of realtime.broadcast_changes. A row that moves from one topic to another is deleted there and inserted here. More than 100 rows at once are told as one RELOAD a topic.';
 
 -- definer: clients may not write to realtime.messages. No voter is named.
 create function private.broadcast_votes() returns trigger
@@ -85,12 +92,12 @@ begin
   if private.is_quiet() or not private.broadcasts_changes() then return null; end if;
   if tg_op = 'INSERT' then
     perform private.broadcast('votes', jsonb_agg(jsonb_build_object(
-      'topic', private.submission_topic(s.id, s.is_public),
+      'topic', private.submission_topic(s.id, s.is_public), 'home', private.submission_topic(s.id, s.is_public), 'submission', private.counts_of(s),
       'record', jsonb_build_object('id', v.id, 'organization_id', v.organization_id, 'submission_id', v.submission_id, 'created_at', v.created_at))))
     from changed v join public.submissions s on s.id = v.submission_id;
   else
     perform private.broadcast('votes', jsonb_agg(jsonb_build_object(
-      'old_topic', private.submission_topic(s.id, s.is_public),
+      'old_topic', private.submission_topic(s.id, s.is_public), 'home', private.submission_topic(s.id, s.is_public), 'submission', private.counts_of(s),
       'key', jsonb_build_object('submission_id', v.submission_id, 'id', v.id))))
     from changed v join public.submissions s on s.id = v.submission_id;
   end if;
@@ -115,17 +122,19 @@ begin
   if not private.broadcasts_changes() then return null; end if;
   case tg_op
     when 'INSERT' then
-      perform private.broadcast('comments', jsonb_agg(jsonb_build_object('topic', private.comment_topic(n), 'record', to_jsonb(n))))
-      from new_rows n;
+      perform private.broadcast('comments', jsonb_agg(jsonb_build_object(
+        'topic', private.comment_topic(n), 'home', private.submission_topic(s.id, s.is_public), 'submission', private.counts_of(s), 'record', to_jsonb(n))))
+      from new_rows n join public.submissions s on s.id = n.submission_id;
     when 'UPDATE' then
       perform private.broadcast('comments', jsonb_agg(jsonb_build_object(
-        'old_topic', private.comment_topic(o), 'topic', private.comment_topic(n),
+        'old_topic', private.comment_topic(o), 'topic', private.comment_topic(n), 'home', private.submission_topic(s.id, s.is_public), 'submission', private.counts_of(s),
         'key', jsonb_build_object('submission_id', o.submission_id, 'id', o.id), 'record', to_jsonb(n))))
-      from old_rows o join new_rows n using (id) where o is distinct from n;
+      from old_rows o join new_rows n using (id) join public.submissions s on s.id = n.submission_id where o is distinct from n;
     else
       perform private.broadcast('comments', jsonb_agg(jsonb_build_object(
-        'old_topic', private.comment_topic(o), 'key', jsonb_build_object('submission_id', o.submission_id, 'id', o.id))))
-      from old_rows o where exists (select from public.submissions s where s.id = o.submission_id);
+        'old_topic', private.comment_topic(o), 'home', private.submission_topic(s.id, s.is_public), 'submission', private.counts_of(s),
+        'key', jsonb_build_object('submission_id', o.submission_id, 'id', o.id))))
+      from old_rows o join public.submissions s on s.id = o.submission_id;
   end case;
   return null;
 end
@@ -150,7 +159,11 @@ begin
       'record', jsonb_build_object('id', n.id, 'organization_id', n.organization_id, 'title', n.title, 'type', n.type, 'status', n.status,
         'vote_count', n.vote_count, 'comment_count', n.comment_count, 'category_id', n.category_id,
         'merged_into_id', n.merged_into_id, 'created_at', n.created_at, 'updated_at', n.updated_at))))
-    from old_rows o join new_rows n using (id) where o is distinct from n;
+    from old_rows o join new_rows n using (id)
+    where (o.is_public, o.title, o.type, o.status, o.category_id, o.merged_into_id, o.updated_at)
+        is distinct from (n.is_public, n.title, n.type, n.status, n.category_id, n.merged_into_id, n.updated_at)
+      -- A merge moves votes without telling of each.
+      or private.is_quiet() and (o.vote_count, o.comment_count) is distinct from (n.vote_count, n.comment_count);
   else
     perform private.broadcast('submissions', jsonb_agg(jsonb_build_object(
       'old_topic', private.submission_topic(o.id, o.is_public),
@@ -160,7 +173,7 @@ begin
   return null;
 end
 $$;
-comment on function private.broadcast_submissions() is 'Trigger: title, status and counts of a submission on its own topic; not the description, which would be sent with every vote.';
+comment on function private.broadcast_submissions() is 'Trigger: a submission on its own topic, without its description; counts that change by a vote or comment come with that.';
 create trigger tell_changed after update on public.submissions
   referencing old table as old_rows new table as new_rows for each statement execute function private.broadcast_submissions();
 create trigger tell_removed after delete on public.submissions
