@@ -16,7 +16,7 @@ const everything = "expand=author,category,tags,comments";
 const random = randomFrom(3);
 
 /** The requests of each measurement: the nth of a run is never sent twice, so that each vote is a new one. */
-export const requests = {
+const requests = {
   "list, newest": () => read(`/api/submissions?${page}&sort=created_at`),
   "list, most voted": () => read(`/api/submissions?${page}&sort=votes`),
   "detail, expanded": (board, n) => read(`/api/submissions/${anySubmission(board, n * 31)}?${everything}`),

@@ -27,7 +27,7 @@ export const callers = [
   "garbage",
 ] as const;
 
-export type Caller = (typeof callers)[number];
+type Caller = (typeof callers)[number];
 export type Route = { method: Method; path: string; scopes: readonly Scope[] };
 
 /** A board with the people around it; rows are made for each call. */

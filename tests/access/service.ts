@@ -24,11 +24,13 @@ export async function routesOfTheService(): Promise<Route[]> {
   );
   // ALL and OPTIONS are the middleware and the preflight, which know no caller.
   const routed = service.app.routes.filter(({ method }) => method !== "ALL" && method !== "OPTIONS");
-  const routes = routed.map(({ method, path }) => ({
+  const entries = routed.map(({ method, path }) => ({
     method: method as Method,
     path: path.replace(/\/$/, ""),
     scopes: scopes.get(`${method} ${path}`) ?? [],
   }));
+  // A middleware of one path is in the list with the path's own handler.
+  const routes = [...new Map(entries.map((route) => [`${route.method} ${route.path}`, route])).values()];
   const missing = [...scopes.keys()].filter(
     (name) => !routes.some(({ method, path }) => `${method} ${path}` === name),
   );

@@ -3,7 +3,7 @@ import { type CookieOptions, createServerClient } from "@supabase/ssr";
 import WebSocket from "ws";
 import { stack } from "../stack.ts";
 
-export interface Cookie {
+interface Cookie {
   name: string;
   value: string;
   options: CookieOptions;
