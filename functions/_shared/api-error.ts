@@ -38,9 +38,13 @@ export function invalid(field: string, message: string): ApiError {
 /** What to tell the caller of an error; undefined for one nobody foresaw. */
 export function toApiError(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error;
+  if (isConnectionFailure(error)) return unavailable();
   if (error instanceof postgres.PostgresError) return ofPostgres(error);
-  if (error instanceof Error && "code" in error && connectionFailures.has(String(error.code)))
-    return unavailable();
+}
+
+/** Whether the connection to the database is gone, whatever was asked on it. */
+export function isConnectionFailure(error: unknown): boolean {
+  return error instanceof Error && "code" in error && connectionFailures.has(String(error.code));
 }
 
 const connectionFailures = new Set([
@@ -53,6 +57,10 @@ const connectionFailures = new Set([
   "EPIPE",
   "ETIMEDOUT",
   "ENOTFOUND",
+  // Postgres says goodbye: shut down, crashed, starting.
+  "57P01",
+  "57P02",
+  "57P03",
 ]);
 
 function ofPostgres(error: postgres.PostgresError): ApiError | undefined {
@@ -79,7 +87,7 @@ function ofPostgres(error: postgres.PostgresError): ApiError | undefined {
     case "40001":
       return unavailable();
   }
-  // Too many connections, shutting down, starting up, connection exceptions.
+  // Too many connections, connection exceptions.
   if (/^(53|57P|08)/.test(error.code)) return unavailable();
 }
 

@@ -1,5 +1,5 @@
 import postgres from "postgres";
-import { ApiError, unavailable } from "./api-error.ts";
+import { ApiError, isConnectionFailure, unavailable } from "./api-error.ts";
 import { environment } from "./environment.ts";
 
 export type Sql = postgres.Sql;
@@ -105,24 +105,30 @@ function checkIn(connection: Connection) {
   else idle.push(connection);
 }
 
-/** Lends a connection to `work`; where the database swallows it, gives up and connects anew. */
+/**
+ * Lends a connection to `work`; one on which the database says nothing any more is made anew. One that is lost connects
+ * again by itself: what was left of a request runs first then, as the login role, and does nothing.
+ */
 async function withConnection<Result>(role: Role, work: (sql: Sql) => Promise<Result>): Promise<Result> {
   const connection = await checkOut(role);
   let timer: ReturnType<typeof setTimeout> | undefined;
   const overdue = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      connection.sql.end({ timeout: 0 }).catch(() => {});
-      connection.sql = connect(environment.databaseUrl ?? "");
-      reject(unavailable());
-    }, longestWorkMs);
+    timer = setTimeout(() => reject(overdueError), longestWorkMs);
   });
   try {
     return await Promise.race([work(connection.sql), overdue]);
+  } catch (error) {
+    if (error !== overdueError) throw error;
+    connection.sql.end({ timeout: 0 }).catch(() => {});
+    connection.sql = connect(environment.databaseUrl ?? "");
+    throw unavailable();
   } finally {
     clearTimeout(timer);
     checkIn(connection);
   }
 }
+
+const overdueError = new Error("The database did not answer in time.");
 
 /**
  * Admits a request and runs its statements as its caller, in one transaction and one network round trip:
@@ -161,21 +167,23 @@ export function runOnce<const Statements extends readonly Statement[]>(
     const replay = sql`select private.replay(${idempotency.key}, ${idempotency.request}) as answer`;
     const admitted = await settle([take(sql, admission), sql`begin`, enter(sql, admission), replay]);
     reportVerdict(admitted[0], hear);
-    let committed = false;
     try {
       const [, , , earlier] = valuesOf(admitted);
       const known = (earlier?.[0] as { answer: string | null } | undefined)?.answer;
-      if (known) return known;
+      if (known) {
+        await sql`rollback`;
+        return known;
+      }
       const results = valuesOf(await settle(statements.map((make) => make(sql)))) as Results<Statements>;
       const answer = idempotency.answer(results);
       const [, commit] = valuesOf(
         await settle([sql`select private.remember(${idempotency.key}, ${answer})`, sql`commit`]),
       );
       assertCommitted(commit);
-      committed = true;
       return answer;
-    } finally {
-      if (!committed) await sql`rollback`.catch(() => {});
+    } catch (error) {
+      if (!isConnectionFailure(error)) await sql`rollback`.catch(() => {});
+      throw error;
     }
   });
 }
@@ -204,9 +212,15 @@ function enter(sql: Sql, { requestId, access, scopes }: Admission) {
   return sql`select private.enter(${requestId}, ${access}, ${scopes})`;
 }
 
-/** Sends all at once, in order, and waits for every answer, so that the connection is free afterwards. */
+/** Sends all at once, in order, and waits for every answer, so that the connection is free afterwards; rejects where it is lost, for then some answers may never come. */
 function settle(queries: PromiseLike<Rows>[]): Promise<PromiseSettledResult<Rows>[]> {
-  return Promise.allSettled(queries);
+  return new Promise((resolve, reject) => {
+    const rejectIfLost = (error: unknown) => {
+      if (isConnectionFailure(error)) reject(error);
+    };
+    for (const query of queries) query.then(undefined, rejectIfLost);
+    Promise.allSettled(queries).then(resolve);
+  });
 }
 
 function reportVerdict(outcome: PromiseSettledResult<Rows> | undefined, hear: (verdict: Verdict) => void) {
