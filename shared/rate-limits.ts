@@ -8,6 +8,8 @@ export const rateLimits = {
   agent_professional: { max_requests: 300, window_seconds: 60 },
   agent_enterprise: { max_requests: 1000, window_seconds: 60 },
   submission_create_key: { max_requests: 100, window_seconds: 60 },
+  submission_create_user: { max_requests: 300, window_seconds: 60 },
+  submission_update_user: { max_requests: 300, window_seconds: 60 },
   duplicate_check_public: { max_requests: 30, window_seconds: 60 },
   duplicate_check_user: { max_requests: 100, window_seconds: 60 },
   duplicate_check_key: { max_requests: 100, window_seconds: 60 },

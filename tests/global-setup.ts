@@ -23,7 +23,6 @@ export default async function setup(project: TestProject): Promise<() => Promise
       dataDir,
       seed: "demo",
       postgresSettings: { fsync: "off", synchronous_commit: "off" },
-      functionsEnvironment: { WEBHOOK_ALLOWED_HOSTS: "127.0.0.1" },
       trouble: (message) => console.error(message),
     });
     // Every test comes from one address; a test of rate limits starts a stack of its own.

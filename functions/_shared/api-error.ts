@@ -98,6 +98,6 @@ function raisedByUs(code: ErrorCode, error: postgres.PostgresError): ApiError | 
     code: _,
     ...extra
   } = JSON.parse(error.detail ?? "{}") as { field?: string | null; code?: string };
-  const details = code === "VALIDATION_ERROR" && field ? [{ field, message: error.message }] : [];
+  const details = field ? [{ field, message: error.message }] : [];
   return new ApiError(code, error.message, details, extra);
 }

@@ -39,7 +39,7 @@ export type Admission = {
 /** public: anyone; person: a signed-in user; caller: a user, or a key with the endpoint's scope. */
 export type Access = "public" | "person" | "caller";
 
-/** The fullest bucket of the request; resetAt in Unix seconds. */
+/** The bucket of the request with the fewest calls left; reset_at in Unix seconds. */
 export type RateState = { max_requests: number; remaining: number; reset_at: number };
 
 /** What private.take says of a request, whether it goes on or not. */

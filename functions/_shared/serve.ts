@@ -13,7 +13,6 @@ import { admissionOf, isOwnOrigin, parse, readCredential } from "./request.ts";
 export async function serve(c: Context, endpoint: Endpoint): Promise<Response> {
   const startedAt = performance.now();
   const requestId = crypto.randomUUID();
-  const origin = c.req.header("Origin");
   let verdict: Verdict | undefined;
   let caller: string | undefined;
   let answer: Answer;
@@ -25,19 +24,27 @@ export async function serve(c: Context, endpoint: Endpoint): Promise<Response> {
     const hear = (heard: Verdict) => {
       verdict = heard;
     };
-    const respond = (results: unknown) => endpoint.respond(results as never, input);
+    const answerOf = (results: unknown) => endpoint.respond(results as never, input);
     if (idempotency && !problem) {
-      const first = (results: unknown) => JSON.stringify(respond(results));
+      const first = (results: unknown) => JSON.stringify(answerOf(results));
       answer = JSON.parse(await runOnce(admission, statements, hear, { ...idempotency, answer: first }));
     } else {
       const results = await run(admission, statements, hear);
       if (problem) throw problem;
-      answer = respond(results);
+      answer = answerOf(results);
     }
   } catch (error) {
     answer = refusal(error, requestId, endpoint.lowercaseErrorsToKeys === true && showsKey(c));
   }
   log({ requestId, method: c.req.method, route: endpoint.path, caller, status: answer.status, startedAt });
+  return respond(c, requestId, answer, verdict);
+}
+
+/** The answer as it goes out, with what every answer carries. */
+export function respond(c: Context, requestId: string, answer: Answer, verdict?: Verdict): Response {
+  const origin = c.req.header("Origin");
+  const allowed =
+    verdict?.origin_allowed || (origin !== undefined && isOwnOrigin(origin, c.req.header("Host")));
   return new Response(answer.json, {
     status: answer.status,
     headers: {
@@ -46,11 +53,7 @@ export async function serve(c: Context, endpoint: Endpoint): Promise<Response> {
       "X-Content-Type-Options": "nosniff",
       "X-Request-Id": requestId,
       ...rateHeaders(verdict),
-      ...corsHeaders(
-        origin,
-        verdict?.origin_allowed === true ||
-          (origin !== undefined && isOwnOrigin(origin, c.req.header("Host"))),
-      ),
+      ...corsHeaders(origin, allowed),
       ...answer.headers,
       Vary: answer.headers?.Vary ? `Origin, ${answer.headers.Vary}` : "Origin",
     },

@@ -3,7 +3,8 @@ import { notFound } from "../_shared/api-error.ts";
 import { preflight } from "../_shared/cors.ts";
 import type { Endpoint } from "../_shared/endpoint.ts";
 import { rateHeaders } from "../_shared/rate-headers.ts";
-import { serve } from "../_shared/serve.ts";
+import { refusal } from "../_shared/refusal.ts";
+import { respond, serve } from "../_shared/serve.ts";
 import { documentation } from "./documentation.ts";
 import { admin } from "./routes/admin.ts";
 import { comments } from "./routes/comments.ts";
@@ -41,6 +42,11 @@ for (const endpoint of endpoints) {
   app.on(endpoint.method.toUpperCase(), endpoint.path, (c) => serve(c, endpoint));
 }
 
+// What the uncharged paths throw; the endpoints answer their own errors.
+app.onError((error, c) => {
+  const requestId = crypto.randomUUID();
+  return respond(c, requestId, refusal(error, requestId, false));
+});
 app.notFound((c) => serve(c, nowhere));
 
 const nowhere: Endpoint = {

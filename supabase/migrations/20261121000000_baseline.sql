@@ -520,7 +520,7 @@ create policy "categories are seen with their organization" on public.categories
 create policy "tags are seen with their organization" on public.tags
   for select to anon, authenticated, service_key using (
     exists (select from public.organizations o where o.id = organization_id));
--- The policy that shows profiles stands in 20_submissions.sql: one is seen through what one wrote.
+-- The policies that show profiles stand in 22_comments.sql: one is seen through what one wrote.
 
 -- Submissions, what is said of their status, and who sees them.
 -- References to profiles are deferred everywhere, so that an organization can be deleted with everything in it, in any order.
@@ -668,10 +668,12 @@ grant insert (id, organization_id, title, description, type, category_id, author
   on public.submissions to service_key;
 grant select on public.submission_tags to anon, authenticated, service_key;
 grant insert, delete on public.submission_tags to authenticated, service_key;
-grant select (id, organization_id, submission_id, previous_status, new_status, note, created_at) on public.status_changes to anon, authenticated, service_key;
-grant select (changed_by) on public.status_changes to anon, authenticated, service_key;
+grant select (id, organization_id, submission_id, previous_status, new_status, changed_by, note, created_at)
+  on public.status_changes to anon, authenticated, service_key;
 grant insert (organization_id, submission_id, new_status, note, notify) on public.status_changes to authenticated, service_key;
-grant select, insert, update, delete on public.submissions, public.submission_tags, public.status_changes to service_role;
+grant select, insert, delete, update (title, description, type, category_id, source, tracker_issue_url, moderation_state)
+  on public.submissions to service_role;
+grant select, insert, update, delete on public.submission_tags, public.status_changes to service_role;
 
 -- What happens when one is made --------------------------------------------------------------------------------
 
@@ -687,6 +689,7 @@ begin
     perform private.raise_error('VALIDATION_ERROR', 'Name the organization: there is more than one.', 'organization_id');
   end if;
   select * into organization from public.organizations where id = new.organization_id for key share;
+  if private.is_direct() then perform private.charge_direct('submission_create_user', 1); end if;
   if organization.require_approval and not private.is_member(organization.id, new.author_id) and private.caller_id() is not null then
     new.moderation_state := 'pending';
   end if;
@@ -740,7 +743,7 @@ create trigger start after insert on public.submissions
 create function private.announce_submission() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  if not private.is_announced('submission.created', new.id) then
+  if tg_op = 'INSERT' or not private.is_announced('submission.created', new.id) then
     perform private.emit_event(new.organization_id, 'submission.created', new.id, jsonb_build_object('submission', jsonb_build_object(
       'id', new.id, 'title', new.title, 'description', new.description, 'type', new.type, 'status', new.status,
       'vote_count', new.vote_count, 'created_at', new.created_at)));
@@ -770,6 +773,18 @@ $$;
 comment on function private.edit_submission() is 'Trigger: text is trimmed, and the link to an issue tracker is for admins.';
 create trigger edit before update of title, description, category_id, tracker_issue_url on public.submissions
   for each row execute function private.edit_submission();
+
+-- definer: counters are not a client's to write.
+create function private.charge_submission_edit() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if private.is_direct() then perform private.charge_direct('submission_update_user', 1); end if;
+  return new;
+end
+$$;
+comment on function private.charge_submission_edit() is 'Trigger: edits by direct clients are counted, row by row, before they do anything.';
+create trigger charge_edit before update of title, description, category_id, tracker_issue_url on public.submissions
+  for each row execute function private.charge_submission_edit();
 
 -- definer: writes the event.
 create function private.announce_edit() returns trigger
@@ -962,7 +977,7 @@ begin
     perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
   end if;
   if submission.merged_into_id is not null then
-    perform private.raise_error('SUBMISSION_MERGED', 'This submission was merged into another: vote there.', null,
+    perform private.raise_error('SUBMISSION_MERGED', 'This submission was merged into another: go there.', null,
       jsonb_build_object('merged_into_id', submission.merged_into_id));
   end if;
   new.organization_id := submission.organization_id;
@@ -1114,7 +1129,7 @@ grant insert (submission_id), delete on public.votes to authenticated;
 grant insert (submission_id, user_id) on public.votes to service_key;
 grant select, delete on public.follows to authenticated;
 grant insert (submission_id) on public.follows to authenticated;
-grant select, insert, update, delete on public.votes, public.follows to service_role;
+grant select, insert, delete on public.votes, public.follows to service_role;
 grant execute on function public.my_votes(uuid[]) to authenticated;
 grant execute on function private.my_vote(uuid),
   private.vote_of(uuid, uuid), private.is_following(uuid), private.my_votes(), private.remove_vote(uuid, uuid), private.submission_voters(uuid)
@@ -1412,6 +1427,10 @@ begin
   if comment.submission_id is null then
     perform private.raise_error('NOT_FOUND', 'There is no such comment.', 'comment_id');
   end if;
+  if comment.merged_into_id is not null then
+    perform private.raise_error('SUBMISSION_MERGED', 'The comment''s submission was merged into another: go there.', null,
+      jsonb_build_object('merged_into_id', comment.merged_into_id));
+  end if;
   new.organization_id := comment.organization_id;
   new.submission_id := comment.submission_id;
   return new;
@@ -1501,7 +1520,8 @@ grant insert (id, submission_id, parent_id, body, author_id), delete on public.c
 grant select (id, organization_id, submission_id, comment_id, created_at) on public.comment_votes to anon, authenticated, service_key;
 grant insert (comment_id), delete on public.comment_votes to authenticated;
 grant insert (comment_id, user_id) on public.comment_votes to service_key;
-grant select, insert, update, delete on public.comments, public.comment_votes to service_role;
+grant select, insert, delete, update (body, is_official, moderation_state) on public.comments to service_role;
+grant select, insert, delete on public.comment_votes to service_role;
 grant execute on function private.comment_edit_window(), private.lock_thread(uuid), private.written_comment(uuid), private.comment_vote_of(uuid, uuid), private.remove_comment_vote(uuid, uuid), private.rate_comment(public.comments)
   to anon, authenticated, service_role, service_key;
 
@@ -1774,7 +1794,7 @@ revoke all on private.submission_search from public, anon, authenticated, servic
 grant execute on function private.find_submissions(uuid, text), private.highlight(text, text, tsquery, boolean), private.escape_html(text),
   private.similar_submissions(uuid, text, text), private.search_query(text), private.plain_text(text) to anon, authenticated, service_key;
 
--- In-product notifications: never to oneself, one a person and event.
+-- In-product notifications: never to oneself, one a person and event, and only of what the person may see.
 
 create table public.notifications (
   id uuid primary key default gen_random_uuid(),
@@ -1822,8 +1842,9 @@ begin
   ), told as (
     insert into public.notifications (organization_id, user_id, type, submission_id, comment_id, event_id)
     select fanout.organization_id, n.user_id, fanout.type, fanout.submission_id, fanout.comment_id, fanout.event_id
-    from next n join public.profiles p on p.id = n.user_id
+    from next n join public.profiles p on p.id = n.user_id join public.submissions s on s.id = fanout.submission_id
     where n.user_id is distinct from fanout.actor_id and p.kind in ('user', 'email')
+      and (s.is_public or s.author_id = p.id or private.is_member(s.organization_id, p.id))
     on conflict (user_id, event_id) do nothing
   )
   select case when count(*) = batch then max(user_id::text)::uuid end into last_id from next;
@@ -1847,8 +1868,9 @@ begin
     from public.comments c join public.comments parent on parent.id = c.parent_id where c.id = notify_followers.comment_id
     union all
     select s.author_id, notify_followers.type, 2 from public.submissions s where s.id = notify_followers.submission_id
-  ) told join public.profiles p on p.id = told.user_id
+  ) told join public.profiles p on p.id = told.user_id join public.submissions s on s.id = notify_followers.submission_id
   where p.id is distinct from actor_id and p.kind in ('user', 'email')
+    and (s.is_public or s.author_id = p.id or private.is_member(s.organization_id, p.id))
   order by p.id, told.rank
   on conflict on constraint one_notification_a_person_and_event do nothing;
   fanout.after_user_id := private.notify_batch(fanout, 500);
@@ -1887,7 +1909,8 @@ grant select, insert, update, delete on public.notifications to service_role;
 grant select (id) on public.notifications to anon;
 
 create policy "people see their own notifications" on public.notifications
-  for select to authenticated using (user_id = (select auth.uid()));
+  for select to authenticated using (
+    user_id = (select auth.uid()) and exists (select from public.submissions s where s.id = submission_id));
 create policy "people mark their own notifications read" on public.notifications
   for update to authenticated using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
 
@@ -1945,7 +1968,7 @@ alter table private.rate_limit_rules enable row level security;
 insert into private.rate_limit_rules (name, max_requests, window_seconds) values
   ('level_public', 30, 60), ('level_user', 100, 60), ('level_admin', 300, 60), ('level_key', 300, 60),
   ('agent_standard', 60, 60), ('agent_professional', 300, 60), ('agent_enterprise', 1000, 60),
-  ('submission_create_key', 100, 60),
+  ('submission_create_key', 100, 60), ('submission_create_user', 300, 60), ('submission_update_user', 300, 60),
   ('duplicate_check_public', 30, 60), ('duplicate_check_user', 100, 60), ('duplicate_check_key', 100, 60),
   ('comment_create', 20, 3600), ('comment_update', 10, 3600), ('comment_delete', 10, 3600), ('comment_list', 100, 60),
   ('vote_create', 30, 3600), ('vote_delete', 30, 3600), ('vote_list', 100, 60);
@@ -2118,7 +2141,7 @@ begin
   if origin is not null then
     -- Whatever the outcome: a page can only act on a 401 or 429 it may read.
     allowed := coalesce((select take.origin = any (o.allowed_origins) from public.organizations o
-      where o.id = coalesce(private.organization_of(resource, resource_id), organization_id, who.organization_id,
+      where o.id = coalesce(private.organization_of(resource, resource_id, who), organization_id, who.organization_id,
         private.find_organization(organization, who.profile_id))), false);
     if needs_origin and not allowed and outcome = 'ok' then
       outcome := 'FORBIDDEN';
@@ -2132,17 +2155,23 @@ end
 $$;
 comment on function private.take(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid) is 'Charges a request and leaves its verdict in a session setting for private.enter. Commits by itself, so that failing calls are charged and no counter stays locked. reset_at is Unix seconds.';
 
-create function private.organization_of(resource text, id uuid) returns uuid
+create function private.organization_of(resource text, id uuid, who private.caller) returns uuid
 language plpgsql stable set search_path = '' as $$
+declare
+  team_ids uuid[] := case when who.organization_id is not null then array[who.organization_id]
+    else array(select m.organization_id from public.memberships m where m.user_id = who.profile_id) end;
 begin
   return case resource
-  when 'submissions' then (select s.organization_id from public.submissions s where s.id = organization_of.id)
-  when 'comments' then (select c.organization_id from public.comments c where c.id = organization_of.id)
-  when 'organizations' then organization_of.id
-end;
+    when 'submissions' then (select s.organization_id from public.submissions s where s.id = organization_of.id
+      and private.can_see_submission(s.is_public, s.author_id, s.organization_id, who.profile_id, team_ids))
+    when 'comments' then (select c.organization_id from public.comments c where c.id = organization_of.id
+      and private.can_see_submission(c.is_public, c.author_id, c.organization_id, who.profile_id, team_ids))
+    when 'organizations' then (select o.id from public.organizations o where o.id = organization_of.id
+      and (o.visibility = 'public' or o.id = any (team_ids)))
+  end;
 end
 $$;
-comment on function private.organization_of(text, uuid) is 'The organization of a row named by its table and id, for private.take.';
+comment on function private.organization_of(text, uuid, private.caller) is 'The organization of a row named by its table and id, where the caller may see the row; for private.take.';
 
 -- definer: which pages may call is for admins to read; that one may is not.
 create function private.is_allowed_origin(origin text) returns boolean
@@ -2318,7 +2347,7 @@ create table private.idempotency_keys (
   primary key (key_id, key),
   constraint key_has_1_to_200_characters check (char_length(key) between 1 and 200)
 );
-comment on table private.idempotency_keys is 'What a POST with an Idempotency-Key answered, for a day. request is the SHA-256 of its method, path and body.';
+comment on table private.idempotency_keys is 'What a POST with an Idempotency-Key answered, for a day. request is the SHA-256 of its route, path, query and body.';
 create index idempotency_keys_age_idx on private.idempotency_keys (created_at);
 alter table private.idempotency_keys enable row level security;
 revoke all on private.idempotency_keys from public, anon, authenticated, service_role, service_key;

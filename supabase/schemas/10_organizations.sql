@@ -355,4 +355,4 @@ create policy "categories are seen with their organization" on public.categories
 create policy "tags are seen with their organization" on public.tags
   for select to anon, authenticated, service_key using (
     exists (select from public.organizations o where o.id = organization_id));
--- The policy that shows profiles stands in 20_submissions.sql: one is seen through what one wrote.
+-- The policies that show profiles stand in 22_comments.sql: one is seen through what one wrote.

@@ -144,10 +144,12 @@ grant insert (id, organization_id, title, description, type, category_id, author
   on public.submissions to service_key;
 grant select on public.submission_tags to anon, authenticated, service_key;
 grant insert, delete on public.submission_tags to authenticated, service_key;
-grant select (id, organization_id, submission_id, previous_status, new_status, note, created_at) on public.status_changes to anon, authenticated, service_key;
-grant select (changed_by) on public.status_changes to anon, authenticated, service_key;
+grant select (id, organization_id, submission_id, previous_status, new_status, changed_by, note, created_at)
+  on public.status_changes to anon, authenticated, service_key;
 grant insert (organization_id, submission_id, new_status, note, notify) on public.status_changes to authenticated, service_key;
-grant select, insert, update, delete on public.submissions, public.submission_tags, public.status_changes to service_role;
+grant select, insert, delete, update (title, description, type, category_id, source, tracker_issue_url, moderation_state)
+  on public.submissions to service_role;
+grant select, insert, update, delete on public.submission_tags, public.status_changes to service_role;
 
 -- What happens when one is made --------------------------------------------------------------------------------
 
@@ -163,6 +165,7 @@ begin
     perform private.raise_error('VALIDATION_ERROR', 'Name the organization: there is more than one.', 'organization_id');
   end if;
   select * into organization from public.organizations where id = new.organization_id for key share;
+  if private.is_direct() then perform private.charge_direct('submission_create_user', 1); end if;
   if organization.require_approval and not private.is_member(organization.id, new.author_id) and private.caller_id() is not null then
     new.moderation_state := 'pending';
   end if;
@@ -216,7 +219,7 @@ create trigger start after insert on public.submissions
 create function private.announce_submission() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  if not private.is_announced('submission.created', new.id) then
+  if tg_op = 'INSERT' or not private.is_announced('submission.created', new.id) then
     perform private.emit_event(new.organization_id, 'submission.created', new.id, jsonb_build_object('submission', jsonb_build_object(
       'id', new.id, 'title', new.title, 'description', new.description, 'type', new.type, 'status', new.status,
       'vote_count', new.vote_count, 'created_at', new.created_at)));
@@ -246,6 +249,18 @@ $$;
 comment on function private.edit_submission() is 'Trigger: text is trimmed, and the link to an issue tracker is for admins.';
 create trigger edit before update of title, description, category_id, tracker_issue_url on public.submissions
   for each row execute function private.edit_submission();
+
+-- definer: counters are not a client's to write.
+create function private.charge_submission_edit() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if private.is_direct() then perform private.charge_direct('submission_update_user', 1); end if;
+  return new;
+end
+$$;
+comment on function private.charge_submission_edit() is 'Trigger: edits by direct clients are counted, row by row, before they do anything.';
+create trigger charge_edit before update of title, description, category_id, tracker_issue_url on public.submissions
+  for each row execute function private.charge_submission_edit();
 
 -- definer: writes the event.
 create function private.announce_edit() returns trigger

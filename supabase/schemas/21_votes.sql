@@ -43,7 +43,7 @@ begin
     perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
   end if;
   if submission.merged_into_id is not null then
-    perform private.raise_error('SUBMISSION_MERGED', 'This submission was merged into another: vote there.', null,
+    perform private.raise_error('SUBMISSION_MERGED', 'This submission was merged into another: go there.', null,
       jsonb_build_object('merged_into_id', submission.merged_into_id));
   end if;
   new.organization_id := submission.organization_id;
@@ -195,7 +195,7 @@ grant insert (submission_id), delete on public.votes to authenticated;
 grant insert (submission_id, user_id) on public.votes to service_key;
 grant select, delete on public.follows to authenticated;
 grant insert (submission_id) on public.follows to authenticated;
-grant select, insert, update, delete on public.votes, public.follows to service_role;
+grant select, insert, delete on public.votes, public.follows to service_role;
 grant execute on function public.my_votes(uuid[]) to authenticated;
 grant execute on function private.my_vote(uuid),
   private.vote_of(uuid, uuid), private.is_following(uuid), private.my_votes(), private.remove_vote(uuid, uuid), private.submission_voters(uuid)

@@ -271,6 +271,10 @@ begin
   if comment.submission_id is null then
     perform private.raise_error('NOT_FOUND', 'There is no such comment.', 'comment_id');
   end if;
+  if comment.merged_into_id is not null then
+    perform private.raise_error('SUBMISSION_MERGED', 'The comment''s submission was merged into another: go there.', null,
+      jsonb_build_object('merged_into_id', comment.merged_into_id));
+  end if;
   new.organization_id := comment.organization_id;
   new.submission_id := comment.submission_id;
   return new;
@@ -360,7 +364,8 @@ grant insert (id, submission_id, parent_id, body, author_id), delete on public.c
 grant select (id, organization_id, submission_id, comment_id, created_at) on public.comment_votes to anon, authenticated, service_key;
 grant insert (comment_id), delete on public.comment_votes to authenticated;
 grant insert (comment_id, user_id) on public.comment_votes to service_key;
-grant select, insert, update, delete on public.comments, public.comment_votes to service_role;
+grant select, insert, delete, update (body, is_official, moderation_state) on public.comments to service_role;
+grant select, insert, delete on public.comment_votes to service_role;
 grant execute on function private.comment_edit_window(), private.lock_thread(uuid), private.written_comment(uuid), private.comment_vote_of(uuid, uuid), private.remove_comment_vote(uuid, uuid), private.rate_comment(public.comments)
   to anon, authenticated, service_role, service_key;
 

@@ -1,4 +1,4 @@
--- In-product notifications: never to oneself, one a person and event.
+-- In-product notifications: never to oneself, one a person and event, and only of what the person may see.
 
 create table public.notifications (
   id uuid primary key default gen_random_uuid(),
@@ -46,8 +46,9 @@ begin
   ), told as (
     insert into public.notifications (organization_id, user_id, type, submission_id, comment_id, event_id)
     select fanout.organization_id, n.user_id, fanout.type, fanout.submission_id, fanout.comment_id, fanout.event_id
-    from next n join public.profiles p on p.id = n.user_id
+    from next n join public.profiles p on p.id = n.user_id join public.submissions s on s.id = fanout.submission_id
     where n.user_id is distinct from fanout.actor_id and p.kind in ('user', 'email')
+      and (s.is_public or s.author_id = p.id or private.is_member(s.organization_id, p.id))
     on conflict (user_id, event_id) do nothing
   )
   select case when count(*) = batch then max(user_id::text)::uuid end into last_id from next;
@@ -71,8 +72,9 @@ begin
     from public.comments c join public.comments parent on parent.id = c.parent_id where c.id = notify_followers.comment_id
     union all
     select s.author_id, notify_followers.type, 2 from public.submissions s where s.id = notify_followers.submission_id
-  ) told join public.profiles p on p.id = told.user_id
+  ) told join public.profiles p on p.id = told.user_id join public.submissions s on s.id = notify_followers.submission_id
   where p.id is distinct from actor_id and p.kind in ('user', 'email')
+    and (s.is_public or s.author_id = p.id or private.is_member(s.organization_id, p.id))
   order by p.id, told.rank
   on conflict on constraint one_notification_a_person_and_event do nothing;
   fanout.after_user_id := private.notify_batch(fanout, 500);
@@ -111,6 +113,7 @@ grant select, insert, update, delete on public.notifications to service_role;
 grant select (id) on public.notifications to anon;
 
 create policy "people see their own notifications" on public.notifications
-  for select to authenticated using (user_id = (select auth.uid()));
+  for select to authenticated using (
+    user_id = (select auth.uid()) and exists (select from public.submissions s where s.id = submission_id));
 create policy "people mark their own notifications read" on public.notifications
   for update to authenticated using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));

@@ -52,7 +52,7 @@ alter table private.rate_limit_rules enable row level security;
 insert into private.rate_limit_rules (name, max_requests, window_seconds) values
   ('level_public', 30, 60), ('level_user', 100, 60), ('level_admin', 300, 60), ('level_key', 300, 60),
   ('agent_standard', 60, 60), ('agent_professional', 300, 60), ('agent_enterprise', 1000, 60),
-  ('submission_create_key', 100, 60),
+  ('submission_create_key', 100, 60), ('submission_create_user', 300, 60), ('submission_update_user', 300, 60),
   ('duplicate_check_public', 30, 60), ('duplicate_check_user', 100, 60), ('duplicate_check_key', 100, 60),
   ('comment_create', 20, 3600), ('comment_update', 10, 3600), ('comment_delete', 10, 3600), ('comment_list', 100, 60),
   ('vote_create', 30, 3600), ('vote_delete', 30, 3600), ('vote_list', 100, 60);
@@ -225,7 +225,7 @@ begin
   if origin is not null then
     -- Whatever the outcome: a page can only act on a 401 or 429 it may read.
     allowed := coalesce((select take.origin = any (o.allowed_origins) from public.organizations o
-      where o.id = coalesce(private.organization_of(resource, resource_id), organization_id, who.organization_id,
+      where o.id = coalesce(private.organization_of(resource, resource_id, who), organization_id, who.organization_id,
         private.find_organization(organization, who.profile_id))), false);
     if needs_origin and not allowed and outcome = 'ok' then
       outcome := 'FORBIDDEN';
@@ -239,17 +239,23 @@ end
 $$;
 comment on function private.take(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid) is 'Charges a request and leaves its verdict in a session setting for private.enter. Commits by itself, so that failing calls are charged and no counter stays locked. reset_at is Unix seconds.';
 
-create function private.organization_of(resource text, id uuid) returns uuid
+create function private.organization_of(resource text, id uuid, who private.caller) returns uuid
 language plpgsql stable set search_path = '' as $$
+declare
+  team_ids uuid[] := case when who.organization_id is not null then array[who.organization_id]
+    else array(select m.organization_id from public.memberships m where m.user_id = who.profile_id) end;
 begin
   return case resource
-  when 'submissions' then (select s.organization_id from public.submissions s where s.id = organization_of.id)
-  when 'comments' then (select c.organization_id from public.comments c where c.id = organization_of.id)
-  when 'organizations' then organization_of.id
-end;
+    when 'submissions' then (select s.organization_id from public.submissions s where s.id = organization_of.id
+      and private.can_see_submission(s.is_public, s.author_id, s.organization_id, who.profile_id, team_ids))
+    when 'comments' then (select c.organization_id from public.comments c where c.id = organization_of.id
+      and private.can_see_submission(c.is_public, c.author_id, c.organization_id, who.profile_id, team_ids))
+    when 'organizations' then (select o.id from public.organizations o where o.id = organization_of.id
+      and (o.visibility = 'public' or o.id = any (team_ids)))
+  end;
 end
 $$;
-comment on function private.organization_of(text, uuid) is 'The organization of a row named by its table and id, for private.take.';
+comment on function private.organization_of(text, uuid, private.caller) is 'The organization of a row named by its table and id, where the caller may see the row; for private.take.';
 
 -- definer: which pages may call is for admins to read; that one may is not.
 create function private.is_allowed_origin(origin text) returns boolean
@@ -425,7 +431,7 @@ create table private.idempotency_keys (
   primary key (key_id, key),
   constraint key_has_1_to_200_characters check (char_length(key) between 1 and 200)
 );
-comment on table private.idempotency_keys is 'What a POST with an Idempotency-Key answered, for a day. request is the SHA-256 of its method, path and body.';
+comment on table private.idempotency_keys is 'What a POST with an Idempotency-Key answered, for a day. request is the SHA-256 of its route, path, query and body.';
 create index idempotency_keys_age_idx on private.idempotency_keys (created_at);
 alter table private.idempotency_keys enable row level security;
 revoke all on private.idempotency_keys from public, anon, authenticated, service_role, service_key;

@@ -247,6 +247,7 @@ const mostChanges = 200;
 export function statusHistory(id: string): Statement<Data> {
   return (sql) => sql`
     select coalesce(json_agg(${statusChangeShape(sql)} order by h.created_at desc, h.id desc), '[]')::text as data
-    from (select h.* from (select id, organization_id, submission_id, previous_status, new_status, changed_by, note, created_at
-      from public.status_changes) h where h.submission_id = ${id}::uuid order by h.created_at desc, h.id desc limit ${mostChanges}) h`;
+    from (
+      select h.id, h.organization_id, h.submission_id, h.previous_status, h.new_status, h.changed_by, h.note, h.created_at
+      from public.status_changes h where h.submission_id = ${id}::uuid order by h.created_at desc, h.id desc limit ${mostChanges}) h`;
 }

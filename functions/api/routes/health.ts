@@ -4,11 +4,13 @@ import { latestMigration } from "../../_shared/database.ts";
 
 /** /health: the process answers. /ready: the database does too, and has every migration these functions were made for. */
 export const health = new Hono()
-  .get("/health", (c) => c.json({ status: "ok" }))
+  .get("/health", (c) => c.json({ status: "ok" }, 200, { "Cache-Control": "no-store" }))
   .get("/ready", async (c) => {
     const applied = await latestMigration();
     const database = applied === undefined ? "unreachable" : "ok";
     const migrations = applied !== undefined && applied >= newestMigration ? "current" : "behind";
     const ready = database === "ok" && migrations === "current";
-    return c.json({ status: ready ? "ready" : "unavailable", database, migrations }, ready ? 200 : 503);
+    return c.json({ status: ready ? "ready" : "unavailable", database, migrations }, ready ? 200 : 503, {
+      "Cache-Control": "no-store",
+    });
   });

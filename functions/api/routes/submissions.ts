@@ -133,6 +133,7 @@ export const submissions = [
     tag,
     access: "caller",
     scopes: ["submissions:write", "submissions:moderate"],
+    operation: "submission_update",
     summary: "Edit a submission, as its author or an admin",
     body: submissionPatch,
     answers: { 200: submissionDetailAnswer },
