@@ -36,7 +36,8 @@ grant service_key to current_user;
 -- Each shape of a statement has a text of its own: planning it again for its values gains nothing.
 alter role feedback_api set plan_cache_mode = 'force_generic_plan';
 alter role feedback_api set statement_timeout = '8s';
-alter role feedback_api set lock_timeout = '5s';
+-- Not longer than a request waits for a connection: one contended row must not starve the others.
+alter role feedback_api set lock_timeout = '2s';
 alter role feedback_api set idle_in_transaction_session_timeout = '15s';
 
 grant usage on schema private to anon, authenticated, service_role, service_key, feedback_api;
@@ -223,7 +224,7 @@ begin
   insert into public.profiles (id, kind, auth_user_id, email, name)
   values (
     new.id, 'user', new.id, new.email,
-    left(nullif(private.trim_text(coalesce(new.raw_user_meta_data ->> 'name', new.raw_user_meta_data ->> 'full_name')), ''), 100)
+    left(nullif(private.person_name(coalesce(new.raw_user_meta_data ->> 'name', new.raw_user_meta_data ->> 'full_name')), ''), 100)
   )
   on conflict (id) do update set email = excluded.email;
   return null;
@@ -233,9 +234,27 @@ comment on function private.keep_profile_of_user() is 'Trigger on auth.users: a 
 create trigger keep_profile after insert or update of email on auth.users
   for each row execute function private.keep_profile_of_user();
 
-create function private.forget_person() returns trigger
+create function private.person_name(value text) returns text
+language sql immutable
+return private.trim_text(regexp_replace(value, '[[:cntrl:]\u200B\u202A-\u202E\u2066-\u2069]', '', 'g'));
+comment on function private.person_name(text) is 'A name as it is shown: trimmed, and nothing invisible that could make it look like another''s.';
+
+create function private.clean_name() returns trigger
 language plpgsql set search_path = '' as $$
 begin
+  new.name := private.person_name(new.name);
+  return new;
+end
+$$;
+comment on function private.clean_name() is 'Trigger: names are what they look like.';
+create trigger clean_name before insert or update of name on public.profiles
+  for each row execute function private.clean_name();
+
+-- definer: memberships end with the person.
+create function private.forget_person() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  delete from public.memberships where user_id = new.id;
   new.email := null;
   new.name := null;
   new.avatar_url := null;
@@ -314,6 +333,17 @@ begin
 end
 $$;
 comment on function private.is_member(uuid, uuid) is 'Whether the profile belongs to the organization''s team.';
+
+-- definer: the setting is the organization's business.
+create function private.needs_approval(organization_id uuid, profile_id uuid) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return private.caller_id() is not null
+    and exists (select from public.organizations o where o.id = needs_approval.organization_id and o.require_approval)
+    and not private.is_member(organization_id, profile_id);
+end
+$$;
+comment on function private.needs_approval(uuid, uuid) is 'Whether what a person or key writes now waits for approval: the organization asks for it and the profile is not on its team. Operators need none.';
 
 -- definer: an author is shown wherever what they wrote is shown; the caller has seen the row that names them.
 create function private.author(profile_id uuid, organization_id uuid) returns json
@@ -495,7 +525,7 @@ grant select on public.categories, public.tags to anon, authenticated, service_k
 grant select, insert, update, delete on public.organizations, public.profiles, public.memberships, public.categories, public.tags
   to service_role;
 
-grant execute on function private.team_organization_ids(), private.admin_organization_ids(text), private.is_admin(uuid, text),
+grant execute on function private.person_name(text), private.team_organization_ids(), private.admin_organization_ids(text), private.is_admin(uuid, text),
   private.require_admin(uuid, text), private.is_member(uuid, uuid), private.author(uuid, uuid), private.is_author_of_key(uuid),
   private.author_of_key(text, text), private.may_act_as(uuid),
   private.default_organization_id(), private.requested_organization_id(), private.current_organization_id()
@@ -512,7 +542,7 @@ create policy "members see their team" on public.memberships
     user_id = (select auth.uid()) or organization_id = any ((select private.team_organization_ids())::uuid[]));
 
 create policy "people change their own profile" on public.profiles
-  for update to authenticated using (id = (select auth.uid())) with check (id = (select auth.uid()));
+  for update to authenticated using (auth_user_id = (select auth.uid())) with check (auth_user_id = (select auth.uid()));
 
 create policy "categories are seen with their organization" on public.categories
   for select to anon, authenticated, service_key using (
@@ -690,7 +720,7 @@ begin
   end if;
   select * into organization from public.organizations where id = new.organization_id for key share;
   if private.is_direct() then perform private.charge_direct('submission_create_user', 1); end if;
-  if organization.require_approval and not private.is_member(organization.id, new.author_id) and private.caller_id() is not null then
+  if private.needs_approval(new.organization_id, new.author_id) then
     new.moderation_state := 'pending';
   end if;
   new.is_public := organization.visibility = 'public' and new.moderation_state = 'approved';
@@ -790,6 +820,10 @@ create trigger charge_edit before update of title, description, category_id, tra
 create function private.announce_edit() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
+  if (new.title, new.description) is distinct from (old.title, old.description) and private.needs_approval(new.organization_id, private.caller_id()) then
+    update public.submissions set moderation_state = 'pending' where id = new.id;
+    return null;
+  end if;
   perform private.emit_event(new.organization_id, 'submission.updated', new.id, jsonb_build_object(
     'submission', jsonb_build_object('id', new.id, 'title', new.title, 'description', new.description, 'type', new.type,
       'status', new.status, 'vote_count', new.vote_count, 'category_id', new.category_id, 'created_at', new.created_at,
@@ -797,7 +831,7 @@ begin
   return null;
 end
 $$;
-comment on function private.announce_edit() is 'Trigger: submission.updated.';
+comment on function private.announce_edit() is 'Trigger: submission.updated; but what needed approval needs it again when its text changes.';
 create trigger announce_edit after update of title, description, category_id, tracker_issue_url on public.submissions
   for each row when (new.moderation_state = 'approved'
     and (old.title, old.description, old.category_id, old.tracker_issue_url)
@@ -1210,7 +1244,7 @@ create index comment_votes_user_idx on public.comment_votes (user_id);
 -- Invoker: a submission or parent the caller cannot see is not there.
 create function private.prepare_comment() returns trigger
 language plpgsql set search_path = '' as $$
-declare submission record;
+declare submission record; parent record;
 begin
   select s.id, s.organization_id, s.merged_into_id into submission from public.submissions s where s.id = new.submission_id;
   if submission.id is null then
@@ -1220,9 +1254,14 @@ begin
     perform private.raise_error('SUBMISSION_MERGED', 'This submission was merged into another: comment there.', null,
       jsonb_build_object('merged_into_id', submission.merged_into_id));
   end if;
-  if new.parent_id is not null and not exists (
-      select from public.comments c where c.id = new.parent_id and c.submission_id = new.submission_id) then
-    perform private.raise_error('NOT_FOUND', 'There is no such comment to reply to on this submission.', 'parent_id');
+  if new.parent_id is not null then
+    select c.id, c.moderation_state into parent from public.comments c where c.id = new.parent_id and c.submission_id = new.submission_id;
+    if parent.id is null then
+      perform private.raise_error('NOT_FOUND', 'There is no such comment to reply to on this submission.', 'parent_id');
+    end if;
+    if parent.moderation_state <> 'approved' and private.caller_id() is not null then
+      perform private.raise_error('CONFLICT', 'The comment has to be approved before it is replied to.', 'parent_id');
+    end if;
   end if;
   new.organization_id := submission.organization_id;
   new.body := private.trim_text(new.body);
@@ -1234,13 +1273,13 @@ comment on function private.prepare_comment() is 'Trigger: the submission must b
 -- definer: settings of the organization and the board's state; the lock orders this insert against a change of visibility, and comes before the parent's.
 create function private.rate_comment(comment public.comments) returns public.comments
 language plpgsql security definer set search_path = '' as $$
-declare submission_is_public boolean; approval boolean;
+declare submission_is_public boolean;
 begin
-  select s.is_public, o.require_approval into submission_is_public, approval
-  from public.submissions s join public.organizations o on o.id = s.organization_id
-  where s.id = comment.submission_id for no key update of s;
+  -- Row by row and before the lock: a client that inserts thousands is refused at once.
+  if private.is_direct() then perform private.charge_direct('comment_create', 1); end if;
+  select s.is_public into submission_is_public from public.submissions s where s.id = comment.submission_id for no key update;
   comment.is_official := private.is_member(comment.organization_id, comment.author_id);
-  if approval and not comment.is_official and private.caller_id() is not null then
+  if private.needs_approval(comment.organization_id, comment.author_id) then
     comment.moderation_state := 'pending';
   end if;
   comment.is_public := coalesce(submission_is_public, false) and comment.moderation_state = 'approved';
@@ -1264,16 +1303,19 @@ end
 $$;
 comment on function private.edit_comment() is 'Trigger: a comment is edited within 15 minutes or not at all.';
 -- definer: counters are not a client's to write.
-create function private.charge_comment_edit() returns trigger
+create function private.follow_comment_edit() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   if private.is_direct() then perform private.charge_direct('comment_update', 1); end if;
+  if new.body <> old.body and new.moderation_state = 'approved' and private.needs_approval(new.organization_id, new.author_id) then
+    update public.comments set moderation_state = 'pending' where id = new.id;
+  end if;
   return null;
 end
 $$;
-comment on function private.charge_comment_edit() is 'Trigger: edits by direct clients are counted.';
-create trigger charge_edit after update of body on public.comments
-  for each row execute function private.charge_comment_edit();
+comment on function private.follow_comment_edit() is 'Trigger: edits by direct clients are counted, and what needed approval needs it again.';
+create trigger follow_edit after update of body on public.comments
+  for each row execute function private.follow_comment_edit();
 
 create function private.comment_edit_window() returns interval
 language sql immutable
@@ -1286,9 +1328,6 @@ create trigger edit before update of body on public.comments
 create function private.count_added_comments() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  if private.is_direct() then
-    perform private.charge_direct('comment_create', (select count(*) from added));
-  end if;
   perform private.lock_submissions((select array_agg(distinct submission_id) from added));
   update public.submissions s set comment_count = comment_count + d.comments
   from (select submission_id, count(*) as comments from added where moderation_state = 'approved' group by 1) d
@@ -2147,7 +2186,8 @@ begin
       outcome := 'FORBIDDEN';
     end if;
   end if;
-  verdict := row(request_id, outcome, who.kind, who.profile_id, organization_id, organization is not null, who.key_id, who.scopes,
+  verdict := row(request_id, outcome, who.kind, who.profile_id, organization_id,
+    organization is not null or (allowed and resource is null), who.key_id, who.scopes,
     greatest(1, ceil(extract(epoch from tightest.reset_at - clock_timestamp()))))::private.verdict;
   ignored := set_config('feedback.verdict', verdict::text, false);
   return query select tightest.max_requests, tightest.remaining, ceil(extract(epoch from tightest.reset_at))::bigint, allowed;

@@ -34,7 +34,8 @@ grant service_key to current_user;
 -- Each shape of a statement has a text of its own: planning it again for its values gains nothing.
 alter role feedback_api set plan_cache_mode = 'force_generic_plan';
 alter role feedback_api set statement_timeout = '8s';
-alter role feedback_api set lock_timeout = '5s';
+-- Not longer than a request waits for a connection: one contended row must not starve the others.
+alter role feedback_api set lock_timeout = '2s';
 alter role feedback_api set idle_in_transaction_session_timeout = '15s';
 
 grant usage on schema private to anon, authenticated, service_role, service_key, feedback_api;

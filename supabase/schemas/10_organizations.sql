@@ -58,7 +58,7 @@ begin
   insert into public.profiles (id, kind, auth_user_id, email, name)
   values (
     new.id, 'user', new.id, new.email,
-    left(nullif(private.trim_text(coalesce(new.raw_user_meta_data ->> 'name', new.raw_user_meta_data ->> 'full_name')), ''), 100)
+    left(nullif(private.person_name(coalesce(new.raw_user_meta_data ->> 'name', new.raw_user_meta_data ->> 'full_name')), ''), 100)
   )
   on conflict (id) do update set email = excluded.email;
   return null;
@@ -68,9 +68,27 @@ comment on function private.keep_profile_of_user() is 'Trigger on auth.users: a 
 create trigger keep_profile after insert or update of email on auth.users
   for each row execute function private.keep_profile_of_user();
 
-create function private.forget_person() returns trigger
+create function private.person_name(value text) returns text
+language sql immutable
+return private.trim_text(regexp_replace(value, '[[:cntrl:]\u200B\u202A-\u202E\u2066-\u2069]', '', 'g'));
+comment on function private.person_name(text) is 'A name as it is shown: trimmed, and nothing invisible that could make it look like another''s.';
+
+create function private.clean_name() returns trigger
 language plpgsql set search_path = '' as $$
 begin
+  new.name := private.person_name(new.name);
+  return new;
+end
+$$;
+comment on function private.clean_name() is 'Trigger: names are what they look like.';
+create trigger clean_name before insert or update of name on public.profiles
+  for each row execute function private.clean_name();
+
+-- definer: memberships end with the person.
+create function private.forget_person() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  delete from public.memberships where user_id = new.id;
   new.email := null;
   new.name := null;
   new.avatar_url := null;
@@ -149,6 +167,17 @@ begin
 end
 $$;
 comment on function private.is_member(uuid, uuid) is 'Whether the profile belongs to the organization''s team.';
+
+-- definer: the setting is the organization's business.
+create function private.needs_approval(organization_id uuid, profile_id uuid) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return private.caller_id() is not null
+    and exists (select from public.organizations o where o.id = needs_approval.organization_id and o.require_approval)
+    and not private.is_member(organization_id, profile_id);
+end
+$$;
+comment on function private.needs_approval(uuid, uuid) is 'Whether what a person or key writes now waits for approval: the organization asks for it and the profile is not on its team. Operators need none.';
 
 -- definer: an author is shown wherever what they wrote is shown; the caller has seen the row that names them.
 create function private.author(profile_id uuid, organization_id uuid) returns json
@@ -330,7 +359,7 @@ grant select on public.categories, public.tags to anon, authenticated, service_k
 grant select, insert, update, delete on public.organizations, public.profiles, public.memberships, public.categories, public.tags
   to service_role;
 
-grant execute on function private.team_organization_ids(), private.admin_organization_ids(text), private.is_admin(uuid, text),
+grant execute on function private.person_name(text), private.team_organization_ids(), private.admin_organization_ids(text), private.is_admin(uuid, text),
   private.require_admin(uuid, text), private.is_member(uuid, uuid), private.author(uuid, uuid), private.is_author_of_key(uuid),
   private.author_of_key(text, text), private.may_act_as(uuid),
   private.default_organization_id(), private.requested_organization_id(), private.current_organization_id()
@@ -347,7 +376,7 @@ create policy "members see their team" on public.memberships
     user_id = (select auth.uid()) or organization_id = any ((select private.team_organization_ids())::uuid[]));
 
 create policy "people change their own profile" on public.profiles
-  for update to authenticated using (id = (select auth.uid())) with check (id = (select auth.uid()));
+  for update to authenticated using (auth_user_id = (select auth.uid())) with check (auth_user_id = (select auth.uid()));
 
 create policy "categories are seen with their organization" on public.categories
   for select to anon, authenticated, service_key using (

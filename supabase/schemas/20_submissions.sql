@@ -166,7 +166,7 @@ begin
   end if;
   select * into organization from public.organizations where id = new.organization_id for key share;
   if private.is_direct() then perform private.charge_direct('submission_create_user', 1); end if;
-  if organization.require_approval and not private.is_member(organization.id, new.author_id) and private.caller_id() is not null then
+  if private.needs_approval(new.organization_id, new.author_id) then
     new.moderation_state := 'pending';
   end if;
   new.is_public := organization.visibility = 'public' and new.moderation_state = 'approved';
@@ -266,6 +266,10 @@ create trigger charge_edit before update of title, description, category_id, tra
 create function private.announce_edit() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
+  if (new.title, new.description) is distinct from (old.title, old.description) and private.needs_approval(new.organization_id, private.caller_id()) then
+    update public.submissions set moderation_state = 'pending' where id = new.id;
+    return null;
+  end if;
   perform private.emit_event(new.organization_id, 'submission.updated', new.id, jsonb_build_object(
     'submission', jsonb_build_object('id', new.id, 'title', new.title, 'description', new.description, 'type', new.type,
       'status', new.status, 'vote_count', new.vote_count, 'category_id', new.category_id, 'created_at', new.created_at,
@@ -273,7 +277,7 @@ begin
   return null;
 end
 $$;
-comment on function private.announce_edit() is 'Trigger: submission.updated.';
+comment on function private.announce_edit() is 'Trigger: submission.updated; but what needed approval needs it again when its text changes.';
 create trigger announce_edit after update of title, description, category_id, tracker_issue_url on public.submissions
   for each row when (new.moderation_state = 'approved'
     and (old.title, old.description, old.category_id, old.tracker_issue_url)

@@ -54,7 +54,7 @@ create index comment_votes_user_idx on public.comment_votes (user_id);
 -- Invoker: a submission or parent the caller cannot see is not there.
 create function private.prepare_comment() returns trigger
 language plpgsql set search_path = '' as $$
-declare submission record;
+declare submission record; parent record;
 begin
   select s.id, s.organization_id, s.merged_into_id into submission from public.submissions s where s.id = new.submission_id;
   if submission.id is null then
@@ -64,9 +64,14 @@ begin
     perform private.raise_error('SUBMISSION_MERGED', 'This submission was merged into another: comment there.', null,
       jsonb_build_object('merged_into_id', submission.merged_into_id));
   end if;
-  if new.parent_id is not null and not exists (
-      select from public.comments c where c.id = new.parent_id and c.submission_id = new.submission_id) then
-    perform private.raise_error('NOT_FOUND', 'There is no such comment to reply to on this submission.', 'parent_id');
+  if new.parent_id is not null then
+    select c.id, c.moderation_state into parent from public.comments c where c.id = new.parent_id and c.submission_id = new.submission_id;
+    if parent.id is null then
+      perform private.raise_error('NOT_FOUND', 'There is no such comment to reply to on this submission.', 'parent_id');
+    end if;
+    if parent.moderation_state <> 'approved' and private.caller_id() is not null then
+      perform private.raise_error('CONFLICT', 'The comment has to be approved before it is replied to.', 'parent_id');
+    end if;
   end if;
   new.organization_id := submission.organization_id;
   new.body := private.trim_text(new.body);
@@ -78,13 +83,13 @@ comment on function private.prepare_comment() is 'Trigger: the submission must b
 -- definer: settings of the organization and the board's state; the lock orders this insert against a change of visibility, and comes before the parent's.
 create function private.rate_comment(comment public.comments) returns public.comments
 language plpgsql security definer set search_path = '' as $$
-declare submission_is_public boolean; approval boolean;
+declare submission_is_public boolean;
 begin
-  select s.is_public, o.require_approval into submission_is_public, approval
-  from public.submissions s join public.organizations o on o.id = s.organization_id
-  where s.id = comment.submission_id for no key update of s;
+  -- Row by row and before the lock: a client that inserts thousands is refused at once.
+  if private.is_direct() then perform private.charge_direct('comment_create', 1); end if;
+  select s.is_public into submission_is_public from public.submissions s where s.id = comment.submission_id for no key update;
   comment.is_official := private.is_member(comment.organization_id, comment.author_id);
-  if approval and not comment.is_official and private.caller_id() is not null then
+  if private.needs_approval(comment.organization_id, comment.author_id) then
     comment.moderation_state := 'pending';
   end if;
   comment.is_public := coalesce(submission_is_public, false) and comment.moderation_state = 'approved';
@@ -108,16 +113,19 @@ end
 $$;
 comment on function private.edit_comment() is 'Trigger: a comment is edited within 15 minutes or not at all.';
 -- definer: counters are not a client's to write.
-create function private.charge_comment_edit() returns trigger
+create function private.follow_comment_edit() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   if private.is_direct() then perform private.charge_direct('comment_update', 1); end if;
+  if new.body <> old.body and new.moderation_state = 'approved' and private.needs_approval(new.organization_id, new.author_id) then
+    update public.comments set moderation_state = 'pending' where id = new.id;
+  end if;
   return null;
 end
 $$;
-comment on function private.charge_comment_edit() is 'Trigger: edits by direct clients are counted.';
-create trigger charge_edit after update of body on public.comments
-  for each row execute function private.charge_comment_edit();
+comment on function private.follow_comment_edit() is 'Trigger: edits by direct clients are counted, and what needed approval needs it again.';
+create trigger follow_edit after update of body on public.comments
+  for each row execute function private.follow_comment_edit();
 
 create function private.comment_edit_window() returns interval
 language sql immutable
@@ -130,9 +138,6 @@ create trigger edit before update of body on public.comments
 create function private.count_added_comments() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  if private.is_direct() then
-    perform private.charge_direct('comment_create', (select count(*) from added));
-  end if;
   perform private.lock_submissions((select array_agg(distinct submission_id) from added));
   update public.submissions s set comment_count = comment_count + d.comments
   from (select submission_id, count(*) as comments from added where moderation_state = 'approved' group by 1) d

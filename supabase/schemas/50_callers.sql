@@ -231,7 +231,8 @@ begin
       outcome := 'FORBIDDEN';
     end if;
   end if;
-  verdict := row(request_id, outcome, who.kind, who.profile_id, organization_id, organization is not null, who.key_id, who.scopes,
+  verdict := row(request_id, outcome, who.kind, who.profile_id, organization_id,
+    organization is not null or (allowed and resource is null), who.key_id, who.scopes,
     greatest(1, ceil(extract(epoch from tightest.reset_at - clock_timestamp()))))::private.verdict;
   ignored := set_config('feedback.verdict', verdict::text, false);
   return query select tightest.max_requests, tightest.remaining, ceil(extract(epoch from tightest.reset_at))::bigint, allowed;

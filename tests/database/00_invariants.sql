@@ -82,7 +82,7 @@ insert into helpers values
     'error_state', 'raise_error', 'trim_text', 'is_slug', 'are_translations', 'are_origins', 'localized', 'is_key', 'has_scope',
     'key_organization_id', 'caller_id', 'is_direct', 'is_quiet']),
   (array['anon', 'authenticated', 'service_key', 'service_role'], array[
-    'team_organization_ids', 'admin_organization_ids', 'is_admin', 'require_admin', 'is_member', 'author', 'is_author_of_key',
+    'person_name', 'team_organization_ids', 'admin_organization_ids', 'is_admin', 'require_admin', 'is_member', 'author', 'is_author_of_key',
     'author_of_key', 'may_act_as', 'default_organization_id', 'requested_organization_id', 'current_organization_id',
     'can_see_submission', 'comment_edit_window', 'lock_thread', 'comment_vote_of', 'remove_comment_vote', 'rate_comment', 'written_comment']),
   (array['anon', 'authenticated', 'service_key'], array[
@@ -221,7 +221,7 @@ select set_eq(
 select is_empty($$ select classid::regclass, objid from pg_shdepend
   where deptype = 'o' and refclassid = 'pg_authid'::regclass and refobjid in ('feedback_api'::regrole, 'service_key'::regrole) $$,
   'neither owns anything');
-select ok((select rolconfig @> array['statement_timeout=8s', 'lock_timeout=5s', 'idle_in_transaction_session_timeout=15s']
+select ok((select rolconfig @> array['statement_timeout=8s', 'lock_timeout=2s', 'idle_in_transaction_session_timeout=15s']
   from pg_roles where rolname = 'feedback_api'), 'every statement of the functions has a time-out');
 
 -- What comes later starts with nothing too.

@@ -9,7 +9,7 @@ export function listNotifications({
   unread,
 }: NotificationListQuery): Statement<{ total: number; data: string }> {
   return (sql) => {
-    const wanted = sql`n.user_id = private.caller_id() ${unread === undefined ? sql`` : unread ? sql`and n.read_at is null` : sql`and n.read_at is not null`}
+    const wanted = sql`n.user_id = private.caller_id() and private.in_organization(n.organization_id) ${unread === undefined ? sql`` : unread ? sql`and n.read_at is null` : sql`and n.read_at is not null`}
       and exists (select from public.submissions s where s.id = n.submission_id)`;
     return sql`
       with shown as (
@@ -28,7 +28,7 @@ export function markNotificationsRead(ids: string[] | undefined): Statement<Data
   return (sql) => sql`
     with marked as (
       update public.notifications n set read_at = now()
-      where n.user_id = private.caller_id() and n.read_at is null ${ids ? sql`and n.id = any (${ids}::uuid[])` : sql``}
+      where n.user_id = private.caller_id() and private.in_organization(n.organization_id) and n.read_at is null ${ids ? sql`and n.id = any (${ids}::uuid[])` : sql``}
       returning n.id
     )
     select json_build_object('read', count(*))::text as data from marked`;

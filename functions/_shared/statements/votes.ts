@@ -43,6 +43,7 @@ export function myVotes({ page, limit }: PageQuery): Statement<{ total: number; 
     with mine as materialized (
       select s.id, s.title, s.status, s.vote_count, v.voted_at
       from private.my_votes() v join public.submissions s on s.id = v.submission_id
+      where private.in_organization(s.organization_id)
     ), shown as (
       select * from mine order by voted_at desc, id desc limit ${limit} offset ${(page - 1) * limit}
     )
