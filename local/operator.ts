@@ -72,26 +72,33 @@ async function createOrganization(words: string[]): Promise<void> {
     const [taken] = await sql`select 1 from public.organizations where slug = ${slug}`;
     if (taken !== undefined)
       throw new StartError(`there is an organization ${slug} already: choose another --slug`);
-    const password = await ensureUser(sql, target, email, values["owner-password"]);
+    const owner = await ensureUser(sql, target, email, values["owner-password"]);
     const visibility = values.private ? "private" : "public";
     const [made] = await sql<
       { id: string }[]
     >`select private.create_organization(${name}, ${slug}, ${visibility}, ${email}) as id`;
     console.log(`organization ${slug}  ${made?.id}`);
-    console.log(`owner        ${email}`);
-    if (password !== null) console.log(`password     ${password}  (shown this once)`);
+    console.log(
+      `owner        ${email}${owner.existed ? "  (signed up before, with a password of their own)" : ""}`,
+    );
+    if (owner.password !== null) console.log(`password     ${owner.password}  (shown this once)`);
   });
 }
 
-/** Answers the password it made up, or null where the user existed or brought one. */
+/** Answers whether the user existed, and the password it made up if it did. Who existed keeps their password: it may not be the owner who signed up. */
 async function ensureUser(
   sql: Runner,
   target: Target,
   email: string,
   wanted: string | undefined,
-): Promise<string | null> {
+): Promise<{ existed: boolean; password: string | null }> {
   const [known] = await sql`select 1 from auth.users where lower(email) = lower(${email})`;
-  if (known !== undefined) return null;
+  if (known !== undefined) {
+    if (wanted === undefined) return { existed: true, password: null };
+    throw new StartError(
+      `${email} has signed up already, so --owner-password cannot be set: make sure the account is the owner's and leave it out`,
+    );
+  }
   const password = wanted ?? randomBytes(12).toString("base64url");
   if (target.supabaseUrl === undefined) {
     throw new StartError(
@@ -113,7 +120,7 @@ async function ensureUser(
       password,
     );
   }
-  return wanted === undefined ? password : null;
+  return { existed: false, password: wanted === undefined ? password : null };
 }
 
 async function createHostedUser(url: string, key: string, email: string, password: string): Promise<void> {

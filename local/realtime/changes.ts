@@ -69,10 +69,14 @@ async function applyFilters<Owner>(sql: Sql, jobs: Job<Owner>[]): Promise<void> 
     });
   }
   if (open.length === 0) return;
-  const passed = await passAll(
-    sql,
-    open.map(({ subscription, row }) => ({ filters: subscription.filters, row })),
-  );
+  const tests = open.map(({ subscription, row }) => ({ filters: subscription.filters, row }));
+  // A filter that fails on a value takes nobody else's changes along.
+  const alone = (test: (typeof tests)[number]) =>
+    passAll(sql, [test]).then(
+      ([each]) => each,
+      () => false,
+    );
+  const passed = await passAll(sql, tests).catch(() => Promise.all(tests.map(alone)));
   const refused = new Map<Job<Owner>, Set<Subscription<Owner>>>();
   open.forEach(({ subscription, job }, index) => {
     if (!passed[index]) refused.set(job, (refused.get(job) ?? new Set()).add(subscription));
