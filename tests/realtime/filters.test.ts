@@ -117,6 +117,7 @@ describe("a subscription that cannot be", () => {
       /invalid column for filter user_id/,
     ],
     [{ table: "votes", filter: "nothing=eq.1" }, /invalid column for filter nothing/],
+    [{ table: "comments", filter: "body=match.^(a*)(a*)\\1\\2$" }, /the pattern has a back reference/],
     [{ table: "votes", filter: "id=is.true" }, /requires a boolean column/],
     [{ table: "comments", filter: "vote_count=like.1%" }, /text-compatible/],
     [{ table: "comments", filter: "body=match.(" }, /regular expression/],

@@ -277,11 +277,19 @@ function isSomething(body: z.ZodType): boolean {
   return !(body instanceof z.ZodObject) || Object.keys(body.shape).length > 0;
 }
 
+const readiness = z.object({
+  status: z.enum(["ready", "unavailable"]),
+  database: z.enum(["ok", "unreachable"]),
+  migrations: z
+    .enum(["current", "behind"])
+    .describe("Whether the database has every migration the functions need."),
+});
+
 function pathsOfHealth(show: (schema: z.ZodType, io: "output") => Schema): OpenApi["paths"] {
-  const answer = (description: string, status: string): Response => ({
+  const answer = (description: string, shape: z.ZodType): Response => ({
     description,
     headers: onEveryAnswer,
-    content: { "application/json": { schema: show(z.object({ status: z.literal(status) }), "output") } },
+    content: { "application/json": { schema: show(shape, "output") } },
   });
   const common = {
     tags: ["Service"],
@@ -295,7 +303,7 @@ function pathsOfHealth(show: (schema: z.ZodType, io: "output") => Schema): OpenA
         operationId: "getHealth",
         summary: "Whether the service runs",
         ...common,
-        responses: { 200: answer("It does.", "ok") },
+        responses: { 200: answer("It does.", z.object({ status: z.literal("ok") })) },
       },
     },
     "/api/ready": {
@@ -303,7 +311,7 @@ function pathsOfHealth(show: (schema: z.ZodType, io: "output") => Schema): OpenA
         operationId: "getReady",
         summary: "Whether it can answer: the database is there and migrated",
         ...common,
-        responses: { 200: answer("It can.", "ready"), 503: answer("It cannot just now.", "unavailable") },
+        responses: { 200: answer("It can.", readiness), 503: answer("It cannot just now.", readiness) },
       },
     },
   };
