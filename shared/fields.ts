@@ -2,6 +2,11 @@ import { z } from "zod";
 import { text, trimText } from "./text.ts";
 import "./validation.ts";
 
+/** Whether Postgres takes the text as a UUID, of any version. */
+export function isUuid(text: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
+}
+
 /** Any UUID Postgres takes, whatever its version; in a path a malformed one is a 404, which the route decides. */
 export const uuid = z.guid({
   error: ({ input }) => (input === undefined ? "is required" : "must be a UUID"),

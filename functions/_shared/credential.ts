@@ -7,6 +7,7 @@ import {
   jwtVerify,
 } from "jose";
 import { digestOf, isApiKey } from "../../shared/api-keys.ts";
+import { isUuid } from "../../shared/fields.ts";
 import { environment } from "./environment.ts";
 
 /** What a request shows of its caller, before the database says who that is. */
@@ -47,11 +48,11 @@ const checked = new Map<string, { userId: string; expiresAt: number }>();
 async function ofAccessToken(token: string): Promise<Credential> {
   const known = checked.get(token);
   if (known && known.expiresAt > Date.now()) return { kind: "user", userId: known.userId };
-  const claims = await verify(token);
-  if (claims?.role !== "authenticated" || !isUuid(claims.sub) || !claims.exp) return refused;
+  const { sub: userId = "", role, exp } = (await verify(token)) ?? {};
+  if (role !== "authenticated" || !isUuid(userId) || !exp) return refused;
   if (checked.size >= 10_000) checked.clear();
-  checked.set(token, { userId: claims.sub, expiresAt: claims.exp * 1000 });
-  return { kind: "user", userId: claims.sub };
+  checked.set(token, { userId, expiresAt: exp * 1000 });
+  return { kind: "user", userId };
 }
 
 const keySets: JWTVerifyGetKey[] = [];
@@ -74,10 +75,6 @@ async function verify(token: string): Promise<JWTPayload | undefined> {
       // Not of this set: the next one may know the key.
     }
   }
-}
-
-function isUuid(value: string | undefined): value is string {
-  return value !== undefined && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value);
 }
 
 const hashKey = environment.addressHashKey ?? crypto.randomUUID();

@@ -1,14 +1,11 @@
 import { uuid } from "../../shared/fields.ts";
 import { unstorable } from "../../shared/text.ts";
 import { invalid } from "./api-error.ts";
+import { decodeText, encodeText } from "./base64url.ts";
 
 /** Where a sorted list goes on: the sort it belongs to, the last value as Postgres wrote it, and its row's id. */
 export function encodeCursor(sort: string, order: string, [value, id]: [string, string]): string {
-  const bytes = new TextEncoder().encode(JSON.stringify([sort, order, value, id]));
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll("+", "-")
-    .replaceAll("/", "_")
-    .replace(/=+$/, "");
+  return encodeText(JSON.stringify([sort, order, value, id]));
 }
 
 export function decodeCursor(cursor: string, sort: string, order: string): { value: string; id: string } {
@@ -30,10 +27,7 @@ const isValue: Record<string, (value: string) => boolean> = {
 
 function partsOf(cursor: string): [string, string, string, string] | undefined {
   try {
-    const bytes = Uint8Array.from(atob(cursor.replaceAll("-", "+").replaceAll("_", "/")), (character) =>
-      character.charCodeAt(0),
-    );
-    const parts: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    const parts: unknown = JSON.parse(decodeText(cursor));
     if (!Array.isArray(parts) || parts.length !== 4 || !parts.every((part) => typeof part === "string"))
       return;
     const [sort, order, value, id] = parts as [string, string, string, string];

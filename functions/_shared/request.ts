@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import type { z } from "zod";
+import { isUuid } from "../../shared/fields.ts";
 import { negotiateLocale } from "../../shared/locales.ts";
 import { validationDetails } from "../../shared/validation.ts";
 import { ApiError, invalid, notFound } from "./api-error.ts";
@@ -11,7 +12,6 @@ import { type Idempotency, idempotencyOf } from "./idempotency.ts";
 import { sessionToken } from "./session-cookie.ts";
 
 const largestBody = 1024 * 1024;
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** The request and what it asks of the database, or what is wrong with it: told only after the caller was admitted and charged. */
 export type Parsed = {
@@ -33,7 +33,7 @@ export async function parse(c: Context, endpoint: Endpoint, credential: Credenti
     prepared: endpoint.prepare?.(),
   };
   try {
-    if (Object.values(input.params).some((value) => !uuid.test(value))) throw notFound("resource");
+    if (Object.values(input.params).some((value) => !isUuid(value))) throw notFound("resource");
     if (endpoint.query) input.query = check(endpoint.query, c.req.query());
     const body = (input.byKey && endpoint.bodyByKey) || endpoint.body;
     if (body) input.body = check(body, await readJson(c.req.raw));
@@ -153,7 +153,7 @@ function resourceOf(
 ): { resource: string; id: string } | undefined {
   const [, resource = "", parameter = ""] = endpoint.path.split("/");
   const id = parameter.startsWith(":") ? params[parameter.slice(1)] : undefined;
-  return id !== undefined && uuid.test(id) ? { resource, id } : undefined;
+  return id !== undefined && isUuid(id) ? { resource, id } : undefined;
 }
 
 function organizationOf(c: Context): string | null {

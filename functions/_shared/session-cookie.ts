@@ -1,3 +1,4 @@
+import { decodeText } from "./base64url.ts";
 import { environment } from "./environment.ts";
 
 /** The cookie @supabase/ssr keeps a session in, named after the project as supabase-js does. */
@@ -10,7 +11,7 @@ export function sessionToken(cookies: string | undefined): string | undefined {
   const value = joinChunks(cookies);
   if (value === undefined) return undefined;
   try {
-    const text = value.startsWith("base64-") ? decodeBase64Url(value.slice("base64-".length)) : value;
+    const text = value.startsWith("base64-") ? decodeText(value.slice("base64-".length)) : value;
     const session: unknown = JSON.parse(text);
     const token = Array.isArray(session)
       ? session[0]
@@ -44,11 +45,4 @@ function decode(value: string): string {
   } catch {
     return value;
   }
-}
-
-function decodeBase64Url(value: string): string {
-  const bytes = Uint8Array.from(atob(value.replaceAll("-", "+").replaceAll("_", "/")), (character) =>
-    character.charCodeAt(0),
-  );
-  return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
 }
