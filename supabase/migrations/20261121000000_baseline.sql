@@ -1953,9 +1953,7 @@ create policy "people see their own notifications" on public.notifications
 create policy "people mark their own notifications read" on public.notifications
   for update to authenticated using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
 
--- Who calls, with what key, and how often: API keys, rate limits, and the two functions every request starts with.
-
--- API keys -----------------------------------------------------------------------------------------------------
+-- API keys of organizations, and how their admins make, rotate and revoke them.
 
 create table private.api_keys (
   id uuid primary key default gen_random_uuid(),
@@ -1995,7 +1993,83 @@ end
 $$;
 comment on function private.create_api_key(uuid, text, text[], bytea, text, text, timestamptz, uuid) is 'A key and the profile it acts as. The secret is made by the caller and never reaches the database; digest is its SHA-256.';
 
--- Rate limits --------------------------------------------------------------------------------------------------
+-- Administration --------------------------------------------------------------------------------------------------
+
+create function private.api_key_shape(key private.api_keys) returns json
+language sql stable
+return json_build_object('id', (key).id, 'name', (key).name, 'scopes', (key).scopes, 'prefix', (key).prefix, 'last_four', (key).last_four,
+  'expires_at', (key).expires_at, 'revoked_at', (key).revoked_at, 'last_used_at', (key).last_used_at, 'created_at', (key).created_at);
+comment on function private.api_key_shape(private.api_keys) is 'A key as admins see it: never the digest.';
+
+-- definer: private tables; each asks for an admin who signed in, so that a key can never make keys.
+create function private.require_key_admin() returns uuid
+language plpgsql stable set search_path = '' as $$
+declare organization_id uuid := private.current_organization_id();
+begin
+  if private.is_key() then
+    perform private.raise_error('FORBIDDEN', 'Keys are made by people, not by keys.');
+  end if;
+  perform private.require_admin(organization_id, '');
+  return organization_id;
+end
+$$;
+comment on function private.require_key_admin() is 'The current organization, if a signed-in admin of it calls; FORBIDDEN otherwise.';
+
+create function private.admin_list_api_keys() returns json
+language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_key_admin();
+begin
+  return coalesce((select json_agg(private.api_key_shape(k) order by k.created_at desc, k.id)
+    from (select * from private.api_keys k where k.organization_id = own_id
+      order by k.created_at desc, k.id limit 500) k), '[]');
+end
+$$;
+comment on function private.admin_list_api_keys() is 'The organization''s newest 500 keys, revoked and expired ones too, for its admins.';
+
+create function private.admin_create_api_key(name text, scopes text[], digest bytea, prefix text, last_four text, expires_at timestamptz)
+returns json language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_key_admin(); key_id uuid;
+begin
+  key_id := private.create_api_key(own_id, name, scopes, digest, prefix, last_four, expires_at, private.caller_id());
+  return (select private.api_key_shape(k) from private.api_keys k where k.id = key_id);
+end
+$$;
+comment on function private.admin_create_api_key(text, text[], bytea, text, text, timestamptz) is 'Makes a key of the current organization; its secret stays with the caller.';
+
+create function private.admin_rotate_api_key(key_id uuid, digest bytea, prefix text, last_four text, overlap interval)
+returns json language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_key_admin(); key private.api_keys; new_id uuid;
+begin
+  select * into key from private.api_keys k
+  where k.id = key_id and k.organization_id = own_id for no key update;
+  if key.id is null then return null; end if;
+  if key.revoked_at is not null or key.expires_at <= now() then
+    perform private.raise_error('CONFLICT', 'This key is no longer valid: make a new one.');
+  end if;
+  insert into private.api_keys (organization_id, profile_id, name, scopes, digest, prefix, last_four, expires_at, created_by)
+  values (key.organization_id, key.profile_id, key.name, key.scopes, digest, prefix, last_four, key.expires_at, private.caller_id())
+  returning id into new_id;
+  update private.api_keys k set expires_at = least(k.expires_at, now() + overlap) where k.id = key.id;
+  return (select private.api_key_shape(k) from private.api_keys k where k.id = new_id);
+end
+$$;
+comment on function private.admin_rotate_api_key(uuid, bytea, text, text, interval) is 'A new secret with the same name, scopes, expiry and profile; the old one stays valid for the overlap. Null where there is no such key.';
+
+create function private.admin_revoke_api_key(key_id uuid) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_key_admin(); key private.api_keys;
+begin
+  update private.api_keys k set revoked_at = coalesce(k.revoked_at, now())
+  where k.id = key_id and k.organization_id = own_id returning k.* into key;
+  return case when key.id is not null then private.api_key_shape(key) end;
+end
+$$;
+comment on function private.admin_revoke_api_key(uuid) is 'The key stops working at once and for good; again is not an error. Null where there is no such key.';
+
+grant execute on function private.admin_list_api_keys(), private.admin_create_api_key(text, text[], bytea, text, text, timestamptz),
+  private.admin_rotate_api_key(uuid, bytea, text, text, interval), private.admin_revoke_api_key(uuid) to authenticated;
+
+-- How often a caller may call: rules as data, and exact counters.
 
 create table private.rate_limit_rules (
   name text primary key,
@@ -2066,7 +2140,7 @@ end
 $$;
 comment on function private.charge_direct(text, bigint) is 'For triggers: charges a client of the data API by the rows it touched, in the bucket the API charges too.';
 
--- The start of a request ---------------------------------------------------------------------------------------
+-- The two functions every request starts with, the origins of pages that may call, and requests that may be repeated.
 
 create type private.caller as (kind text, profile_id uuid, organization_id uuid, key_id uuid, scopes text[], level text, valid boolean);
 comment on type private.caller is 'kind: public, user, key or agent. level: the rule that counts all its calls.';
@@ -2274,78 +2348,7 @@ grant execute on function private.take(text, uuid, bytea, boolean, text, text[],
   private.is_allowed_origin(text) to feedback_api;
 grant execute on function private.in_organization(uuid) to anon, authenticated, service_key;
 
--- Administration of keys ---------------------------------------------------------------------------------------
-
-create function private.api_key_shape(key private.api_keys) returns json
-language sql stable
-return json_build_object('id', (key).id, 'name', (key).name, 'scopes', (key).scopes, 'prefix', (key).prefix, 'last_four', (key).last_four,
-  'expires_at', (key).expires_at, 'revoked_at', (key).revoked_at, 'last_used_at', (key).last_used_at, 'created_at', (key).created_at);
-comment on function private.api_key_shape(private.api_keys) is 'A key as admins see it: never the digest.';
-
--- definer: private tables; each asks for an admin who signed in, so that a key can never make keys.
-create function private.require_key_admin() returns uuid
-language plpgsql stable set search_path = '' as $$
-declare organization_id uuid := private.current_organization_id();
-begin
-  if private.is_key() then
-    perform private.raise_error('FORBIDDEN', 'Keys are made by people, not by keys.');
-  end if;
-  perform private.require_admin(organization_id, '');
-  return organization_id;
-end
-$$;
-comment on function private.require_key_admin() is 'The current organization, if a signed-in admin of it calls; FORBIDDEN otherwise.';
-
-create function private.admin_list_api_keys() returns json
-language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
-declare own_id uuid := private.require_key_admin();
-begin
-  return coalesce((select json_agg(private.api_key_shape(k) order by k.created_at desc, k.id)
-    from (select * from private.api_keys k where k.organization_id = own_id
-      order by k.created_at desc, k.id limit 500) k), '[]');
-end
-$$;
-comment on function private.admin_list_api_keys() is 'The organization''s newest 500 keys, revoked and expired ones too, for its admins.';
-
-create function private.admin_create_api_key(name text, scopes text[], digest bytea, prefix text, last_four text, expires_at timestamptz)
-returns json language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare own_id uuid := private.require_key_admin(); key_id uuid;
-begin
-  key_id := private.create_api_key(own_id, name, scopes, digest, prefix, last_four, expires_at, private.caller_id());
-  return (select private.api_key_shape(k) from private.api_keys k where k.id = key_id);
-end
-$$;
-comment on function private.admin_create_api_key(text, text[], bytea, text, text, timestamptz) is 'Makes a key of the current organization; its secret stays with the caller.';
-
-create function private.admin_rotate_api_key(key_id uuid, digest bytea, prefix text, last_four text, overlap interval)
-returns json language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare own_id uuid := private.require_key_admin(); key private.api_keys; new_id uuid;
-begin
-  select * into key from private.api_keys k
-  where k.id = key_id and k.organization_id = own_id for no key update;
-  if key.id is null then return null; end if;
-  if key.revoked_at is not null or key.expires_at <= now() then
-    perform private.raise_error('CONFLICT', 'This key is no longer valid: make a new one.');
-  end if;
-  insert into private.api_keys (organization_id, profile_id, name, scopes, digest, prefix, last_four, expires_at, created_by)
-  values (key.organization_id, key.profile_id, key.name, key.scopes, digest, prefix, last_four, key.expires_at, private.caller_id())
-  returning id into new_id;
-  update private.api_keys k set expires_at = least(k.expires_at, now() + overlap) where k.id = key.id;
-  return (select private.api_key_shape(k) from private.api_keys k where k.id = new_id);
-end
-$$;
-comment on function private.admin_rotate_api_key(uuid, bytea, text, text, interval) is 'A new secret with the same name, scopes, expiry and profile; the old one stays valid for the overlap. Null where there is no such key.';
-
-create function private.admin_revoke_api_key(key_id uuid) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare own_id uuid := private.require_key_admin(); key private.api_keys;
-begin
-  update private.api_keys k set revoked_at = coalesce(k.revoked_at, now())
-  where k.id = key_id and k.organization_id = own_id returning k.* into key;
-  return case when key.id is not null then private.api_key_shape(key) end;
-end
-$$;
-comment on function private.admin_revoke_api_key(uuid) is 'The key stops working at once and for good; again is not an error. Null where there is no such key.';
+-- Pages of other origins ------------------------------------------------------------------------------------------
 
 -- definer: settings of an organization are not granted.
 create function private.admin_origins(origins text[]) returns json
@@ -2360,22 +2363,9 @@ begin
 end
 $$;
 comment on function private.admin_origins(text[]) is 'The origins whose pages may call for this organization; with an array, sets them first. Admins, or keys with organization:write.';
-
-grant execute on function private.admin_list_api_keys(), private.admin_create_api_key(text, text[], bytea, text, text, timestamptz),
-  private.admin_rotate_api_key(uuid, bytea, text, text, interval), private.admin_revoke_api_key(uuid) to authenticated;
 grant execute on function private.admin_origins(text[]) to authenticated, service_key;
 
--- definer: the record of migrations is not readable by the login role.
-create function private.latest_migration() returns text
-language plpgsql stable security definer set search_path = '' as $$
-begin
-  return (select max(version) from supabase_migrations.schema_migrations);
-end
-$$;
-comment on function private.latest_migration() is 'Version of the newest applied migration, for readiness.';
-grant execute on function private.latest_migration() to feedback_api;
-
--- Requests that may be repeated --------------------------------------------------------------------------------
+-- Requests that may be repeated -----------------------------------------------------------------------------------
 
 create table private.idempotency_keys (
   organization_id uuid not null references public.organizations (id) on delete cascade,
@@ -2419,6 +2409,18 @@ end
 $$;
 comment on function private.remember(text, text) is 'Keeps the answer for private.replay, in the transaction that made it.';
 grant execute on function private.replay(text, bytea), private.remember(text, text) to service_key;
+
+-- Readiness -------------------------------------------------------------------------------------------------------
+
+-- definer: the record of migrations is not readable by the login role.
+create function private.latest_migration() returns text
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (select max(version) from supabase_migrations.schema_migrations);
+end
+$$;
+comment on function private.latest_migration() is 'Version of the newest applied migration, for readiness.';
+grant execute on function private.latest_migration() to feedback_api;
 
 -- The outbox: every mutation writes its event in its own transaction. Webhooks, streams and the change feed read from it.
 

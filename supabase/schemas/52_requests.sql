@@ -1,117 +1,4 @@
--- Who calls, with what key, and how often: API keys, rate limits, and the two functions every request starts with.
-
--- API keys -----------------------------------------------------------------------------------------------------
-
-create table private.api_keys (
-  id uuid primary key default gen_random_uuid(),
-  organization_id uuid not null references public.organizations (id) on delete cascade,
-  profile_id uuid not null references public.profiles (id) deferrable initially deferred,
-  name text not null,
-  scopes text[] not null,
-  digest bytea not null constraint digests_are_unique unique,
-  prefix text not null,
-  last_four text not null,
-  expires_at timestamptz,
-  revoked_at timestamptz,
-  last_used_at timestamptz,
-  created_by uuid references public.profiles (id) deferrable initially deferred,
-  created_at timestamptz not null default now(),
-  constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
-  constraint digest_is_sha256 check (octet_length(digest) = 32),
-  constraint scopes_are_plural_noun_colon_action check (
-    cardinality(scopes) <= 40 and array_to_string(scopes, ' ') ~ '^([a-z]+:[a-z]+( [a-z]+:[a-z]+)*)?$')
-);
-comment on table private.api_keys is 'Keys of organizations'' backends. Only the SHA-256 of the secret is kept, with its prefix and last four characters.';
-create index api_keys_organization_idx on private.api_keys (organization_id, created_at desc);
-alter table private.api_keys enable row level security;
-revoke all on private.api_keys from public, anon, authenticated, service_role, service_key;
-
-create function private.create_api_key(
-  organization_id uuid, name text, scopes text[], digest bytea, prefix text, last_four text,
-  expires_at timestamptz default null, created_by uuid default null)
-returns uuid language plpgsql set search_path = '' as $$
-declare key_profile uuid; key_id uuid;
-begin
-  insert into public.profiles (kind, organization_id, name) values ('key', organization_id, name) returning id into key_profile;
-  insert into private.api_keys (organization_id, profile_id, name, scopes, digest, prefix, last_four, expires_at, created_by)
-  values (organization_id, key_profile, name, scopes, digest, prefix, last_four, expires_at, created_by) returning id into key_id;
-  return key_id;
-end
-$$;
-comment on function private.create_api_key(uuid, text, text[], bytea, text, text, timestamptz, uuid) is 'A key and the profile it acts as. The secret is made by the caller and never reaches the database; digest is its SHA-256.';
-
--- Rate limits --------------------------------------------------------------------------------------------------
-
-create table private.rate_limit_rules (
-  name text primary key,
-  max_requests integer not null constraint max_requests_is_positive check (max_requests > 0),
-  window_seconds integer not null constraint window_is_positive check (window_seconds > 0)
-);
-comment on table private.rate_limit_rules is 'Limits, as data: an operator changes a row and it counts at once. A rule named <operation>_<kind of caller> goes before <operation>; it counts the key, the other one whom the key acts for.';
-alter table private.rate_limit_rules enable row level security;
-insert into private.rate_limit_rules (name, max_requests, window_seconds) values
-  ('level_public', 30, 60), ('level_user', 100, 60), ('level_admin', 300, 60), ('level_key', 300, 60),
-  ('agent_standard', 60, 60), ('agent_professional', 300, 60), ('agent_enterprise', 1000, 60),
-  ('submission_create_key', 100, 60), ('submission_create_user', 300, 60), ('submission_update_user', 300, 60),
-  ('duplicate_check_public', 30, 60), ('duplicate_check_user', 100, 60), ('duplicate_check_key', 100, 60),
-  ('comment_create', 20, 3600), ('comment_update', 10, 3600), ('comment_delete', 10, 3600), ('comment_list', 100, 60),
-  ('vote_create', 30, 3600), ('vote_delete', 30, 3600), ('vote_list', 100, 60);
-
-create unlogged table private.rate_counters (
-  rule text not null,
-  subject text not null,
-  started_at timestamptz not null,
-  used integer not null,
-  primary key (rule, subject)
-) with (fillfactor = 20);
-comment on table private.rate_counters is 'Calls in the current window of a rule and subject. Unlogged: empty after a crash, when everyone starts a new window. Subjects are ids or keyed hashes, never addresses.';
-alter table private.rate_counters enable row level security;
-revoke all on private.rate_limit_rules, private.rate_counters from public, anon, authenticated, service_role, service_key;
-
-create type private.rate_state as (rule text, max_requests integer, remaining integer, reset_at timestamptz, allowed boolean);
-comment on type private.rate_state is 'A bucket after a charge: calls left in its window, when the window ends, and whether this charge fits.';
-
-create function private.charge(rule private.rate_limit_rules, subject text, calls integer) returns private.rate_state
-language plpgsql set search_path = '' as $$
-declare
-  at timestamptz := clock_timestamp();
-  length interval := make_interval(secs => rule.window_seconds);
-  counter private.rate_counters;
-begin
-  -- A charge that does not fit leaves the counter as it is: the row comes back unlocked and unchanged.
-  insert into private.rate_counters as c (rule, subject, started_at, used) values (rule.name, subject, at, calls)
-  on conflict on constraint rate_counters_pkey do update set
-    started_at = case when c.started_at + length <= at then at else c.started_at end,
-    used = case when c.started_at + length <= at then calls else c.used + calls end
-    where c.started_at + length <= at or c.used + calls <= rule.max_requests
-  returning c.* into counter;
-  if counter.rule is null then
-    select c.* into counter from private.rate_counters c where c.rule = (charge.rule).name and c.subject = charge.subject;
-    return row(rule.name, rule.max_requests, greatest(0, rule.max_requests - counter.used),
-      coalesce(counter.started_at, at) + length, false)::private.rate_state;
-  end if;
-  return row(rule.name, rule.max_requests, greatest(0, rule.max_requests - counter.used), counter.started_at + length,
-    counter.used <= rule.max_requests)::private.rate_state;
-end
-$$;
-comment on function private.charge(private.rate_limit_rules, text, integer) is 'Counts calls against a rule for a subject. Concurrent charges never let through more than the rule allows.';
-
-create function private.charge_direct(operation text, calls bigint) returns void
-language plpgsql set search_path = '' as $$
-declare rule private.rate_limit_rules; state private.rate_state;
-begin
-  select * into rule from private.rate_limit_rules r where r.name = operation;
-  if rule.name is null or calls = 0 then return; end if;
-  state := private.charge(rule, coalesce(private.caller_id()::text, 'nobody'), calls::integer);
-  if not state.allowed then
-    perform private.raise_error('RATE_LIMIT_EXCEEDED', 'Too many of these: wait and try again.', null, jsonb_build_object(
-      'retry_after', greatest(1, ceil(extract(epoch from state.reset_at - clock_timestamp()))::integer)));
-  end if;
-end
-$$;
-comment on function private.charge_direct(text, bigint) is 'For triggers: charges a client of the data API by the rows it touched, in the bucket the API charges too.';
-
--- The start of a request ---------------------------------------------------------------------------------------
+-- The two functions every request starts with, the origins of pages that may call, and requests that may be repeated.
 
 create type private.caller as (kind text, profile_id uuid, organization_id uuid, key_id uuid, scopes text[], level text, valid boolean);
 comment on type private.caller is 'kind: public, user, key or agent. level: the rule that counts all its calls.';
@@ -319,78 +206,7 @@ grant execute on function private.take(text, uuid, bytea, boolean, text, text[],
   private.is_allowed_origin(text) to feedback_api;
 grant execute on function private.in_organization(uuid) to anon, authenticated, service_key;
 
--- Administration of keys ---------------------------------------------------------------------------------------
-
-create function private.api_key_shape(key private.api_keys) returns json
-language sql stable
-return json_build_object('id', (key).id, 'name', (key).name, 'scopes', (key).scopes, 'prefix', (key).prefix, 'last_four', (key).last_four,
-  'expires_at', (key).expires_at, 'revoked_at', (key).revoked_at, 'last_used_at', (key).last_used_at, 'created_at', (key).created_at);
-comment on function private.api_key_shape(private.api_keys) is 'A key as admins see it: never the digest.';
-
--- definer: private tables; each asks for an admin who signed in, so that a key can never make keys.
-create function private.require_key_admin() returns uuid
-language plpgsql stable set search_path = '' as $$
-declare organization_id uuid := private.current_organization_id();
-begin
-  if private.is_key() then
-    perform private.raise_error('FORBIDDEN', 'Keys are made by people, not by keys.');
-  end if;
-  perform private.require_admin(organization_id, '');
-  return organization_id;
-end
-$$;
-comment on function private.require_key_admin() is 'The current organization, if a signed-in admin of it calls; FORBIDDEN otherwise.';
-
-create function private.admin_list_api_keys() returns json
-language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
-declare own_id uuid := private.require_key_admin();
-begin
-  return coalesce((select json_agg(private.api_key_shape(k) order by k.created_at desc, k.id)
-    from (select * from private.api_keys k where k.organization_id = own_id
-      order by k.created_at desc, k.id limit 500) k), '[]');
-end
-$$;
-comment on function private.admin_list_api_keys() is 'The organization''s newest 500 keys, revoked and expired ones too, for its admins.';
-
-create function private.admin_create_api_key(name text, scopes text[], digest bytea, prefix text, last_four text, expires_at timestamptz)
-returns json language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare own_id uuid := private.require_key_admin(); key_id uuid;
-begin
-  key_id := private.create_api_key(own_id, name, scopes, digest, prefix, last_four, expires_at, private.caller_id());
-  return (select private.api_key_shape(k) from private.api_keys k where k.id = key_id);
-end
-$$;
-comment on function private.admin_create_api_key(text, text[], bytea, text, text, timestamptz) is 'Makes a key of the current organization; its secret stays with the caller.';
-
-create function private.admin_rotate_api_key(key_id uuid, digest bytea, prefix text, last_four text, overlap interval)
-returns json language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare own_id uuid := private.require_key_admin(); key private.api_keys; new_id uuid;
-begin
-  select * into key from private.api_keys k
-  where k.id = key_id and k.organization_id = own_id for no key update;
-  if key.id is null then return null; end if;
-  if key.revoked_at is not null or key.expires_at <= now() then
-    perform private.raise_error('CONFLICT', 'This key is no longer valid: make a new one.');
-  end if;
-  insert into private.api_keys (organization_id, profile_id, name, scopes, digest, prefix, last_four, expires_at, created_by)
-  values (key.organization_id, key.profile_id, key.name, key.scopes, digest, prefix, last_four, key.expires_at, private.caller_id())
-  returning id into new_id;
-  update private.api_keys k set expires_at = least(k.expires_at, now() + overlap) where k.id = key.id;
-  return (select private.api_key_shape(k) from private.api_keys k where k.id = new_id);
-end
-$$;
-comment on function private.admin_rotate_api_key(uuid, bytea, text, text, interval) is 'A new secret with the same name, scopes, expiry and profile; the old one stays valid for the overlap. Null where there is no such key.';
-
-create function private.admin_revoke_api_key(key_id uuid) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare own_id uuid := private.require_key_admin(); key private.api_keys;
-begin
-  update private.api_keys k set revoked_at = coalesce(k.revoked_at, now())
-  where k.id = key_id and k.organization_id = own_id returning k.* into key;
-  return case when key.id is not null then private.api_key_shape(key) end;
-end
-$$;
-comment on function private.admin_revoke_api_key(uuid) is 'The key stops working at once and for good; again is not an error. Null where there is no such key.';
+-- Pages of other origins ------------------------------------------------------------------------------------------
 
 -- definer: settings of an organization are not granted.
 create function private.admin_origins(origins text[]) returns json
@@ -405,22 +221,9 @@ begin
 end
 $$;
 comment on function private.admin_origins(text[]) is 'The origins whose pages may call for this organization; with an array, sets them first. Admins, or keys with organization:write.';
-
-grant execute on function private.admin_list_api_keys(), private.admin_create_api_key(text, text[], bytea, text, text, timestamptz),
-  private.admin_rotate_api_key(uuid, bytea, text, text, interval), private.admin_revoke_api_key(uuid) to authenticated;
 grant execute on function private.admin_origins(text[]) to authenticated, service_key;
 
--- definer: the record of migrations is not readable by the login role.
-create function private.latest_migration() returns text
-language plpgsql stable security definer set search_path = '' as $$
-begin
-  return (select max(version) from supabase_migrations.schema_migrations);
-end
-$$;
-comment on function private.latest_migration() is 'Version of the newest applied migration, for readiness.';
-grant execute on function private.latest_migration() to feedback_api;
-
--- Requests that may be repeated --------------------------------------------------------------------------------
+-- Requests that may be repeated -----------------------------------------------------------------------------------
 
 create table private.idempotency_keys (
   organization_id uuid not null references public.organizations (id) on delete cascade,
@@ -464,3 +267,15 @@ end
 $$;
 comment on function private.remember(text, text) is 'Keeps the answer for private.replay, in the transaction that made it.';
 grant execute on function private.replay(text, bytea), private.remember(text, text) to service_key;
+
+-- Readiness -------------------------------------------------------------------------------------------------------
+
+-- definer: the record of migrations is not readable by the login role.
+create function private.latest_migration() returns text
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (select max(version) from supabase_migrations.schema_migrations);
+end
+$$;
+comment on function private.latest_migration() is 'Version of the newest applied migration, for readiness.';
+grant execute on function private.latest_migration() to feedback_api;

@@ -1,0 +1,115 @@
+-- API keys of organizations, and how their admins make, rotate and revoke them.
+
+create table private.api_keys (
+  id uuid primary key default gen_random_uuid(),
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  profile_id uuid not null references public.profiles (id) deferrable initially deferred,
+  name text not null,
+  scopes text[] not null,
+  digest bytea not null constraint digests_are_unique unique,
+  prefix text not null,
+  last_four text not null,
+  expires_at timestamptz,
+  revoked_at timestamptz,
+  last_used_at timestamptz,
+  created_by uuid references public.profiles (id) deferrable initially deferred,
+  created_at timestamptz not null default now(),
+  constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
+  constraint digest_is_sha256 check (octet_length(digest) = 32),
+  constraint scopes_are_plural_noun_colon_action check (
+    cardinality(scopes) <= 40 and array_to_string(scopes, ' ') ~ '^([a-z]+:[a-z]+( [a-z]+:[a-z]+)*)?$')
+);
+comment on table private.api_keys is 'Keys of organizations'' backends. Only the SHA-256 of the secret is kept, with its prefix and last four characters.';
+create index api_keys_organization_idx on private.api_keys (organization_id, created_at desc);
+alter table private.api_keys enable row level security;
+revoke all on private.api_keys from public, anon, authenticated, service_role, service_key;
+
+create function private.create_api_key(
+  organization_id uuid, name text, scopes text[], digest bytea, prefix text, last_four text,
+  expires_at timestamptz default null, created_by uuid default null)
+returns uuid language plpgsql set search_path = '' as $$
+declare key_profile uuid; key_id uuid;
+begin
+  insert into public.profiles (kind, organization_id, name) values ('key', organization_id, name) returning id into key_profile;
+  insert into private.api_keys (organization_id, profile_id, name, scopes, digest, prefix, last_four, expires_at, created_by)
+  values (organization_id, key_profile, name, scopes, digest, prefix, last_four, expires_at, created_by) returning id into key_id;
+  return key_id;
+end
+$$;
+comment on function private.create_api_key(uuid, text, text[], bytea, text, text, timestamptz, uuid) is 'A key and the profile it acts as. The secret is made by the caller and never reaches the database; digest is its SHA-256.';
+
+-- Administration --------------------------------------------------------------------------------------------------
+
+create function private.api_key_shape(key private.api_keys) returns json
+language sql stable
+return json_build_object('id', (key).id, 'name', (key).name, 'scopes', (key).scopes, 'prefix', (key).prefix, 'last_four', (key).last_four,
+  'expires_at', (key).expires_at, 'revoked_at', (key).revoked_at, 'last_used_at', (key).last_used_at, 'created_at', (key).created_at);
+comment on function private.api_key_shape(private.api_keys) is 'A key as admins see it: never the digest.';
+
+-- definer: private tables; each asks for an admin who signed in, so that a key can never make keys.
+create function private.require_key_admin() returns uuid
+language plpgsql stable set search_path = '' as $$
+declare organization_id uuid := private.current_organization_id();
+begin
+  if private.is_key() then
+    perform private.raise_error('FORBIDDEN', 'Keys are made by people, not by keys.');
+  end if;
+  perform private.require_admin(organization_id, '');
+  return organization_id;
+end
+$$;
+comment on function private.require_key_admin() is 'The current organization, if a signed-in admin of it calls; FORBIDDEN otherwise.';
+
+create function private.admin_list_api_keys() returns json
+language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_key_admin();
+begin
+  return coalesce((select json_agg(private.api_key_shape(k) order by k.created_at desc, k.id)
+    from (select * from private.api_keys k where k.organization_id = own_id
+      order by k.created_at desc, k.id limit 500) k), '[]');
+end
+$$;
+comment on function private.admin_list_api_keys() is 'The organization''s newest 500 keys, revoked and expired ones too, for its admins.';
+
+create function private.admin_create_api_key(name text, scopes text[], digest bytea, prefix text, last_four text, expires_at timestamptz)
+returns json language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_key_admin(); key_id uuid;
+begin
+  key_id := private.create_api_key(own_id, name, scopes, digest, prefix, last_four, expires_at, private.caller_id());
+  return (select private.api_key_shape(k) from private.api_keys k where k.id = key_id);
+end
+$$;
+comment on function private.admin_create_api_key(text, text[], bytea, text, text, timestamptz) is 'Makes a key of the current organization; its secret stays with the caller.';
+
+create function private.admin_rotate_api_key(key_id uuid, digest bytea, prefix text, last_four text, overlap interval)
+returns json language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_key_admin(); key private.api_keys; new_id uuid;
+begin
+  select * into key from private.api_keys k
+  where k.id = key_id and k.organization_id = own_id for no key update;
+  if key.id is null then return null; end if;
+  if key.revoked_at is not null or key.expires_at <= now() then
+    perform private.raise_error('CONFLICT', 'This key is no longer valid: make a new one.');
+  end if;
+  insert into private.api_keys (organization_id, profile_id, name, scopes, digest, prefix, last_four, expires_at, created_by)
+  values (key.organization_id, key.profile_id, key.name, key.scopes, digest, prefix, last_four, key.expires_at, private.caller_id())
+  returning id into new_id;
+  update private.api_keys k set expires_at = least(k.expires_at, now() + overlap) where k.id = key.id;
+  return (select private.api_key_shape(k) from private.api_keys k where k.id = new_id);
+end
+$$;
+comment on function private.admin_rotate_api_key(uuid, bytea, text, text, interval) is 'A new secret with the same name, scopes, expiry and profile; the old one stays valid for the overlap. Null where there is no such key.';
+
+create function private.admin_revoke_api_key(key_id uuid) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_key_admin(); key private.api_keys;
+begin
+  update private.api_keys k set revoked_at = coalesce(k.revoked_at, now())
+  where k.id = key_id and k.organization_id = own_id returning k.* into key;
+  return case when key.id is not null then private.api_key_shape(key) end;
+end
+$$;
+comment on function private.admin_revoke_api_key(uuid) is 'The key stops working at once and for good; again is not an error. Null where there is no such key.';
+
+grant execute on function private.admin_list_api_keys(), private.admin_create_api_key(text, text[], bytea, text, text, timestamptz),
+  private.admin_rotate_api_key(uuid, bytea, text, text, interval), private.admin_revoke_api_key(uuid) to authenticated;

@@ -1,0 +1,70 @@
+-- How often a caller may call: rules as data, and exact counters.
+
+create table private.rate_limit_rules (
+  name text primary key,
+  max_requests integer not null constraint max_requests_is_positive check (max_requests > 0),
+  window_seconds integer not null constraint window_is_positive check (window_seconds > 0)
+);
+comment on table private.rate_limit_rules is 'Limits, as data: an operator changes a row and it counts at once. A rule named <operation>_<kind of caller> goes before <operation>; it counts the key, the other one whom the key acts for.';
+alter table private.rate_limit_rules enable row level security;
+insert into private.rate_limit_rules (name, max_requests, window_seconds) values
+  ('level_public', 30, 60), ('level_user', 100, 60), ('level_admin', 300, 60), ('level_key', 300, 60),
+  ('agent_standard', 60, 60), ('agent_professional', 300, 60), ('agent_enterprise', 1000, 60),
+  ('submission_create_key', 100, 60), ('submission_create_user', 300, 60), ('submission_update_user', 300, 60),
+  ('duplicate_check_public', 30, 60), ('duplicate_check_user', 100, 60), ('duplicate_check_key', 100, 60),
+  ('comment_create', 20, 3600), ('comment_update', 10, 3600), ('comment_delete', 10, 3600), ('comment_list', 100, 60),
+  ('vote_create', 30, 3600), ('vote_delete', 30, 3600), ('vote_list', 100, 60);
+
+create unlogged table private.rate_counters (
+  rule text not null,
+  subject text not null,
+  started_at timestamptz not null,
+  used integer not null,
+  primary key (rule, subject)
+) with (fillfactor = 20);
+comment on table private.rate_counters is 'Calls in the current window of a rule and subject. Unlogged: empty after a crash, when everyone starts a new window. Subjects are ids or keyed hashes, never addresses.';
+alter table private.rate_counters enable row level security;
+revoke all on private.rate_limit_rules, private.rate_counters from public, anon, authenticated, service_role, service_key;
+
+create type private.rate_state as (rule text, max_requests integer, remaining integer, reset_at timestamptz, allowed boolean);
+comment on type private.rate_state is 'A bucket after a charge: calls left in its window, when the window ends, and whether this charge fits.';
+
+create function private.charge(rule private.rate_limit_rules, subject text, calls integer) returns private.rate_state
+language plpgsql set search_path = '' as $$
+declare
+  at timestamptz := clock_timestamp();
+  length interval := make_interval(secs => rule.window_seconds);
+  counter private.rate_counters;
+begin
+  -- A charge that does not fit leaves the counter as it is: the row comes back unlocked and unchanged.
+  insert into private.rate_counters as c (rule, subject, started_at, used) values (rule.name, subject, at, calls)
+  on conflict on constraint rate_counters_pkey do update set
+    started_at = case when c.started_at + length <= at then at else c.started_at end,
+    used = case when c.started_at + length <= at then calls else c.used + calls end
+    where c.started_at + length <= at or c.used + calls <= rule.max_requests
+  returning c.* into counter;
+  if counter.rule is null then
+    select c.* into counter from private.rate_counters c where c.rule = (charge.rule).name and c.subject = charge.subject;
+    return row(rule.name, rule.max_requests, greatest(0, rule.max_requests - counter.used),
+      coalesce(counter.started_at, at) + length, false)::private.rate_state;
+  end if;
+  return row(rule.name, rule.max_requests, greatest(0, rule.max_requests - counter.used), counter.started_at + length,
+    counter.used <= rule.max_requests)::private.rate_state;
+end
+$$;
+comment on function private.charge(private.rate_limit_rules, text, integer) is 'Counts calls against a rule for a subject. Concurrent charges never let through more than the rule allows.';
+
+create function private.charge_direct(operation text, calls bigint) returns void
+language plpgsql set search_path = '' as $$
+declare rule private.rate_limit_rules; state private.rate_state;
+begin
+  select * into rule from private.rate_limit_rules r where r.name = operation;
+  if rule.name is null or calls = 0 then return; end if;
+  state := private.charge(rule, coalesce(private.caller_id()::text, 'nobody'), calls::integer);
+  if not state.allowed then
+    perform private.raise_error('RATE_LIMIT_EXCEEDED', 'Too many of these: wait and try again.', null, jsonb_build_object(
+      'retry_after', greatest(1, ceil(extract(epoch from state.reset_at - clock_timestamp()))::integer)));
+  end if;
+end
+$$;
+comment on function private.charge_direct(text, bigint) is 'For triggers: charges a client of the data API by the rows it touched, in the bucket the API charges too.';
