@@ -28,7 +28,6 @@ export interface StackOptions {
   /** Variables for the functions beside the usual ones. */
   functionsEnvironment?: Record<string, string>;
   migrations?: string;
-  seedFile?: string;
   functionsEntry?: string;
 }
 
@@ -152,7 +151,7 @@ async function start(
   realtime = heard.value;
 
   const auth = { url: supabaseUrl, publishableKey: secrets.publishable_key, fetch: data.fetch };
-  const seedFile = options.seedFile ?? join(root, "supabase", "seed.sql");
+  const seedFile = join(root, "supabase", "seed.sql");
   const demo = await seedDemo(sql, auth, folder, seedFile, progress);
 
   const scheduler = startScheduler(sql, 5, trouble);

@@ -1286,7 +1286,7 @@ begin
   return comment;
 end
 $$;
-comment on function private.rate_comment(public.comments) is 'Sets what the author cannot: is_official by membership, approval, visibility.';
+comment on function private.rate_comment(public.comments) is 'Counts a direct client''s comment, locks the submission, and sets what the author cannot: is_official by membership, approval, visibility.';
 create trigger prepare before insert on public.comments
   for each row execute function private.prepare_comment();
 

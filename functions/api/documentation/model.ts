@@ -1,20 +1,8 @@
 import type { z } from "zod";
+import type { Endpoint } from "../../_shared/endpoint.ts";
 
-/** What the document reads of an endpoint: nothing here knows how it is served. */
-export type DocumentedEndpoint = {
-  method: "get" | "post" | "patch" | "put" | "delete";
-  path: string;
-  tag: string;
-  summary: string;
-  access: "public" | "person" | "caller";
-  scopes?: readonly string[];
-  operation?: string;
-  query?: z.ZodType;
-  body?: z.ZodType;
-  bodyByKey?: z.ZodType;
-  answers: { [status: number]: z.ZodType };
-  lowercaseErrorsToKeys?: boolean;
-};
+/** What the document reads of an endpoint: all but how it is served. */
+export type DocumentedEndpoint = Omit<Endpoint, "prepare" | "call" | "respond">;
 
 export type Schema = z.core.JSONSchema.BaseSchema;
 export type Reference = { $ref: string };
