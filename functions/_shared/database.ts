@@ -46,7 +46,7 @@ export type RateState = { max_requests: number; remaining: number; reset_at: num
 export type Verdict = RateState & { origin_allowed: boolean };
 
 // A connection serves one request at a time, so that its statements can be sent without waiting for each other.
-type Connection = { sql: Sql; role: Role };
+type Connection = { sql: Sql; role: Role; lost: boolean };
 const idle: Connection[] = [];
 const waiting: ((connection: Connection) => void)[] = [];
 const mostWaiting = 1000;
@@ -56,18 +56,27 @@ const longestWorkMs = 9_000;
 // Not SUPABASE_DB_URL: that role bypasses row-level security.
 if (!environment.databaseUrl)
   throw new Error("DATABASE_URL is missing: the URL of role feedback_api (docs/deploy.md)");
-for (let i = 0; i < environment.databaseConnections; i++)
-  idle.push({ sql: connect(environment.databaseUrl), role: "login" });
+const databaseUrl = environment.databaseUrl;
+for (let i = 0; i < environment.databaseConnections; i++) idle.push(connect());
 
-function connect(url: string): Sql {
-  return postgres(url, {
+/**
+ * Never connects a second time: postgres.js would run what is left of a request on the new connection, as the login role,
+ * and may take the answer to one statement for that to another.
+ */
+function connect(): Connection {
+  const sql = postgres(databaseUrl, {
     max: 1,
+    max_lifetime: null,
     connect_timeout: 5,
-    backoff: () => 0.2,
+    onclose: () => {
+      connection.lost = true;
+    },
     connection: { application_name: "feedback-functions", TimeZone: "UTC" },
     types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
     onnotice: () => {},
   });
+  const connection: Connection = { sql, role: "login", lost: false };
+  return connection;
 }
 
 type Role = "anon" | "authenticated" | "service_key" | "login";
@@ -80,15 +89,11 @@ function roleOf({ userId, digest }: Admission): Role {
 function checkOut(role: Role): Promise<Connection> | Connection {
   const same = idle.findLastIndex((connection) => connection.role === role);
   const [connection] = same === -1 ? idle.splice(0, 1) : idle.splice(same, 1);
-  if (connection) {
-    connection.role = role;
-    return connection;
-  }
+  if (connection) return connection;
   if (waiting.length >= mostWaiting) throw unavailable();
   return new Promise((resolve, reject) => {
     const take = (freed: Connection) => {
       clearTimeout(timer);
-      freed.role = role;
       resolve(freed);
     };
     const timer = setTimeout(() => {
@@ -105,27 +110,32 @@ function checkIn(connection: Connection) {
   else idle.push(connection);
 }
 
-/**
- * Lends a connection to `work`; one on which the database says nothing any more is made anew. One that is lost connects
- * again by itself: what was left of a request runs first then, as the login role, and does nothing.
- */
+/** Lends a connection to `work`. Whatever came of it on a connection that was lost meanwhile is not to be trusted: 503. */
 async function withConnection<Result>(role: Role, work: (sql: Sql) => Promise<Result>): Promise<Result> {
-  const connection = await checkOut(role);
+  let connection = await checkOut(role);
+  if (connection.lost) connection = renew(connection);
+  connection.role = role;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const overdue = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(overdueError), longestWorkMs);
   });
   try {
-    return await Promise.race([work(connection.sql), overdue]);
+    const result = await Promise.race([work(connection.sql), overdue]);
+    if (connection.lost) throw unavailable();
+    return result;
   } catch (error) {
-    if (error !== overdueError) throw error;
-    connection.sql.end({ timeout: 0 }).catch(() => {});
-    connection.sql = connect(environment.databaseUrl ?? "");
-    throw unavailable();
+    connection.lost ||= error === overdueError || isConnectionFailure(error);
+    throw connection.lost ? unavailable() : error;
   } finally {
     clearTimeout(timer);
-    checkIn(connection);
+    checkIn(connection.lost ? renew(connection) : connection);
   }
+}
+
+/** A new connection, made when it is first used, in the place of one that was lost. */
+function renew(lost: Connection): Connection {
+  lost.sql.end({ timeout: 0 }).catch(() => {});
+  return connect();
 }
 
 const overdueError = new Error("The database did not answer in time.");
