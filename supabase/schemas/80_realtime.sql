@@ -12,7 +12,7 @@ alter table public.submissions replica identity using index submissions_belong_t
 do $$
 declare published text;
 begin
-  foreach published in array array['submissions', 'votes', 'comments', 'notifications'] loop
+  foreach published in array array['submissions', 'votes', 'comments', 'notifications', 'survey_responses'] loop
     if not exists (select from pg_publication_tables where pubname = 'supabase_realtime' and schemaname = 'public' and tablename = published) then
       execute format('alter publication supabase_realtime add table public.%I', published);
     end if;
