@@ -2115,12 +2115,13 @@ grant insert (id, organization_id, title, description, allow_multiple_responses,
     audience_submission_id, locales), delete
   on public.surveys to authenticated, service_key, service_role;
 grant select on public.surveys to service_role;
-grant select on public.survey_questions, public.survey_options to anon, authenticated, service_key, service_role;
+grant select, insert, update, delete on public.survey_questions, public.survey_options to service_role;
+grant select on public.survey_questions, public.survey_options to anon, authenticated, service_key;
 grant insert (id, organization_id, survey_id, type, text, required, position, multiple, scale),
   update (type, text, required, position, multiple, scale), delete
-  on public.survey_questions to authenticated, service_key, service_role;
+  on public.survey_questions to authenticated, service_key;
 grant insert (id, organization_id, survey_id, question_id, text, position), update (text, position), delete
-  on public.survey_options to authenticated, service_key, service_role;
+  on public.survey_options to authenticated, service_key;
 
 -- Life ---------------------------------------------------------------------------------------------------------
 
