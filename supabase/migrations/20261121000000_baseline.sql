@@ -2700,7 +2700,7 @@ begin
     when 'multiple_choice' then
       if kind = 'array' and not question.multiple then
         return row(null, 'must be one option')::private.checked_answer;
-      elsif kind not in ('string', 'array') or jsonb_path_exists(value, '$[*] ? (@.type() != "string")') then
+      elsif kind not in ('string', 'array') or kind = 'array' and jsonb_path_exists(value, 'strict $[*] ? (@.type() != "string")') then
         return row(null, case when question.multiple then 'must be options, by id or text' else 'must be an option, by id or text' end)::private.checked_answer;
       end if;
       chosen := case kind when 'string' then array[plain] else array(select private.trim_text(c) from jsonb_array_elements_text(value) c limit 101) end;
