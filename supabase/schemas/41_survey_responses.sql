@@ -61,8 +61,6 @@ comment on view public.survey_answers is 'One row an answer, for whoever reads t
 alter table public.survey_responses enable row level security;
 alter table private.survey_starts enable row level security;
 revoke all on public.survey_responses, public.survey_answers, private.survey_starts from public, anon, authenticated, service_role, service_key;
--- Realtime shows anyone the primary key of what it publishes, and hides the row by policy.
-grant select (id) on public.survey_responses to anon;
 grant select (id, organization_id, survey_id, user_id, answers, locale, started_at, submitted_at, sentiment_score, sentiment, sentiment_engine)
   on public.survey_responses to authenticated, service_key;
 grant insert (survey_id, answers, locale) on public.survey_responses to authenticated;

@@ -130,8 +130,7 @@ select set_eq($$ select name || ' ' || privilege || ' ' || columns from granted 
   'notifications select id',
   'surveys select allow_multiple_responses closed_at closes_at created_at description id organization_id published_at redirect_url show_branding status title updated_at version_of',
   'survey_questions select *',
-  'survey_options select *',
-  'survey_responses select id'], 'nobody in particular only reads, and these columns');
+  'survey_options select *'], 'nobody in particular only reads, and these columns');
 
 select set_eq($$ select name || ' ' || privilege || ' ' || columns from granted where schema = 'public' and role = 'authenticated' $$, array[
   'organizations select created_at id name slug time_zone visibility',

@@ -1,7 +1,7 @@
 -- Who sees which survey, and attempts to see or write more than one may.
 begin;
 set local search_path = public, extensions;
-select plan(121);
+select plan(131);
 set constraints all immediate;
 do $$ begin perform tests.start(); end $$;
 
@@ -23,12 +23,11 @@ select is(tests.see(who, $$ select concat_ws(' ', (select count(*) from survey_q
   tests.see(who, $$ select concat_ws(' ', count(*), 2 * count(*)) from surveys $$), format('%s sees the questions of those', who))
 from unnest(array['anon', 'alice', 'mia', 'olga', 'rita', 'vic', 'acme key', 'acme key with surveys:read', 'vault key']) who;
 select is(tests.see(who, 'select count(*) from survey_responses'), responses, format('%s sees %s responses', who, responses)) from (values
-  ('anon', '0'), ('carol', '0'), ('alice', '2'), ('bob', '1'), ('mia', '0'), ('olga', '2'), ('adam', '2'), ('rita', '1'), ('vera', '1'), ('vic', '1'), ('acme key', '0'), ('acme key with surveys:read analytics:read', '0'),
+  ('anon', '42501'), ('carol', '0'), ('alice', '2'), ('bob', '1'), ('mia', '0'), ('olga', '2'), ('adam', '2'), ('rita', '1'), ('vera', '1'), ('vic', '1'), ('acme key', '0'), ('acme key with surveys:read analytics:read', '0'),
   ('acme key with responses:read', '2'), ('vault key with responses:read', '1')) as t (who, responses);
 select is(tests.see(who, format('select %I from %s limit 1', name, path)), '42501', format('%s does not read %s of %s', who, name, path)) from
   (values ('surveys', 'audience'), ('surveys', 'audience_submission_id'), ('surveys', 'locales'), ('surveys', 'family_id'), ('survey_responses', 'is_only'), ('private.survey_counts', 'responses'),
     ('private.survey_answer_counts', 'total'), ('private.survey_starts', 'user_id')) as t (path, name), unnest(array['olga', 'acme key with surveys:read responses:read']) who;
-select is(tests.see('anon', 'select answers from survey_responses'), '42501', 'nobody in particular reads no answers');
 select is(tests.see(who, format('select private.survey_targeting(%L)', tests.id('acme published'))) is not null, is_told, format('%s asks for targeting', who)) from (values
   ('olga', true), ('acme key with surveys:read', true), ('mia', false), ('alice', false), ('rita', false), ('anon', false), ('acme key with responses:read', false), ('rival key with surveys:read', false)) as t (who, is_told);
 
@@ -80,6 +79,18 @@ select is(tests.try('acme key with surveys:publish', format('update surveys set 
 select is(tests.try('rita', format('select private.clone_survey(%L)', tests.id('acme paused'))), 'FB403', 'nobody copies another''s survey');
 select is(tests.see('alice', $$ with n as (select set_config('feedback.organization_id', tests.id('acme')::text, true)) select private.create_survey('{"title": "Mine"}') from n $$), 'FB403', 'a stranger makes none');
 select is(tests.see('mia', $$ with n as (select set_config('feedback.organization_id', tests.id('acme')::text, true)) select private.create_survey('{"title": "Mine"}') from n $$), 'FB403', 'nor does a member');
+
+-- Who hears of responses
+select is(tests.see(who, format('select private.may_listen(%L)', 'survey:' || tests.id(survey) || suffix)), may::text, format('%s listens to %s%s: %s', who, survey, suffix, may)) from (values
+  ('olga', 'acme paused', '', true), ('adam', 'acme draft', '', true), ('mia', 'acme paused', '', false), ('alice', 'acme paused', '', false), ('rita', 'acme paused', '', false), ('anon', 'acme paused', '', false),
+  ('olga', 'vault paused', '', false), ('olga', 'acme paused', ':team', false), ('olga', 'nothing', '', false)) as t (who, survey, suffix, may);
+delete from realtime.messages;
+insert into survey_responses (survey_id, user_id, answers) values (tests.id('acme published'), tests.id('rita'), tests.answers('acme published', '"One"'));
+select is((select concat_ws(' ', event, topic = 'survey:' || tests.id('acme published'), private, (select string_agg(key, ' ' order by key) from jsonb_object_keys(payload -> 'record') key)) from realtime.messages),
+  'INSERT t t id locale organization_id sentiment sentiment_score submitted_at survey_id', 'a response is told on the topic of its survey, without its answers and its person');
+delete from realtime.messages;
+delete from survey_responses where user_id = tests.id('rita');
+select is((select count(*) from realtime.messages), 0::bigint, 'one that is deleted is not');
 
 -- Another organization's header
 select is(tests.see('olga', format($$ with named as (select set_config('feedback.organization_id', %L, true), set_config('feedback.organization_named', 'true', true))

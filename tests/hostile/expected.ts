@@ -59,7 +59,7 @@ export const visible: Record<string, Record<Role, string>> = {
   // Those of a draft.
   survey_questions: { ...nobody, member: "open waiting", admin: "open waiting", insider: "closed" },
   survey_options: { ...nobody, member: "open waiting", admin: "open waiting", insider: "closed" },
-  survey_responses: { ...nobody, author: "open waiting", admin: "open waiting" },
+  survey_responses: { ...nobody, anon: "refused", author: "open waiting", admin: "open waiting" },
 };
 
 /** Columns a SELECT may name, all others being refused. */
@@ -88,7 +88,7 @@ const readableByAll: Record<string, string> = {
   survey_options: "id organization_id survey_id question_id text position",
 };
 export const readable: Record<"anon" | "session", Record<string, string>> = {
-  anon: { ...readableByAll, memberships: "", follows: "", notifications: "id", survey_responses: "id" },
+  anon: { ...readableByAll, memberships: "", follows: "", notifications: "id", survey_responses: "" },
   session: {
     ...readableByAll,
     memberships: "organization_id user_id role created_at",
