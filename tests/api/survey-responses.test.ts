@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import postgres from "postgres";
 import { beforeAll, describe, expect, it } from "vitest";
 import { events } from "../../shared/events.ts";
 import { scopes } from "../../shared/scopes.ts";
@@ -8,9 +7,17 @@ import {
   surveyResponseListAnswer,
   surveyStartedAnswer,
 } from "../../shared/survey-responses.ts";
-import { sql, stack } from "../stack.ts";
+import { sql } from "../stack.ts";
 import { answered, api, type Caller, refused } from "./client.ts";
-import { answersTo, change, detailOf, type MadeSurvey, newSurvey, respond } from "./survey-world.ts";
+import {
+  answersTo,
+  behindTriggers,
+  change,
+  detailOf,
+  type MadeSurvey,
+  newSurvey,
+  respond,
+} from "./survey-world.ts";
 import {
   newKey,
   newOrganization,
@@ -40,16 +47,6 @@ const listOf = async (id: string, query = "") =>
   answered(await list(id, query), 200, surveyResponseListAnswer);
 const send = (answers: unknown, as?: Caller, to = survey) =>
   api("POST", `/api/surveys/${to.id}/responses`, { as, body: { answers } });
-/** As if the survey's time had come: one that runs cannot be changed in any other way. */
-async function passTime(id: string): Promise<void> {
-  const superuser = postgres(stack.superuserUrl, { max: 1 });
-  await superuser.begin(async (tx) => {
-    await tx`set local session_replication_role = replica`;
-    await tx`update public.surveys set closes_at = now() where id = ${id}`;
-  });
-  await superuser.end();
-}
-
 const optionOf = ({ questions }: MadeSurvey, question: number, option: number) =>
   only(questions[question]?.options?.[option]).id;
 
@@ -224,7 +221,7 @@ describe("answering a survey", () => {
     await refusedNow();
     await change(open.id, "resume", admin);
     answered(await start(open.id, person), 201, surveyStartedAnswer);
-    await passTime(open.id);
+    await behindTriggers((tx) => tx`update public.surveys set closes_at = now() where id = ${open.id}`);
     await refusedNow();
     await change(open.id, "archive", admin);
     await refusedNow();
