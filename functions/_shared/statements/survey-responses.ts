@@ -2,6 +2,7 @@ import type { Locale } from "../../../shared/locales.ts";
 import type { SurveyResponseCreate, SurveyResponseListQuery } from "../../../shared/survey-responses.ts";
 import { decodeCursor, type Page } from "../cursor.ts";
 import type { Sql, Statement } from "../database.ts";
+import type { Sentiment } from "../sentiment/answers.ts";
 import type { Data } from "./shapes.ts";
 
 export function startSurvey(id: string): Statement<{ made: boolean; data: string }> {
@@ -9,9 +10,6 @@ export function startSurvey(id: string): Statement<{ made: boolean; data: string
     select started_at = now() as made, json_build_object('survey_id', ${id}::uuid, 'started_at', started_at)::text as data
     from private.start_survey(${id}) as s (started_at)`;
 }
-
-/** What a text says, an answer each; null for what is no text. */
-export type Sentiment = { engine: string; scores: (number | null)[] };
 
 export function submitResponse(
   id: string,

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import {
-  type SurveyResponseCreate,
   type SurveyResponseListQuery,
   surveyResponseCreate,
   surveyResponseCreatedAnswer,
@@ -11,6 +10,7 @@ import {
 import { notFound } from "../../_shared/api-error.ts";
 import { listMeta } from "../../_shared/cursor.ts";
 import { type Answer, answer, endpoint } from "../../_shared/endpoint.ts";
+import { scoreAnswers } from "../../_shared/sentiment/answers.ts";
 import {
   type ExportedPart,
   exportResponses,
@@ -23,11 +23,6 @@ import { requireSurvey } from "../../_shared/statements/surveys.ts";
 const tag = "Survey responses";
 const missing = () => notFound("survey");
 const nothing = z.object({});
-const sentimentOf = (answers: SurveyResponseCreate["answers"], locale: string) => ({
-  engine: "none",
-  scores: answers.map(() => null),
-  locale,
-});
 
 export const surveyResponses = [
   endpoint({
@@ -54,7 +49,7 @@ export const surveyResponses = [
     body: surveyResponseCreate,
     answers: { 201: surveyResponseCreatedAnswer },
     call: ({ params, body, locale }) => [
-      submitResponse(params.id, body, locale, sentimentOf(body.answers, locale)),
+      submitResponse(params.id, body, locale, scoreAnswers(body.answers, locale)),
     ],
     respond: ([[response]]) => {
       if (!response) throw missing();
