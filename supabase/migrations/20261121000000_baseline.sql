@@ -1955,8 +1955,8 @@ create policy "people mark their own notifications read" on public.notifications
 
 -- Surveys, their questions, and their life: draft → published ⇄ paused, any → archived. What is not a draft stays as it is.
 --
--- Lock order: survey, then the start of a person, then counters in a lane of their own, which are never waited for
--- (42_survey_analytics.sql). Writers of a survey and of its questions take its row for no key update; who answers takes it
+-- Lock order: a version, the survey it is a version of, then the start of a person, responses, and counters in a lane of
+-- their own, which are never waited for (42_survey_analytics.sql). Writers of a survey and of its questions take its row for no key update; who answers takes it
 -- for share, so that nobody answers what another is about to close, and many answer at once.
 
 create table public.surveys (
@@ -2008,9 +2008,9 @@ create table public.survey_questions (
   type text not null,
   text text not null,
   required boolean not null default false,
-  position smallint not null,
+  position integer not null,
   multiple boolean not null default false,
-  scale smallint,
+  scale integer,
   constraint questions_belong_to_their_survey unique (survey_id, id),
   constraint one_question_a_position unique (survey_id, position),
   constraint survey_questions_survey_is_of_the_same_organization foreign key (organization_id, survey_id)
@@ -2029,7 +2029,7 @@ create table public.survey_options (
   survey_id uuid not null,
   question_id uuid not null,
   text text not null,
-  position smallint not null,
+  position integer not null,
   constraint one_option_a_text unique (question_id, text),
   constraint one_option_a_position unique (question_id, position),
   constraint survey_options_question_is_of_the_same_survey foreign key (survey_id, question_id)
@@ -2370,6 +2370,19 @@ end
 $$;
 comment on function private.require_survey(uuid, text) is 'The organization of a survey the caller sees, else NOT_FOUND; with a scope, FORBIDDEN unless they are Admin of it.';
 
+create function private.lock_survey(survey_id uuid) returns text
+language plpgsql set search_path = '' as $$
+declare found_status text;
+begin
+  select s.status into found_status from public.surveys s where s.id = lock_survey.survey_id for no key update;
+  if found_status is null then
+    perform private.raise_error('NOT_FOUND', 'There is no such survey.', 'survey_id');
+  end if;
+  return found_status;
+end
+$$;
+comment on function private.lock_survey(uuid) is 'The status of a survey that nobody else changes until this transaction ends; NOT_FOUND where it is gone meanwhile.';
+
 create function private.write_questions(organization_id uuid, survey_id uuid, questions jsonb) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -2378,7 +2391,7 @@ begin
   ), written as (
     insert into public.survey_questions (id, organization_id, survey_id, type, text, required, position, multiple, scale)
     select id, write_questions.organization_id, write_questions.survey_id, q ->> 'type', q ->> 'text', coalesce((q ->> 'required')::boolean, false), n,
-      coalesce((q ->> 'multiple')::boolean, false), (q ->> 'scale')::smallint
+      coalesce((q ->> 'multiple')::boolean, false), (q ->> 'scale')::integer
     from asked
   )
   insert into public.survey_options (organization_id, survey_id, question_id, text, position)
@@ -2428,7 +2441,7 @@ create function private.update_survey(survey_id uuid, changes jsonb) returns voi
 language plpgsql set search_path = '' as $$
 declare own_id uuid := private.require_survey(survey_id, 'surveys:write');
 begin
-  perform private.require_draft((select s.status from public.surveys s where s.id = update_survey.survey_id for no key update));
+  perform private.require_draft(private.lock_survey(survey_id));
   perform private.write_settings(survey_id, changes);
   if jsonb_typeof(changes -> 'questions') = 'array' then
     delete from public.survey_questions q where q.survey_id = update_survey.survey_id;
@@ -2445,7 +2458,7 @@ declare
   present text;
 begin
   perform private.require_survey(survey_id, 'surveys:publish');
-  select s.status into present from public.surveys s where s.id = change_survey_status.survey_id for no key update;
+  present := private.lock_survey(survey_id);
   if present = target then return; end if;
   if action <> 'archive' and present <> (case action when 'publish' then 'draft' when 'pause' then 'published' else 'paused' end) then
     perform private.raise_error('CONFLICT', format('A survey that is %s cannot be %s.', present,
@@ -2457,21 +2470,22 @@ end
 $$;
 comment on function private.change_survey_status(uuid, text) is 'publish, pause, resume or archive. Nothing happens where it is so already; CONFLICT where the survey''s life does not go there.';
 
-create function private.create_survey_version(survey_id uuid) returns uuid
+create function private.create_survey_version(survey_id uuid, new_id uuid default gen_random_uuid()) returns uuid
 language plpgsql set search_path = '' as $$
 begin
   perform private.require_survey(survey_id, 'surveys:publish');
-  return private.clone_survey(survey_id);
+  return private.clone_survey(survey_id, new_id);
 end
 $$;
-comment on function private.create_survey_version(uuid) is 'A draft with the questions of a survey that is published or paused; publishing it archives that one.';
+comment on function private.create_survey_version(uuid, uuid) is 'A draft with the questions of a survey that is published or paused; publishing it archives that one.';
 
 -- definer: which survey a draft is a version of is nobody's to write.
-create function private.clone_survey(survey_id uuid) returns uuid
+create function private.clone_survey(survey_id uuid, new_id uuid default gen_random_uuid()) returns uuid
 language plpgsql security definer set search_path = '' as $$
-declare source public.surveys; new_id uuid := gen_random_uuid();
+declare source public.surveys;
 begin
-  select * into source from public.surveys s where s.id = clone_survey.survey_id for no key update;
+  perform private.lock_survey(survey_id);
+  select * into source from public.surveys s where s.id = clone_survey.survey_id;
   perform private.require_admin(source.organization_id, 'surveys:publish');
   if source.status not in ('published', 'paused') then
     perform private.raise_error('CONFLICT', format('A version is made of a survey that is published or paused; this one is %s.', source.status), 'status');
@@ -2492,12 +2506,14 @@ begin
   return new_id;
 end
 $$;
-comment on function private.clone_survey(uuid) is 'The work of private.create_survey_version; for admins of the survey''s organization.';
+comment on function private.clone_survey(uuid, uuid) is 'The work of private.create_survey_version; for admins of the survey''s organization.';
 
 create function private.delete_survey(survey_id uuid, force boolean) returns void
 language plpgsql set search_path = '' as $$
 begin
   perform private.require_survey(survey_id, 'surveys:write');
+  -- A version before what it is a version of, as who publishes it: deleting lets go of them.
+  perform 1 from public.surveys s where s.version_of = delete_survey.survey_id order by s.id for no key update;
   if force then perform set_config('feedback.force', 'on', true); end if;
   delete from public.surveys s where s.id = delete_survey.survey_id;
   if not found then perform private.raise_error('NOT_FOUND', 'There is no such survey.', 'survey_id'); end if;
@@ -2518,9 +2534,9 @@ $$;
 comment on function private.survey_targeting(uuid) is 'Whom a survey asks, {audience, submission_id, locales}, for admins; null for anyone else.';
 
 grant execute on function private.require_survey(uuid, text), private.survey_targeting(uuid) to anon, authenticated, service_key;
-grant execute on function private.require_draft(text), private.write_questions(uuid, uuid, jsonb), private.write_settings(uuid, jsonb),
+grant execute on function private.require_draft(text), private.lock_survey(uuid), private.write_questions(uuid, uuid, jsonb), private.write_settings(uuid, jsonb),
   private.create_survey(jsonb), private.update_survey(uuid, jsonb), private.change_survey_status(uuid, text),
-  private.create_survey_version(uuid), private.clone_survey(uuid), private.delete_survey(uuid, boolean)
+  private.create_survey_version(uuid, uuid), private.clone_survey(uuid, uuid), private.delete_survey(uuid, boolean)
   to authenticated, service_key;
 
 -- Responses. One is one row, its answers a value that is checked and put in order as a whole: nothing is half-stored.
@@ -2868,6 +2884,9 @@ comment on function private.submit_survey_response(uuid, jsonb, text, jsonb) is 
 create function private.forget_respondent() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
+  -- Surveys before responses: one that is being deleted takes its own along.
+  perform 1 from public.surveys s where s.id in (select r.survey_id from public.survey_responses r where r.user_id = old.id)
+  order by s.id for key share;
   update public.survey_responses r set answers = coalesce((
     select jsonb_agg(a.value order by a.n) from jsonb_array_elements(r.answers) with ordinality as a (value, n)
     join public.survey_questions q on q.id = (a.value ->> 'question_id')::uuid where q.type <> 'email'), '[]')
@@ -3079,7 +3098,7 @@ $$;
 comment on function private.survey_sentiment(uuid) is 'Mean sentiment score, and responses by sentiment; no row for who may not know.';
 
 -- definer: as above.
-create function private.survey_breakdown(survey_id uuid) returns table (question_id uuid, question_position smallint, type text,
+create function private.survey_breakdown(survey_id uuid) returns table (question_id uuid, question_position integer, type text,
   question_text text, value_position integer, value text, total bigint)
 language plpgsql stable security definer set search_path = '' rows 50 as $$
 begin

@@ -343,6 +343,9 @@ comment on function private.submit_survey_response(uuid, jsonb, text, jsonb) is 
 create function private.forget_respondent() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
+  -- Surveys before responses: one that is being deleted takes its own along.
+  perform 1 from public.surveys s where s.id in (select r.survey_id from public.survey_responses r where r.user_id = old.id)
+  order by s.id for key share;
   update public.survey_responses r set answers = coalesce((
     select jsonb_agg(a.value order by a.n) from jsonb_array_elements(r.answers) with ordinality as a (value, n)
     join public.survey_questions q on q.id = (a.value ->> 'question_id')::uuid where q.type <> 'email'), '[]')

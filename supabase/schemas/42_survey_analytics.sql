@@ -191,7 +191,7 @@ $$;
 comment on function private.survey_sentiment(uuid) is 'Mean sentiment score, and responses by sentiment; no row for who may not know.';
 
 -- definer: as above.
-create function private.survey_breakdown(survey_id uuid) returns table (question_id uuid, question_position smallint, type text,
+create function private.survey_breakdown(survey_id uuid) returns table (question_id uuid, question_position integer, type text,
   question_text text, value_position integer, value text, total bigint)
 language plpgsql stable security definer set search_path = '' rows 50 as $$
 begin
