@@ -1,5 +1,7 @@
 import { z } from "zod";
+import type { Locale } from "../../../shared/locales.ts";
 import {
+  type SurveyResponseCreate,
   type SurveyResponseListQuery,
   surveyResponseCreate,
   surveyResponseCreatedAnswer,
@@ -11,9 +13,11 @@ import { notFound } from "../../_shared/api-error.ts";
 import { listMeta } from "../../_shared/cursor.ts";
 import { type Answer, answer, endpoint } from "../../_shared/endpoint.ts";
 import { scoreAnswers } from "../../_shared/sentiment/answers.ts";
+import { judgeAnswers } from "../../_shared/sentiment/judge.ts";
 import {
   type ExportedPart,
   exportResponses,
+  judgeResponse,
   listResponses,
   startSurvey,
   submitResponse,
@@ -23,6 +27,12 @@ import { requireSurvey } from "../../_shared/statements/surveys.ts";
 const tag = "Survey responses";
 const missing = () => notFound("survey");
 const nothing = z.object({});
+
+/** The lexicon's score stands already; a model, if there is one, takes its time. */
+async function judgeLater(made: string, { answers }: SurveyResponseCreate, locale: Locale) {
+  const judged = await judgeAnswers(answers, locale);
+  return judged ? [judgeResponse(JSON.parse(made).response_id, judged)] : [];
+}
 
 export const surveyResponses = [
   endpoint({
@@ -51,9 +61,9 @@ export const surveyResponses = [
     call: ({ params, body, locale }) => [
       submitResponse(params.id, body, locale, scoreAnswers(body.answers, locale)),
     ],
-    respond: ([[response]]) => {
+    respond: ([[response]], { body, locale }) => {
       if (!response) throw missing();
-      return answer(201, response.data);
+      return { ...answer(201, response.data), later: () => judgeLater(response.data, body, locale) };
     },
   }),
   endpoint({
