@@ -23,6 +23,12 @@ export function submitResponse(
       ${JSON.stringify(sentiment)}::text::jsonb)::text as data`;
 }
 
+/** The questions whose answers are there to be read: not addresses, not options. */
+export function textQuestions(surveyId: string): Statement<{ id: string }> {
+  return (sql) =>
+    sql`select id from public.survey_questions where survey_id = ${surveyId}::uuid and type = 'text'`;
+}
+
 /** Scores by question id. */
 export type Judged = { engine: string; scores: Record<string, number> };
 

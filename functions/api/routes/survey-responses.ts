@@ -13,7 +13,8 @@ import { notFound } from "../../_shared/api-error.ts";
 import { listMeta } from "../../_shared/cursor.ts";
 import { type Answer, answer, endpoint } from "../../_shared/endpoint.ts";
 import { scoreAnswers } from "../../_shared/sentiment/answers.ts";
-import { judgeAnswers } from "../../_shared/sentiment/judge.ts";
+import { hasModel, judgeTexts } from "../../_shared/sentiment/judge.ts";
+import { lexiconEngine } from "../../_shared/sentiment/lexicon.ts";
 import {
   type ExportedPart,
   exportResponses,
@@ -21,6 +22,7 @@ import {
   listResponses,
   startSurvey,
   submitResponse,
+  textQuestions,
 } from "../../_shared/statements/survey-responses.ts";
 import { requireSurvey } from "../../_shared/statements/surveys.ts";
 
@@ -28,10 +30,33 @@ const tag = "Survey responses";
 const missing = () => notFound("survey");
 const nothing = z.object({});
 
-/** The lexicon's score stands already; a model, if there is one, takes its time. */
-async function judgeLater(made: string, { answers }: SurveyResponseCreate, locale: Locale) {
-  const judged = await judgeAnswers(answers, locale);
-  return judged ? [judgeResponse(JSON.parse(made).response_id, judged)] : [];
+/** The lexicon's score stands already; a model takes its time, and is sent texts only. */
+async function judgeLater(
+  responseId: string,
+  asked: ReadonlySet<string>,
+  { answers }: SurveyResponseCreate,
+  locale: Locale,
+) {
+  const texts = answers.flatMap(({ question_id, value }) =>
+    typeof value === "string" && value !== "" && asked.has(question_id.toLowerCase())
+      ? [{ question_id, value }]
+      : [],
+  );
+  if (texts.length === 0) return [];
+  const judged = await judgeTexts(
+    texts.map(({ value }) => value),
+    locale,
+  );
+  const scores = texts.flatMap(({ question_id }, i) => {
+    const judgement = judged[i];
+    return judgement && judgement.engine !== lexiconEngine
+      ? [[question_id.toLowerCase(), judgement] as const]
+      : [];
+  });
+  const engine = scores[0]?.[1].engine;
+  if (engine === undefined) return [];
+  const byQuestion = Object.fromEntries(scores.map(([id, { score }]) => [id, score]));
+  return [judgeResponse(responseId, { engine, scores: byQuestion })];
 }
 
 export const surveyResponses = [
@@ -60,10 +85,17 @@ export const surveyResponses = [
     answers: { 201: surveyResponseCreatedAnswer },
     call: ({ params, body, locale }) => [
       submitResponse(params.id, body, locale, scoreAnswers(body.answers, locale)),
+      ...(hasModel ? [textQuestions(params.id)] : []),
     ],
-    respond: ([[response]], { body, locale }) => {
+    respond: ([[response], texts = []], { body, locale }) => {
       if (!response) throw missing();
-      return { ...answer(201, response.data), later: () => judgeLater(response.data, body, locale) };
+      const made = answer(201, response.data);
+      if (!hasModel) return made;
+      const asked = new Set(texts.map(({ id }) => id));
+      return {
+        ...made,
+        later: () => judgeLater(JSON.parse(response.data).response_id, asked, body, locale),
+      };
     },
   }),
   endpoint({
