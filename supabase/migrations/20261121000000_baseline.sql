@@ -2363,7 +2363,7 @@ declare found_id uuid := (select s.organization_id from public.surveys s
   where s.id = require_survey.survey_id and private.in_organization(s.organization_id));
 begin
   if found_id is null then
-    perform private.raise_error('NOT_FOUND', 'There is no such survey.', 'survey_id');
+    perform private.raise_error('NOT_FOUND', 'There is no such survey.');
   end if;
   if scope is not null then perform private.require_admin(found_id, scope); end if;
   return found_id;
@@ -2377,7 +2377,7 @@ declare found_status text;
 begin
   select s.status into found_status from public.surveys s where s.id = lock_survey.survey_id for no key update;
   if found_status is null then
-    perform private.raise_error('NOT_FOUND', 'There is no such survey.', 'survey_id');
+    perform private.raise_error('NOT_FOUND', 'There is no such survey.');
   end if;
   return found_status;
 end
@@ -2517,7 +2517,7 @@ begin
   perform 1 from public.surveys s where s.version_of = delete_survey.survey_id order by s.id for no key update;
   if force then perform set_config('feedback.force', 'on', true); end if;
   delete from public.surveys s where s.id = delete_survey.survey_id;
-  if not found then perform private.raise_error('NOT_FOUND', 'There is no such survey.', 'survey_id'); end if;
+  if not found then perform private.raise_error('NOT_FOUND', 'There is no such survey.'); end if;
   perform set_config('feedback.force', '', true);
 end
 $$;
@@ -2660,7 +2660,7 @@ declare survey public.surveys; asked boolean := true; submission uuid;
 begin
   select * into survey from public.surveys s where s.id = open_survey.survey_id for share;
   if survey.id is null then
-    perform private.raise_error('NOT_FOUND', 'There is no such survey.', 'survey_id');
+    perform private.raise_error('NOT_FOUND', 'There is no such survey.');
   elsif survey.status <> 'published' then
     perform private.raise_error('SURVEY_NOT_OPEN', format('This survey is %s: it takes no responses.', survey.status));
   elsif survey.closes_at <= clock_timestamp() then
@@ -2834,7 +2834,7 @@ create function private.prepare_response() returns trigger
 language plpgsql set search_path = '' as $$
 begin
   if not exists (select from public.surveys s where s.id = new.survey_id) then
-    perform private.raise_error('NOT_FOUND', 'There is no such survey.', 'survey_id');
+    perform private.raise_error('NOT_FOUND', 'There is no such survey.');
   end if;
   return private.check_response(new);
 end
