@@ -13,6 +13,9 @@ export const environment = {
   addressHeader: read("ADDRESS_HEADER"),
   addressFromSocket: read("ADDRESS_FROM_SOCKET") === "true",
   addressHashKey: read("ADDRESS_HASH_KEY"),
+  sentimentLlmUrl: read("SENTIMENT_LLM_URL"),
+  sentimentLlmKey: read("SENTIMENT_LLM_KEY"),
+  sentimentLlmModel: read("SENTIMENT_LLM_MODEL"),
   port: read("PORT"),
 };
 
