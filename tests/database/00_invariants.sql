@@ -90,7 +90,7 @@ insert into helpers values
     'find_submissions', 'count_submissions', 'tags_of', 'highlight', 'escape_html', 'similar_submissions', 'search_query', 'plain_text', 'in_organization']),
   (array['anon', 'authenticated'], array['may_listen']),
   (array['authenticated', 'service_key'], array['admin_origins']),
-  (array['authenticated'], array['admin_list_api_keys', 'admin_create_api_key', 'admin_rotate_api_key', 'admin_revoke_api_key']),
+  (array['authenticated'], array['admin_list_api_keys', 'admin_create_api_key', 'admin_rotate_api_key', 'admin_revoke_api_key', 'admin_audit']),
   (array['service_key'], array['replay', 'remember']),
   (array['anon', 'authenticated'], array['may_listen']),
   (array['feedback_api'], array['take', 'enter', 'is_allowed_origin', 'latest_migration']);
