@@ -166,11 +166,13 @@ begin
   end if;
   select * into organization from public.organizations where id = new.organization_id for key share;
   if private.is_direct() then perform private.charge_direct('submission_create_user', 1); end if;
-  if private.needs_approval(new.organization_id, new.author_id) then
-    new.moderation_state := 'pending';
+  if not private.is_importing() then
+    if private.needs_approval(new.organization_id, new.author_id) then
+      new.moderation_state := 'pending';
+    end if;
+    new.vote_count := 1;
   end if;
   new.is_public := organization.visibility = 'public' and new.moderation_state = 'approved';
-  new.vote_count := 1;
   return new;
 end
 $$;
@@ -181,27 +183,29 @@ create trigger prepare before insert on public.submissions
 -- definer: limits of a plan are the organization's business; a row lock makes concurrent inserts take turns.
 create function private.keep_plan_limit() returns trigger
 language plpgsql security definer set search_path = '' as $$
-declare allowed integer; used bigint;
+declare organization public.organizations; used bigint;
 begin
-  select max_submissions into allowed from public.organizations where id = new.organization_id;
-  if allowed is not null then
-    select max_submissions into allowed from public.organizations where id = new.organization_id for no key update;
-    select count(*) into used from public.submissions where organization_id = new.organization_id;
-    if used > allowed then
-      perform private.raise_error('PLAN_LIMIT_REACHED', format('The plan allows %s submissions.', allowed));
+  for organization in
+    select * from public.organizations o
+    where o.max_submissions is not null and o.id in (select organization_id from added) order by o.id for no key update
+  loop
+    select count(*) into used from public.submissions s where s.organization_id = organization.id;
+    if used > organization.max_submissions then
+      perform private.raise_error('PLAN_LIMIT_REACHED', format('The plan allows %s submissions.', organization.max_submissions));
     end if;
-  end if;
+  end loop;
   return null;
 end
 $$;
 comment on function private.keep_plan_limit() is 'Trigger: an organization never has more submissions than its plan allows.';
 create trigger keep_plan_limit after insert on public.submissions
-  for each row execute function private.keep_plan_limit();
+  referencing new table as added for each statement execute function private.keep_plan_limit();
 
 -- definer: makes the author's vote and follow, and the event, which no client may write.
 create function private.start_submission() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
+  if private.is_importing() then return null; end if;
   perform set_config('feedback.quiet', 'on', true);
   insert into public.votes (organization_id, submission_id, user_id, created_at)
   values (new.organization_id, new.id, new.author_id, new.created_at);
@@ -219,6 +223,7 @@ create trigger start after insert on public.submissions
 create function private.announce_submission() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
+  if private.is_importing() then return null; end if;
   if tg_op = 'INSERT' or not private.is_announced('submission.created', new.id) then
     perform private.emit_event(new.organization_id, 'submission.created', new.id, jsonb_build_object('submission', jsonb_build_object(
       'id', new.id, 'title', new.title, 'description', new.description, 'type', new.type, 'status', new.status,
@@ -319,6 +324,7 @@ create function private.prepare_status_change() returns trigger
 language plpgsql set search_path = '' as $$
 declare submission public.submissions;
 begin
+  if private.is_importing() then return new; end if;
   select * into submission from public.submissions where id = new.submission_id for no key update;
   if submission.id is null then
     if exists (select from public.submissions where id = new.submission_id) then

@@ -64,7 +64,8 @@ begin
     perform private.raise_error('SUBMISSION_MERGED', 'This submission was merged into another: comment there.', null,
       jsonb_build_object('merged_into_id', submission.merged_into_id));
   end if;
-  if new.parent_id is not null then
+  -- An import has checked the parent, which may be of the same statement.
+  if new.parent_id is not null and not private.is_importing() then
     select c.id, c.moderation_state into parent from public.comments c where c.id = new.parent_id and c.submission_id = new.submission_id;
     if parent.id is null then
       perform private.raise_error('NOT_FOUND', 'There is no such comment to reply to on this submission.', 'parent_id');
@@ -88,9 +89,11 @@ begin
   -- Row by row and before the lock: a client that inserts thousands is refused at once.
   if private.is_direct() then perform private.charge_direct('comment_create', 1); end if;
   select s.is_public into submission_is_public from public.submissions s where s.id = comment.submission_id for no key update;
-  comment.is_official := private.is_member(comment.organization_id, comment.author_id);
-  if private.needs_approval(comment.organization_id, comment.author_id) then
-    comment.moderation_state := 'pending';
+  if not private.is_importing() then
+    comment.is_official := private.is_member(comment.organization_id, comment.author_id);
+    if private.needs_approval(comment.organization_id, comment.author_id) then
+      comment.moderation_state := 'pending';
+    end if;
   end if;
   comment.is_public := coalesce(submission_is_public, false) and comment.moderation_state = 'approved';
   return comment;
@@ -146,6 +149,7 @@ begin
   update public.comments c set reply_count = reply_count + d.replies
   from (select parent_id, count(*) as replies from added where moderation_state = 'approved' group by 1) d
   where c.id = d.parent_id;
+  if private.is_importing() then return null; end if;
   perform set_config('feedback.quiet', 'on', true);
   insert into public.follows (organization_id, submission_id, user_id, reason)
   select distinct organization_id, submission_id, author_id, 'comment' from added order by 2, 3

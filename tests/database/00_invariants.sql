@@ -80,7 +80,7 @@ create temporary table helpers (roles text[], names text[]);
 insert into helpers values
   (array['anon', 'authenticated', 'service_key', 'service_role', 'feedback_api'], array[
     'error_state', 'raise_error', 'trim_text', 'is_slug', 'are_translations', 'are_origins', 'localized', 'is_key', 'has_scope',
-    'key_organization_id', 'caller_id', 'is_direct', 'is_quiet']),
+    'key_organization_id', 'caller_id', 'is_direct', 'is_quiet', 'is_importing']),
   (array['anon', 'authenticated', 'service_key', 'service_role'], array[
     'person_name', 'team_organization_ids', 'admin_organization_ids', 'is_admin', 'require_admin', 'is_member', 'author', 'is_author_of_key',
     'author_of_key', 'may_act_as', 'default_organization_id', 'requested_organization_id', 'current_organization_id',
@@ -90,6 +90,9 @@ insert into helpers values
     'find_submissions', 'count_submissions', 'tags_of', 'highlight', 'escape_html', 'similar_submissions', 'search_query', 'plain_text', 'in_organization']),
   (array['anon', 'authenticated'], array['may_listen']),
   (array['authenticated', 'service_key'], array['admin_origins']),
+  (array['authenticated', 'service_key'], array['admin_start_export', 'admin_export_page', 'admin_start_import', 'admin_run_import', 'admin_finish_import',
+    'admin_imports', 'admin_find_people', 'admin_personal_data', 'admin_erase_person']),
+  (array['authenticated'], array['my_personal_data', 'erase_me']),
   (array['authenticated'], array['admin_list_api_keys', 'admin_create_api_key', 'admin_rotate_api_key', 'admin_revoke_api_key', 'admin_audit']),
   (array['service_key'], array['replay', 'remember']),
   (array['anon', 'authenticated'], array['may_listen']),

@@ -1,7 +1,7 @@
 -- Who calls, with what key, and how often.
 begin;
 set local search_path = public, extensions;
-select plan(175);
+select plan(153 + (select count(*)::integer from pg_tables where schemaname in ('public', 'private')));
 do $$ begin
   perform tests.start();
   perform tests.submission('An idea', 'alice');
