@@ -162,6 +162,7 @@ export type Database = {
       follows: {
         Row: {
           created_at: string;
+          merged_from: string | null;
           organization_id: string;
           reason: string;
           submission_id: string;
@@ -170,6 +171,7 @@ export type Database = {
         ComputedFields: never;
         Insert: {
           created_at?: string;
+          merged_from?: string | null;
           organization_id?: string;
           reason?: string;
           submission_id: string;
@@ -177,6 +179,7 @@ export type Database = {
         };
         Update: {
           created_at?: string;
+          merged_from?: string | null;
           organization_id?: string;
           reason?: string;
           submission_id?: string;
@@ -443,17 +446,20 @@ export type Database = {
       };
       submission_tags: {
         Row: {
+          merged_from: string | null;
           organization_id: string;
           submission_id: string;
           tag_id: string;
         };
         ComputedFields: never;
         Insert: {
+          merged_from?: string | null;
           organization_id?: string;
           submission_id: string;
           tag_id: string;
         };
         Update: {
+          merged_from?: string | null;
           organization_id?: string;
           submission_id?: string;
           tag_id?: string;
@@ -608,6 +614,7 @@ export type Database = {
         Row: {
           created_at: string;
           id: string;
+          merged_from: string | null;
           organization_id: string;
           submission_id: string;
           user_id: string;
@@ -616,6 +623,7 @@ export type Database = {
         Insert: {
           created_at?: string;
           id?: string;
+          merged_from?: string | null;
           organization_id?: string;
           submission_id: string;
           user_id?: string;
@@ -623,6 +631,7 @@ export type Database = {
         Update: {
           created_at?: string;
           id?: string;
+          merged_from?: string | null;
           organization_id?: string;
           submission_id?: string;
           user_id?: string;

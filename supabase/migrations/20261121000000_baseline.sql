@@ -611,6 +611,7 @@ create table public.submission_tags (
   organization_id uuid not null default private.requested_organization_id(),
   submission_id uuid not null,
   tag_id uuid not null,
+  merged_from uuid,
   primary key (organization_id, submission_id, tag_id),
   constraint one_of_each_tag unique (submission_id, tag_id),
   constraint submission_tags_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
@@ -618,7 +619,7 @@ create table public.submission_tags (
   constraint submission_tags_tag_is_of_the_same_organization foreign key (organization_id, tag_id)
     references public.tags (organization_id, id) on delete cascade
 );
-comment on table public.submission_tags is 'Which tags a submission carries.';
+comment on table public.submission_tags is 'Which tags a submission carries. merged_from is the source that lent it (92_merge.sql), null for its own.';
 create index submission_tags_tag_idx on public.submission_tags (organization_id, tag_id, submission_id);
 
 create table public.status_changes (
@@ -701,8 +702,8 @@ grant insert (id, organization_id, title, description, type, category_id), updat
 grant insert (id, organization_id, title, description, type, category_id, author_id, source),
   update (title, description, category_id, tracker_issue_url), delete
   on public.submissions to service_key;
-grant select on public.submission_tags to anon, authenticated, service_key;
-grant insert, delete on public.submission_tags to authenticated, service_key;
+grant select (organization_id, submission_id, tag_id) on public.submission_tags to anon, authenticated, service_key;
+grant insert (organization_id, submission_id, tag_id), delete on public.submission_tags to authenticated, service_key;
 grant select (id, organization_id, submission_id, previous_status, new_status, changed_by, note, created_at)
   on public.status_changes to anon, authenticated, service_key;
 grant insert (organization_id, submission_id, new_status, note, notify) on public.status_changes to authenticated, service_key;
@@ -826,6 +827,14 @@ comment on function private.charge_submission_edit() is 'Trigger: edits by direc
 create trigger charge_edit before update of title, description, category_id, tracker_issue_url on public.submissions
   for each row execute function private.charge_submission_edit();
 
+create function private.updated_submission(submission public.submissions) returns jsonb
+language sql stable
+return jsonb_build_object('submission', jsonb_build_object(
+  'id', (submission).id, 'title', (submission).title, 'description', (submission).description, 'type', (submission).type,
+  'status', (submission).status, 'vote_count', (submission).vote_count, 'category_id', (submission).category_id,
+  'merged_into_id', (submission).merged_into_id, 'created_at', (submission).created_at, 'updated_at', (submission).updated_at));
+comment on function private.updated_submission(public.submissions) is 'The data of submission.updated.';
+
 -- definer: writes the event.
 create function private.announce_edit() returns trigger
 language plpgsql security definer set search_path = '' as $$
@@ -834,10 +843,7 @@ begin
     update public.submissions set moderation_state = 'pending' where id = new.id;
     return null;
   end if;
-  perform private.emit_event(new.organization_id, 'submission.updated', new.id, jsonb_build_object(
-    'submission', jsonb_build_object('id', new.id, 'title', new.title, 'description', new.description, 'type', new.type,
-      'status', new.status, 'vote_count', new.vote_count, 'category_id', new.category_id, 'created_at', new.created_at,
-      'updated_at', new.updated_at)));
+  perform private.emit_event(new.organization_id, 'submission.updated', new.id, private.updated_submission(new));
   return null;
 end
 $$;
@@ -883,7 +889,8 @@ create function private.prepare_status_change() returns trigger
 language plpgsql set search_path = '' as $$
 declare submission public.submissions;
 begin
-  if private.is_importing() then return new; end if;
+  -- Imports and merges write the history themselves.
+  if private.is_quiet() then return new; end if;
   select * into submission from public.submissions where id = new.submission_id for no key update;
   if submission.id is null then
     if exists (select from public.submissions where id = new.submission_id) then
@@ -902,7 +909,7 @@ begin
   if submission.merged_into_id is null and new.new_status = 'duplicate' then
     perform private.raise_error('VALIDATION_ERROR', 'A submission becomes a duplicate by merging it.', 'status');
   end if;
-  if submission.status = new.new_status and not private.is_quiet() then
+  if submission.status = new.new_status then
     return null;
   end if;
   new.previous_status := submission.status;
@@ -919,8 +926,10 @@ create trigger prepare before insert on public.status_changes
 create function private.apply_status_change() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  if private.is_quiet() then return null; end if;
-  update public.submissions set status = new.new_status, updated_at = new.created_at where id = new.submission_id;
+  if private.is_importing() then return null; end if;
+  if not private.is_quiet() then
+    update public.submissions set status = new.new_status, updated_at = new.created_at where id = new.submission_id;
+  end if;
   perform private.emit_event(new.organization_id, 'submission.status_changed', new.submission_id, jsonb_build_object(
     'submission_id', new.submission_id, 'previous_status', new.previous_status, 'new_status', new.new_status,
     'changed_by', coalesce((select coalesce(name, 'Anonymous') from public.profiles where id = new.changed_by), 'System'),
@@ -979,7 +988,9 @@ create trigger follow_moderation before update of moderation_state on public.sub
 
 -- Votes and follows. Who voted is for admins only, by every way: user_id is granted to nobody.
 --
--- Lock order, everywhere: submission, then comment, then counters; several rows of one table by id.
+-- Lock order, everywhere: organization (merges, changes of visibility), submission, comment, then rows that hang on them,
+-- then counts of lists; several rows of one table by id. The lock comes before the row: a merge that holds the submission
+-- must not meet the vote of somebody who waits for it.
 
 create table public.votes (
   id uuid not null default gen_random_uuid(),
@@ -987,12 +998,13 @@ create table public.votes (
   submission_id uuid not null,
   user_id uuid not null default private.caller_id() references public.profiles (id) deferrable initially deferred,
   created_at timestamptz not null default now(),
+  merged_from uuid,
   primary key (submission_id, id),
   constraint one_vote_a_person_and_submission unique (submission_id, user_id),
   constraint votes_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
     references public.submissions (organization_id, id) on delete cascade
 );
-comment on table public.votes is 'One vote a person and submission. The primary key leads with submission_id so that a deleted vote still reaches realtime subscribers of that submission, carrying nothing but ids.';
+comment on table public.votes is 'One vote a person and submission. The primary key leads with submission_id so that a deleted vote still reaches realtime subscribers of that submission, carrying nothing but ids. merged_from is the source that lent it (92_merge.sql), null for its own.';
 create index votes_user_idx on public.votes (user_id, created_at desc, submission_id desc);
 
 create table public.follows (
@@ -1001,12 +1013,13 @@ create table public.follows (
   user_id uuid not null default private.caller_id() references public.profiles (id) on delete cascade,
   reason text not null default 'manual',
   created_at timestamptz not null default now(),
+  merged_from uuid,
   primary key (submission_id, user_id),
   constraint follows_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
     references public.submissions (organization_id, id) on delete cascade,
   constraint reason_is_known check (reason in ('author', 'vote', 'comment', 'manual'))
 );
-comment on table public.follows is 'Who hears of a submission, and why. Read by its owner only.';
+comment on table public.follows is 'Who hears of a submission, and why. Read by its owner only. merged_from is the source that lent it (92_merge.sql), null for its own.';
 create index follows_user_idx on public.follows (user_id, created_at desc);
 
 -- Rules of voting ----------------------------------------------------------------------------------------------
@@ -1014,22 +1027,42 @@ create index follows_user_idx on public.follows (user_id, created_at desc);
 -- Invoker: what the caller cannot see is not there.
 create function private.prepare_vote() returns trigger
 language plpgsql set search_path = '' as $$
-declare submission record;
 begin
   if private.is_quiet() then return new; end if;
-  select s.organization_id, s.merged_into_id into submission from public.submissions s where s.id = new.submission_id;
-  if submission.organization_id is null then
+  new.organization_id := (select s.organization_id from public.submissions s where s.id = new.submission_id);
+  if new.organization_id is null then
     perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
   end if;
-  if submission.merged_into_id is not null then
-    perform private.raise_error('SUBMISSION_MERGED', 'This submission was merged into another: go there.', null,
-      jsonb_build_object('merged_into_id', submission.merged_into_id));
-  end if;
-  new.organization_id := submission.organization_id;
+  -- Before the lock: a client that inserts thousands is refused at once.
+  if tg_table_name = 'votes' and private.is_direct() then perform private.charge_direct_vote(new.submission_id); end if;
+  perform private.lock_open_submission(new.submission_id);
   return new;
 end
 $$;
 comment on function private.prepare_vote() is 'Trigger of votes and follows: the submission must be visible to the caller and not merged away.';
+-- definer: locks a submission the caller may not edit.
+create function private.lock_open_submission(submission_id uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare target_id uuid;
+begin
+  select s.merged_into_id into target_id from public.submissions s where s.id = lock_open_submission.submission_id for no key update;
+  if target_id is not null then
+    perform private.raise_error('SUBMISSION_MERGED', 'This submission was merged into another: go there.', null,
+      jsonb_build_object('merged_into_id', target_id));
+  end if;
+end
+$$;
+comment on function private.lock_open_submission(uuid) is 'Takes the submission''s lock before something is added to it; SUBMISSION_MERGED where a merge was there first.';
+
+-- definer: counters are not a client's to write.
+create function private.charge_direct_vote(submission_id uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  if private.my_vote(submission_id) is null then perform private.charge_direct('vote_create', 1); end if;
+end
+$$;
+comment on function private.charge_direct_vote(uuid) is 'Counts a vote by a client of the data API, unless it is there already.';
+
 create trigger prepare before insert on public.votes
   for each row execute function private.prepare_vote();
 create trigger prepare before insert on public.follows
@@ -1040,9 +1073,6 @@ create function private.count_added_votes() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   if private.is_quiet() then return null; end if;
-  if private.is_direct() then
-    perform private.charge_direct('vote_create', (select count(*) from added));
-  end if;
   perform private.lock_submissions((select array_agg(submission_id) from added));
   update public.submissions s set vote_count = vote_count + d.votes
   from (select submission_id, count(*) as votes from added group by 1) d where s.id = d.submission_id;
@@ -1146,6 +1176,7 @@ create function private.remove_vote(submission_id uuid, profile_id uuid) returns
 language plpgsql security definer set search_path = '' as $$
 begin
   if private.may_act_as(profile_id) then
+    perform 1 from public.submissions s where s.id = remove_vote.submission_id for no key update;
     delete from public.votes v where v.submission_id = remove_vote.submission_id and v.user_id = profile_id;
   end if;
 end
@@ -1172,13 +1203,14 @@ revoke all on public.votes, public.follows from public, anon, authenticated, ser
 grant select (id, organization_id, submission_id, created_at) on public.votes to anon, authenticated, service_key;
 grant insert (submission_id), delete on public.votes to authenticated;
 grant insert (submission_id, user_id) on public.votes to service_key;
-grant select, delete on public.follows to authenticated;
+grant select (organization_id, submission_id, user_id, reason, created_at), delete on public.follows to authenticated;
 grant insert (submission_id) on public.follows to authenticated;
 grant select, insert, delete on public.votes, public.follows to service_role;
 grant execute on function public.my_votes(uuid[]) to authenticated;
 grant execute on function private.my_vote(uuid),
   private.vote_of(uuid, uuid), private.is_following(uuid), private.my_votes(), private.remove_vote(uuid, uuid), private.submission_voters(uuid)
   to anon, authenticated, service_key;
+grant execute on function private.lock_open_submission(uuid), private.charge_direct_vote(uuid) to anon, authenticated, service_role, service_key;
 
 create policy "votes are seen with their submission" on public.votes
   for select to anon, authenticated, service_key using (
@@ -1255,16 +1287,15 @@ create index comment_votes_user_idx on public.comment_votes (user_id);
 -- Invoker: a submission or parent the caller cannot see is not there.
 create function private.prepare_comment() returns trigger
 language plpgsql set search_path = '' as $$
-declare submission record; parent record;
+declare parent record;
 begin
-  select s.id, s.organization_id, s.merged_into_id into submission from public.submissions s where s.id = new.submission_id;
-  if submission.id is null then
+  new.organization_id := (select s.organization_id from public.submissions s where s.id = new.submission_id);
+  if new.organization_id is null then
     perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
   end if;
-  if submission.merged_into_id is not null then
-    perform private.raise_error('SUBMISSION_MERGED', 'This submission was merged into another: comment there.', null,
-      jsonb_build_object('merged_into_id', submission.merged_into_id));
-  end if;
+  new.body := private.trim_text(new.body);
+  new := private.rate_comment(new);
+  -- After the lock, so that a parent is neither merged away nor rejected meanwhile.
   -- An import has checked the parent, which may be of the same statement.
   if new.parent_id is not null and not private.is_importing() then
     select c.id, c.moderation_state into parent from public.comments c where c.id = new.parent_id and c.submission_id = new.submission_id;
@@ -1275,9 +1306,7 @@ begin
       perform private.raise_error('CONFLICT', 'The comment has to be approved before it is replied to.', 'parent_id');
     end if;
   end if;
-  new.organization_id := submission.organization_id;
-  new.body := private.trim_text(new.body);
-  return private.rate_comment(new);
+  return new;
 end
 $$;
 comment on function private.prepare_comment() is 'Trigger: the submission must be visible and not merged away, a parent must be of the same submission.';
@@ -1289,7 +1318,8 @@ declare submission_is_public boolean;
 begin
   -- Row by row and before the lock: a client that inserts thousands is refused at once.
   if private.is_direct() then perform private.charge_direct('comment_create', 1); end if;
-  select s.is_public into submission_is_public from public.submissions s where s.id = comment.submission_id for no key update;
+  perform private.lock_open_submission(comment.submission_id);
+  submission_is_public := (select s.is_public from public.submissions s where s.id = comment.submission_id);
   if not private.is_importing() then
     comment.is_official := private.is_member(comment.organization_id, comment.author_id);
     if private.needs_approval(comment.organization_id, comment.author_id) then
@@ -1474,23 +1504,27 @@ create trigger spread_visibility after update of is_public, moderation_state on 
 
 create function private.prepare_comment_vote() returns trigger
 language plpgsql set search_path = '' as $$
-declare comment record;
 begin
-  select c.organization_id, c.submission_id, s.merged_into_id into comment
-  from public.comments c join public.submissions s on s.id = c.submission_id where c.id = new.comment_id;
-  if comment.submission_id is null then
+  new.organization_id := (select c.organization_id from public.comments c where c.id = new.comment_id);
+  if new.organization_id is null then
     perform private.raise_error('NOT_FOUND', 'There is no such comment.', 'comment_id');
   end if;
-  if comment.merged_into_id is not null then
-    perform private.raise_error('SUBMISSION_MERGED', 'The comment''s submission was merged into another: go there.', null,
-      jsonb_build_object('merged_into_id', comment.merged_into_id));
-  end if;
-  new.organization_id := comment.organization_id;
-  new.submission_id := comment.submission_id;
+  new.submission_id := private.lock_comment(new.comment_id);
   return new;
 end
 $$;
 comment on function private.prepare_comment_vote() is 'Trigger: the comment must be visible to the caller.';
+-- definer: locks a comment the caller may not edit.
+create function private.lock_comment(comment_id uuid) returns uuid
+language plpgsql security definer set search_path = '' as $$
+declare current_id uuid;
+begin
+  select c.submission_id into current_id from public.comments c where c.id = lock_comment.comment_id for no key update;
+  return current_id;
+end
+$$;
+comment on function private.lock_comment(uuid) is 'Takes the comment''s lock before a vote for it comes or goes; the submission it stands on now, which a merge may have changed.';
+
 create trigger prepare before insert on public.comment_votes
   for each row execute function private.prepare_comment_vote();
 
@@ -1543,6 +1577,7 @@ create function private.remove_comment_vote(comment_id uuid, profile_id uuid) re
 language plpgsql security definer set search_path = '' as $$
 begin
   if private.may_act_as(profile_id) then
+    perform private.lock_comment(remove_comment_vote.comment_id);
     delete from public.comment_votes v where v.comment_id = remove_comment_vote.comment_id and v.user_id = profile_id;
   end if;
 end
@@ -1576,7 +1611,7 @@ grant insert (comment_id), delete on public.comment_votes to authenticated;
 grant insert (comment_id, user_id) on public.comment_votes to service_key;
 grant select, insert, delete, update (body, is_official, moderation_state) on public.comments to service_role;
 grant select, insert, delete on public.comment_votes to service_role;
-grant execute on function private.comment_edit_window(), private.lock_thread(uuid), private.written_comment(uuid), private.comment_vote_of(uuid, uuid), private.remove_comment_vote(uuid, uuid), private.rate_comment(public.comments)
+grant execute on function private.comment_edit_window(), private.lock_thread(uuid), private.lock_comment(uuid), private.written_comment(uuid), private.comment_vote_of(uuid, uuid), private.remove_comment_vote(uuid, uuid), private.rate_comment(public.comments)
   to anon, authenticated, service_role, service_key;
 
 create policy "a comment is seen by whoever may see it" on public.comments
@@ -1863,9 +1898,9 @@ create table public.notifications (
   constraint notifications_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
     references public.submissions (organization_id, id) on delete cascade,
   constraint one_notification_a_person_and_event unique (user_id, event_id),
-  constraint type_is_known check (type in ('vote', 'comment', 'reply', 'official_comment', 'status_changed'))
+  constraint type_is_known check (type in ('vote', 'comment', 'reply', 'official_comment', 'status_changed', 'merged'))
 );
-comment on table public.notifications is 'What a person should know. event_id is the vote, comment or status change it tells of; a vote''s names no voter.';
+comment on table public.notifications is 'What a person should know. event_id is the vote, comment, status change or merge it tells of; a vote''s names no voter.';
 create index notifications_newest_idx on public.notifications (user_id, created_at desc, id desc);
 create index notifications_unread_idx on public.notifications (user_id, created_at desc, id desc) where read_at is null;
 create index notifications_submission_idx on public.notifications (organization_id, submission_id);
@@ -1885,14 +1920,32 @@ comment on table private.fanouts is 'Notifications still to be written: submissi
 alter table private.fanouts enable row level security;
 revoke all on private.fanouts from public, anon, authenticated, service_role, service_key;
 
+create function private.followers_after(fanout private.fanouts, most integer) returns setof uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  if fanout.type = 'merged' then
+    return query
+      select distinct j.user_id from private.merges m
+        cross join lateral (select m.source_id union all select t.source_id from private.merge_tree(m.source_id) t) source
+        join private.merged_follows j on j.source_id = source.source_id
+      where m.event_id = fanout.event_id and j.user_id > fanout.after_user_id
+      order by j.user_id limit most;
+  else
+    return query
+      select f.user_id from public.follows f
+      where f.submission_id = fanout.submission_id and f.user_id > fanout.after_user_id
+      order by f.user_id limit most;
+  end if;
+end
+$$;
+comment on function private.followers_after(private.fanouts, integer) is 'The next an event concerns, in the order they are told: the submission''s followers, or those of the sources of a merge.';
+
 create function private.notify_batch(fanout private.fanouts, batch integer) returns uuid
 language plpgsql set search_path = '' as $$
 declare last_id uuid;
 begin
   with next as (
-    select f.user_id from public.follows f
-    where f.submission_id = fanout.submission_id and f.user_id > fanout.after_user_id
-    order by f.user_id limit batch
+    select user_id from private.followers_after(fanout, batch) as user_id
   ), told as (
     insert into public.notifications (organization_id, user_id, type, submission_id, comment_id, event_id)
     select fanout.organization_id, n.user_id, fanout.type, fanout.submission_id, fanout.comment_id, fanout.event_id
@@ -1934,6 +1987,20 @@ begin
 end
 $$;
 comment on function private.notify_followers(uuid, uuid, text, uuid, uuid, uuid) is 'Tells the parent comment''s author, the submission''s author and the followers of an event, each once, the actor never. Beyond 500 followers the rest is left to private.run_fanouts.';
+
+-- Called by a definer.
+create function private.notify_merge(organization_id uuid, target_id uuid, event_id uuid) returns void
+language plpgsql set search_path = '' as $$
+declare fanout private.fanouts;
+begin
+  fanout := row(event_id, organization_id, target_id, null, 'merged', private.caller_id(), '00000000-0000-0000-0000-000000000000', now());
+  fanout.after_user_id := private.notify_batch(fanout, 500);
+  if fanout.after_user_id is not null then
+    insert into private.fanouts values (fanout.*);
+  end if;
+end
+$$;
+comment on function private.notify_merge(uuid, uuid, uuid) is 'Tells the followers of merged sources, once each, where what they follow went.';
 
 create function private.run_fanouts(batch integer default 5000) returns integer
 language plpgsql set search_path = '' as $$
@@ -2823,6 +2890,386 @@ end
 $$;
 comment on function private.admin_audit(uuid, timestamptz, uuid, integer) is 'The current organization''s trail, newest first, for its admins who signed in; with target_id, what was done to that row. Goes on after (before_at, before_id).';
 grant execute on function private.admin_audit(uuid, timestamptz, uuid, integer) to authenticated;
+
+-- Merging duplicates, and taking it back.
+--
+-- What stood on a source is put down in a journal and leaves the public tables; the target is lent a row for each person
+-- (or tag) it has none of, marked merged_from. Unmerging takes back what was lent and writes the journal out again. So a
+-- row is the target's own or somebody's, and what comes to the target later is the target's.
+--
+-- Merges form a tree: parent_id is what a source was merged into, submissions.merged_into_id its root. The first merged
+-- comes first where several sources could lend.
+--
+-- Lock order: the organization (merges of one take turns), submissions by id, comments, then counts of lists.
+
+create table private.merges (
+  source_id uuid primary key,
+  organization_id uuid not null,
+  parent_id uuid not null,
+  place bigint generated always as identity,
+  event_id uuid not null,
+  previous_status text not null,
+  created_at timestamptz not null default now(),
+  constraint merges_source_is_of_the_same_organization foreign key (organization_id, source_id)
+    references public.submissions (organization_id, id) on delete cascade,
+  -- Deferred, as an organization goes with all its merges in any order.
+  constraint merges_parent_is_of_the_same_organization foreign key (organization_id, parent_id)
+    references public.submissions (organization_id, id) deferrable initially deferred
+);
+comment on table private.merges is 'Which submission was merged into which, directly; event_id is the call that did it. place is the order of merges.';
+create index merges_source_idx on private.merges (organization_id, source_id);
+create index merges_parent_idx on private.merges (organization_id, parent_id);
+create index merges_children_idx on private.merges (parent_id);
+create index merges_event_idx on private.merges (event_id);
+
+-- No foreign keys to people or merges: a check a row is most of what merging 50,000 votes costs. The trigger below keeps them.
+create table private.merged_votes (
+  source_id uuid not null,
+  user_id uuid not null,
+  organization_id uuid not null,
+  id uuid not null,
+  created_at timestamptz not null,
+  primary key (source_id, user_id)
+);
+comment on table private.merged_votes is 'The journal of merges: votes a source had.';
+create table private.merged_follows (
+  source_id uuid not null,
+  user_id uuid not null,
+  organization_id uuid not null,
+  reason text not null,
+  created_at timestamptz not null,
+  primary key (source_id, user_id)
+);
+comment on table private.merged_follows is 'The journal of merges: follows a source had.';
+create table private.merged_tags (
+  source_id uuid not null,
+  tag_id uuid not null,
+  organization_id uuid not null,
+  primary key (source_id, tag_id),
+  constraint merged_tags_tag_is_of_the_same_organization foreign key (organization_id, tag_id)
+    references public.tags (organization_id, id) on delete cascade
+);
+comment on table private.merged_tags is 'The journal of merges: tags a source had.';
+create index merged_tags_tag_idx on private.merged_tags (organization_id, tag_id);
+create table private.merged_comments (
+  source_id uuid not null,
+  comment_id uuid primary key references public.comments (id) on delete cascade,
+  organization_id uuid not null
+);
+comment on table private.merged_comments is 'The journal of merges: the top-level comments a source had; their replies, later ones too, go with them.';
+create index merged_comments_source_idx on private.merged_comments (source_id);
+
+alter table private.merges enable row level security;
+alter table private.merged_votes enable row level security;
+alter table private.merged_follows enable row level security;
+alter table private.merged_tags enable row level security;
+alter table private.merged_comments enable row level security;
+revoke all on private.merges, private.merged_votes, private.merged_follows, private.merged_tags, private.merged_comments
+  from public, anon, authenticated, service_role, service_key;
+
+create function private.forget_merges() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: a source is deleted by its author
+begin
+  delete from private.merged_votes j using gone g where j.source_id = g.source_id;
+  delete from private.merged_follows j using gone g where j.source_id = g.source_id;
+  delete from private.merged_tags j using gone g where j.source_id = g.source_id;
+  delete from private.merged_comments j using gone g where j.source_id = g.source_id;
+  return null;
+end
+$$;
+comment on function private.forget_merges() is 'Trigger: a journal ends with its merge. Where the source was deleted, what it lent is the target''s from then on.';
+create trigger forget after delete on private.merges
+  referencing old table as gone for each statement execute function private.forget_merges();
+
+-- definer: an author deletes a source that has sources of its own.
+create function private.pass_on_sources() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  update private.merges set parent_id = old.merged_into_id where parent_id = old.id;
+  return old;
+end
+$$;
+comment on function private.pass_on_sources() is 'Trigger: what was merged into a deleted source before it was merged itself belongs to its target directly.';
+create trigger pass_on_sources before delete on public.submissions
+  for each row when (old.merged_into_id is not null) execute function private.pass_on_sources();
+
+-- Who takes back a vote, or stops to follow, means all that was merged. After 21_votes.sql, whose deletes these join.
+-- definer: journals are nobody's to write.
+create function private.forget_merged_votes() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if private.is_quiet() then return null; end if;
+  delete from private.merged_votes j using removed r, public.submissions s
+  where s.organization_id = r.organization_id and s.merged_into_id = r.submission_id and j.source_id = s.id and j.user_id = r.user_id;
+  return null;
+end
+$$;
+comment on function private.forget_merged_votes() is 'Trigger: a vote taken back at the target does not come back with an unmerge.';
+create trigger forget_merged after delete on public.votes
+  referencing old table as removed for each statement execute function private.forget_merged_votes();
+create function private.forget_merged_follows() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+begin
+  if private.is_quiet() then return null; end if;
+  delete from private.merged_follows j using removed r, public.submissions s
+  where s.organization_id = r.organization_id and s.merged_into_id = r.submission_id and j.source_id = s.id and j.user_id = r.user_id;
+  return null;
+end
+$$;
+comment on function private.forget_merged_follows() is 'Trigger: who stops following the target is not made to follow a source by an unmerge.';
+create trigger forget_merged after delete on public.follows
+  referencing old table as removed for each statement execute function private.forget_merged_follows();
+
+-- The two operations -------------------------------------------------------------------------------------------
+
+create function private.merge_tree(root uuid) returns table (source_id uuid, path bigint[])
+language plpgsql stable set search_path = '' rows 20 as $$
+begin
+  return query
+    with recursive tree as (
+      select m.source_id, array[m.place] as path from private.merges m where m.parent_id = root
+      union all
+      select m.source_id, t.path || m.place from private.merges m join tree t on m.parent_id = t.source_id)
+    select t.source_id, t.path from tree t;
+end
+$$;
+comment on function private.merge_tree(uuid) is 'All that was merged into a submission, directly or not; ordered by path, who lends before whom.';
+
+create function private.lend(root uuid, sources uuid[], voters uuid[] default null, followers uuid[] default null, tags uuid[] default null) returns void
+language plpgsql set search_path = '' as $$
+#variable_conflict use_column
+begin
+  insert into public.votes (organization_id, submission_id, id, user_id, created_at, merged_from)
+  select distinct on (j.user_id) j.organization_id, lend.root, j.id, j.user_id, j.created_at, j.source_id
+  from private.merge_tree(lend.root) t join private.merged_votes j using (source_id)
+  where j.source_id = any (sources) and (voters is null or j.user_id in (select unnest(voters)))
+    and not exists (select from public.votes v where v.submission_id = lend.root and v.user_id = j.user_id)
+  order by j.user_id, t.path;
+  insert into public.follows (organization_id, submission_id, user_id, reason, created_at, merged_from)
+  select distinct on (j.user_id) j.organization_id, lend.root, j.user_id, j.reason, j.created_at, j.source_id
+  from private.merge_tree(lend.root) t join private.merged_follows j using (source_id)
+  where j.source_id = any (sources) and (followers is null or j.user_id in (select unnest(followers)))
+    and not exists (select from public.follows f where f.submission_id = lend.root and f.user_id = j.user_id)
+  order by j.user_id, t.path;
+  insert into public.submission_tags (organization_id, submission_id, tag_id, merged_from)
+  select distinct on (j.tag_id) j.organization_id, lend.root, j.tag_id, j.source_id
+  from private.merge_tree(lend.root) t join private.merged_tags j using (source_id)
+  where j.source_id = any (sources) and (lend.tags is null or j.tag_id = any (lend.tags))
+    and not exists (select from public.submission_tags st where st.submission_id = lend.root and st.tag_id = j.tag_id)
+  order by j.tag_id, t.path;
+end
+$$;
+comment on function private.lend(uuid, uuid[], uuid[], uuid[], uuid[]) is 'Lends a submission what it has not from the journals of sources merged into it; of all, or of these voters, followers and tags.';
+
+create function private.move_threads(threads uuid[], target_id uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  threads := array(
+    with recursive thread as (
+      select id from public.comments where id = any (threads)
+      union all
+      select r.id from public.comments r join thread t on r.parent_id = t.id)
+    select id from thread);
+  perform 1 from public.comments where id = any (threads) order by id for update;
+  update public.comments c set submission_id = target_id, is_public = s.is_public and c.moderation_state = 'approved'
+  from public.submissions s where s.id = target_id and c.id = any (threads);
+end
+$$;
+comment on function private.move_threads(uuid[], uuid) is 'Takes top-level comments with all replies to another submission; the votes for them follow by their foreign key.';
+
+create function private.recount(ids uuid[]) returns void
+language plpgsql set search_path = '' as $$
+begin
+  update public.submissions s set
+    vote_count = (select count(*) from public.votes v where v.submission_id = s.id),
+    comment_count = (select count(*) from public.comments c where c.submission_id = s.id and c.moderation_state = 'approved'),
+    updated_at = now()
+  where s.id = any (ids);
+end
+$$;
+comment on function private.recount(uuid[]) is 'Counts votes and comments of submissions anew. The caller holds their locks, so nothing is added meanwhile, and what is being removed is still counted.';
+
+create function private.lock_counts(organization_id uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform 1 from private.submission_counts c where c.organization_id = lock_counts.organization_id
+  order by c.is_public, c.status, c.type, c.category_id for no key update;
+end
+$$;
+comment on function private.lock_counts(uuid) is 'Before several submissions of an organization change their kind in one transaction, so that two of those cannot deadlock.';
+
+create function private.announce_merge(ids uuid[]) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform private.emit_event(s.organization_id, 'submission.updated', s.id, private.updated_submission(s))
+  from public.submissions s where s.id = any (ids) and s.moderation_state = 'approved' order by s.id;
+end
+$$;
+comment on function private.announce_merge(uuid[]) is 'submission.updated for all whose counts or target changed; votes and comments that moved have no events of theirs.';
+
+-- definer: what it is asked for may be hidden from the caller; it says no more than that then.
+create function private.moderated_organization(submission_id uuid, field text) returns uuid
+language plpgsql stable security definer set search_path = '' as $$
+declare submission public.submissions;
+begin
+  select * into submission from public.submissions s where s.id = submission_id;
+  if submission.id is null or not private.in_organization(submission.organization_id) or not private.can_see_submission(submission.is_public,
+      submission.author_id, submission.organization_id, private.caller_id(), private.team_organization_ids())
+    or private.is_key() and submission.organization_id <> private.key_organization_id() then
+    perform private.raise_error('NOT_FOUND', 'There is no such submission.', field);
+  end if;
+  perform private.require_admin(submission.organization_id, 'submissions:moderate');
+  return submission.organization_id;
+end
+$$;
+comment on function private.moderated_organization(uuid, text) is 'The organization of a submission the caller moderates; NOT_FOUND where they do not see it, FORBIDDEN where they are no admin.';
+
+-- definer: moves what belongs to others.
+create function private.admin_merge(source_ids uuid[], target_id uuid) returns json
+language plpgsql security definer set search_path = '' as $$
+declare
+  own_id uuid := private.moderated_organization(target_id, 'target_id');
+  event uuid := gen_random_uuid();
+  grandchildren uuid[];
+  submission public.submissions;
+  found_ids uuid[] := '{}';
+begin
+  perform 1 from public.organizations where id = own_id for no key update;
+  source_ids := array(select id from unnest(source_ids) with ordinality as s (id, place) group by id order by min(place));
+  if target_id = any (source_ids) then
+    perform private.raise_error('VALIDATION_ERROR', 'A submission cannot be merged into itself.', 'source_ids');
+  end if;
+  grandchildren := array(select s.id from public.submissions s where s.organization_id = own_id and s.merged_into_id = any (source_ids));
+  for submission in
+    select * from public.submissions s
+    where s.organization_id = own_id and s.id = any (source_ids || grandchildren || target_id) order by s.id for no key update
+  loop
+    continue when submission.id = any (grandchildren);
+    found_ids := found_ids || submission.id;
+    if submission.merged_into_id is not null then
+      perform private.raise_error('SUBMISSION_MERGED', 'It was merged already: unmerge it first, or name the one it was merged into.',
+        case when submission.id = target_id then 'target_id' else 'source_ids' end, jsonb_build_object('merged_into_id', submission.merged_into_id));
+    elsif submission.moderation_state <> 'approved' then
+      perform private.raise_error('CONFLICT', 'Only approved submissions are merged: approve it first.',
+        case when submission.id = target_id then 'target_id' else 'source_ids' end);
+    end if;
+  end loop;
+  if not found_ids @> (source_ids || target_id) then
+    perform private.raise_error('NOT_FOUND', 'There is no such submission.', case when target_id = any (found_ids) then 'source_ids' else 'target_id' end);
+  end if;
+
+  perform set_config('feedback.quiet', 'on', true);
+  insert into private.merges (source_id, organization_id, parent_id, event_id, previous_status)
+  select s.id, own_id, admin_merge.target_id, event, s.status
+  from public.submissions s where s.id = any (source_ids) order by array_position(source_ids, s.id);
+  insert into public.status_changes (organization_id, submission_id, previous_status, new_status, changed_by, notify)
+  select own_id, m.source_id, m.previous_status, 'duplicate', private.caller_id(), false from private.merges m where m.event_id = event order by m.place;
+  -- Rows that are being taken back right now wait for our locks: they are left to who takes them.
+  with gone as (
+    delete from public.votes where ctid = any (array(select ctid from public.votes where submission_id = any (source_ids) for update skip locked))
+    returning submission_id, user_id, organization_id, id, created_at, merged_from)
+  insert into private.merged_votes select submission_id, user_id, organization_id, id, created_at from gone
+  where merged_from is null or merged_from <> all (grandchildren);
+  with gone as (
+    delete from public.follows where submission_id = any (source_ids)
+    returning submission_id, user_id, organization_id, reason, created_at, merged_from)
+  insert into private.merged_follows select submission_id, user_id, organization_id, reason, created_at from gone
+  where merged_from is null or merged_from <> all (grandchildren);
+  with gone as (
+    delete from public.submission_tags where submission_id = any (source_ids)
+    returning submission_id, tag_id, organization_id, merged_from)
+  insert into private.merged_tags select submission_id, tag_id, organization_id from gone
+  where merged_from is null or merged_from <> all (grandchildren);
+  perform private.lend(target_id, source_ids || grandchildren);
+  insert into private.merged_comments (source_id, comment_id, organization_id)
+  select c.submission_id, c.id, c.organization_id from public.comments c where c.submission_id = any (source_ids) and c.parent_id is null
+  on conflict do nothing;
+  perform private.move_threads(array(
+    select c.id from public.comments c where c.submission_id = any (source_ids) and c.parent_id is null), target_id);
+  perform set_config('feedback.quiet', 'off', true);
+
+  perform private.lock_counts(own_id);
+  update public.submissions set status = 'duplicate', merged_into_id = admin_merge.target_id where id = any (source_ids || grandchildren);
+  perform private.recount(source_ids || target_id);
+  perform private.announce_merge(source_ids || target_id);
+  perform private.notify_merge(own_id, target_id, event);
+  perform private.audit('submission.merge', 'submission', target_id, jsonb_build_object('source_ids', source_ids), own_id);
+  return (select json_build_object('target_id', s.id, 'source_ids', source_ids, 'vote_count', s.vote_count, 'comment_count', s.comment_count)
+    from public.submissions s where s.id = target_id);
+end
+$$;
+comment on function private.admin_merge(uuid[], uuid) is 'Merges submissions into another: votes, follows, tags and threads go there, once each; the sources leave the lists and point there, and so do those merged into them before. For admins, or keys with submissions:moderate.';
+
+-- definer: as above.
+create function private.admin_unmerge(submission_id uuid) returns json
+language plpgsql security definer set search_path = '' as $$
+#variable_conflict use_variable
+declare
+  source_id uuid := submission_id;
+  own_id uuid := private.moderated_organization(source_id, 'submission_id');
+  root uuid;
+  undone private.merges;
+  subtree uuid[];
+  others uuid[];
+  voters uuid[];
+  followers uuid[];
+  tags uuid[];
+begin
+  perform 1 from public.organizations where id = own_id for no key update;
+  root := (select s.merged_into_id from public.submissions s where s.id = source_id);
+  if root is null then
+    perform private.raise_error('CONFLICT', 'It is not merged into another submission.', 'submission_id');
+  end if;
+  subtree := array(select t.source_id from private.merge_tree(source_id) t);
+  others := array(select t.source_id from private.merge_tree(root) t where t.source_id <> source_id and t.source_id <> all (subtree));
+  perform 1 from public.submissions s where s.id = any (subtree || source_id || root) order by s.id for no key update;
+  select * into undone from private.merges m where m.source_id = source_id;
+  if undone.source_id is null then
+    perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
+  end if;
+
+  perform set_config('feedback.quiet', 'on', true);
+  insert into public.status_changes (organization_id, submission_id, previous_status, new_status, changed_by, notify)
+  values (own_id, source_id, 'duplicate', undone.previous_status, private.caller_id(), false);
+  with gone as (
+    delete from public.votes where ctid = any (array(
+      select ctid from public.votes v where v.submission_id = root and v.merged_from = any (subtree || source_id) for update skip locked))
+    returning user_id)
+  select array_agg(user_id) into voters from gone;
+  with gone as (
+    delete from public.follows f where f.submission_id = root and f.merged_from = any (subtree || source_id) returning f.user_id)
+  select array_agg(user_id) into followers from gone;
+  with gone as (
+    delete from public.submission_tags st where st.submission_id = root and st.merged_from = any (subtree || source_id) returning st.tag_id)
+  select array_agg(tag_id) into tags from gone;
+  insert into public.votes (organization_id, submission_id, id, user_id, created_at)
+  select j.organization_id, j.source_id, j.id, j.user_id, j.created_at from private.merged_votes j where j.source_id = source_id
+  on conflict do nothing;
+  insert into public.follows (organization_id, submission_id, user_id, reason, created_at)
+  select j.organization_id, j.source_id, j.user_id, j.reason, j.created_at from private.merged_follows j where j.source_id = source_id
+  on conflict do nothing;
+  insert into public.submission_tags (organization_id, submission_id, tag_id)
+  select j.organization_id, j.source_id, j.tag_id from private.merged_tags j where j.source_id = source_id
+  on conflict do nothing;
+  perform private.lend(source_id, subtree);
+  perform private.lend(root, others, coalesce(voters, '{}'), coalesce(followers, '{}'), coalesce(tags, '{}'));
+  perform private.move_threads(array(
+    select j.comment_id from private.merged_comments j where j.source_id = any (subtree || source_id)), source_id);
+  perform set_config('feedback.quiet', 'off', true);
+
+  perform private.lock_counts(own_id);
+  delete from private.merges m where m.source_id = source_id;
+  update public.submissions s set status = undone.previous_status, merged_into_id = null where s.id = source_id;
+  update public.submissions s set merged_into_id = source_id where s.id = any (subtree);
+  perform private.recount(array[source_id, root]);
+  perform private.announce_merge(array[source_id, root]);
+  perform private.audit('submission.unmerge', 'submission', source_id, jsonb_build_object('target_id', root), own_id);
+  return (select json_build_object('submission_id', s.id, 'target_id', root, 'status', s.status, 'vote_count', s.vote_count, 'comment_count', s.comment_count)
+    from public.submissions s where s.id = source_id);
+end
+$$;
+comment on function private.admin_unmerge(uuid) is 'Gives a merged submission back what it had, and those merged into it before; what came to the target since stays there, but replies stay with their thread, and a vote or follow taken back there stays taken back.';
+grant execute on function private.admin_merge(uuid[], uuid), private.admin_unmerge(uuid) to authenticated, service_key;
 
 -- An organization as records that private.write_import takes again, page by page.
 

@@ -52,6 +52,7 @@ create table public.submission_tags (
   organization_id uuid not null default private.requested_organization_id(),
   submission_id uuid not null,
   tag_id uuid not null,
+  merged_from uuid,
   primary key (organization_id, submission_id, tag_id),
   constraint one_of_each_tag unique (submission_id, tag_id),
   constraint submission_tags_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
@@ -59,7 +60,7 @@ create table public.submission_tags (
   constraint submission_tags_tag_is_of_the_same_organization foreign key (organization_id, tag_id)
     references public.tags (organization_id, id) on delete cascade
 );
-comment on table public.submission_tags is 'Which tags a submission carries.';
+comment on table public.submission_tags is 'Which tags a submission carries. merged_from is the source that lent it (92_merge.sql), null for its own.';
 create index submission_tags_tag_idx on public.submission_tags (organization_id, tag_id, submission_id);
 
 create table public.status_changes (
@@ -142,8 +143,8 @@ grant insert (id, organization_id, title, description, type, category_id), updat
 grant insert (id, organization_id, title, description, type, category_id, author_id, source),
   update (title, description, category_id, tracker_issue_url), delete
   on public.submissions to service_key;
-grant select on public.submission_tags to anon, authenticated, service_key;
-grant insert, delete on public.submission_tags to authenticated, service_key;
+grant select (organization_id, submission_id, tag_id) on public.submission_tags to anon, authenticated, service_key;
+grant insert (organization_id, submission_id, tag_id), delete on public.submission_tags to authenticated, service_key;
 grant select (id, organization_id, submission_id, previous_status, new_status, changed_by, note, created_at)
   on public.status_changes to anon, authenticated, service_key;
 grant insert (organization_id, submission_id, new_status, note, notify) on public.status_changes to authenticated, service_key;
@@ -267,6 +268,14 @@ comment on function private.charge_submission_edit() is 'Trigger: edits by direc
 create trigger charge_edit before update of title, description, category_id, tracker_issue_url on public.submissions
   for each row execute function private.charge_submission_edit();
 
+create function private.updated_submission(submission public.submissions) returns jsonb
+language sql stable
+return jsonb_build_object('submission', jsonb_build_object(
+  'id', (submission).id, 'title', (submission).title, 'description', (submission).description, 'type', (submission).type,
+  'status', (submission).status, 'vote_count', (submission).vote_count, 'category_id', (submission).category_id,
+  'merged_into_id', (submission).merged_into_id, 'created_at', (submission).created_at, 'updated_at', (submission).updated_at));
+comment on function private.updated_submission(public.submissions) is 'The data of submission.updated.';
+
 -- definer: writes the event.
 create function private.announce_edit() returns trigger
 language plpgsql security definer set search_path = '' as $$
@@ -275,10 +284,7 @@ begin
     update public.submissions set moderation_state = 'pending' where id = new.id;
     return null;
   end if;
-  perform private.emit_event(new.organization_id, 'submission.updated', new.id, jsonb_build_object(
-    'submission', jsonb_build_object('id', new.id, 'title', new.title, 'description', new.description, 'type', new.type,
-      'status', new.status, 'vote_count', new.vote_count, 'category_id', new.category_id, 'created_at', new.created_at,
-      'updated_at', new.updated_at)));
+  perform private.emit_event(new.organization_id, 'submission.updated', new.id, private.updated_submission(new));
   return null;
 end
 $$;
@@ -324,7 +330,8 @@ create function private.prepare_status_change() returns trigger
 language plpgsql set search_path = '' as $$
 declare submission public.submissions;
 begin
-  if private.is_importing() then return new; end if;
+  -- Imports and merges write the history themselves.
+  if private.is_quiet() then return new; end if;
   select * into submission from public.submissions where id = new.submission_id for no key update;
   if submission.id is null then
     if exists (select from public.submissions where id = new.submission_id) then
@@ -343,7 +350,7 @@ begin
   if submission.merged_into_id is null and new.new_status = 'duplicate' then
     perform private.raise_error('VALIDATION_ERROR', 'A submission becomes a duplicate by merging it.', 'status');
   end if;
-  if submission.status = new.new_status and not private.is_quiet() then
+  if submission.status = new.new_status then
     return null;
   end if;
   new.previous_status := submission.status;
@@ -360,8 +367,10 @@ create trigger prepare before insert on public.status_changes
 create function private.apply_status_change() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  if private.is_quiet() then return null; end if;
-  update public.submissions set status = new.new_status, updated_at = new.created_at where id = new.submission_id;
+  if private.is_importing() then return null; end if;
+  if not private.is_quiet() then
+    update public.submissions set status = new.new_status, updated_at = new.created_at where id = new.submission_id;
+  end if;
   perform private.emit_event(new.organization_id, 'submission.status_changed', new.submission_id, jsonb_build_object(
     'submission_id', new.submission_id, 'previous_status', new.previous_status, 'new_status', new.new_status,
     'changed_by', coalesce((select coalesce(name, 'Anonymous') from public.profiles where id = new.changed_by), 'System'),
