@@ -18,8 +18,22 @@ export type Input<Query = unknown, Body = unknown, Param extends string = string
   prepared: Prepared;
 };
 
-/** JSON as text: what Postgres built is passed on as it is. */
-export type Answer = { status: number; json: string; headers?: Record<string, string> };
+/** JSON as text: what Postgres built is passed on as it is. A long answer is a stream, of the type its headers say. */
+export type Answer = {
+  status: number;
+  json: string;
+  stream?: ReadableStream<Uint8Array>;
+  headers?: Record<string, string>;
+};
+
+/** What takes more than one round trip; each `ask` is one, admitted and charged anew, in a transaction of its own. */
+export type Work<Query = unknown, Param extends string = string> = {
+  input: Input<Query, undefined, Param>;
+  request: Request;
+  ask: <const Statements extends readonly Statement[]>(
+    statements: Statements,
+  ) => Promise<Results<Statements>>;
+};
 
 /** One method of one path, as data: the router, the OpenAPI document and the tests of access read it. */
 export type Endpoint = {
@@ -45,6 +59,11 @@ export type Endpoint = {
   prepare?: () => unknown;
   call: (input: Input) => readonly Statement[];
   respond: (results: never, input: Input) => Answer;
+  /** In the place of call and respond. */
+  work?: (work: Work) => Promise<Answer>;
+  /** Media types of a body that `work` reads, or of the answer it writes, other than JSON. */
+  takes?: readonly string[];
+  gives?: readonly string[];
 };
 
 type ParamOf<Path extends string> = Path extends `${string}:${infer Param}/${infer Rest}`
@@ -81,6 +100,21 @@ export function endpoint<
   },
 ): Endpoint {
   return definition as unknown as Endpoint;
+}
+
+/** Declares an endpoint that reads its body or writes its answer piece by piece. */
+export function longEndpoint<const Path extends string, Query extends z.ZodType | undefined = undefined>(
+  definition: Omit<
+    Endpoint,
+    "path" | "query" | "body" | "bodyByKey" | "prepare" | "call" | "respond" | "work"
+  > & {
+    path: Path;
+    query?: Query;
+    work: (work: Work<Parsed<Query>, ParamOf<Path>>) => Promise<Answer>;
+  },
+): Endpoint {
+  const shown = { ...definition, call: () => [], respond: () => answer(500, "null") };
+  return shown as unknown as Endpoint;
 }
 
 /** `{data, meta?}`, with data as Postgres wrote it. */

@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { corsHeaders } from "./cors.ts";
 import { bearerToken, isJwt } from "./credential.ts";
 import { run, runOnce, type Verdict } from "./database.ts";
-import type { Answer, Endpoint } from "./endpoint.ts";
+import type { Answer, Endpoint, Work } from "./endpoint.ts";
 import { environment } from "./environment.ts";
 import { log } from "./log.ts";
 import { rateHeaders } from "./rate-headers.ts";
@@ -25,7 +25,10 @@ export async function serve(c: Context, endpoint: Endpoint): Promise<Response> {
       verdict = heard;
     };
     const answerOf = (results: unknown) => endpoint.respond(results as never, input);
-    if (idempotency && !problem) {
+    if (endpoint.work && !problem) {
+      const ask: Work["ask"] = (asked) => run(admission, asked, hear);
+      answer = await endpoint.work({ input: input as Work["input"], request: c.req.raw, ask });
+    } else if (idempotency && !problem) {
       const first = (results: unknown) => JSON.stringify(answerOf(results));
       answer = JSON.parse(await runOnce(admission, statements, hear, { ...idempotency, answer: first }));
     } else {
@@ -45,7 +48,7 @@ export function respond(c: Context, requestId: string, answer: Answer, verdict?:
   const origin = c.req.header("Origin");
   const allowed =
     verdict?.origin_allowed || (origin !== undefined && isOwnOrigin(origin, c.req.header("Host")));
-  return new Response(answer.json, {
+  return new Response(answer.stream ?? answer.json, {
     status: answer.status,
     headers: {
       "Content-Type": "application/json; charset=utf-8",

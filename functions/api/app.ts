@@ -8,9 +8,11 @@ import { respond, serve } from "../_shared/serve.ts";
 import { documentation } from "./documentation.ts";
 import { admin } from "./routes/admin.ts";
 import { comments } from "./routes/comments.ts";
+import { exchange } from "./routes/exchange.ts";
 import { follows } from "./routes/follows.ts";
 import { health } from "./routes/health.ts";
 import { notifications } from "./routes/notifications.ts";
+import { people } from "./routes/people.ts";
 import { submissions } from "./routes/submissions.ts";
 import { taxonomy } from "./routes/taxonomy.ts";
 import { votes } from "./routes/votes.ts";
@@ -23,6 +25,8 @@ export const endpoints: Endpoint[] = [
   ...notifications,
   ...taxonomy,
   ...admin,
+  ...exchange,
+  ...people,
 ];
 
 export const app = new Hono().basePath("/api");

@@ -150,20 +150,30 @@ comment on function private.admin_erase_person(uuid) is 'The current organizatio
 
 -- For oneself --------------------------------------------------------------------------------------------------
 
+create function private.named_organization_id() returns uuid
+language sql stable
+return case when current_setting('feedback.organization_named', true) = 'true' then private.requested_organization_id() end;
+comment on function private.named_organization_id() is 'The organization a request names, or the page that calls is of; null where it is about all.';
+
 -- definer: reads what is kept of the caller, and of nobody else.
 create function private.my_personal_data() returns json
 language plpgsql stable security definer set search_path = '' as $$
 begin
-  return private.personal_data(private.caller_id(), null);
+  return private.personal_data(private.caller_id(), private.named_organization_id());
 end
 $$;
-comment on function private.my_personal_data() is 'What is kept of the caller, in all organizations.';
+comment on function private.my_personal_data() is 'What is kept of the caller, in the organization the request names, or in all.';
 
 -- definer: writes what no client may, and removes the account.
 create function private.erase_me() returns void
 language plpgsql security definer set search_path = '' as $$
-declare own_id uuid := private.caller_id(); membership public.memberships;
+declare own_id uuid := private.caller_id(); named_id uuid := private.named_organization_id(); membership public.memberships;
 begin
+  if named_id is not null then
+    perform private.erase_person(own_id, named_id);
+    perform private.audit('person.erase', 'profile', own_id, '{}', named_id);
+    return;
+  end if;
   for membership in select * from public.memberships m where m.user_id = own_id order by m.organization_id loop
     -- Owners of an organization leave one after the other.
     perform 1 from public.organizations o where o.id = membership.organization_id for no key update;
@@ -178,7 +188,7 @@ begin
   delete from auth.users u where u.id = (select p.auth_user_id from public.profiles p where p.id = own_id);
 end
 $$;
-comment on function private.erase_me() is 'The caller''s account goes, with name, address, memberships, follows and notifications; what they wrote and their votes stay, by nobody. CONFLICT for the last owner of an organization.';
+comment on function private.erase_me() is 'In the organization the request names: it forgets the caller. In all: the caller''s account goes, with name, address, memberships, follows and notifications; what they wrote and their votes stay, by nobody. CONFLICT for the last owner of an organization.';
 
 grant execute on function private.admin_find_people(text), private.admin_personal_data(uuid), private.admin_erase_person(uuid) to authenticated, service_key;
 grant execute on function private.my_personal_data(), private.erase_me() to authenticated;
