@@ -89,9 +89,10 @@ begin
   update public.submissions s set vote_count = vote_count + d.votes
   from (select submission_id, count(*) as votes from added group by 1) d where s.id = d.submission_id;
   perform set_config('feedback.quiet', 'on', true);
-  insert into public.follows (organization_id, submission_id, user_id, reason)
+  insert into public.follows as follows (organization_id, submission_id, user_id, reason)
   select organization_id, submission_id, user_id, 'vote' from added order by submission_id, user_id
-  on conflict do nothing;
+  -- Who was lent a follow by a merge has one of their own now.
+  on conflict (submission_id, user_id) do update set merged_from = null where follows.merged_from is not null;
   perform set_config('feedback.quiet', 'off', true);
   insert into public.notifications (organization_id, user_id, type, submission_id, event_id)
   select v.organization_id, s.author_id, 'vote', v.submission_id, v.id

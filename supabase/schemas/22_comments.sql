@@ -149,9 +149,9 @@ begin
   where c.id = d.parent_id;
   if private.is_importing() then return null; end if;
   perform set_config('feedback.quiet', 'on', true);
-  insert into public.follows (organization_id, submission_id, user_id, reason)
+  insert into public.follows as follows (organization_id, submission_id, user_id, reason)
   select distinct organization_id, submission_id, author_id, 'comment' from added order by 2, 3
-  on conflict do nothing;
+  on conflict (submission_id, user_id) do update set merged_from = null where follows.merged_from is not null;
   perform set_config('feedback.quiet', 'off', true);
   perform private.announce_comment(a.id) from added a where a.moderation_state = 'approved';
   return null;

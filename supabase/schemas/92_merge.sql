@@ -142,31 +142,44 @@ end
 $$;
 comment on function private.merge_tree(uuid) is 'All that was merged into a submission, directly or not; ordered by path, who lends before whom.';
 
-create function private.lend(root uuid, sources uuid[], voters uuid[] default null, followers uuid[] default null, tags uuid[] default null) returns void
+create function private.lend_votes(root uuid, sources uuid[], voters uuid[] default null) returns void
 language plpgsql set search_path = '' as $$
-#variable_conflict use_column
 begin
   insert into public.votes (organization_id, submission_id, id, user_id, created_at, merged_from)
-  select distinct on (j.user_id) j.organization_id, lend.root, j.id, j.user_id, j.created_at, j.source_id
-  from private.merge_tree(lend.root) t join private.merged_votes j using (source_id)
+  select distinct on (j.user_id) j.organization_id, root, j.id, j.user_id, j.created_at, j.source_id
+  from private.merge_tree(root) t join private.merged_votes j on j.source_id = t.source_id
   where j.source_id = any (sources) and (voters is null or j.user_id in (select unnest(voters)))
-    and not exists (select from public.votes v where v.submission_id = lend.root and v.user_id = j.user_id)
+    and not exists (select from public.votes v where v.submission_id = root and v.user_id = j.user_id)
   order by j.user_id, t.path;
+end
+$$;
+comment on function private.lend_votes(uuid, uuid[], uuid[]) is 'Lends a submission the votes it has not from the journals of sources merged into it; of all people or of these.';
+
+create function private.lend_follows(root uuid, sources uuid[], followers uuid[] default null) returns void
+language plpgsql set search_path = '' as $$
+begin
   insert into public.follows (organization_id, submission_id, user_id, reason, created_at, merged_from)
-  select distinct on (j.user_id) j.organization_id, lend.root, j.user_id, j.reason, j.created_at, j.source_id
-  from private.merge_tree(lend.root) t join private.merged_follows j using (source_id)
+  select distinct on (j.user_id) j.organization_id, root, j.user_id, j.reason, j.created_at, j.source_id
+  from private.merge_tree(root) t join private.merged_follows j on j.source_id = t.source_id
   where j.source_id = any (sources) and (followers is null or j.user_id in (select unnest(followers)))
-    and not exists (select from public.follows f where f.submission_id = lend.root and f.user_id = j.user_id)
+    and not exists (select from public.follows f where f.submission_id = root and f.user_id = j.user_id)
   order by j.user_id, t.path;
+end
+$$;
+comment on function private.lend_follows(uuid, uuid[], uuid[]) is 'As lend_votes, follows.';
+
+create function private.lend_tags(root uuid, sources uuid[], tags uuid[] default null) returns void
+language plpgsql set search_path = '' as $$
+begin
   insert into public.submission_tags (organization_id, submission_id, tag_id, merged_from)
-  select distinct on (j.tag_id) j.organization_id, lend.root, j.tag_id, j.source_id
-  from private.merge_tree(lend.root) t join private.merged_tags j using (source_id)
-  where j.source_id = any (sources) and (lend.tags is null or j.tag_id = any (lend.tags))
-    and not exists (select from public.submission_tags st where st.submission_id = lend.root and st.tag_id = j.tag_id)
+  select distinct on (j.tag_id) j.organization_id, root, j.tag_id, j.source_id
+  from private.merge_tree(root) t join private.merged_tags j on j.source_id = t.source_id
+  where j.source_id = any (sources) and (tags is null or j.tag_id = any (tags))
+    and not exists (select from public.submission_tags st where st.submission_id = root and st.tag_id = j.tag_id)
   order by j.tag_id, t.path;
 end
 $$;
-comment on function private.lend(uuid, uuid[], uuid[], uuid[], uuid[]) is 'Lends a submission what it has not from the journals of sources merged into it; of all, or of these voters, followers and tags.';
+comment on function private.lend_tags(uuid, uuid[], uuid[]) is 'As lend_votes, tags.';
 
 create function private.move_threads(threads uuid[], target_id uuid) returns void
 language plpgsql set search_path = '' as $$
@@ -240,6 +253,7 @@ declare
   grandchildren uuid[];
   submission public.submissions;
   found_ids uuid[] := '{}';
+  rows tid[];
 begin
   perform 1 from public.organizations where id = own_id for no key update;
   source_ids := array(select id from unnest(source_ids) with ordinality as s (id, place) group by id order by min(place));
@@ -271,23 +285,41 @@ begin
   from public.submissions s where s.id = any (source_ids) order by array_position(source_ids, s.id);
   insert into public.status_changes (organization_id, submission_id, previous_status, new_status, changed_by, notify)
   select own_id, m.source_id, m.previous_status, 'duplicate', private.caller_id(), false from private.merges m where m.event_id = event order by m.place;
-  -- Rows that are being taken back right now wait for our locks: they are left to who takes them.
+  -- Votes that are being taken back right now wait for our locks: they are left to who takes them.
+  rows := array(select v.ctid from public.votes v where v.submission_id = any (source_ids) for update skip locked);
+  insert into private.merged_votes (source_id, user_id, organization_id, id, created_at)
+  select v.submission_id, v.user_id, v.organization_id, v.id, v.created_at from public.votes v
+  where v.ctid = any (rows) and (v.merged_from is null or v.merged_from <> all (grandchildren));
+  update public.votes v set submission_id = admin_merge.target_id,
+    merged_from = case when v.merged_from = any (grandchildren) then v.merged_from else v.submission_id end
+  from (
+    select distinct on (o.user_id) o.submission_id, o.id from public.votes o
+    where o.ctid = any (rows)
+      and not exists (select from public.votes t where t.submission_id = admin_merge.target_id and t.user_id = o.user_id)
+    order by o.user_id, array_position(source_ids, o.submission_id)) lent
+  where v.submission_id = lent.submission_id and v.id = lent.id;
+  delete from public.votes v where v.ctid = any (rows) and v.submission_id = any (source_ids);
+
+  insert into private.merged_follows (source_id, user_id, organization_id, reason, created_at)
+  select f.submission_id, f.user_id, f.organization_id, f.reason, f.created_at from public.follows f
+  where f.submission_id = any (source_ids) and (f.merged_from is null or f.merged_from <> all (grandchildren));
+  update public.follows f set submission_id = admin_merge.target_id,
+    merged_from = case when f.merged_from = any (grandchildren) then f.merged_from else f.submission_id end
+  from (
+    select distinct on (o.user_id) o.submission_id, o.user_id from public.follows o
+    where o.submission_id = any (source_ids)
+      and not exists (select from public.follows t where t.submission_id = admin_merge.target_id and t.user_id = o.user_id)
+    order by o.user_id, array_position(source_ids, o.submission_id)) lent
+  where f.submission_id = lent.submission_id and f.user_id = lent.user_id;
+  delete from public.follows f where f.submission_id = any (source_ids);
+
   with gone as (
-    delete from public.votes where ctid = any (array(select ctid from public.votes where submission_id = any (source_ids) for update skip locked))
-    returning submission_id, user_id, organization_id, id, created_at, merged_from)
-  insert into private.merged_votes select submission_id, user_id, organization_id, id, created_at from gone
-  where merged_from is null or merged_from <> all (grandchildren);
-  with gone as (
-    delete from public.follows where submission_id = any (source_ids)
-    returning submission_id, user_id, organization_id, reason, created_at, merged_from)
-  insert into private.merged_follows select submission_id, user_id, organization_id, reason, created_at from gone
-  where merged_from is null or merged_from <> all (grandchildren);
-  with gone as (
-    delete from public.submission_tags where submission_id = any (source_ids)
-    returning submission_id, tag_id, organization_id, merged_from)
-  insert into private.merged_tags select submission_id, tag_id, organization_id from gone
-  where merged_from is null or merged_from <> all (grandchildren);
-  perform private.lend(target_id, source_ids || grandchildren);
+    delete from public.submission_tags st where st.submission_id = any (source_ids)
+    returning st.submission_id, st.tag_id, st.organization_id, st.merged_from)
+  insert into private.merged_tags (source_id, tag_id, organization_id)
+  select g.submission_id, g.tag_id, g.organization_id from gone g where g.merged_from is null or g.merged_from <> all (grandchildren);
+  perform private.lend_tags(target_id, source_ids || grandchildren);
+
   insert into private.merged_comments (source_id, comment_id, organization_id)
   select c.submission_id, c.id, c.organization_id from public.comments c where c.submission_id = any (source_ids) and c.parent_id is null
   on conflict do nothing;
@@ -318,9 +350,8 @@ declare
   undone private.merges;
   subtree uuid[];
   others uuid[];
-  voters uuid[];
-  followers uuid[];
-  tags uuid[];
+  rows tid[];
+  vacant uuid[];
 begin
   perform 1 from public.organizations where id = own_id for no key update;
   root := (select s.merged_into_id from public.submissions s where s.id = source_id);
@@ -338,28 +369,38 @@ begin
   perform set_config('feedback.quiet', 'on', true);
   insert into public.status_changes (organization_id, submission_id, previous_status, new_status, changed_by, notify)
   values (own_id, source_id, 'duplicate', undone.previous_status, private.caller_id(), false);
-  with gone as (
-    delete from public.votes where ctid = any (array(
-      select ctid from public.votes v where v.submission_id = root and v.merged_from = any (subtree || source_id) for update skip locked))
-    returning user_id)
-  select array_agg(user_id) into voters from gone;
-  with gone as (
-    delete from public.follows f where f.submission_id = root and f.merged_from = any (subtree || source_id) returning f.user_id)
-  select array_agg(user_id) into followers from gone;
-  with gone as (
-    delete from public.submission_tags st where st.submission_id = root and st.merged_from = any (subtree || source_id) returning st.tag_id)
-  select array_agg(tag_id) into tags from gone;
+  rows := array(
+    select v.ctid from public.votes v where v.submission_id = root and v.merged_from = any (subtree || source_id) for update skip locked);
+  with back as (
+    update public.votes v set submission_id = source_id, merged_from = nullif(v.merged_from, source_id)
+    where v.ctid = any (rows) and not exists (select from public.votes o where o.submission_id = source_id and o.user_id = v.user_id)
+    returning v.user_id)
+  select array_agg(b.user_id) into vacant from back b;
   insert into public.votes (organization_id, submission_id, id, user_id, created_at)
-  select j.organization_id, j.source_id, j.id, j.user_id, j.created_at from private.merged_votes j where j.source_id = source_id
-  on conflict do nothing;
+  select j.organization_id, j.source_id, j.id, j.user_id, j.created_at from private.merged_votes j
+  where j.source_id = source_id and not exists (select from public.votes o where o.submission_id = source_id and o.user_id = j.user_id);
+  perform private.lend_votes(source_id, subtree);
+  perform private.lend_votes(root, others, coalesce(vacant, '{}'));
+
+  with back as (
+    update public.follows f set submission_id = source_id, merged_from = nullif(f.merged_from, source_id)
+    where f.submission_id = root and f.merged_from = any (subtree || source_id)
+    returning f.user_id)
+  select array_agg(b.user_id) into vacant from back b;
   insert into public.follows (organization_id, submission_id, user_id, reason, created_at)
-  select j.organization_id, j.source_id, j.user_id, j.reason, j.created_at from private.merged_follows j where j.source_id = source_id
-  on conflict do nothing;
+  select j.organization_id, j.source_id, j.user_id, j.reason, j.created_at from private.merged_follows j
+  where j.source_id = source_id and not exists (select from public.follows o where o.submission_id = source_id and o.user_id = j.user_id);
+  perform private.lend_follows(source_id, subtree);
+  perform private.lend_follows(root, others, coalesce(vacant, '{}'));
+
+  with back as (
+    delete from public.submission_tags st where st.submission_id = root and st.merged_from = any (subtree || source_id) returning st.tag_id)
+  select array_agg(b.tag_id) into vacant from back b;
   insert into public.submission_tags (organization_id, submission_id, tag_id)
-  select j.organization_id, j.source_id, j.tag_id from private.merged_tags j where j.source_id = source_id
-  on conflict do nothing;
-  perform private.lend(source_id, subtree);
-  perform private.lend(root, others, coalesce(voters, '{}'), coalesce(followers, '{}'), coalesce(tags, '{}'));
+  select j.organization_id, j.source_id, j.tag_id from private.merged_tags j where j.source_id = source_id;
+  perform private.lend_tags(source_id, subtree);
+  perform private.lend_tags(root, others, coalesce(vacant, '{}'));
+
   perform private.move_threads(array(
     select j.comment_id from private.merged_comments j where j.source_id = any (subtree || source_id)), source_id);
   perform set_config('feedback.quiet', 'off', true);
