@@ -417,7 +417,7 @@ create function private.run_import(import_id uuid, records jsonb, refused jsonb)
 language plpgsql set search_path = '' as $$
 declare
   import private.imports; outcome private.import_outcome := row(0, 0, '[]')::private.import_outcome;
-  failures jsonb; failed integer; told integer;
+  failures jsonb; wrong integer; told integer;
 begin
   -- One chunk of an organization at a time, so that two imports of the same file meet each other's rows.
   perform pg_advisory_xact_lock(hashtextextended('import ' || i.organization_id, 0)) from private.imports i where i.id = import_id;
@@ -431,14 +431,14 @@ begin
   exception when sqlstate 'FBDRY' then null;
   end;
   failures := refused || outcome.failures;
-  failed := (select count(*) from jsonb_array_elements(failures) f where f -> 'kept' is null);
+  wrong := (select count(*) from jsonb_array_elements(failures) f where f -> 'kept' is null);
   told := (select count(*) from private.import_errors e where e.organization_id = import.organization_id and e.import_id = import.id);
   insert into private.import_errors (organization_id, import_id, line, field, message)
   select import.organization_id, import.id, f.line, f.field, f.message
   from jsonb_to_recordset(failures) as f (line integer, field text, message text)
   order by f.line limit greatest(0, 100 - told);
-  update private.imports i set processed = i.processed + outcome.created + outcome.skipped + failed, created = i.created + outcome.created,
-    skipped = i.skipped + outcome.skipped, failed = i.failed + run_import.failed, updated_at = clock_timestamp()
+  update private.imports i set processed = i.processed + outcome.created + outcome.skipped + wrong, created = i.created + outcome.created,
+    skipped = i.skipped + outcome.skipped, failed = i.failed + wrong, updated_at = clock_timestamp()
   where i.id = import.id returning i.* into import;
   return jsonb_build_object('processed', import.processed, 'created', import.created, 'skipped', import.skipped, 'failed', import.failed);
 end
