@@ -22,9 +22,18 @@ const submissionCreatedData = z.object({ submission: z.object(submissionFields) 
 
 const submissionUpdatedData = z
   .object({
-    submission: z.object({ ...submissionFields, category_id: uuid.nullable(), updated_at: timestamp }),
+    submission: z.object({
+      ...submissionFields,
+      category_id: uuid.nullable(),
+      merged_into_id: uuid.nullable().describe("Where its votes and comments went; null unless merged."),
+      updated_at: timestamp,
+    }),
   })
-  .meta({ id: "SubmissionUpdatedEvent", description: "Title, description, category or issue link changed." });
+  .meta({
+    id: "SubmissionUpdatedEvent",
+    description:
+      "Title, description, category or issue link changed, or it was part of a merge or the end of one.",
+  });
 
 const statusChangedData = z
   .object({

@@ -7,6 +7,8 @@ import { refusal } from "../_shared/refusal.ts";
 import { respond, serve } from "../_shared/serve.ts";
 import { documentation } from "./documentation.ts";
 import { admin } from "./routes/admin.ts";
+import { adminAudit } from "./routes/admin-audit.ts";
+import { adminModeration } from "./routes/admin-moderation.ts";
 import { comments } from "./routes/comments.ts";
 import { exchange } from "./routes/exchange.ts";
 import { follows } from "./routes/follows.ts";
@@ -25,6 +27,8 @@ export const endpoints: Endpoint[] = [
   ...notifications,
   ...taxonomy,
   ...admin,
+  ...adminModeration,
+  ...adminAudit,
   ...exchange,
   ...people,
 ];

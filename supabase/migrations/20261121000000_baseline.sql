@@ -1507,10 +1507,10 @@ create function private.prepare_comment_vote() returns trigger
 language plpgsql set search_path = '' as $$
 begin
   new.organization_id := (select c.organization_id from public.comments c where c.id = new.comment_id);
-  if new.organization_id is null then
+  new.submission_id := case when new.organization_id is not null then private.lock_comment(new.comment_id) end;
+  if new.submission_id is null then
     perform private.raise_error('NOT_FOUND', 'There is no such comment.', 'comment_id');
   end if;
-  new.submission_id := private.lock_comment(new.comment_id);
   return new;
 end
 $$;
@@ -2114,6 +2114,7 @@ returns json language plpgsql security definer set search_path = '' as $$ -- def
 declare own_id uuid := private.require_key_admin(); key_id uuid;
 begin
   key_id := private.create_api_key(own_id, name, scopes, digest, prefix, last_four, expires_at, private.caller_id());
+  perform private.audit('api_key.create', 'api_key', key_id, jsonb_build_object('scopes', scopes, 'expires_at', expires_at), own_id);
   return (select private.api_key_shape(k) from private.api_keys k where k.id = key_id);
 end
 $$;
@@ -2133,6 +2134,7 @@ begin
   values (key.organization_id, key.profile_id, key.name, key.scopes, digest, prefix, last_four, key.expires_at, private.caller_id())
   returning id into new_id;
   update private.api_keys k set expires_at = least(k.expires_at, now() + overlap) where k.id = key.id;
+  perform private.audit('api_key.rotate', 'api_key', key.id, jsonb_build_object('new_key_id', new_id), own_id);
   return (select private.api_key_shape(k) from private.api_keys k where k.id = new_id);
 end
 $$;
@@ -2144,6 +2146,7 @@ declare own_id uuid := private.require_key_admin(); key private.api_keys;
 begin
   update private.api_keys k set revoked_at = coalesce(k.revoked_at, now())
   where k.id = key_id and k.organization_id = own_id returning k.* into key;
+  if key.id is not null then perform private.audit('api_key.revoke', 'api_key', key.id, '{}', own_id); end if;
   return case when key.id is not null then private.api_key_shape(key) end;
 end
 $$;
@@ -2441,6 +2444,7 @@ begin
   perform private.require_admin(own_id, 'organization:write');
   if origins is not null then
     update public.organizations o set allowed_origins = origins where o.id = own_id;
+    perform private.audit('origins.update', 'organization', own_id, jsonb_build_object('origins', origins), own_id);
   end if;
   return (select json_build_object('origins', o.allowed_origins) from public.organizations o where o.id = own_id);
 end
@@ -3159,7 +3163,7 @@ begin
     select * from public.submissions s
     where s.organization_id = own_id and s.id = any (source_ids || grandchildren || target_id) order by s.id for no key update
   loop
-    continue when submission.id = any (grandchildren);
+    continue when submission.id = any (grandchildren) and submission.id <> all (source_ids);
     found_ids := found_ids || submission.id;
     if submission.merged_into_id is not null then
       perform private.raise_error('SUBMISSION_MERGED', 'It was merged already: unmerge it first, or name the one it was merged into.',

@@ -273,10 +273,10 @@ create function private.prepare_comment_vote() returns trigger
 language plpgsql set search_path = '' as $$
 begin
   new.organization_id := (select c.organization_id from public.comments c where c.id = new.comment_id);
-  if new.organization_id is null then
+  new.submission_id := case when new.organization_id is not null then private.lock_comment(new.comment_id) end;
+  if new.submission_id is null then
     perform private.raise_error('NOT_FOUND', 'There is no such comment.', 'comment_id');
   end if;
-  new.submission_id := private.lock_comment(new.comment_id);
   return new;
 end
 $$;

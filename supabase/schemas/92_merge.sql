@@ -265,7 +265,7 @@ begin
     select * from public.submissions s
     where s.organization_id = own_id and s.id = any (source_ids || grandchildren || target_id) order by s.id for no key update
   loop
-    continue when submission.id = any (grandchildren);
+    continue when submission.id = any (grandchildren) and submission.id <> all (source_ids);
     found_ids := found_ids || submission.id;
     if submission.merged_into_id is not null then
       perform private.raise_error('SUBMISSION_MERGED', 'It was merged already: unmerge it first, or name the one it was merged into.',
