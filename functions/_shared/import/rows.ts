@@ -1,5 +1,4 @@
-import { Readable } from "node:stream";
-import { type CsvError, parse } from "csv-parse";
+import { type CsvError, type Parser, parse } from "csv-parse";
 import { invalid } from "../api-error.ts";
 import { unguarded } from "../csv.ts";
 
@@ -35,35 +34,45 @@ async function* decoded(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string
 // CSV -------------------------------------------------------------------------------------------------------------
 
 async function* csvRows(texts: AsyncGenerator<string>): AsyncGenerator<Row> {
-  const first = await texts.next();
-  if (first.done) return;
-  const parser = parse({
-    bom: true,
-    delimiter: delimiterOf(first.value),
-    info: true,
-    max_record_size: longestRecord,
-    relax_column_count: true,
-    relax_quotes: true,
-    skip_empty_lines: true,
-  });
-  const whole = async function* () {
-    yield first.value;
-    yield* texts;
-  };
-  const source = Readable.from(whole());
-  source.on("error", (error) => parser.destroy(error));
-  source.pipe(parser);
+  const found: { cells: string[]; lines: number }[] = [];
+  let parser: Parser | undefined;
+  let failure: unknown;
   let header: string[] | undefined;
   let line = 1;
-  try {
-    for await (const { record, info } of parser as AsyncIterable<{
-      record: string[];
-      info: { lines: number };
-    }>) {
-      if (header) yield rowOf(header, record, line);
-      else header = record.map(nameOf);
-      line = info.lines + 1;
+  const rows = function* (): Generator<Row> {
+    for (const { cells, lines } of found.splice(0)) {
+      if (header) yield rowOf(header, cells, line);
+      else header = cells.map(nameOf);
+      line = lines + 1;
     }
+    if (failure) throw failure;
+  };
+  try {
+    for await (const text of texts) {
+      // Records are taken as they are found: a stream would lose those it still holds when a later one fails.
+      parser ??= parse({
+        bom: true,
+        delimiter: delimiterOf(text),
+        max_record_size: longestRecord,
+        on_record: (cells: string[], { lines }) => {
+          found.push({ cells, lines });
+          return null;
+        },
+        record_delimiter: ["\r\n", "\n", "\r"],
+        relax_column_count: true,
+        relax_quotes: true,
+        skip_empty_lines: true,
+      })
+        .on("error", (error) => {
+          failure ??= error;
+        })
+        .resume();
+      await written(parser, text);
+      yield* rows();
+    }
+    const last = parser;
+    if (last) await new Promise<void>((resolve) => last.once("close", resolve).end());
+    yield* rows();
   } catch (error) {
     if (!isOfCsv(error)) throw error;
     throw invalid(
@@ -72,9 +81,11 @@ async function* csvRows(texts: AsyncGenerator<string>): AsyncGenerator<Row> {
         ? `has a quote that is not closed, or a record of more than 1 MiB, at line ${line}`
         : `is not CSV at line ${line}`,
     );
-  } finally {
-    source.destroy();
   }
+}
+
+function written(parser: Parser, text: string): Promise<void> {
+  return new Promise((resolve) => parser.write(text, () => resolve()));
 }
 
 function isOfCsv(error: unknown): error is CsvError {
