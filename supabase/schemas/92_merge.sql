@@ -84,7 +84,7 @@ begin
   return null;
 end
 $$;
-comment on function private.forget_merges() is 'Trigger: a journal ends with its merge. Where the source was deleted, what it lent is the target''s from then on.';
+comment on function private.forget_merges() is 'Trigger: a journal ends with its merge.';
 create trigger forget after delete on private.merges
   referencing old table as gone for each statement execute function private.forget_merges();
 
@@ -93,10 +93,13 @@ create function private.pass_on_sources() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   update private.merges set parent_id = old.merged_into_id where parent_id = old.id;
+  update public.votes set merged_from = null where submission_id = old.merged_into_id and merged_from = old.id;
+  update public.follows set merged_from = null where submission_id = old.merged_into_id and merged_from = old.id;
+  update public.submission_tags set merged_from = null where submission_id = old.merged_into_id and merged_from = old.id;
   return old;
 end
 $$;
-comment on function private.pass_on_sources() is 'Trigger: what was merged into a deleted source before it was merged itself belongs to its target directly.';
+comment on function private.pass_on_sources() is 'Trigger: what a deleted source lent is the target''s from then on; what was merged into it before it was merged itself belongs to the target directly.';
 create trigger pass_on_sources before delete on public.submissions
   for each row when (old.merged_into_id is not null) execute function private.pass_on_sources();
 
@@ -265,7 +268,7 @@ begin
     select * from public.submissions s
     where s.organization_id = own_id and s.id = any (source_ids || grandchildren || target_id) order by s.id for no key update
   loop
-    continue when submission.id = any (grandchildren) and submission.id <> all (source_ids);
+    continue when submission.id <> all (source_ids || target_id);
     found_ids := found_ids || submission.id;
     if submission.merged_into_id is not null then
       perform private.raise_error('SUBMISSION_MERGED', 'It was merged already: unmerge it first, or name the one it was merged into.',

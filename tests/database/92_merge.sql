@@ -1,7 +1,7 @@
 -- Merge and unmerge: everything goes to the target once, and comes back as it was.
 begin;
 set local search_path = public, extensions;
-select plan(49);
+select plan(51);
 do $$ begin
   perform tests.start();
   insert into tags (id, organization_id, name, slug) select tests.id(t), tests.id('acme'), t, t from unnest(array['ios', 'web', 'dark']) as t;
@@ -79,6 +79,8 @@ select results_eq($$ select previous_status, new_status, changed_by from status_
 select is_empty('select * from private.count_mistakes()', 'the counts are true');
 select is(tests.try('adam', pg_temp.merge(array['Second'], 'Third')), 'FBM09', 'what is merged is not merged again');
 select is(tests.try('adam', pg_temp.merge(array['Third'], 'Second')), 'FBM09', 'nor merged into');
+select is(tests.try('adam', pg_temp.merge(array['First'], 'Second')), 'FBM09', 'not even the other way round');
+select is(tests.try('adam', pg_temp.merge(array['First', 'Second'], 'Third')), 'FBM09', 'nor with its target');
 select is(tests.try('carol', $$ insert into votes (submission_id) values (tests.id('Second')) $$), 'FBM09', 'nobody votes there');
 select is(tests.try('bob', $$ delete from submissions where id = tests.id('First') $$), '0', 'the target stays for strangers');
 select is(tests.try('alice', $$ delete from submissions where id = tests.id('First') $$), 'FB409', 'and for its author');
