@@ -14,37 +14,44 @@ export type Chunk = { entries: Entry[]; refused: Failure[] };
 const mostRecords = 500;
 const mostCharacters = 1_000_000;
 
-/** The records of a file, checked, in chunks of one transaction each. */
+/** The records of a file, checked, in chunks of one transaction each. Where the file cannot be read on, what stood before comes first. */
 export async function* chunksOf(rows: AsyncIterable<Row>, query: ImportQuery): AsyncGenerator<Chunk> {
   // A dry run takes back what it wrote, so it has to remember which ids the file brought.
   const seen = query.dry_run ? new Set<string>() : undefined;
   let chunk: Chunk = { entries: [], refused: [] };
   let characters = 0;
-  for await (const row of rows) {
-    if ("message" in row) chunk.refused.push(row);
-    else {
-      for (const draft of draftsOf(row.values, query)) {
-        const checked = checkedOf(draft, row.line, query);
-        if ("message" in checked) chunk.refused.push(checked);
-        else {
-          note(checked, seen);
-          chunk.entries.push(checked);
-          characters += sizeOf(checked.fields);
+  let failure: { error: unknown } | undefined;
+  const full = () =>
+    chunk.entries.length >= mostRecords ||
+    chunk.refused.length >= mostRecords ||
+    characters >= mostCharacters;
+  const taken = () => {
+    const whole = chunk;
+    chunk = { entries: [], refused: [] };
+    characters = 0;
+    return whole;
+  };
+  try {
+    for await (const row of rows) {
+      if ("message" in row) chunk.refused.push(row);
+      else
+        for (const draft of draftsOf(row.values, query)) {
+          const checked = checkedOf(draft, row.line, query);
+          if ("message" in checked) chunk.refused.push(checked);
+          else {
+            note(checked, seen);
+            chunk.entries.push(checked);
+            characters += sizeOf(checked.fields);
+          }
+          if (full()) yield taken();
         }
-        if (chunk.entries.length >= mostRecords || characters >= mostCharacters) {
-          yield chunk;
-          chunk = { entries: [], refused: [] };
-          characters = 0;
-        }
-      }
+      if (full()) yield taken();
     }
-    if (chunk.refused.length >= mostRecords) {
-      yield chunk;
-      chunk = { entries: [], refused: [] };
-      characters = 0;
-    }
+  } catch (error) {
+    failure = { error };
   }
-  if (chunk.entries.length > 0 || chunk.refused.length > 0) yield chunk;
+  if (chunk.entries.length > 0 || chunk.refused.length > 0) yield taken();
+  if (failure) throw failure.error;
 }
 
 function sizeOf(fields: Fields): number {
