@@ -311,6 +311,7 @@ export type Database = {
           require_approval: boolean;
           slug: string;
           time_zone: string;
+          trust_after: number | null;
           updated_at: string;
           visibility: string;
         };
@@ -327,6 +328,7 @@ export type Database = {
           require_approval?: boolean;
           slug: string;
           time_zone?: string;
+          trust_after?: number | null;
           updated_at?: string;
           visibility?: string;
         };
@@ -342,6 +344,7 @@ export type Database = {
           require_approval?: boolean;
           slug?: string;
           time_zone?: string;
+          trust_after?: number | null;
           updated_at?: string;
           visibility?: string;
         };

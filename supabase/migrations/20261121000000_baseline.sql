@@ -173,17 +173,6 @@ grant execute on function private.error_state(text), private.raise_error(text, t
 
 -- Organizations ------------------------------------------------------------------------------------------------
 
-create function private.is_time_zone(value text) returns boolean
-language plpgsql immutable set search_path = '' as $$
-begin
-  perform now() at time zone value;
-  return value ~ '^[A-Za-z][A-Za-z0-9_+/-]{0,63}$';
-exception when invalid_parameter_value then
-  return false;
-end
-$$;
-comment on function private.is_time_zone(text) is 'Whether Postgres knows a time zone of that name.';
-
 create table public.organizations (
   id uuid primary key default gen_random_uuid(),
   slug text not null constraint organization_slugs_are_unique unique,
@@ -191,9 +180,9 @@ create table public.organizations (
   visibility text not null default 'public',
   is_default boolean not null default false,
   require_approval boolean not null default false,
+  trust_after integer,
   time_zone text not null default 'UTC',
   allowed_origins text[] not null default '{}',
-  settings jsonb not null default '{}',
   max_submissions integer,
   max_members integer,
   max_surveys integer,
@@ -202,12 +191,11 @@ create table public.organizations (
   constraint slug_is_lowercase_ascii check (private.is_slug(slug)),
   constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
   constraint visibility_is_public_or_private check (visibility in ('public', 'private')),
-  constraint time_zone_is_known check (private.is_time_zone(time_zone)),
-  constraint settings_are_a_small_object check (jsonb_typeof(settings) = 'object' and octet_length(settings::text) <= 20000),
+  constraint trust_after_is_1_to_1000 check (trust_after between 1 and 1000),
   constraint allowed_origins_are_origins check (private.are_origins(allowed_origins)),
   constraint plan_limits_are_not_negative check (least(max_submissions, max_members, max_surveys) >= 0)
 );
-comment on table public.organizations is 'A tenant: one board of feedback, its surveys and its team. settings are the team''s own, which the service keeps and does not read. Plan limits are null for none.';
+comment on table public.organizations is 'A tenant: one board of feedback, its surveys and its team. Plan limits are null for none.';
 create unique index at_most_one_default_organization on public.organizations (is_default) where is_default;
 create trigger touch_updated_at before update on public.organizations
   for each row execute function private.touch_updated_at();
@@ -359,10 +347,10 @@ language plpgsql stable security definer set search_path = '' as $$
 begin
   return private.caller_id() is not null
     and exists (select from public.organizations o where o.id = needs_approval.organization_id and o.require_approval)
-    and not private.is_member(organization_id, profile_id);
+    and not private.is_member(organization_id, profile_id) and not private.is_trusted(organization_id, profile_id);
 end
 $$;
-comment on function private.needs_approval(uuid, uuid) is 'Whether what a person or key writes now waits for approval: the organization asks for it and the profile is not on its team. Operators need none.';
+comment on function private.needs_approval(uuid, uuid) is 'Whether what a person or key writes now waits for approval: the organization asks for it, and the profile is neither on its team nor trusted. Operators need none.';
 
 -- definer: an author is shown wherever what they wrote is shown; the caller has seen the row that names them.
 create function private.author(profile_id uuid, organization_id uuid) returns json
@@ -1898,153 +1886,6 @@ revoke all on private.submission_search from public, anon, authenticated, servic
 grant execute on function private.find_submissions(uuid, text), private.highlight(text, text, tsquery, boolean), private.escape_html(text),
   private.similar_submissions(uuid, text, text), private.search_query(text), private.plain_text(text) to anon, authenticated, service_key;
 
--- What people did and when, added up as it happens: analytics reads these and never the rows themselves.
---
--- A slot is a quarter of an hour, in which all time zones' days begin: a day of any of them is a sum of slots, and an
--- organization may change its time zone without anything being counted again.
-
-create function private.slot(at timestamptz) returns timestamptz
-language sql immutable
-return date_bin('15 minutes', at, '2000-01-01 00:00:00+00');
-comment on function private.slot(timestamptz) is 'The quarter of an hour a time is in.';
-
-create table private.person_activity (
-  organization_id uuid not null references public.organizations (id) on delete cascade,
-  slot timestamptz not null,
-  -- No foreign key: rows of a person who is erased move to nobody with what they count.
-  user_id uuid not null,
-  submissions integer not null default 0,
-  votes integer not null default 0,
-  comments integer not null default 0,
-  primary key (organization_id, slot, user_id)
-);
-comment on table private.person_activity is 'How many submissions, votes for submissions and comments of a person were made in a slot and are still there. A row a person, so that nobody waits for another''s. Triggers keep it; private.count_mistakes compares it with the truth.';
-
-create table private.submission_activity (
-  organization_id uuid not null references public.organizations (id) on delete cascade,
-  slot timestamptz not null,
-  status text not null,
-  category_id uuid,
-  source text,
-  total bigint not null,
-  constraint one_count_of_a_slot_and_kind unique nulls not distinct (organization_id, slot, status, category_id, source)
-);
-comment on table private.submission_activity is 'How many submissions made in a slot have a status, category and source now. Triggers keep it; private.count_mistakes compares it with the truth.';
-
-alter table private.person_activity enable row level security;
-alter table private.submission_activity enable row level security;
-revoke all on private.person_activity, private.submission_activity from public, anon, authenticated, service_role, service_key;
-
--- Named to come after the other counts; rows of several people are locked in the order of their keys.
--- definer: counts are nobody's to write.
-create function private.track_submissions() returns trigger
-language plpgsql security definer set search_path = '' as $$
-declare sign integer := case tg_op when 'INSERT' then 1 else -1 end;
-begin
-  insert into private.submission_activity as a (organization_id, slot, status, category_id, source, total)
-  select c.organization_id, private.slot(c.created_at), c.status, c.category_id, c.source, sign * count(*)
-  from changed c where exists (select from public.organizations o where o.id = c.organization_id)
-  group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
-  on conflict on constraint one_count_of_a_slot_and_kind do update set total = a.total + excluded.total;
-  insert into private.person_activity as a (organization_id, slot, user_id, submissions)
-  select c.organization_id, private.slot(c.created_at), c.author_id, sign * count(*)
-  from changed c where exists (select from public.organizations o where o.id = c.organization_id)
-  group by 1, 2, 3 order by 1, 2, 3
-  on conflict on constraint person_activity_pkey do update set submissions = a.submissions + excluded.submissions;
-  return null;
-end
-$$;
-comment on function private.track_submissions() is 'Trigger: submissions come and go in the activity of their author, and in that of their kind.';
-create trigger track_added after insert on public.submissions
-  referencing new table as changed for each statement execute function private.track_submissions();
-create trigger track_removed after delete on public.submissions
-  referencing old table as changed for each statement execute function private.track_submissions();
-
-create function private.track_votes() returns trigger
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare sign integer := case tg_op when 'INSERT' then 1 else -1 end;
-begin
-  insert into private.person_activity as a (organization_id, slot, user_id, votes)
-  select c.organization_id, private.slot(c.created_at), c.user_id, sign * count(*)
-  from changed c where exists (select from public.organizations o where o.id = c.organization_id)
-  group by 1, 2, 3 order by 1, 2, 3
-  on conflict on constraint person_activity_pkey do update set votes = a.votes + excluded.votes;
-  return null;
-end
-$$;
-comment on function private.track_votes() is 'Trigger: votes come and go in the activity of who cast them.';
-create trigger track_added after insert on public.votes
-  referencing new table as changed for each statement execute function private.track_votes();
-create trigger track_removed after delete on public.votes
-  referencing old table as changed for each statement execute function private.track_votes();
-
-create function private.track_comments() returns trigger
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare sign integer := case tg_op when 'INSERT' then 1 else -1 end;
-begin
-  insert into private.person_activity as a (organization_id, slot, user_id, comments)
-  select c.organization_id, private.slot(c.created_at), c.author_id, sign * count(*)
-  from changed c where exists (select from public.organizations o where o.id = c.organization_id)
-  group by 1, 2, 3 order by 1, 2, 3
-  on conflict on constraint person_activity_pkey do update set comments = a.comments + excluded.comments;
-  return null;
-end
-$$;
-comment on function private.track_comments() is 'Trigger: comments come and go in the activity of their author.';
-create trigger track_added after insert on public.comments
-  referencing new table as changed for each statement execute function private.track_comments();
-create trigger track_removed after delete on public.comments
-  referencing old table as changed for each statement execute function private.track_comments();
-
--- Row triggers, because only one of a row can be kept off the path of votes: it names its columns.
-create function private.track_moved_submission() returns trigger
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-begin
-  insert into private.submission_activity as a (organization_id, slot, status, category_id, source, total)
-  select m.organization_id, private.slot(m.created_at), m.status, m.category_id, m.source, sum(m.change)
-  from (values (old.organization_id, old.created_at, old.status, old.category_id, old.source, -1),
-    (new.organization_id, new.created_at, new.status, new.category_id, new.source, 1)
-  ) m (organization_id, created_at, status, category_id, source, change)
-  group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
-  on conflict on constraint one_count_of_a_slot_and_kind do update set total = a.total + excluded.total;
-  return null;
-end
-$$;
-comment on function private.track_moved_submission() is 'Trigger: a submission that changes its kind moves from one count to another.';
-create trigger track_moved after update of status, category_id, source on public.submissions
-  for each row when ((old.status, old.category_id, old.source) is distinct from (new.status, new.category_id, new.source))
-  execute function private.track_moved_submission();
-
-create function private.track_another_person() returns trigger
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare
-  column_name text := case tg_table_name when 'votes' then 'user_id' else 'author_id' end;
-  before_id uuid := to_jsonb(old) ->> column_name;
-  after_id uuid := to_jsonb(new) ->> column_name;
-begin
-  insert into private.person_activity as a (organization_id, slot, user_id, submissions, votes, comments)
-  select new.organization_id, private.slot(new.created_at), m.user_id,
-    case tg_table_name when 'submissions' then m.change else 0 end,
-    case tg_table_name when 'votes' then m.change else 0 end,
-    case tg_table_name when 'comments' then m.change else 0 end
-  from (values (before_id, -1), (after_id, 1)) m (user_id, change) order by m.user_id
-  on conflict on constraint person_activity_pkey do update set
-    submissions = a.submissions + excluded.submissions, votes = a.votes + excluded.votes, comments = a.comments + excluded.comments;
-  return null;
-end
-$$;
-comment on function private.track_another_person() is 'Trigger: what is given to another person, as by erasure, takes its activity along.';
-create trigger track_another_person after update of author_id on public.submissions
-  for each row when (old.author_id <> new.author_id) execute function private.track_another_person();
-create trigger track_another_person after update of user_id on public.votes
-  for each row when (old.user_id <> new.user_id) execute function private.track_another_person();
-create trigger track_another_person after update of author_id on public.comments
-  for each row when (old.author_id <> new.author_id) execute function private.track_another_person();
-
--- What moved most, and what the team answered, within a time.
-create index votes_newest_idx on public.votes (organization_id, created_at, submission_id);
-create index comments_official_idx on public.comments (organization_id, created_at) where is_official;
-
 -- In-product notifications: never to oneself, one a person and event, and only of what the person may see.
 
 create table public.notifications (
@@ -2193,7 +2034,8 @@ grant select (id) on public.notifications to anon;
 
 create policy "people see their own notifications" on public.notifications
   for select to authenticated using (
-    user_id = (select auth.uid()) and exists (select from public.submissions s where s.id = submission_id));
+    user_id = (select auth.uid()) and exists (select from public.submissions s where s.id = submission_id)
+    and (comment_id is null or exists (select from public.comments c where c.id = comment_id)));
 create policy "people mark their own notifications read" on public.notifications
   for update to authenticated using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
 
@@ -2605,7 +2447,6 @@ begin
   perform private.require_admin(own_id, 'organization:write');
   if origins is not null then
     update public.organizations o set allowed_origins = origins where o.id = own_id;
-    perform private.audit('origins.update', 'organization', own_id, jsonb_build_object('origins', origins), own_id);
   end if;
   return (select json_build_object('origins', o.allowed_origins) from public.organizations o where o.id = own_id);
 end
@@ -3151,6 +2992,7 @@ create trigger forget after delete on private.merges
 create function private.pass_on_sources() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
+  if not exists (select from public.organizations where id = old.organization_id) then return old; end if;
   update private.merges set parent_id = old.merged_into_id where parent_id = old.id;
   update public.votes set merged_from = null where submission_id = old.merged_into_id and merged_from = old.id;
   update public.follows set merged_from = null where submission_id = old.merged_into_id and merged_from = old.id;
@@ -3289,22 +3131,29 @@ end
 $$;
 comment on function private.announce_merge(uuid[]) is 'submission.updated for all whose counts or target changed; votes and comments that moved have no events of theirs.';
 
--- definer: what it is asked for may be hidden from the caller; it says no more than that then.
+create function private.moderated(organization_id uuid, is_public boolean, author_id uuid, what text, field text) returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  if organization_id is null or not private.in_organization(organization_id)
+    or not private.can_see_submission(is_public, author_id, organization_id, private.caller_id(), private.team_organization_ids())
+    or private.is_key() and organization_id <> private.key_organization_id() then
+    perform private.raise_error('NOT_FOUND', format('There is no such %s.', what), field);
+  end if;
+  perform private.require_admin(organization_id, 'submissions:moderate');
+  return organization_id;
+end
+$$;
+comment on function private.moderated(uuid, boolean, uuid, text, text) is 'The organization of a row the caller moderates; NOT_FOUND where they do not see it, FORBIDDEN where they are no admin. For definers.';
+
 create function private.moderated_organization(submission_id uuid, field text) returns uuid
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 declare submission public.submissions;
 begin
   select * into submission from public.submissions s where s.id = submission_id;
-  if submission.id is null or not private.in_organization(submission.organization_id) or not private.can_see_submission(submission.is_public,
-      submission.author_id, submission.organization_id, private.caller_id(), private.team_organization_ids())
-    or private.is_key() and submission.organization_id <> private.key_organization_id() then
-    perform private.raise_error('NOT_FOUND', 'There is no such submission.', field);
-  end if;
-  perform private.require_admin(submission.organization_id, 'submissions:moderate');
-  return submission.organization_id;
+  return private.moderated(submission.organization_id, submission.is_public, submission.author_id, 'submission', field);
 end
 $$;
-comment on function private.moderated_organization(uuid, text) is 'The organization of a submission the caller moderates; NOT_FOUND where they do not see it, FORBIDDEN where they are no admin.';
+comment on function private.moderated_organization(uuid, text) is 'The same of a submission by its id.';
 
 -- definer: moves what belongs to others.
 create function private.admin_merge(source_ids uuid[], target_id uuid) returns json
@@ -3481,684 +3330,187 @@ $$;
 comment on function private.admin_unmerge(uuid) is 'Gives a merged submission back what it had, and those merged into it before; what came to the target since stays there, but replies stay with their thread, and a vote or follow taken back there stays taken back.';
 grant execute on function private.admin_merge(uuid[], uuid), private.admin_unmerge(uuid) to authenticated, service_key;
 
--- What an organization's team sets: who may, and how others hear of it.
+-- What waits, what is turned away, and who need not wait. States are kept by the triggers of 20_submissions.sql and
+-- 22_comments.sql, so that they hold whoever changes a state; this is how a team does it.
 
--- definer: a private organization can be seen by its members before any policy is asked.
-create function private.seen_organization(organization_id uuid) returns uuid
-language plpgsql stable security definer set search_path = '' as $$
-begin
-  if not private.in_organization(organization_id) or case when private.is_key() then organization_id is distinct from private.key_organization_id()
-      else private.find_organization(organization_id::text, private.caller_id()) is null end then
-    perform private.raise_error('NOT_FOUND', 'There is no such organization.');
-  end if;
-  return organization_id;
-end
-$$;
-comment on function private.seen_organization(uuid) is 'An organization a path names, if the caller may see it; NOT_FOUND otherwise.';
+create index submissions_moderation_idx on public.submissions (organization_id, moderation_state, created_at, id) where moderation_state <> 'approved';
+create index comments_moderation_idx on public.comments (organization_id, moderation_state, created_at, id) where moderation_state <> 'approved';
 
-create function private.administered_organization(organization_id uuid, scope text) returns uuid
+-- Trust --------------------------------------------------------------------------------------------------------
+
+create table private.author_trust (
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  user_id uuid not null references public.profiles (id) on delete cascade,
+  is_trusted boolean not null,
+  created_at timestamptz not null default now(),
+  primary key (organization_id, user_id)
+);
+comment on table private.author_trust is 'Authors a team has decided on: trusted ones need no approval, others always do, whatever was approved of them before.';
+create index author_trust_user_idx on private.author_trust (user_id);
+alter table private.author_trust enable row level security;
+revoke all on private.author_trust from public, anon, authenticated, service_role, service_key;
+
+create function private.is_trusted(organization_id uuid, profile_id uuid) returns boolean
 language plpgsql stable set search_path = '' as $$
+declare wanted integer;
 begin
-  perform private.require_admin(private.seen_organization(organization_id), scope);
-  return organization_id;
+  return coalesce(
+    (select t.is_trusted from private.author_trust t where t.organization_id = is_trusted.organization_id and t.user_id = profile_id),
+    (select o.trust_after <= (
+        select count(*) from (
+          (select from public.submissions s where s.author_id = profile_id and s.organization_id = o.id and s.moderation_state = 'approved' limit o.trust_after)
+          union all
+          (select from public.comments c where c.author_id = profile_id and c.organization_id = o.id and c.moderation_state = 'approved' limit o.trust_after)) approved)
+      from public.organizations o where o.id = is_trusted.organization_id),
+    false);
 end
 $$;
-comment on function private.administered_organization(uuid, text) is 'An organization a path names, if the caller administers it; NOT_FOUND where they do not see it, FORBIDDEN where they are no admin.';
+comment on function private.is_trusted(uuid, uuid) is 'Whether what a profile writes need not wait: the team said so, or trust_after of what it wrote is approved. For definers.';
 
-create function private.team_organization(organization_id uuid, scope text) returns uuid
-language plpgsql stable set search_path = '' as $$
-begin
-  if private.is_key() or not private.is_member(private.seen_organization(organization_id), private.caller_id()) then
-    perform private.administered_organization(organization_id, scope);
-  end if;
-  return organization_id;
-end
-$$;
-comment on function private.team_organization(uuid, text) is 'An organization a path names, if the caller is on its team, or a key with the scope; NOT_FOUND or FORBIDDEN otherwise.';
+-- Threads ------------------------------------------------------------------------------------------------------
 
--- How others hear of it ----------------------------------------------------------------------------------------
+create table private.hidden_replies (
+  comment_id uuid primary key references public.comments (id) on delete cascade,
+  organization_id uuid not null,
+  under_id uuid not null references public.comments (id) on delete cascade
+);
+comment on table private.hidden_replies is 'Replies that were turned away only because a comment above them was; they come back with it.';
+create index hidden_replies_under_idx on private.hidden_replies (under_id);
+alter table private.hidden_replies enable row level security;
+revoke all on private.hidden_replies from public, anon, authenticated, service_role, service_key;
 
-create function private.emit_organization_update(organization_id uuid, changed text[], changes jsonb default '{}') returns void
-language plpgsql set search_path = '' as $$
-begin
-  perform private.emit_event(o.id, 'org.updated', o.id, jsonb_build_object(
-    'organization', jsonb_build_object('id', o.id, 'slug', o.slug, 'name', o.name), 'changed', changed, 'changes', changes))
-  from public.organizations o where o.id = emit_organization_update.organization_id;
-end
-$$;
-comment on function private.emit_organization_update(uuid, text[], jsonb) is 'org.updated: settings, or categories, tags or members, changed. For definers.';
-
--- definer: writes the event and the trail.
-create function private.announce_organization() returns trigger
+-- definer: replies are by others.
+create function private.moderate_replies() returns trigger
 language plpgsql security definer set search_path = '' as $$
-declare changed text[]; changes jsonb;
+declare replies uuid[];
 begin
-  -- The team's own settings may hold anything, so that only their names are told.
-  select array_agg(n.key order by n.key), coalesce(jsonb_object_agg(n.key, jsonb_build_object('from', o.value, 'to', n.value)) filter (where n.key <> 'settings'), '{}')
-  into changed, changes
-  from jsonb_each(to_jsonb(new)) n join jsonb_each(to_jsonb(old)) o using (key)
-  where n.value <> o.value and n.key <> 'updated_at';
-  perform private.emit_organization_update(new.id, changed, changes);
-  perform private.audit('organization.update', 'organization', new.id, jsonb_build_object('changed', changed, 'changes', changes), new.id);
+  if new.moderation_state = 'approved' then
+    replies := array(
+      with recursive thread as (
+        select h.comment_id from private.hidden_replies h join public.comments c on c.id = h.comment_id
+        where h.under_id = new.id and c.parent_id = new.id
+        union all
+        select h.comment_id from thread t join public.comments c on c.parent_id = t.comment_id
+          join private.hidden_replies h on h.comment_id = c.id and h.under_id = new.id)
+      select t.comment_id from thread t);
+    delete from private.hidden_replies where comment_id = any (replies || new.id);
+    update public.comments set moderation_state = 'approved' where id = any (replies);
+  elsif old.moderation_state = 'approved' then
+    with recursive thread as (
+      select c.id, c.moderation_state from public.comments c where c.parent_id = new.id
+      union all
+      select c.id, c.moderation_state from public.comments c join thread t on c.parent_id = t.id)
+    select array_agg(t.id) into replies from thread t where t.moderation_state = 'approved';
+    if replies is null then return null; end if;
+    insert into private.hidden_replies (comment_id, organization_id, under_id) select id, new.organization_id, new.id from unnest(replies) as id;
+    update public.comments set moderation_state = new.moderation_state where id = any (replies);
+  else
+    -- Decided by itself now: what hangs on it waits for it, not for the one above.
+    with own as (delete from private.hidden_replies where comment_id = new.id returning under_id),
+      thread as (
+        with recursive below as (
+          select c.id from public.comments c where c.parent_id = new.id
+          union all
+          select c.id from public.comments c join below b on c.parent_id = b.id)
+        select id from below)
+    update private.hidden_replies h set under_id = new.id from own, thread where h.under_id = own.under_id and h.comment_id = thread.id;
+  end if;
   return null;
 end
 $$;
-comment on function private.announce_organization() is 'Trigger: org.updated and the trail say what changed, from what to what.';
-create trigger announce after update on public.organizations
-  for each row when ((old.slug, old.name, old.visibility, old.is_default, old.require_approval, old.time_zone, old.allowed_origins, old.settings,
-      old.max_submissions, old.max_members, old.max_surveys)
-    is distinct from (new.slug, new.name, new.visibility, new.is_default, new.require_approval, new.time_zone, new.allowed_origins, new.settings,
-      new.max_submissions, new.max_members, new.max_surveys))
-  execute function private.announce_organization();
+comment on function private.moderate_replies() is 'Trigger: a comment that is turned away takes the replies to it along, and brings them back when it is approved.';
+create trigger moderate_replies after update of moderation_state on public.comments
+  for each row when (old.moderation_state <> new.moderation_state) execute function private.moderate_replies();
 
--- What the team asks -------------------------------------------------------------------------------------------
+-- The team -----------------------------------------------------------------------------------------------------
 
-create function private.organization_shape(organization public.organizations) returns json
-language plpgsql stable set search_path = '' as $$
-begin
-  return json_build_object('id', organization.id, 'slug', organization.slug, 'name', organization.name, 'visibility', organization.visibility,
-    'require_approval', organization.require_approval, 'time_zone', organization.time_zone, 'settings', organization.settings,
-    'role', (select m.role from public.memberships m where m.organization_id = organization.id and m.user_id = private.caller_id()),
-    'plan', json_build_object(
-      'submissions', (select coalesce(sum(a.total), 0) from private.submission_activity a where a.organization_id = organization.id),
-      'max_submissions', organization.max_submissions,
-      'members', (select count(*) from public.memberships m where m.organization_id = organization.id),
-      'max_members', organization.max_members, 'max_surveys', organization.max_surveys),
-    'created_at', organization.created_at, 'updated_at', organization.updated_at);
-end
-$$;
-comment on function private.organization_shape(public.organizations) is 'An organization as its team sees it, with the caller''s role and what the plan allows.';
-
--- definer: settings are not granted.
-create function private.admin_organization(organization_id uuid) returns json
+-- definer: the team's own; it asks for an admin.
+create function private.admin_moderation_queue(state text, type text, before_at timestamptz, before_id uuid, most integer)
+returns table (total bigint, more boolean, last text[], data json)
 language plpgsql stable security definer set search_path = '' as $$
-declare own_id uuid := private.team_organization(organization_id, 'organization:write');
-begin
-  return (select private.organization_shape(o) from public.organizations o where o.id = own_id);
-end
-$$;
-comment on function private.admin_organization(uuid) is 'An organization, for its team and keys with organization:write.';
-
-create function private.admin_update_organization(organization_id uuid, fields jsonb) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare own_id uuid := private.administered_organization(organization_id, 'organization:write');
-begin
-  if not coalesce(private.is_time_zone(fields ->> 'time_zone'), true) then
-    perform private.raise_error('VALIDATION_ERROR', 'must be a time zone such as Europe/Berlin', 'time_zone');
-  end if;
-  -- What the board's submissions turn into is written with them: the strongest lock comes first.
-  perform 1 from public.organizations o where o.id = own_id for update;
-  update public.organizations o set
-    name = coalesce(fields ->> 'name', o.name), slug = coalesce(fields ->> 'slug', o.slug),
-    visibility = coalesce(fields ->> 'visibility', o.visibility),
-    require_approval = coalesce((fields ->> 'require_approval')::boolean, o.require_approval),
-    time_zone = coalesce(fields ->> 'time_zone', o.time_zone),
-    settings = jsonb_strip_nulls(o.settings || coalesce(fields -> 'settings', '{}'))
-  where o.id = own_id;
-  return (select private.organization_shape(o) from public.organizations o where o.id = own_id);
-exception
-  when unique_violation then
-    perform private.raise_error('CONFLICT', 'Another organization has this slug.', 'slug');
-  when check_violation then
-    perform private.raise_error('VALIDATION_ERROR', 'must be an object of at most 20,000 bytes as JSON', 'settings');
-end
-$$;
-comment on function private.admin_update_organization(uuid, jsonb) is 'Sets the fields that are there; of settings the names that are there, null removing one. Admins, or keys with organization:write.';
-
-grant execute on function private.admin_organization(uuid), private.admin_update_organization(uuid, jsonb) to authenticated, service_key;
-
--- How an organization's admins keep its categories and tags. `kind` is one of the two tables.
-
-create function private.require_librarian(kind text) returns uuid
-language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
 declare own_id uuid := private.current_organization_id();
 begin
-  perform private.require_admin(own_id, 'organization:write');
-  if kind not in ('categories', 'tags') then
-    perform private.raise_error('NOT_FOUND', 'There is no such kind.');
-  end if;
-  return own_id;
+  perform private.require_admin(own_id, 'submissions:moderate');
+  return query
+    with page as (
+      (select 'submission' as type, s.id, s.id as submission_id, s.title, s.description as body, s.author_id, s.moderation_state as state, s.created_at
+      from public.submissions s
+      where admin_moderation_queue.type is distinct from 'comment' and s.organization_id = own_id
+        and s.moderation_state = admin_moderation_queue.state and s.moderation_state <> 'approved'
+        and (before_at is null or (s.created_at, s.id) > (before_at, before_id))
+      order by s.created_at, s.id limit most + 1)
+      union all
+      (select 'comment', c.id, c.submission_id, null, c.body, c.author_id, c.moderation_state, c.created_at
+      from public.comments c
+      where admin_moderation_queue.type is distinct from 'submission' and c.organization_id = own_id
+        and c.moderation_state = admin_moderation_queue.state and c.moderation_state <> 'approved'
+        and (before_at is null or (c.created_at, c.id) > (before_at, before_id))
+      order by c.created_at, c.id limit most + 1)
+    ), shown as (
+      select * from page order by created_at, id limit most
+    )
+    select
+      (select count(*) from public.submissions s where admin_moderation_queue.type is distinct from 'comment'
+        and s.organization_id = own_id and s.moderation_state = admin_moderation_queue.state and s.moderation_state <> 'approved')
+      + (select count(*) from public.comments c where admin_moderation_queue.type is distinct from 'submission'
+        and c.organization_id = own_id and c.moderation_state = admin_moderation_queue.state and c.moderation_state <> 'approved'),
+      (select count(*) from page) > most,
+      (select array[s.created_at::text, s.id::text] from shown s order by s.created_at desc, s.id desc limit 1),
+      coalesce((select json_agg(json_build_object('type', s.type, 'id', s.id, 'submission_id', s.submission_id, 'title', s.title, 'body', s.body,
+        'author', private.author(s.author_id, own_id), 'is_trusted', private.is_trusted(own_id, s.author_id), 'state', s.state, 'created_at', s.created_at)
+        order by s.created_at, s.id) from shown s), '[]');
 end
 $$;
-comment on function private.require_librarian(text) is 'The current organization, for its admins and keys with organization:write; FORBIDDEN otherwise.';
+comment on function private.admin_moderation_queue(text, text, timestamptz, uuid, integer) is 'Submissions and comments of the current organization that are pending, rejected or spam, oldest first, for admins and keys with submissions:moderate. Goes on after (before_at, before_id).';
 
-create function private.label_noun(kind text) returns text
-language sql immutable
-return case kind when 'categories' then 'category' else 'tag' end;
-comment on function private.label_noun(text) is 'What one of a kind is called.';
-
-create function private.label_shape(label jsonb) returns jsonb
-language sql immutable
-return label - 'organization_id';
-comment on function private.label_shape(jsonb) is 'A category or tag as admins see it, with all its translations.';
-
-create function private.find_label(kind text, organization_id uuid, label_id uuid, stays boolean default false) returns jsonb
-language plpgsql set search_path = '' as $$
-declare label jsonb;
-begin
-  execute format('select to_jsonb(l) from public.%I l where l.organization_id = $1 and l.id = $2 for %s', kind,
-    case when stays then 'key share' else 'update' end)
-  into label using organization_id, label_id;
-  if label is null then
-    perform private.raise_error('NOT_FOUND', format('There is no such %s.', private.label_noun(kind)), case when stays then 'into_id' end);
-  end if;
-  return label;
-end
-$$;
-comment on function private.find_label(text, uuid, uuid, boolean) is 'A category or tag, locked: what would point to it waits, unless it stays.';
-
-create function private.free_slug(kind text, organization_id uuid, name text) returns text
-language plpgsql stable set search_path = '' as $$
-declare
-  base text := btrim(left(btrim(regexp_replace(private.plain_text(name), '[^a-z0-9]+', '-', 'g'), '-'), 56), '-');
-  slug text;
-  taken boolean;
-begin
-  -- A name without Latin letters.
-  if base = '' then base := private.label_noun(kind); end if;
-  for number in 1..1000 loop
-    slug := base || case when number = 1 then '' else '-' || number end;
-    execute format('select exists (select from public.%I l where l.organization_id = $1 and l.slug = $2)', kind) into taken using organization_id, slug;
-    exit when not taken;
-  end loop;
-  return slug;
-end
-$$;
-comment on function private.free_slug(text, uuid, text) is 'A slug of the name that no other category or tag of the organization has.';
-
-create function private.tell_of_label(kind text, organization_id uuid, action text, label_id uuid, details jsonb default '{}') returns void
-language plpgsql set search_path = '' as $$
-begin
-  perform private.emit_organization_update(organization_id, array[kind]);
-  perform private.audit(private.label_noun(kind) || '.' || action, private.label_noun(kind), label_id, details, organization_id);
-end
-$$;
-comment on function private.tell_of_label(text, uuid, text, uuid, jsonb) is 'The event and the trail of a change to categories or tags.';
-
--- definer: categories and tags are granted to clients for reading only.
-create function private.admin_labels(kind text) returns json
-language plpgsql stable security definer set search_path = '' as $$
-declare own_id uuid := private.require_librarian(kind); labels json;
-begin
-  execute format('select coalesce(json_agg(private.label_shape(to_jsonb(l)) order by %s), ''[]'') from public.%I l where l.organization_id = $1',
-    case kind when 'categories' then 'l.position, l.slug' else 'l.slug' end, kind) into labels using own_id;
-  return labels;
-end
-$$;
-comment on function private.admin_labels(text) is 'All categories or tags of the current organization, with their translations.';
-
-create function private.admin_create_label(kind text, fields jsonb) returns jsonb
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare own_id uuid := private.require_librarian(kind); label jsonb; used bigint; last integer;
-begin
-  -- The organization's lock, so that two of the same name do not get the same slug.
-  perform 1 from public.organizations o where o.id = own_id for no key update;
-  execute format('select count(*) from public.%I l where l.organization_id = $1', kind) into used using own_id;
-  if used >= 1000 then
-    perform private.raise_error('CONFLICT', format('There are 1,000 %s, which is as many as there can be: merge or delete some.', kind));
-  end if;
-  fields := jsonb_build_object('slug', private.free_slug(kind, own_id, fields ->> 'name')) || jsonb_strip_nulls(fields);
-  last := (select coalesce(max(c.position), -1) from public.categories c where c.organization_id = own_id);
-  execute format('insert into public.%1$I as l select (jsonb_populate_record(null::public.%1$I, $1)).* returning to_jsonb(l)', kind)
-  into label using jsonb_build_object('id', gen_random_uuid(), 'color', '#6b7280', 'translations', '{}'::jsonb, 'position', last + 1, 'created_at', now())
-    || fields || jsonb_build_object('organization_id', own_id);
-  perform private.tell_of_label(kind, own_id, 'create', (label ->> 'id')::uuid, jsonb_build_object('slug', label -> 'slug'));
-  return private.label_shape(label);
-exception when unique_violation then
-  perform private.raise_error('CONFLICT', format('Another %s has this slug.', private.label_noun(kind)), 'slug');
-end
-$$;
-comment on function private.admin_create_label(text, jsonb) is 'Makes a category or tag of the current organization; without a slug it takes one from its name, without a position the last.';
-
-create function private.admin_update_label(kind text, label_id uuid, fields jsonb) returns jsonb
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare own_id uuid := private.require_librarian(kind); before jsonb; label jsonb; changes jsonb;
-begin
-  perform 1 from public.organizations o where o.id = own_id for no key update;
-  before := private.find_label(kind, own_id, label_id);
-  -- null removes a translation.
-  fields := jsonb_strip_nulls(fields || jsonb_build_object('translations', (before -> 'translations') || coalesce(fields -> 'translations', '{}')));
-  execute format('update public.%I l set (name, slug, color, translations%s) = (
-      select r.name, r.slug, r.color, r.translations%s from jsonb_populate_record(l, $2) r) where l.id = $1 returning to_jsonb(l)',
-    kind, case kind when 'categories' then ', position' end, case kind when 'categories' then ', r.position' end)
-  into label using label_id, fields;
-  changes := (select jsonb_object_agg(n.key, jsonb_build_object('from', o.value, 'to', n.value))
-    from jsonb_each(label) n join jsonb_each(before) o using (key) where n.value <> o.value);
-  if changes is not null then perform private.tell_of_label(kind, own_id, 'update', label_id, changes); end if;
-  return private.label_shape(label);
-exception when unique_violation then
-  perform private.raise_error('CONFLICT', format('Another %s has this slug.', private.label_noun(kind)), 'slug');
-end
-$$;
-comment on function private.admin_update_label(text, uuid, jsonb) is 'Sets the fields that are there of a category or tag; of translations the locales that are there, null removing one.';
-
-create function private.admin_order_categories(ids uuid[]) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare own_id uuid := private.require_librarian('categories'); known uuid[];
-begin
-  perform 1 from public.organizations o where o.id = own_id for no key update;
-  known := array(select c.id from public.categories c where c.organization_id = own_id);
-  if not (known @> ids and ids @> known and cardinality(ids) = cardinality(known)) then
-    perform private.raise_error('VALIDATION_ERROR', 'must be all categories of the organization, each once', 'ids');
-  end if;
-  update public.categories c set position = array_position(ids, c.id) - 1 where c.organization_id = own_id and c.position <> array_position(ids, c.id) - 1;
-  if found then perform private.tell_of_label('categories', own_id, 'order', null); end if;
-  return private.admin_labels('categories');
-end
-$$;
-comment on function private.admin_order_categories(uuid[]) is 'The order categories are shown in: all of them, first to last.';
-
-create function private.admin_delete_label(kind text, label_id uuid) returns void
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare own_id uuid := private.require_librarian(kind); label jsonb;
-begin
-  perform 1 from public.organizations o where o.id = own_id for no key update;
-  label := private.find_label(kind, own_id, label_id);
-  if kind = 'categories' then
-    perform private.file_under(own_id, label_id, null);
-    delete from public.categories c where c.id = label_id;
-  else
-    delete from public.tags t where t.id = label_id;
-  end if;
-  perform private.tell_of_label(kind, own_id, 'delete', label_id, jsonb_build_object('slug', label -> 'slug'));
-end
-$$;
-comment on function private.admin_delete_label(text, uuid) is 'A category or tag goes; submissions stay, without it.';
-
-create function private.file_under(organization_id uuid, from_id uuid, to_id uuid) returns bigint
-language plpgsql set search_path = '' as $$
-declare moved bigint;
-begin
-  perform 1 from public.submissions s where s.organization_id = file_under.organization_id and s.category_id = from_id order by s.id for no key update;
-  perform private.lock_counts(organization_id);
-  update public.submissions s set category_id = to_id where s.organization_id = file_under.organization_id and s.category_id = from_id;
-  get diagnostics moved = row_count;
-  return moved;
-end
-$$;
-comment on function private.file_under(uuid, uuid, uuid) is 'Moves all submissions of a category to another, or to none; each is announced as updated.';
-
-create function private.tag_instead(organization_id uuid, from_id uuid, to_id uuid) returns bigint
-language plpgsql set search_path = '' as $$
-declare moved bigint;
-begin
-  select count(*) into moved from public.submission_tags st where st.organization_id = tag_instead.organization_id and st.tag_id = from_id;
-  -- A tag of the submission's own goes before one that a merge lent it.
-  insert into public.submission_tags as st (organization_id, submission_id, tag_id, merged_from)
-  select f.organization_id, f.submission_id, to_id, f.merged_from from public.submission_tags f
-  where f.organization_id = tag_instead.organization_id and f.tag_id = from_id order by f.submission_id
-  on conflict on constraint one_of_each_tag do update set merged_from = null where excluded.merged_from is null;
-  insert into private.merged_tags (source_id, tag_id, organization_id)
-  select j.source_id, to_id, j.organization_id from private.merged_tags j
-  where j.organization_id = tag_instead.organization_id and j.tag_id = from_id
-  on conflict do nothing;
-  return moved;
-end
-$$;
-comment on function private.tag_instead(uuid, uuid, uuid) is 'Whatever carries a tag carries another too, also what unmerging would bring back.';
-
-create function private.admin_merge_labels(kind text, label_id uuid, into_id uuid) returns jsonb
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare own_id uuid := private.require_librarian(kind); label jsonb; target jsonb; moved bigint;
-begin
-  if label_id = into_id then
-    perform private.raise_error('VALIDATION_ERROR', format('A %s cannot be merged into itself.', private.label_noun(kind)), 'into_id');
-  end if;
-  perform 1 from public.organizations o where o.id = own_id for no key update;
-  label := private.find_label(kind, own_id, label_id);
-  target := private.find_label(kind, own_id, into_id, true);
-  if kind = 'categories' then
-    moved := private.file_under(own_id, label_id, into_id);
-    delete from public.categories c where c.id = label_id;
-  else
-    moved := private.tag_instead(own_id, label_id, into_id);
-    delete from public.tags t where t.id = label_id;
-  end if;
-  perform private.tell_of_label(kind, own_id, 'merge', label_id, jsonb_build_object('slug', label -> 'slug', 'into_id', into_id, 'submissions', moved));
-  return private.label_shape(target) || jsonb_build_object('moved', moved);
-end
-$$;
-comment on function private.admin_merge_labels(text, uuid, uuid) is 'Puts everything of a category or tag under another of the same organization, and deletes it. moved: how many submissions had it.';
-
-grant execute on function private.admin_labels(text), private.admin_create_label(text, jsonb), private.admin_update_label(text, uuid, jsonb),
-  private.admin_order_categories(uuid[]), private.admin_delete_label(text, uuid), private.admin_merge_labels(text, uuid, uuid) to authenticated, service_key;
-
--- The team: roles, and how one joins and leaves it.
---
--- What the team is, is decided under the organization's lock: it comes before memberships and invites.
-
--- What always holds --------------------------------------------------------------------------------------------
-
--- definer: plans and members are the organization's business.
-create function private.keep_owner() returns trigger
+-- definer: states and trust are granted to nobody.
+create function private.admin_moderate(target_type text, target_id uuid, action text, reason text, trust_author boolean) returns json
 language plpgsql security definer set search_path = '' as $$
-declare organization uuid;
-begin
-  for organization in select distinct r.organization_id from removed r where r.role = 'owner' order by 1 loop
-    -- Written to, not just locked: of two that read the same owners, at any isolation, one has to wait and look again, or fails.
-    update public.organizations o set updated_at = now() where o.id = organization;
-    if found and not exists (select from public.memberships m where m.organization_id = organization and m.role = 'owner') then
-      perform private.raise_error('CONFLICT', 'An organization keeps an owner: make somebody else owner first.', 'role');
-    end if;
-  end loop;
-  return null;
-end
-$$;
-comment on function private.keep_owner() is 'Trigger: the last owner neither leaves nor becomes less, by whatever way.';
-create trigger keep_owner_changed after update on public.memberships
-  referencing old table as removed for each statement execute function private.keep_owner();
-create trigger keep_owner_removed after delete on public.memberships
-  referencing old table as removed for each statement execute function private.keep_owner();
-
-create function private.keep_member_limit() returns trigger
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare organization public.organizations; used bigint;
-begin
-  for organization in
-    select * from public.organizations o
-    where o.max_members is not null and o.id in (select organization_id from added) order by o.id for no key update
-  loop
-    select count(*) into used from public.memberships m where m.organization_id = organization.id;
-    if used > organization.max_members then
-      perform private.raise_error('PLAN_LIMIT_REACHED', format('The plan allows %s members.', organization.max_members));
-    end if;
-  end loop;
-  return null;
-end
-$$;
-comment on function private.keep_member_limit() is 'Trigger: a team is never larger than its plan allows.';
-create trigger keep_member_limit after insert on public.memberships
-  referencing new table as added for each statement execute function private.keep_member_limit();
-
--- Members ------------------------------------------------------------------------------------------------------
-
-create function private.member_shape(member public.memberships, with_email boolean) returns json
-language plpgsql stable set search_path = '' as $$
-begin
-  return (select json_build_object('user_id', p.id, 'name', coalesce(p.name, 'Anonymous'), 'avatar', p.avatar_url,
-    'email', case when with_email then p.email end, 'role', member.role, 'joined_at', member.created_at)
-    from public.profiles p where p.id = member.user_id);
-end
-$$;
-comment on function private.member_shape(public.memberships, boolean) is 'Somebody on the team; the e-mail address is for admins.';
-
--- definer: e-mail addresses are granted to nobody.
-create function private.admin_members(organization_id uuid, most integer, skipped integer) returns table (total bigint, data json)
-language plpgsql stable security definer set search_path = '' as $$
 declare
-  own_id uuid := private.team_organization(organization_id, 'members:write');
-  for_admin boolean := private.is_admin(own_id, 'members:write');
+  wanted text := case action when 'approve' then 'approved' when 'reject' then 'rejected' else 'spam' end;
+  own_id uuid;
+  subject record;
 begin
-  return query select
-    (select count(*) from public.memberships m where m.organization_id = own_id),
-    coalesce((select json_agg(private.member_shape(m, for_admin) order by array_position(array['owner', 'admin', 'member'], m.role), m.created_at, m.user_id)
-      from (select * from public.memberships m where m.organization_id = own_id
-        order by array_position(array['owner', 'admin', 'member'], m.role), m.created_at, m.user_id limit most offset skipped) m), '[]');
-end
-$$;
-comment on function private.admin_members(uuid, integer, integer) is 'The team, owners first, for whoever is on it and keys with members:write; addresses for admins.';
-
-create function private.require_person_admin(organization_id uuid) returns text
-language plpgsql stable set search_path = '' as $$
-begin
-  if private.is_key() then
-    perform private.raise_error('FORBIDDEN', 'Roles are given by people, not by keys.');
+  if target_type = 'comment' then
+    select c.submission_id, c.organization_id, c.is_public, c.author_id into subject from public.comments c where c.id = target_id;
+  else
+    select s.id as submission_id, s.organization_id, s.is_public, s.author_id into subject from public.submissions s where s.id = target_id;
   end if;
-  perform private.administered_organization(organization_id, '');
-  return (select m.role from public.memberships m where m.organization_id = require_person_admin.organization_id and m.user_id = private.caller_id());
-end
-$$;
-comment on function private.require_person_admin(uuid) is 'The role of the signed-in admin who calls; NOT_FOUND or FORBIDDEN for others.';
-
-create function private.lock_team(organization_id uuid) returns void
-language plpgsql set search_path = '' as $$
-begin
-  perform 1 from public.organizations o where o.id = organization_id for no key update;
-end
-$$;
-comment on function private.lock_team(uuid) is 'Changes of one team take turns.';
-
-create function private.find_member(organization_id uuid, user_id uuid) returns public.memberships
-language plpgsql set search_path = '' as $$
-declare member public.memberships;
-begin
-  select * into member from public.memberships m
-  where m.organization_id = find_member.organization_id and m.user_id = find_member.user_id for no key update;
-  if member.user_id is null then
-    perform private.raise_error('NOT_FOUND', 'There is no such member.');
+  own_id := private.moderated(subject.organization_id, subject.is_public, subject.author_id, target_type, 'target_id');
+  perform 1 from public.submissions s where s.id = subject.submission_id for no key update;
+  if target_type = 'comment' then
+    select c.moderation_state as state, p.moderation_state as above, c.author_id into subject
+    from public.comments c left join public.comments p on p.id = c.parent_id where c.id = target_id;
+  else
+    select s.moderation_state as state, 'approved' as above, s.author_id into subject from public.submissions s where s.id = target_id;
   end if;
-  return member;
-end
-$$;
-comment on function private.find_member(uuid, uuid) is 'Somebody on the team, locked; NOT_FOUND otherwise.';
-
-create function private.tell_of_member(organization_id uuid, action text, user_id uuid, details jsonb) returns void
-language plpgsql set search_path = '' as $$
-begin
-  perform private.emit_organization_update(organization_id, '{members}');
-  perform private.audit(action, 'profile', user_id, details, organization_id);
-end
-$$;
-comment on function private.tell_of_member(uuid, text, uuid, jsonb) is 'The event and the trail of a change of the team.';
-
--- definer: memberships are granted to clients for reading only.
-create function private.admin_change_role(organization_id uuid, user_id uuid, role text) returns json
-language plpgsql security definer set search_path = '' as $$
-declare member public.memberships; own_role text; former text;
-begin
-  perform private.seen_organization(organization_id);
-  perform private.lock_team(organization_id);
-  own_role := private.require_person_admin(organization_id);
-  member := private.find_member(organization_id, user_id);
-  if own_role <> 'owner' and 'owner' in (member.role, role) then
-    perform private.raise_error('FORBIDDEN', 'Only an owner makes somebody owner or changes what an owner is.');
+  if subject.state is null then
+    perform private.raise_error('NOT_FOUND', format('There is no such %s.', target_type), 'target_id');
+  elsif wanted = 'approved' and subject.above <> 'approved' then
+    perform private.raise_error('CONFLICT', 'The comment it replies to is not approved: approve that first.', 'target_id');
   end if;
-  former := member.role;
-  if former <> role then
-    update public.memberships m set role = admin_change_role.role
-    where m.organization_id = admin_change_role.organization_id and m.user_id = admin_change_role.user_id returning m.* into member;
-    perform private.tell_of_member(organization_id, 'member.change_role', user_id, jsonb_build_object('role', jsonb_build_object('from', former, 'to', role)));
+  if wanted = 'spam' or trust_author then
+    insert into private.author_trust as t (organization_id, user_id, is_trusted) values (own_id, subject.author_id, wanted <> 'spam')
+    on conflict on constraint author_trust_pkey do update set is_trusted = excluded.is_trusted, created_at = now();
   end if;
-  return private.member_shape(member, true);
-end
-$$;
-comment on function private.admin_change_role(uuid, uuid, text) is 'Gives a member another role. Admins change admins and members, owners everybody; keys nobody.';
-
-create function private.admin_remove_member(organization_id uuid, user_id uuid) returns void
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare member public.memberships; leaves boolean := not private.is_key() and user_id = private.caller_id();
-begin
-  perform private.team_organization(organization_id, 'members:write');
-  perform private.lock_team(organization_id);
-  if not leaves then perform private.administered_organization(organization_id, 'members:write'); end if;
-  member := private.find_member(organization_id, user_id);
-  if not leaves and case when private.is_key() then member.role <> 'member'
-      else member.role = 'owner' and private.require_person_admin(organization_id) <> 'owner' end then
-    perform private.raise_error('FORBIDDEN', case when private.is_key() then 'A key removes plain members only.' else 'Only an owner removes an owner.' end);
-  end if;
-  delete from public.memberships m where m.organization_id = member.organization_id and m.user_id = member.user_id;
-  perform private.tell_of_member(organization_id, case when leaves then 'member.leave' else 'member.remove' end, user_id, jsonb_build_object('role', member.role));
-end
-$$;
-comment on function private.admin_remove_member(uuid, uuid) is 'Somebody leaves the team, or is removed: by an admin, an owner by an owner only, a plain member by a key with members:write too.';
-
-create function private.admin_transfer_ownership(organization_id uuid, user_id uuid) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare member public.memberships; own_id uuid := private.caller_id();
-begin
-  perform private.seen_organization(organization_id);
-  perform private.lock_team(organization_id);
-  if private.require_person_admin(organization_id) <> 'owner' then
-    perform private.raise_error('FORBIDDEN', 'Only an owner transfers the organization.');
-  end if;
-  member := private.find_member(organization_id, user_id);
-  if user_id <> own_id then
-    update public.memberships m set role = case when m.user_id = own_id then 'admin' else 'owner' end
-    where m.organization_id = member.organization_id and m.user_id in (own_id, admin_transfer_ownership.user_id);
-    perform private.tell_of_member(organization_id, 'member.transfer', user_id, jsonb_build_object('role', jsonb_build_object('from', member.role, 'to', 'owner')));
-    member.role := 'owner';
-  end if;
-  return private.member_shape(member, true);
-end
-$$;
-comment on function private.admin_transfer_ownership(uuid, uuid) is 'The owner who calls makes a member owner in their place, and stays as admin.';
-
--- Invites ------------------------------------------------------------------------------------------------------
-
-create table private.invites (
-  id uuid primary key default gen_random_uuid(),
-  organization_id uuid not null references public.organizations (id) on delete cascade,
-  email text not null,
-  role text not null,
-  digest bytea not null constraint invite_digests_are_unique unique,
-  invited_by uuid not null references public.profiles (id) on delete cascade,
-  created_at timestamptz not null default now(),
-  expires_at timestamptz not null default now() + interval '7 days',
-  revoked_at timestamptz,
-  accepted_at timestamptz,
-  accepted_by uuid references public.profiles (id) on delete cascade,
-  constraint role_is_known check (role in ('owner', 'admin', 'member')),
-  constraint email_is_lower_case check (email = lower(email)),
-  constraint digest_is_sha256 check (octet_length(digest) = 32),
-  constraint accepted_by_somebody check ((accepted_at is null) = (accepted_by is null)),
-  constraint accepted_or_revoked check (accepted_at is null or revoked_at is null)
-);
-comment on table private.invites is 'Who was asked to join a team, until when. Only the SHA-256 of the token is kept.';
-create unique index one_open_invite_an_address on private.invites (organization_id, email) where accepted_at is null and revoked_at is null;
-create index invites_newest_idx on private.invites (organization_id, created_at desc, id desc);
-create index invites_invited_by_idx on private.invites (invited_by);
-create index invites_accepted_by_idx on private.invites (accepted_by);
-create index invites_age_idx on private.invites (expires_at);
-alter table private.invites enable row level security;
-revoke all on private.invites from public, anon, authenticated, service_role, service_key;
-
-create function private.invite_shape(invite private.invites) returns json
-language plpgsql stable set search_path = '' as $$
-begin
-  return json_build_object('id', invite.id, 'email', invite.email, 'role', invite.role,
-    'status', case when invite.accepted_at is not null then 'accepted' when invite.revoked_at is not null then 'revoked'
-      when invite.expires_at <= now() then 'expired' else 'open' end,
-    'invited_by', (select json_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous')) from public.profiles p where p.id = invite.invited_by),
-    'created_at', invite.created_at, 'expires_at', invite.expires_at);
-end
-$$;
-comment on function private.invite_shape(private.invites) is 'An invite as admins see it: never the digest.';
-
--- definer: private tables.
-create function private.admin_invites(organization_id uuid, most integer, skipped integer) returns table (total bigint, data json)
-language plpgsql stable security definer set search_path = '' as $$
-declare own_id uuid := private.administered_organization(organization_id, 'members:write');
-begin
-  return query select
-    (select count(*) from private.invites i where i.organization_id = own_id),
-    coalesce((select json_agg(private.invite_shape(i) order by i.created_at desc, i.id desc)
-      from (select * from private.invites i where i.organization_id = own_id
-        order by i.created_at desc, i.id desc limit most offset skipped) i), '[]');
-end
-$$;
-comment on function private.admin_invites(uuid, integer, integer) is 'Invites to the team, newest first, for admins and keys with members:write.';
-
-create function private.admin_invite(organization_id uuid, email text, role text, digest bytea) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare organization public.organizations; own_role text; address text := lower(email); invite private.invites; expected bigint;
-begin
-  perform private.seen_organization(organization_id);
-  perform private.lock_team(organization_id);
-  own_role := private.require_person_admin(organization_id);
-  select * into organization from public.organizations o where o.id = organization_id;
-  if role = 'owner' and own_role <> 'owner' then
-    perform private.raise_error('FORBIDDEN', 'Only an owner invites an owner.', 'role');
-  end if;
-  if exists (select from public.memberships m join public.profiles p on p.id = m.user_id
-      where m.organization_id = organization.id and lower(p.email) = address) then
-    perform private.raise_error('CONFLICT', 'This person is on the team already.', 'email');
-  end if;
-  update private.invites i set revoked_at = now()
-  where i.organization_id = organization.id and i.email = address and i.accepted_at is null and i.revoked_at is null;
-  expected := (select count(*) from public.memberships m where m.organization_id = organization.id)
-    + (select count(*) from private.invites i where i.organization_id = organization.id
-        and i.accepted_at is null and i.revoked_at is null and i.expires_at > now());
-  if expected >= organization.max_members then
-    perform private.raise_error('PLAN_LIMIT_REACHED', format('The plan allows %s members, and with those invited there are %s.', organization.max_members, expected));
-  end if;
-  if expected >= 10000 then
-    perform private.raise_error('CONFLICT', 'A team has at most 10,000 members and invites.');
-  end if;
-  insert into private.invites (organization_id, email, role, digest, invited_by)
-  values (organization.id, address, role, digest, private.caller_id()) returning * into invite;
-  perform private.audit('invite.create', 'invite', invite.id, jsonb_build_object('role', role), organization.id);
-  return private.invite_shape(invite);
-end
-$$;
-comment on function private.admin_invite(uuid, text, text, bytea) is 'Invites an address to the team for 7 days, in the place of an earlier invite of it. Its token stays with the caller. Admins invite admins and members, owners owners too.';
-
-create function private.admin_revoke_invite(organization_id uuid, invite_id uuid) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare own_id uuid := private.administered_organization(organization_id, 'members:write'); invite private.invites;
-begin
-  perform private.lock_team(own_id);
-  select * into invite from private.invites i where i.organization_id = own_id and i.id = invite_id;
-  if invite.id is null then return null; end if;
-  if invite.accepted_at is not null then
-    perform private.raise_error('CONFLICT', 'This invite was accepted: remove the member instead.');
-  end if;
-  if invite.revoked_at is null then
-    update private.invites i set revoked_at = now() where i.id = invite.id returning * into invite;
-    perform private.audit('invite.revoke', 'invite', invite.id, '{}', own_id);
-  end if;
-  return private.invite_shape(invite);
-end
-$$;
-comment on function private.admin_revoke_invite(uuid, uuid) is 'The token stops working; again is not an error. Null where there is no such invite.';
-
-create function private.may_still_invite(invite private.invites) returns boolean
-language plpgsql stable set search_path = '' as $$
-begin
-  return exists (select from public.memberships m where m.organization_id = invite.organization_id and m.user_id = invite.invited_by
-    and (m.role = 'owner' or m.role = 'admin' and invite.role <> 'owner'));
-end
-$$;
-comment on function private.may_still_invite(private.invites) is 'Whether who made an invite could make it today: one of a removed admin is worth nothing.';
-
-create function private.accept_invite(digest bytea) returns table (joined boolean, data json)
-language plpgsql security definer set search_path = '' as $$ -- definer: as above; asks for the invited address
-declare invite private.invites; member public.memberships; own_id uuid := private.caller_id(); was_new boolean := false;
-begin
-  perform private.lock_team((select i.organization_id from private.invites i where i.digest = accept_invite.digest));
-  select * into invite from private.invites i where i.digest = accept_invite.digest;
-  if invite.id is null then
-    perform private.raise_error('NOT_FOUND', 'There is no such invite.', 'token');
-  end if;
-  if not exists (select from public.profiles p where p.id = own_id and p.kind = 'user' and lower(p.email) = invite.email) then
-    perform private.raise_error('FORBIDDEN', 'This invite is for another e-mail address: sign in with that one.');
-  end if;
-  select * into member from public.memberships m where m.organization_id = invite.organization_id and m.user_id = own_id;
-  if invite.accepted_at is not null and member.user_id is null or invite.accepted_by <> own_id then
-    perform private.raise_error('GONE', 'This invite was used: ask for another.', 'token');
-  elsif invite.accepted_at is null then
-    if invite.revoked_at is not null or invite.expires_at <= now() or not private.may_still_invite(invite) then
-      perform private.raise_error('GONE', 'This invite is no longer valid: ask for another.', 'token');
+  if subject.state <> wanted then
+    if target_type = 'comment' then
+      update public.comments set moderation_state = wanted where id = target_id;
+    else
+      update public.submissions set moderation_state = wanted where id = target_id;
     end if;
-    if member.user_id is null then
-      was_new := true;
-      insert into public.memberships (organization_id, user_id, role) values (invite.organization_id, own_id, invite.role) returning * into member;
-      perform private.emit_event(invite.organization_id, 'member.joined', own_id, (select jsonb_build_object('member', jsonb_build_object(
-        'user_id', p.id, 'name', coalesce(p.name, 'Anonymous'), 'role', member.role, 'joined_at', member.created_at)) from public.profiles p where p.id = own_id));
-    end if;
-    update private.invites i set accepted_at = now(), accepted_by = own_id where i.id = invite.id;
-    perform private.audit('invite.accept', 'invite', invite.id, jsonb_build_object('role', member.role, 'user_id', own_id), invite.organization_id);
   end if;
-  return query select was_new, json_build_object(
-    'organization', (select json_build_object('id', o.id, 'slug', o.slug, 'name', o.name) from public.organizations o where o.id = invite.organization_id),
-    'role', member.role, 'joined_at', member.created_at);
+  if subject.state <> wanted or trust_author then
+    perform private.audit(target_type || '.' || action, target_type, target_id, jsonb_strip_nulls(jsonb_build_object(
+      'state', jsonb_build_object('from', subject.state, 'to', wanted), 'reason', reason, 'trust_author', trust_author)), own_id);
+  end if;
+  return json_build_object('target_type', target_type, 'target_id', target_id, 'previous_state', subject.state, 'state', wanted);
 end
 $$;
-comment on function private.accept_invite(bytea) is 'The signed-in person joins the team that invited their address, once; again is not an error. NOT_FOUND for an unknown token, FORBIDDEN for another''s, GONE for one that was revoked, expired or used.';
-
-grant execute on function private.admin_members(uuid, integer, integer), private.admin_remove_member(uuid, uuid),
-  private.admin_invites(uuid, integer, integer), private.admin_revoke_invite(uuid, uuid) to authenticated, service_key;
-grant execute on function private.admin_change_role(uuid, uuid, text), private.admin_transfer_ownership(uuid, uuid),
-  private.admin_invite(uuid, text, text, bytea), private.accept_invite(bytea) to authenticated;
+comment on function private.admin_moderate(text, uuid, text, text, boolean) is 'Approves, rejects or marks as spam a submission or comment; again is not an error. Spam takes the author''s trust away, trust_author gives it.';
+grant execute on function private.admin_moderation_queue(text, text, timestamptz, uuid, integer), private.admin_moderate(text, uuid, text, text, boolean)
+  to authenticated, service_key;
 
 -- An organization as records that private.write_import takes again, page by page.
 

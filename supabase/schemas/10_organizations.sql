@@ -9,6 +9,7 @@ create table public.organizations (
   visibility text not null default 'public',
   is_default boolean not null default false,
   require_approval boolean not null default false,
+  trust_after integer,
   time_zone text not null default 'UTC',
   allowed_origins text[] not null default '{}',
   max_submissions integer,
@@ -19,6 +20,7 @@ create table public.organizations (
   constraint slug_is_lowercase_ascii check (private.is_slug(slug)),
   constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
   constraint visibility_is_public_or_private check (visibility in ('public', 'private')),
+  constraint trust_after_is_1_to_1000 check (trust_after between 1 and 1000),
   constraint allowed_origins_are_origins check (private.are_origins(allowed_origins)),
   constraint plan_limits_are_not_negative check (least(max_submissions, max_members, max_surveys) >= 0)
 );
@@ -174,10 +176,10 @@ language plpgsql stable security definer set search_path = '' as $$
 begin
   return private.caller_id() is not null
     and exists (select from public.organizations o where o.id = needs_approval.organization_id and o.require_approval)
-    and not private.is_member(organization_id, profile_id);
+    and not private.is_member(organization_id, profile_id) and not private.is_trusted(organization_id, profile_id);
 end
 $$;
-comment on function private.needs_approval(uuid, uuid) is 'Whether what a person or key writes now waits for approval: the organization asks for it and the profile is not on its team. Operators need none.';
+comment on function private.needs_approval(uuid, uuid) is 'Whether what a person or key writes now waits for approval: the organization asks for it, and the profile is neither on its team nor trusted. Operators need none.';
 
 -- definer: an author is shown wherever what they wrote is shown; the caller has seen the row that names them.
 create function private.author(profile_id uuid, organization_id uuid) returns json

@@ -146,6 +146,7 @@ grant select (id) on public.notifications to anon;
 
 create policy "people see their own notifications" on public.notifications
   for select to authenticated using (
-    user_id = (select auth.uid()) and exists (select from public.submissions s where s.id = submission_id));
+    user_id = (select auth.uid()) and exists (select from public.submissions s where s.id = submission_id)
+    and (comment_id is null or exists (select from public.comments c where c.id = comment_id)));
 create policy "people mark their own notifications read" on public.notifications
   for update to authenticated using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));

@@ -216,7 +216,6 @@ begin
   perform private.require_admin(own_id, 'organization:write');
   if origins is not null then
     update public.organizations o set allowed_origins = origins where o.id = own_id;
-    perform private.audit('origins.update', 'organization', own_id, jsonb_build_object('origins', origins), own_id);
   end if;
   return (select json_build_object('origins', o.allowed_origins) from public.organizations o where o.id = own_id);
 end

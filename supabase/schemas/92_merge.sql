@@ -92,6 +92,7 @@ create trigger forget after delete on private.merges
 create function private.pass_on_sources() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
+  if not exists (select from public.organizations where id = old.organization_id) then return old; end if;
   update private.merges set parent_id = old.merged_into_id where parent_id = old.id;
   update public.votes set merged_from = null where submission_id = old.merged_into_id and merged_from = old.id;
   update public.follows set merged_from = null where submission_id = old.merged_into_id and merged_from = old.id;
@@ -230,22 +231,29 @@ end
 $$;
 comment on function private.announce_merge(uuid[]) is 'submission.updated for all whose counts or target changed; votes and comments that moved have no events of theirs.';
 
--- definer: what it is asked for may be hidden from the caller; it says no more than that then.
+create function private.moderated(organization_id uuid, is_public boolean, author_id uuid, what text, field text) returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  if organization_id is null or not private.in_organization(organization_id)
+    or not private.can_see_submission(is_public, author_id, organization_id, private.caller_id(), private.team_organization_ids())
+    or private.is_key() and organization_id <> private.key_organization_id() then
+    perform private.raise_error('NOT_FOUND', format('There is no such %s.', what), field);
+  end if;
+  perform private.require_admin(organization_id, 'submissions:moderate');
+  return organization_id;
+end
+$$;
+comment on function private.moderated(uuid, boolean, uuid, text, text) is 'The organization of a row the caller moderates; NOT_FOUND where they do not see it, FORBIDDEN where they are no admin. For definers.';
+
 create function private.moderated_organization(submission_id uuid, field text) returns uuid
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 declare submission public.submissions;
 begin
   select * into submission from public.submissions s where s.id = submission_id;
-  if submission.id is null or not private.in_organization(submission.organization_id) or not private.can_see_submission(submission.is_public,
-      submission.author_id, submission.organization_id, private.caller_id(), private.team_organization_ids())
-    or private.is_key() and submission.organization_id <> private.key_organization_id() then
-    perform private.raise_error('NOT_FOUND', 'There is no such submission.', field);
-  end if;
-  perform private.require_admin(submission.organization_id, 'submissions:moderate');
-  return submission.organization_id;
+  return private.moderated(submission.organization_id, submission.is_public, submission.author_id, 'submission', field);
 end
 $$;
-comment on function private.moderated_organization(uuid, text) is 'The organization of a submission the caller moderates; NOT_FOUND where they do not see it, FORBIDDEN where they are no admin.';
+comment on function private.moderated_organization(uuid, text) is 'The same of a submission by its id.';
 
 -- definer: moves what belongs to others.
 create function private.admin_merge(source_ids uuid[], target_id uuid) returns json
