@@ -59,6 +59,7 @@ language plpgsql set search_path = '' as $$
 begin
   delete from public.notifications n where n.user_id = profile_id and (forget_traces.organization_id is null or n.organization_id = forget_traces.organization_id);
   delete from public.follows f where f.user_id = profile_id and (forget_traces.organization_id is null or f.organization_id = forget_traces.organization_id);
+  delete from private.merged_follows f where f.user_id = profile_id and (forget_traces.organization_id is null or f.organization_id = forget_traces.organization_id);
   update private.outbox o set data = jsonb_set(o.data, '{comment,author}', '{"id": null, "name": "Anonymous"}')
   where o.type = 'comment.created' and o.subject_id in (
     select c.id from public.comments c where c.author_id = profile_id
@@ -88,6 +89,7 @@ begin
   update public.submissions s set author_id = nobody where s.author_id = profile_id and s.organization_id = erase_person.organization_id;
   update public.comments c set author_id = nobody where c.author_id = profile_id and c.organization_id = erase_person.organization_id;
   update public.votes v set user_id = nobody where v.user_id = profile_id and v.organization_id = erase_person.organization_id;
+  update private.merged_votes v set user_id = nobody where v.user_id = profile_id and v.organization_id = erase_person.organization_id;
   update public.comment_votes v set user_id = nobody where v.user_id = profile_id and v.organization_id = erase_person.organization_id;
   update public.status_changes h set changed_by = nobody where h.changed_by = profile_id and h.organization_id = erase_person.organization_id;
   perform set_config('feedback.quiet', 'off', true);
