@@ -309,6 +309,7 @@ export type Database = {
           max_surveys: number | null;
           name: string;
           require_approval: boolean;
+          settings: NonNullable<Json>;
           slug: string;
           time_zone: string;
           trust_after: number | null;
@@ -326,6 +327,7 @@ export type Database = {
           max_surveys?: number | null;
           name: string;
           require_approval?: boolean;
+          settings?: NonNullable<Json>;
           slug: string;
           time_zone?: string;
           trust_after?: number | null;
@@ -342,6 +344,7 @@ export type Database = {
           max_surveys?: number | null;
           name?: string;
           require_approval?: boolean;
+          settings?: NonNullable<Json>;
           slug?: string;
           time_zone?: string;
           trust_after?: number | null;
@@ -658,7 +661,30 @@ export type Database = {
       };
     };
     Views: {
-      [_ in never]: never;
+      analytics_days: {
+        Row: {
+          active_people: number | null;
+          comments: number | null;
+          day: string | null;
+          organization_id: string | null;
+          submissions: number | null;
+          votes: number | null;
+        };
+        ComputedFields: never;
+        Relationships: [];
+      };
+      analytics_submissions: {
+        Row: {
+          category_id: string | null;
+          day: string | null;
+          organization_id: string | null;
+          source: string | null;
+          status: string | null;
+          submissions: number | null;
+        };
+        ComputedFields: never;
+        Relationships: [];
+      };
     };
     Functions: {
       my_votes: {

@@ -72,9 +72,17 @@ const memberJoinedData = z
 const organizationUpdatedData = z
   .object({
     organization,
-    changed: z.array(z.string()).describe("Names of the settings that changed."),
+    changed: z
+      .array(z.string())
+      .describe("Names of the settings that changed, or `categories`, `tags`, `members`."),
+    changes: z
+      .record(z.string(), z.object({ from: z.unknown(), to: z.unknown() }))
+      .describe("What settings were and are; of `settings` and what is not one, only the name is told."),
   })
-  .meta({ id: "OrganizationUpdatedEvent", description: "Settings of the organization changed." });
+  .meta({
+    id: "OrganizationUpdatedEvent",
+    description: "The organization, or who and what is in it, changed.",
+  });
 
 const surveyPublishedData = z
   .object({ survey: z.object({ id: uuid, title: z.string(), url: z.string() }) })

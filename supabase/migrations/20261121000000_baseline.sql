@@ -173,6 +173,17 @@ grant execute on function private.error_state(text), private.raise_error(text, t
 
 -- Organizations ------------------------------------------------------------------------------------------------
 
+create function private.is_time_zone(value text) returns boolean
+language plpgsql immutable set search_path = '' as $$
+begin
+  perform now() at time zone value;
+  return value ~ '^[A-Za-z][A-Za-z0-9_+/-]{0,63}$';
+exception when invalid_parameter_value then
+  return false;
+end
+$$;
+comment on function private.is_time_zone(text) is 'Whether Postgres knows a time zone of that name.';
+
 create table public.organizations (
   id uuid primary key default gen_random_uuid(),
   slug text not null constraint organization_slugs_are_unique unique,
@@ -183,6 +194,7 @@ create table public.organizations (
   trust_after integer,
   time_zone text not null default 'UTC',
   allowed_origins text[] not null default '{}',
+  settings jsonb not null default '{}',
   max_submissions integer,
   max_members integer,
   max_surveys integer,
@@ -191,11 +203,13 @@ create table public.organizations (
   constraint slug_is_lowercase_ascii check (private.is_slug(slug)),
   constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
   constraint visibility_is_public_or_private check (visibility in ('public', 'private')),
+  constraint time_zone_is_known check (private.is_time_zone(time_zone)),
+  constraint settings_are_a_small_object check (jsonb_typeof(settings) = 'object' and octet_length(settings::text) <= 20000),
   constraint trust_after_is_1_to_1000 check (trust_after between 1 and 1000),
   constraint allowed_origins_are_origins check (private.are_origins(allowed_origins)),
   constraint plan_limits_are_not_negative check (least(max_submissions, max_members, max_surveys) >= 0)
 );
-comment on table public.organizations is 'A tenant: one board of feedback, its surveys and its team. Plan limits are null for none.';
+comment on table public.organizations is 'A tenant: one board of feedback, its surveys and its team. settings are the team''s own, which the service keeps and does not read. Plan limits are null for none.';
 create unique index at_most_one_default_organization on public.organizations (is_default) where is_default;
 create trigger touch_updated_at before update on public.organizations
   for each row execute function private.touch_updated_at();
@@ -532,7 +546,7 @@ grant select on public.categories, public.tags to anon, authenticated, service_k
 grant select, insert, update, delete on public.organizations, public.profiles, public.memberships, public.categories, public.tags
   to service_role;
 
-grant execute on function private.person_name(text), private.team_organization_ids(), private.admin_organization_ids(text), private.is_admin(uuid, text),
+grant execute on function private.is_time_zone(text), private.person_name(text), private.team_organization_ids(), private.admin_organization_ids(text), private.is_admin(uuid, text),
   private.require_admin(uuid, text), private.is_member(uuid, uuid), private.author(uuid, uuid), private.is_author_of_key(uuid),
   private.author_of_key(text, text), private.may_act_as(uuid),
   private.default_organization_id(), private.requested_organization_id(), private.current_organization_id()
@@ -1886,6 +1900,153 @@ revoke all on private.submission_search from public, anon, authenticated, servic
 grant execute on function private.find_submissions(uuid, text), private.highlight(text, text, tsquery, boolean), private.escape_html(text),
   private.similar_submissions(uuid, text, text), private.search_query(text), private.plain_text(text) to anon, authenticated, service_key;
 
+-- What people did and when, added up as it happens: analytics reads these and never the rows themselves.
+--
+-- A slot is a quarter of an hour, in which all time zones' days begin: a day of any of them is a sum of slots, and an
+-- organization may change its time zone without anything being counted again.
+
+create function private.slot(at timestamptz) returns timestamptz
+language sql immutable
+return date_bin('15 minutes', at, '2000-01-01 00:00:00+00');
+comment on function private.slot(timestamptz) is 'The quarter of an hour a time is in.';
+
+create table private.person_activity (
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  slot timestamptz not null,
+  -- No foreign key: rows of a person who is erased move to nobody with what they count.
+  user_id uuid not null,
+  submissions integer not null default 0,
+  votes integer not null default 0,
+  comments integer not null default 0,
+  primary key (organization_id, slot, user_id)
+);
+comment on table private.person_activity is 'How many submissions, votes for submissions and comments of a person were made in a slot and are still there. A row a person, so that nobody waits for another''s. Triggers keep it; private.count_mistakes compares it with the truth.';
+
+create table private.submission_activity (
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  slot timestamptz not null,
+  status text not null,
+  category_id uuid,
+  source text,
+  total bigint not null,
+  constraint one_count_of_a_slot_and_kind unique nulls not distinct (organization_id, slot, status, category_id, source)
+);
+comment on table private.submission_activity is 'How many submissions made in a slot have a status, category and source now. Triggers keep it; private.count_mistakes compares it with the truth.';
+
+alter table private.person_activity enable row level security;
+alter table private.submission_activity enable row level security;
+revoke all on private.person_activity, private.submission_activity from public, anon, authenticated, service_role, service_key;
+
+-- Named to come after the other counts; rows of several people are locked in the order of their keys.
+-- definer: counts are nobody's to write.
+create function private.track_submissions() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare sign integer := case tg_op when 'INSERT' then 1 else -1 end;
+begin
+  insert into private.submission_activity as a (organization_id, slot, status, category_id, source, total)
+  select c.organization_id, private.slot(c.created_at), c.status, c.category_id, c.source, sign * count(*)
+  from changed c where exists (select from public.organizations o where o.id = c.organization_id)
+  group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
+  on conflict on constraint one_count_of_a_slot_and_kind do update set total = a.total + excluded.total;
+  insert into private.person_activity as a (organization_id, slot, user_id, submissions)
+  select c.organization_id, private.slot(c.created_at), c.author_id, sign * count(*)
+  from changed c where exists (select from public.organizations o where o.id = c.organization_id)
+  group by 1, 2, 3 order by 1, 2, 3
+  on conflict on constraint person_activity_pkey do update set submissions = a.submissions + excluded.submissions;
+  return null;
+end
+$$;
+comment on function private.track_submissions() is 'Trigger: submissions come and go in the activity of their author, and in that of their kind.';
+create trigger track_added after insert on public.submissions
+  referencing new table as changed for each statement execute function private.track_submissions();
+create trigger track_removed after delete on public.submissions
+  referencing old table as changed for each statement execute function private.track_submissions();
+
+create function private.track_votes() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare sign integer := case tg_op when 'INSERT' then 1 else -1 end;
+begin
+  insert into private.person_activity as a (organization_id, slot, user_id, votes)
+  select c.organization_id, private.slot(c.created_at), c.user_id, sign * count(*)
+  from changed c where exists (select from public.organizations o where o.id = c.organization_id)
+  group by 1, 2, 3 order by 1, 2, 3
+  on conflict on constraint person_activity_pkey do update set votes = a.votes + excluded.votes;
+  return null;
+end
+$$;
+comment on function private.track_votes() is 'Trigger: votes come and go in the activity of who cast them.';
+create trigger track_added after insert on public.votes
+  referencing new table as changed for each statement execute function private.track_votes();
+create trigger track_removed after delete on public.votes
+  referencing old table as changed for each statement execute function private.track_votes();
+
+create function private.track_comments() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare sign integer := case tg_op when 'INSERT' then 1 else -1 end;
+begin
+  insert into private.person_activity as a (organization_id, slot, user_id, comments)
+  select c.organization_id, private.slot(c.created_at), c.author_id, sign * count(*)
+  from changed c where exists (select from public.organizations o where o.id = c.organization_id)
+  group by 1, 2, 3 order by 1, 2, 3
+  on conflict on constraint person_activity_pkey do update set comments = a.comments + excluded.comments;
+  return null;
+end
+$$;
+comment on function private.track_comments() is 'Trigger: comments come and go in the activity of their author.';
+create trigger track_added after insert on public.comments
+  referencing new table as changed for each statement execute function private.track_comments();
+create trigger track_removed after delete on public.comments
+  referencing old table as changed for each statement execute function private.track_comments();
+
+-- Row triggers, because only one of a row can be kept off the path of votes: it names its columns.
+create function private.track_moved_submission() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+begin
+  insert into private.submission_activity as a (organization_id, slot, status, category_id, source, total)
+  select m.organization_id, private.slot(m.created_at), m.status, m.category_id, m.source, sum(m.change)
+  from (values (old.organization_id, old.created_at, old.status, old.category_id, old.source, -1),
+    (new.organization_id, new.created_at, new.status, new.category_id, new.source, 1)
+  ) m (organization_id, created_at, status, category_id, source, change)
+  group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
+  on conflict on constraint one_count_of_a_slot_and_kind do update set total = a.total + excluded.total;
+  return null;
+end
+$$;
+comment on function private.track_moved_submission() is 'Trigger: a submission that changes its kind moves from one count to another.';
+create trigger track_moved after update of status, category_id, source on public.submissions
+  for each row when ((old.status, old.category_id, old.source) is distinct from (new.status, new.category_id, new.source))
+  execute function private.track_moved_submission();
+
+create function private.track_another_person() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare
+  column_name text := case tg_table_name when 'votes' then 'user_id' else 'author_id' end;
+  before_id uuid := to_jsonb(old) ->> column_name;
+  after_id uuid := to_jsonb(new) ->> column_name;
+begin
+  insert into private.person_activity as a (organization_id, slot, user_id, submissions, votes, comments)
+  select new.organization_id, private.slot(new.created_at), m.user_id,
+    case tg_table_name when 'submissions' then m.change else 0 end,
+    case tg_table_name when 'votes' then m.change else 0 end,
+    case tg_table_name when 'comments' then m.change else 0 end
+  from (values (before_id, -1), (after_id, 1)) m (user_id, change) order by m.user_id
+  on conflict on constraint person_activity_pkey do update set
+    submissions = a.submissions + excluded.submissions, votes = a.votes + excluded.votes, comments = a.comments + excluded.comments;
+  return null;
+end
+$$;
+comment on function private.track_another_person() is 'Trigger: what is given to another person, as by erasure, takes its activity along.';
+create trigger track_another_person after update of author_id on public.submissions
+  for each row when (old.author_id <> new.author_id) execute function private.track_another_person();
+create trigger track_another_person after update of user_id on public.votes
+  for each row when (old.user_id <> new.user_id) execute function private.track_another_person();
+create trigger track_another_person after update of author_id on public.comments
+  for each row when (old.author_id <> new.author_id) execute function private.track_another_person();
+
+-- What moved most, and what the team answered, within a time.
+create index votes_newest_idx on public.votes (organization_id, created_at, submission_id);
+create index comments_official_idx on public.comments (organization_id, created_at) where is_official;
+
 -- In-product notifications: never to oneself, one a person and event, and only of what the person may see.
 
 create table public.notifications (
@@ -2548,6 +2709,77 @@ end
 $$;
 comment on function private.is_announced(text, uuid) is 'Whether the creation of a submission or comment was told already, so that a second approval is not.';
 
+-- The outbox as a feed: whoever reads it by cursor misses nothing that committed and sees nothing that did not.
+
+create function private.feed_scopes(type text) returns text[]
+language sql immutable
+return case split_part(type, '.', 1)
+  when 'submission' then array['submissions:read', 'submissions:moderate']
+  when 'comment' then array['submissions:read', 'submissions:moderate']
+  when 'survey' then array['surveys:read', 'responses:read']
+  when 'member' then array['members:write']
+  when 'org' then array['organization:write']
+  else '{}'
+end;
+comment on function private.feed_scopes(text) is 'A key reads events of a type with one of these scopes: those that read what the events tell of.';
+
+create function private.may_follow(type text) returns boolean
+language sql stable
+return not private.is_key() or private.feed_scopes(type) && string_to_array(coalesce(current_setting('feedback.scopes', true), ''), ' ');
+comment on function private.may_follow(text) is 'Whether the caller, an admin or a key, is told of events of a type.';
+
+-- definer: the outbox is granted to nobody.
+create function private.admin_events(types text[], after_xid xid8, after_id bigint, after_at timestamptz, most integer)
+returns table (more boolean, next_xid xid8, next_id bigint, next_at timestamptz, data json)
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  own_id uuid := private.current_organization_id();
+  settled xid8 := pg_snapshot_xmin(pg_current_snapshot());
+  refused text;
+begin
+  if not private.is_key() then perform private.require_admin(own_id, ''); end if;
+  refused := (select type from unnest(types) as type where not private.may_follow(type) limit 1);
+  if refused is not null then
+    perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s, which reads %s.',
+      coalesce(nullif(array_to_string(private.feed_scopes(refused), ' or '), ''), 'that'), refused), 'types');
+  end if;
+  -- An hour before events are deleted: nothing a good cursor leads to is missing.
+  if after_at < now() - interval '30 days' + interval '1 hour' then
+    perform private.raise_error('GONE', 'Events are kept for 30 days, and this cursor is older: read everything anew, then follow without after.', 'after');
+  end if;
+  return query
+    -- A page looks at a bounded part of the feed, however rare what it looks for.
+    with looked_at as materialized (
+      select o.* from private.outbox o
+      where o.organization_id = own_id and o.xid < settled and (o.xid, o.id) > (coalesce(after_xid, '0'), coalesce(after_id, 0))
+        -- A first page leaves a day to read on from it.
+        and (after_xid is not null or o.created_at >= now() - interval '29 days')
+      order by o.xid, o.id limit 10000
+    ), wanted as materialized (
+      select l.* from looked_at l
+      where case when types is null then private.may_follow(l.type) else l.type = any (types) end
+      order by l.xid, l.id limit most
+    ), ended as (
+      select w.xid, w.id, w.created_at from wanted w where (select count(*) from wanted) = most
+      union all
+      select l.xid, l.id, l.created_at from looked_at l
+      where (select count(*) from wanted) < most and (select count(*) from looked_at) = 10000
+    ), place as (
+      select e.xid, e.id, e.created_at, true as more from ended e
+      union all
+      -- Read to the end: all that commits from now on comes after this place.
+      select settled, 0::bigint, now(), false where not exists (select from ended)
+      order by 1 desc, 2 desc limit 1
+    )
+    select p.more, p.xid, p.id, p.created_at,
+      coalesce((select json_agg(json_build_object('id', 'evt_' || replace(w.event_id::text, '-', ''), 'event', w.type, 'org_id', w.organization_id,
+        'timestamp', w.created_at, 'data', w.data) order by w.xid, w.id) from wanted w), '[]')
+    from place p;
+end
+$$;
+comment on function private.admin_events(text[], xid8, bigint, timestamptz, integer) is 'The next events of the current organization after a place, in the order they committed, and the place to go on from. For admins, and keys within their scopes. GONE where events after the place may have been deleted.';
+grant execute on function private.admin_events(text[], xid8, bigint, timestamptz, integer) to authenticated, service_key;
+
 -- What clients hear of the moment it commits: row changes through the publication, and the same changes as broadcasts.
 
 -- Row changes --------------------------------------------------------------------------------------------------
@@ -2763,6 +2995,8 @@ begin
   delete from private.outbox e where ctid in (
     select o.ctid from private.outbox o where o.created_at < now() - interval '30 days' limit 5000);
   get diagnostics events = row_count;
+  delete from private.invites i where ctid in (
+    select o.ctid from private.invites o where o.expires_at < now() - interval '30 days' limit 5000);
   return jsonb_build_object('fanouts', fanouts, 'rate_counters', counters, 'idempotency_keys', keys, 'events', events);
 end
 $$;
@@ -2805,7 +3039,29 @@ begin atomic
     from public.submissions s where s.merged_into_id is null group by 1, 2, 3, 4, 5) t
     on (c.organization_id, c.is_public, c.status, c.type) = (t.organization_id, t.is_public, t.status, t.type)
       and coalesce(c.category_id, c.organization_id) = coalesce(t.category_id, t.organization_id)
-  where coalesce(c.total, 0) <> coalesce(t.total, 0);
+  where coalesce(c.total, 0) <> coalesce(t.total, 0)
+  union all
+  select 'submission_activity', coalesce(a.organization_id, t.organization_id), a.total, t.total
+  from private.submission_activity a full join (
+    select s.organization_id, private.slot(s.created_at) as slot, s.status, s.category_id, s.source, count(*) as total
+    from public.submissions s group by 1, 2, 3, 4, 5) t
+    on (a.organization_id, a.slot, a.status, coalesce(a.source, '')) = (t.organization_id, t.slot, t.status, coalesce(t.source, ''))
+      and coalesce(a.category_id, a.organization_id) = coalesce(t.category_id, t.organization_id)
+  where coalesce(a.total, 0) <> coalesce(t.total, 0)
+  union all
+  select 'person_activity.' || kind, coalesce(a.organization_id, t.organization_id), stored, truth
+  from private.person_activity a full join (
+    select d.organization_id, d.slot, d.user_id, sum(d.submissions) as submissions, sum(d.votes) as votes, sum(d.comments) as comments from (
+      select s.organization_id, private.slot(s.created_at) as slot, s.author_id as user_id, 1 as submissions, 0 as votes, 0 as comments from public.submissions s
+      union all
+      select v.organization_id, private.slot(v.created_at), v.user_id, 0, 1, 0 from public.votes v
+      union all
+      select c.organization_id, private.slot(c.created_at), c.author_id, 0, 0, 1 from public.comments c) d
+    group by 1, 2, 3) t
+    on (a.organization_id, a.slot, a.user_id) = (t.organization_id, t.slot, t.user_id)
+  cross join lateral (values ('submissions', coalesce(a.submissions, 0), coalesce(t.submissions, 0)), ('votes', coalesce(a.votes, 0), coalesce(t.votes, 0)),
+    ('comments', coalesce(a.comments, 0), coalesce(t.comments, 0))) counted (kind, stored, truth)
+  where stored <> truth;
 end;
 comment on function private.count_mistakes() is 'Rows whose counter differs from the truth: none, ever.';
 
@@ -3329,6 +3585,819 @@ end
 $$;
 comment on function private.admin_unmerge(uuid) is 'Gives a merged submission back what it had, and those merged into it before; what came to the target since stays there, but replies stay with their thread, and a vote or follow taken back there stays taken back.';
 grant execute on function private.admin_merge(uuid[], uuid), private.admin_unmerge(uuid) to authenticated, service_key;
+
+-- What an organization's team sets: who may, and how others hear of it.
+
+-- definer: a private organization can be seen by its members before any policy is asked.
+create function private.seen_organization(organization_id uuid) returns uuid
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  if not private.in_organization(organization_id) or (case when private.is_key() then organization_id is distinct from private.key_organization_id()
+      else private.find_organization(organization_id::text, private.caller_id()) is null end) then
+    perform private.raise_error('NOT_FOUND', 'There is no such organization.');
+  end if;
+  return organization_id;
+end
+$$;
+comment on function private.seen_organization(uuid) is 'An organization a path names, if the caller may see it; NOT_FOUND otherwise.';
+
+create function private.administered_organization(organization_id uuid, scope text) returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  perform private.require_admin(private.seen_organization(organization_id), scope);
+  return organization_id;
+end
+$$;
+comment on function private.administered_organization(uuid, text) is 'An organization a path names, if the caller administers it; NOT_FOUND where they do not see it, FORBIDDEN where they are no admin.';
+
+create function private.team_organization(organization_id uuid, scope text) returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  if private.is_key() or not private.is_member(private.seen_organization(organization_id), private.caller_id()) then
+    perform private.administered_organization(organization_id, scope);
+  end if;
+  return organization_id;
+end
+$$;
+comment on function private.team_organization(uuid, text) is 'An organization a path names, if the caller is on its team, or a key with the scope; NOT_FOUND or FORBIDDEN otherwise.';
+
+-- How others hear of it ----------------------------------------------------------------------------------------
+
+create function private.emit_organization_update(organization_id uuid, changed text[], changes jsonb default '{}') returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform private.emit_event(o.id, 'org.updated', o.id, jsonb_build_object(
+    'organization', jsonb_build_object('id', o.id, 'slug', o.slug, 'name', o.name), 'changed', changed, 'changes', changes))
+  from public.organizations o where o.id = emit_organization_update.organization_id;
+end
+$$;
+comment on function private.emit_organization_update(uuid, text[], jsonb) is 'org.updated: settings, or categories, tags or members, changed. For definers.';
+
+-- definer: writes the event and the trail.
+create function private.announce_organization() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare changed text[]; changes jsonb;
+begin
+  -- The team's own settings may hold anything, so that only their names are told.
+  select array_agg(n.key order by n.key), coalesce(jsonb_object_agg(n.key, jsonb_build_object('from', o.value, 'to', n.value)) filter (where n.key <> 'settings'), '{}')
+  into changed, changes
+  from jsonb_each(to_jsonb(new)) n join jsonb_each(to_jsonb(old)) o using (key)
+  where n.value <> o.value and n.key <> 'updated_at';
+  perform private.emit_organization_update(new.id, changed, changes);
+  perform private.audit('organization.update', 'organization', new.id, jsonb_build_object('changed', changed, 'changes', changes), new.id);
+  return null;
+end
+$$;
+comment on function private.announce_organization() is 'Trigger: org.updated and the trail say what changed, from what to what.';
+create trigger announce after update on public.organizations
+  for each row when ((old.slug, old.name, old.visibility, old.is_default, old.require_approval, old.trust_after, old.time_zone, old.allowed_origins, old.settings,
+      old.max_submissions, old.max_members, old.max_surveys)
+    is distinct from (new.slug, new.name, new.visibility, new.is_default, new.require_approval, new.trust_after, new.time_zone, new.allowed_origins, new.settings,
+      new.max_submissions, new.max_members, new.max_surveys))
+  execute function private.announce_organization();
+
+-- What the team asks -------------------------------------------------------------------------------------------
+
+create function private.organization_shape(organization public.organizations) returns json
+language plpgsql stable set search_path = '' as $$
+begin
+  return json_build_object('id', organization.id, 'slug', organization.slug, 'name', organization.name, 'visibility', organization.visibility,
+    'require_approval', organization.require_approval, 'trust_after', organization.trust_after, 'time_zone', organization.time_zone, 'settings', organization.settings,
+    'role', (select m.role from public.memberships m where m.organization_id = organization.id and m.user_id = private.caller_id()),
+    'plan', json_build_object(
+      'submissions', (select coalesce(sum(a.total), 0) from private.submission_activity a where a.organization_id = organization.id),
+      'max_submissions', organization.max_submissions,
+      'members', (select count(*) from public.memberships m where m.organization_id = organization.id),
+      'max_members', organization.max_members, 'max_surveys', organization.max_surveys),
+    'created_at', organization.created_at, 'updated_at', organization.updated_at);
+end
+$$;
+comment on function private.organization_shape(public.organizations) is 'An organization as its team sees it, with the caller''s role and what the plan allows.';
+
+-- definer: settings are not granted.
+create function private.admin_organization(organization_id uuid) returns json
+language plpgsql stable security definer set search_path = '' as $$
+declare own_id uuid := private.team_organization(organization_id, 'organization:write');
+begin
+  return (select private.organization_shape(o) from public.organizations o where o.id = own_id);
+end
+$$;
+comment on function private.admin_organization(uuid) is 'An organization, for its team and keys with organization:write.';
+
+create function private.admin_update_organization(organization_id uuid, fields jsonb) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.administered_organization(organization_id, 'organization:write');
+begin
+  if not coalesce(private.is_time_zone(fields ->> 'time_zone'), true) then
+    perform private.raise_error('VALIDATION_ERROR', 'must be a time zone such as Europe/Berlin', 'time_zone');
+  end if;
+  -- What the board's submissions turn into is written with them: the strongest lock comes first.
+  perform 1 from public.organizations o where o.id = own_id for update;
+  update public.organizations o set
+    name = coalesce(fields ->> 'name', o.name), slug = coalesce(fields ->> 'slug', o.slug),
+    visibility = coalesce(fields ->> 'visibility', o.visibility),
+    require_approval = coalesce((fields ->> 'require_approval')::boolean, o.require_approval),
+    trust_after = case when fields ? 'trust_after' then (fields ->> 'trust_after')::integer else o.trust_after end,
+    time_zone = coalesce(fields ->> 'time_zone', o.time_zone),
+    settings = coalesce((select jsonb_object_agg(s.key, s.value) from jsonb_each(o.settings || coalesce(fields -> 'settings', '{}')) s
+      where s.value <> 'null'), '{}')
+  where o.id = own_id;
+  return (select private.organization_shape(o) from public.organizations o where o.id = own_id);
+exception
+  when unique_violation then
+    perform private.raise_error('CONFLICT', 'Another organization has this slug.', 'slug');
+  when check_violation then
+    perform private.raise_error('VALIDATION_ERROR', 'must be an object of at most 20,000 bytes as JSON', 'settings');
+end
+$$;
+comment on function private.admin_update_organization(uuid, jsonb) is 'Sets the fields that are there; of settings the names that are there, null removing one. Admins, or keys with organization:write.';
+
+grant execute on function private.admin_organization(uuid), private.admin_update_organization(uuid, jsonb) to authenticated, service_key;
+
+-- How an organization's admins keep its categories and tags. `kind` is one of the two tables.
+
+create function private.require_librarian(kind text) returns uuid
+language plpgsql stable set search_path = '' as $$
+declare own_id uuid := private.current_organization_id();
+begin
+  perform private.require_admin(own_id, 'organization:write');
+  if kind not in ('categories', 'tags') then
+    perform private.raise_error('NOT_FOUND', 'There is no such kind.');
+  end if;
+  return own_id;
+end
+$$;
+comment on function private.require_librarian(text) is 'The current organization, for its admins and keys with organization:write; FORBIDDEN otherwise.';
+
+create function private.label_noun(kind text) returns text
+language sql immutable
+return case kind when 'categories' then 'category' else 'tag' end;
+comment on function private.label_noun(text) is 'What one of a kind is called.';
+
+create function private.label_shape(label jsonb) returns jsonb
+language sql immutable
+return label - 'organization_id';
+comment on function private.label_shape(jsonb) is 'A category or tag as admins see it, with all its translations.';
+
+create function private.find_label(kind text, organization_id uuid, label_id uuid, stays boolean default false) returns jsonb
+language plpgsql set search_path = '' as $$
+declare label jsonb;
+begin
+  execute format('select to_jsonb(l) from public.%I l where l.organization_id = $1 and l.id = $2 for %s', kind,
+    case when stays then 'key share' else 'update' end)
+  into label using organization_id, label_id;
+  if label is null then
+    perform private.raise_error('NOT_FOUND', format('There is no such %s.', private.label_noun(kind)), case when stays then 'into_id' end);
+  end if;
+  return label;
+end
+$$;
+comment on function private.find_label(text, uuid, uuid, boolean) is 'A category or tag, locked: what would point to it waits, unless it stays.';
+
+create function private.free_slug(kind text, organization_id uuid, name text) returns text
+language plpgsql stable set search_path = '' as $$
+declare
+  base text := btrim(left(btrim(regexp_replace(private.plain_text(name), '[^a-z0-9]+', '-', 'g'), '-'), 56), '-');
+  slug text;
+  taken boolean;
+begin
+  -- A name without Latin letters.
+  if base = '' then base := private.label_noun(kind); end if;
+  for number in 1..1000 loop
+    slug := base || case when number = 1 then '' else '-' || number end;
+    execute format('select exists (select from public.%I l where l.organization_id = $1 and l.slug = $2)', kind) into taken using organization_id, slug;
+    exit when not taken;
+  end loop;
+  return slug;
+end
+$$;
+comment on function private.free_slug(text, uuid, text) is 'A slug of the name that no other category or tag of the organization has.';
+
+create function private.tell_of_label(kind text, organization_id uuid, action text, label_id uuid, details jsonb default '{}') returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform private.emit_organization_update(organization_id, array[kind]);
+  perform private.audit(private.label_noun(kind) || '.' || action, private.label_noun(kind), label_id, details, organization_id);
+end
+$$;
+comment on function private.tell_of_label(text, uuid, text, uuid, jsonb) is 'The event and the trail of a change to categories or tags.';
+
+-- definer: categories and tags are granted to clients for reading only.
+create function private.admin_labels(kind text) returns json
+language plpgsql stable security definer set search_path = '' as $$
+declare own_id uuid := private.require_librarian(kind); labels json;
+begin
+  execute format('select coalesce(json_agg(private.label_shape(to_jsonb(l)) order by %s), ''[]'') from public.%I l where l.organization_id = $1',
+    case kind when 'categories' then 'l.position, l.slug' else 'l.slug' end, kind) into labels using own_id;
+  return labels;
+end
+$$;
+comment on function private.admin_labels(text) is 'All categories or tags of the current organization, with their translations.';
+
+create function private.admin_create_label(kind text, fields jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_librarian(kind); label jsonb; used bigint; last integer;
+begin
+  -- The organization's lock, so that two of the same name do not get the same slug.
+  perform 1 from public.organizations o where o.id = own_id for no key update;
+  execute format('select count(*) from public.%I l where l.organization_id = $1', kind) into used using own_id;
+  if used >= 1000 then
+    perform private.raise_error('CONFLICT', format('There are 1,000 %s, which is as many as there can be: merge or delete some.', kind));
+  end if;
+  fields := jsonb_build_object('slug', private.free_slug(kind, own_id, fields ->> 'name')) || jsonb_strip_nulls(fields);
+  last := (select coalesce(max(c.position), -1) from public.categories c where c.organization_id = own_id);
+  execute format('insert into public.%1$I as l select (jsonb_populate_record(null::public.%1$I, $1)).* returning to_jsonb(l)', kind)
+  into label using jsonb_build_object('id', gen_random_uuid(), 'color', '#6b7280', 'translations', '{}'::jsonb, 'position', last + 1, 'created_at', now())
+    || fields || jsonb_build_object('organization_id', own_id);
+  perform private.tell_of_label(kind, own_id, 'create', (label ->> 'id')::uuid, jsonb_build_object('slug', label -> 'slug'));
+  return private.label_shape(label);
+exception when unique_violation then
+  perform private.raise_error('CONFLICT', format('Another %s has this slug.', private.label_noun(kind)), 'slug');
+end
+$$;
+comment on function private.admin_create_label(text, jsonb) is 'Makes a category or tag of the current organization; without a slug it takes one from its name, without a position the last.';
+
+create function private.admin_update_label(kind text, label_id uuid, fields jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_librarian(kind); before jsonb; label jsonb; changes jsonb;
+begin
+  perform 1 from public.organizations o where o.id = own_id for no key update;
+  before := private.find_label(kind, own_id, label_id);
+  -- null removes a translation.
+  fields := jsonb_strip_nulls(fields || jsonb_build_object('translations', (before -> 'translations') || coalesce(fields -> 'translations', '{}')));
+  execute format('update public.%I l set (name, slug, color, translations%s) = (
+      select r.name, r.slug, r.color, r.translations%s from jsonb_populate_record(l, $2) r) where l.id = $1 returning to_jsonb(l)',
+    kind, case kind when 'categories' then ', position' end, case kind when 'categories' then ', r.position' end)
+  into label using label_id, fields;
+  changes := (select jsonb_object_agg(n.key, jsonb_build_object('from', o.value, 'to', n.value))
+    from jsonb_each(label) n join jsonb_each(before) o using (key) where n.value <> o.value);
+  if changes is not null then perform private.tell_of_label(kind, own_id, 'update', label_id, changes); end if;
+  return private.label_shape(label);
+exception when unique_violation then
+  perform private.raise_error('CONFLICT', format('Another %s has this slug.', private.label_noun(kind)), 'slug');
+end
+$$;
+comment on function private.admin_update_label(text, uuid, jsonb) is 'Sets the fields that are there of a category or tag; of translations the locales that are there, null removing one.';
+
+create function private.admin_order_categories(ids uuid[]) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_librarian('categories'); known uuid[];
+begin
+  perform 1 from public.organizations o where o.id = own_id for no key update;
+  known := array(select c.id from public.categories c where c.organization_id = own_id);
+  if not (known @> ids and ids @> known and cardinality(ids) = cardinality(known)) then
+    perform private.raise_error('VALIDATION_ERROR', 'must be all categories of the organization, each once', 'ids');
+  end if;
+  update public.categories c set position = array_position(ids, c.id) - 1 where c.organization_id = own_id and c.position <> array_position(ids, c.id) - 1;
+  if found then perform private.tell_of_label('categories', own_id, 'order', null); end if;
+  return private.admin_labels('categories');
+end
+$$;
+comment on function private.admin_order_categories(uuid[]) is 'The order categories are shown in: all of them, first to last.';
+
+create function private.admin_delete_label(kind text, label_id uuid) returns void
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_librarian(kind); label jsonb;
+begin
+  perform 1 from public.organizations o where o.id = own_id for no key update;
+  label := private.find_label(kind, own_id, label_id);
+  if kind = 'categories' then
+    perform private.file_under(own_id, label_id, null);
+    delete from public.categories c where c.id = label_id;
+  else
+    delete from public.tags t where t.id = label_id;
+  end if;
+  perform private.tell_of_label(kind, own_id, 'delete', label_id, jsonb_build_object('slug', label -> 'slug'));
+end
+$$;
+comment on function private.admin_delete_label(text, uuid) is 'A category or tag goes; submissions stay, without it.';
+
+create function private.file_under(organization_id uuid, from_id uuid, to_id uuid) returns bigint
+language plpgsql set search_path = '' as $$
+declare moved bigint;
+begin
+  perform 1 from public.submissions s where s.organization_id = file_under.organization_id and s.category_id = from_id order by s.id for no key update;
+  perform private.lock_counts(organization_id);
+  update public.submissions s set category_id = to_id where s.organization_id = file_under.organization_id and s.category_id = from_id;
+  get diagnostics moved = row_count;
+  return moved;
+end
+$$;
+comment on function private.file_under(uuid, uuid, uuid) is 'Moves all submissions of a category to another, or to none; each is announced as updated.';
+
+create function private.tag_instead(organization_id uuid, from_id uuid, to_id uuid) returns bigint
+language plpgsql set search_path = '' as $$
+declare moved bigint;
+begin
+  select count(*) into moved from public.submission_tags st where st.organization_id = tag_instead.organization_id and st.tag_id = from_id;
+  -- A tag of the submission's own goes before one that a merge lent it.
+  insert into public.submission_tags as st (organization_id, submission_id, tag_id, merged_from)
+  select f.organization_id, f.submission_id, to_id, f.merged_from from public.submission_tags f
+  where f.organization_id = tag_instead.organization_id and f.tag_id = from_id order by f.submission_id
+  on conflict on constraint one_of_each_tag do update set merged_from = null where excluded.merged_from is null;
+  insert into private.merged_tags (source_id, tag_id, organization_id)
+  select j.source_id, to_id, j.organization_id from private.merged_tags j
+  where j.organization_id = tag_instead.organization_id and j.tag_id = from_id
+  on conflict do nothing;
+  return moved;
+end
+$$;
+comment on function private.tag_instead(uuid, uuid, uuid) is 'Whatever carries a tag carries another too, also what unmerging would bring back.';
+
+create function private.admin_merge_labels(kind text, label_id uuid, into_id uuid) returns jsonb
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_librarian(kind); label jsonb; target jsonb; moved bigint;
+begin
+  if label_id = into_id then
+    perform private.raise_error('VALIDATION_ERROR', format('A %s cannot be merged into itself.', private.label_noun(kind)), 'into_id');
+  end if;
+  perform 1 from public.organizations o where o.id = own_id for no key update;
+  label := private.find_label(kind, own_id, label_id);
+  target := private.find_label(kind, own_id, into_id, true);
+  if kind = 'categories' then
+    moved := private.file_under(own_id, label_id, into_id);
+    delete from public.categories c where c.id = label_id;
+  else
+    moved := private.tag_instead(own_id, label_id, into_id);
+    delete from public.tags t where t.id = label_id;
+  end if;
+  perform private.tell_of_label(kind, own_id, 'merge', label_id, jsonb_build_object('slug', label -> 'slug', 'into_id', into_id, 'submissions', moved));
+  return private.label_shape(target) || jsonb_build_object('moved', moved);
+end
+$$;
+comment on function private.admin_merge_labels(text, uuid, uuid) is 'Puts everything of a category or tag under another of the same organization, and deletes it. moved: how many submissions had it.';
+
+grant execute on function private.admin_labels(text), private.admin_create_label(text, jsonb), private.admin_update_label(text, uuid, jsonb),
+  private.admin_order_categories(uuid[]), private.admin_delete_label(text, uuid), private.admin_merge_labels(text, uuid, uuid) to authenticated, service_key;
+
+-- The team: roles, and how one joins and leaves it.
+--
+-- What the team is, is decided under the organization's lock: it comes before memberships and invites.
+
+-- What always holds --------------------------------------------------------------------------------------------
+
+-- definer: plans and members are the organization's business.
+create function private.keep_owner() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare organization uuid;
+begin
+  for organization in select distinct r.organization_id from removed r where r.role = 'owner' order by 1 loop
+    -- Written to, not just locked: of two that read the same owners, at any isolation, one has to wait and look again, or fails.
+    update public.organizations o set updated_at = now() where o.id = organization;
+    if found and not exists (select from public.memberships m where m.organization_id = organization and m.role = 'owner') then
+      perform private.raise_error('CONFLICT', 'An organization keeps an owner: make somebody else owner first.', 'role');
+    end if;
+  end loop;
+  return null;
+end
+$$;
+comment on function private.keep_owner() is 'Trigger: the last owner neither leaves nor becomes less, by whatever way.';
+create trigger keep_owner_changed after update on public.memberships
+  referencing old table as removed for each statement execute function private.keep_owner();
+create trigger keep_owner_removed after delete on public.memberships
+  referencing old table as removed for each statement execute function private.keep_owner();
+
+create function private.keep_member_limit() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare organization public.organizations; used bigint;
+begin
+  for organization in
+    select * from public.organizations o
+    where o.max_members is not null and o.id in (select organization_id from added) order by o.id for no key update
+  loop
+    select count(*) into used from public.memberships m where m.organization_id = organization.id;
+    if used > organization.max_members then
+      perform private.raise_error('PLAN_LIMIT_REACHED', format('The plan allows %s members.', organization.max_members));
+    end if;
+  end loop;
+  return null;
+end
+$$;
+comment on function private.keep_member_limit() is 'Trigger: a team is never larger than its plan allows.';
+create trigger keep_member_limit after insert on public.memberships
+  referencing new table as added for each statement execute function private.keep_member_limit();
+
+-- Members ------------------------------------------------------------------------------------------------------
+
+create function private.member_shape(member public.memberships, with_email boolean) returns json
+language plpgsql stable set search_path = '' as $$
+begin
+  return (select json_build_object('user_id', p.id, 'name', coalesce(p.name, 'Anonymous'), 'avatar', p.avatar_url,
+    'email', case when with_email then p.email end, 'role', member.role, 'joined_at', member.created_at)
+    from public.profiles p where p.id = member.user_id);
+end
+$$;
+comment on function private.member_shape(public.memberships, boolean) is 'Somebody on the team; the e-mail address is for admins.';
+
+-- definer: e-mail addresses are granted to nobody.
+create function private.admin_members(organization_id uuid, most integer, skipped integer) returns table (total bigint, data json)
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  own_id uuid := private.team_organization(organization_id, 'members:write');
+  for_admin boolean := private.is_admin(own_id, 'members:write');
+begin
+  return query select
+    (select count(*) from public.memberships m where m.organization_id = own_id),
+    coalesce((select json_agg(private.member_shape(m, for_admin) order by array_position(array['owner', 'admin', 'member'], m.role), m.created_at, m.user_id)
+      from (select * from public.memberships m where m.organization_id = own_id
+        order by array_position(array['owner', 'admin', 'member'], m.role), m.created_at, m.user_id limit most offset skipped) m), '[]');
+end
+$$;
+comment on function private.admin_members(uuid, integer, integer) is 'The team, owners first, for whoever is on it and keys with members:write; addresses for admins.';
+
+create function private.require_person_admin(organization_id uuid) returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  if private.is_key() then
+    perform private.raise_error('FORBIDDEN', 'Roles are given by people, not by keys.');
+  end if;
+  perform private.administered_organization(organization_id, '');
+  return (select m.role from public.memberships m where m.organization_id = require_person_admin.organization_id and m.user_id = private.caller_id());
+end
+$$;
+comment on function private.require_person_admin(uuid) is 'The role of the signed-in admin who calls; NOT_FOUND or FORBIDDEN for others.';
+
+create function private.lock_team(organization_id uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform 1 from public.organizations o where o.id = organization_id for no key update;
+end
+$$;
+comment on function private.lock_team(uuid) is 'Changes of one team take turns.';
+
+create function private.find_member(organization_id uuid, user_id uuid) returns public.memberships
+language plpgsql set search_path = '' as $$
+declare member public.memberships;
+begin
+  select * into member from public.memberships m
+  where m.organization_id = find_member.organization_id and m.user_id = find_member.user_id for no key update;
+  if member.user_id is null then
+    perform private.raise_error('NOT_FOUND', 'There is no such member.');
+  end if;
+  return member;
+end
+$$;
+comment on function private.find_member(uuid, uuid) is 'Somebody on the team, locked; NOT_FOUND otherwise.';
+
+create function private.tell_of_member(organization_id uuid, action text, user_id uuid, details jsonb) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform private.emit_organization_update(organization_id, '{members}');
+  perform private.audit(action, 'profile', user_id, details, organization_id);
+end
+$$;
+comment on function private.tell_of_member(uuid, text, uuid, jsonb) is 'The event and the trail of a change of the team.';
+
+-- definer: memberships are granted to clients for reading only.
+create function private.admin_change_role(organization_id uuid, user_id uuid, role text) returns json
+language plpgsql security definer set search_path = '' as $$
+declare member public.memberships; own_role text; former text;
+begin
+  perform private.seen_organization(organization_id);
+  perform private.lock_team(organization_id);
+  own_role := private.require_person_admin(organization_id);
+  member := private.find_member(organization_id, user_id);
+  if own_role <> 'owner' and 'owner' in (member.role, role) then
+    perform private.raise_error('FORBIDDEN', 'Only an owner makes somebody owner or changes what an owner is.');
+  end if;
+  former := member.role;
+  if former <> role then
+    update public.memberships m set role = admin_change_role.role
+    where m.organization_id = admin_change_role.organization_id and m.user_id = admin_change_role.user_id returning m.* into member;
+    perform private.tell_of_member(organization_id, 'member.change_role', user_id, jsonb_build_object('role', jsonb_build_object('from', former, 'to', role)));
+  end if;
+  return private.member_shape(member, true);
+end
+$$;
+comment on function private.admin_change_role(uuid, uuid, text) is 'Gives a member another role. Admins change admins and members, owners everybody; keys nobody.';
+
+create function private.admin_remove_member(organization_id uuid, user_id uuid) returns void
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare member public.memberships; leaves boolean := not private.is_key() and user_id = private.caller_id();
+begin
+  perform private.team_organization(organization_id, 'members:write');
+  perform private.lock_team(organization_id);
+  if not leaves then perform private.administered_organization(organization_id, 'members:write'); end if;
+  member := private.find_member(organization_id, user_id);
+  if not leaves and (case when private.is_key() then member.role <> 'member'
+      else member.role = 'owner' and private.require_person_admin(organization_id) <> 'owner' end) then
+    perform private.raise_error('FORBIDDEN', case when private.is_key() then 'A key removes plain members only.' else 'Only an owner removes an owner.' end);
+  end if;
+  delete from public.memberships m where m.organization_id = member.organization_id and m.user_id = member.user_id;
+  perform private.tell_of_member(organization_id, case when leaves then 'member.leave' else 'member.remove' end, user_id, jsonb_build_object('role', member.role));
+end
+$$;
+comment on function private.admin_remove_member(uuid, uuid) is 'Somebody leaves the team, or is removed: by an admin, an owner by an owner only, a plain member by a key with members:write too.';
+
+create function private.admin_transfer_ownership(organization_id uuid, user_id uuid) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare member public.memberships; own_id uuid := private.caller_id();
+begin
+  perform private.seen_organization(organization_id);
+  perform private.lock_team(organization_id);
+  if private.require_person_admin(organization_id) <> 'owner' then
+    perform private.raise_error('FORBIDDEN', 'Only an owner transfers the organization.');
+  end if;
+  member := private.find_member(organization_id, user_id);
+  if user_id <> own_id then
+    update public.memberships m set role = case when m.user_id = own_id then 'admin' else 'owner' end
+    where m.organization_id = member.organization_id and m.user_id in (own_id, admin_transfer_ownership.user_id);
+    perform private.tell_of_member(organization_id, 'member.transfer', user_id, jsonb_build_object('role', jsonb_build_object('from', member.role, 'to', 'owner')));
+    member.role := 'owner';
+  end if;
+  return private.member_shape(member, true);
+end
+$$;
+comment on function private.admin_transfer_ownership(uuid, uuid) is 'The owner who calls makes a member owner in their place, and stays as admin.';
+
+-- Invites ------------------------------------------------------------------------------------------------------
+
+create table private.invites (
+  id uuid primary key default gen_random_uuid(),
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  email text not null,
+  role text not null,
+  digest bytea not null constraint invite_digests_are_unique unique,
+  invited_by uuid not null references public.profiles (id) on delete cascade,
+  created_at timestamptz not null default now(),
+  expires_at timestamptz not null default now() + interval '7 days',
+  revoked_at timestamptz,
+  accepted_at timestamptz,
+  accepted_by uuid references public.profiles (id) on delete cascade,
+  constraint role_is_known check (role in ('owner', 'admin', 'member')),
+  constraint email_is_lower_case check (email = lower(email)),
+  constraint digest_is_sha256 check (octet_length(digest) = 32),
+  constraint accepted_by_somebody check ((accepted_at is null) = (accepted_by is null)),
+  constraint accepted_or_revoked check (accepted_at is null or revoked_at is null)
+);
+comment on table private.invites is 'Who was asked to join a team, until when. Only the SHA-256 of the token is kept.';
+create unique index one_open_invite_an_address on private.invites (organization_id, email) where accepted_at is null and revoked_at is null;
+create index invites_newest_idx on private.invites (organization_id, created_at desc, id desc);
+create index invites_invited_by_idx on private.invites (invited_by);
+create index invites_accepted_by_idx on private.invites (accepted_by);
+create index invites_age_idx on private.invites (expires_at);
+alter table private.invites enable row level security;
+revoke all on private.invites from public, anon, authenticated, service_role, service_key;
+
+create function private.invite_shape(invite private.invites) returns json
+language plpgsql stable set search_path = '' as $$
+begin
+  return json_build_object('id', invite.id, 'email', invite.email, 'role', invite.role,
+    'status', case when invite.accepted_at is not null then 'accepted' when invite.revoked_at is not null then 'revoked'
+      when invite.expires_at <= now() then 'expired' else 'open' end,
+    'invited_by', (select json_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous')) from public.profiles p where p.id = invite.invited_by),
+    'created_at', invite.created_at, 'expires_at', invite.expires_at);
+end
+$$;
+comment on function private.invite_shape(private.invites) is 'An invite as admins see it: never the digest.';
+
+-- definer: private tables.
+create function private.admin_invites(organization_id uuid, most integer, skipped integer) returns table (total bigint, data json)
+language plpgsql stable security definer set search_path = '' as $$
+declare own_id uuid := private.administered_organization(organization_id, 'members:write');
+begin
+  return query select
+    (select count(*) from private.invites i where i.organization_id = own_id),
+    coalesce((select json_agg(private.invite_shape(i) order by i.created_at desc, i.id desc)
+      from (select * from private.invites i where i.organization_id = own_id
+        order by i.created_at desc, i.id desc limit most offset skipped) i), '[]');
+end
+$$;
+comment on function private.admin_invites(uuid, integer, integer) is 'Invites to the team, newest first, for admins and keys with members:write.';
+
+create function private.admin_invite(organization_id uuid, email text, role text, digest bytea) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare organization public.organizations; own_role text; address text := lower(email); invite private.invites; expected bigint;
+begin
+  perform private.seen_organization(organization_id);
+  perform private.lock_team(organization_id);
+  own_role := private.require_person_admin(organization_id);
+  select * into organization from public.organizations o where o.id = organization_id;
+  if role = 'owner' and own_role <> 'owner' then
+    perform private.raise_error('FORBIDDEN', 'Only an owner invites an owner.', 'role');
+  end if;
+  if exists (select from public.memberships m join public.profiles p on p.id = m.user_id
+      where m.organization_id = organization.id and lower(p.email) = address) then
+    perform private.raise_error('CONFLICT', 'This person is on the team already.', 'email');
+  end if;
+  update private.invites i set revoked_at = now()
+  where i.organization_id = organization.id and i.email = address and i.accepted_at is null and i.revoked_at is null;
+  expected := (select count(*) from public.memberships m where m.organization_id = organization.id)
+    + (select count(*) from private.invites i where i.organization_id = organization.id
+        and i.accepted_at is null and i.revoked_at is null and i.expires_at > now());
+  if expected >= organization.max_members then
+    perform private.raise_error('PLAN_LIMIT_REACHED', format('The plan allows %s members, and with those invited there are %s.', organization.max_members, expected));
+  end if;
+  if expected >= 10000 then
+    perform private.raise_error('CONFLICT', 'A team has at most 10,000 members and invites.');
+  end if;
+  insert into private.invites (organization_id, email, role, digest, invited_by)
+  values (organization.id, address, role, digest, private.caller_id()) returning * into invite;
+  perform private.audit('invite.create', 'invite', invite.id, jsonb_build_object('role', role), organization.id);
+  return private.invite_shape(invite);
+end
+$$;
+comment on function private.admin_invite(uuid, text, text, bytea) is 'Invites an address to the team for 7 days, in the place of an earlier invite of it. Its token stays with the caller. Admins invite admins and members, owners owners too.';
+
+create function private.admin_revoke_invite(organization_id uuid, invite_id uuid) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.administered_organization(organization_id, 'members:write'); invite private.invites;
+begin
+  perform private.lock_team(own_id);
+  select * into invite from private.invites i where i.organization_id = own_id and i.id = invite_id;
+  if invite.id is null then return null; end if;
+  if invite.accepted_at is not null then
+    perform private.raise_error('CONFLICT', 'This invite was accepted: remove the member instead.');
+  end if;
+  if invite.revoked_at is null then
+    update private.invites i set revoked_at = now() where i.id = invite.id returning * into invite;
+    perform private.audit('invite.revoke', 'invite', invite.id, '{}', own_id);
+  end if;
+  return private.invite_shape(invite);
+end
+$$;
+comment on function private.admin_revoke_invite(uuid, uuid) is 'The token stops working; again is not an error. Null where there is no such invite.';
+
+create function private.may_still_invite(invite private.invites) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return exists (select from public.memberships m where m.organization_id = invite.organization_id and m.user_id = invite.invited_by
+    and (m.role = 'owner' or m.role = 'admin' and invite.role <> 'owner'));
+end
+$$;
+comment on function private.may_still_invite(private.invites) is 'Whether who made an invite could make it today: one of a removed admin is worth nothing.';
+
+create function private.accept_invite(digest bytea) returns table (joined boolean, data json)
+language plpgsql security definer set search_path = '' as $$ -- definer: as above; asks for the invited address
+declare invite private.invites; member public.memberships; own_id uuid := private.caller_id(); was_new boolean := false;
+begin
+  perform private.lock_team((select i.organization_id from private.invites i where i.digest = accept_invite.digest));
+  select * into invite from private.invites i where i.digest = accept_invite.digest;
+  if invite.id is null then
+    perform private.raise_error('NOT_FOUND', 'There is no such invite.', 'token');
+  end if;
+  if not exists (select from public.profiles p where p.id = own_id and p.kind = 'user' and lower(p.email) = invite.email) then
+    perform private.raise_error('FORBIDDEN', 'This invite is for another e-mail address: sign in with that one.');
+  end if;
+  select * into member from public.memberships m where m.organization_id = invite.organization_id and m.user_id = own_id;
+  if invite.accepted_at is not null and member.user_id is null or invite.accepted_by <> own_id then
+    perform private.raise_error('GONE', 'This invite was used: ask for another.', 'token');
+  elsif invite.accepted_at is null then
+    if invite.revoked_at is not null or invite.expires_at <= now() or not private.may_still_invite(invite) then
+      perform private.raise_error('GONE', 'This invite is no longer valid: ask for another.', 'token');
+    end if;
+    if member.user_id is null then
+      was_new := true;
+      insert into public.memberships (organization_id, user_id, role) values (invite.organization_id, own_id, invite.role) returning * into member;
+      perform private.emit_event(invite.organization_id, 'member.joined', own_id, (select jsonb_build_object('member', jsonb_build_object(
+        'user_id', p.id, 'name', coalesce(p.name, 'Anonymous'), 'role', member.role, 'joined_at', member.created_at)) from public.profiles p where p.id = own_id));
+    end if;
+    update private.invites i set accepted_at = now(), accepted_by = own_id where i.id = invite.id;
+    perform private.audit('invite.accept', 'invite', invite.id, jsonb_build_object('role', member.role, 'user_id', own_id), invite.organization_id);
+  end if;
+  return query select was_new, json_build_object(
+    'organization', (select json_build_object('id', o.id, 'slug', o.slug, 'name', o.name) from public.organizations o where o.id = invite.organization_id),
+    'role', member.role, 'joined_at', member.created_at);
+end
+$$;
+comment on function private.accept_invite(bytea) is 'The signed-in person joins the team that invited their address, once; again is not an error. NOT_FOUND for an unknown token, FORBIDDEN for another''s, GONE for one that was revoked, expired or used.';
+
+grant execute on function private.admin_members(uuid, integer, integer), private.admin_remove_member(uuid, uuid),
+  private.admin_invites(uuid, integer, integer), private.admin_revoke_invite(uuid, uuid) to authenticated, service_key;
+grant execute on function private.admin_change_role(uuid, uuid, text), private.admin_transfer_ownership(uuid, uuid),
+  private.admin_invite(uuid, text, text, bytea), private.accept_invite(bytea) to authenticated;
+
+-- What happened on a board, for its admins: by the API for a time, and as views.
+
+create function private.day_of(value text, time_zone text) returns date
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when value ~ '^\d{4}-\d\d-\d\d$' then value::date else (value::timestamptz at time zone time_zone)::date end;
+end
+$$;
+comment on function private.day_of(text, text) is 'A date, or the day that a time falls on in a time zone.';
+
+-- definer: reads what everybody did; shows titles only of what the caller sees.
+create function private.admin_analytics(from_day text, to_day text, step text) returns json
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  own_id uuid := private.current_organization_id();
+  zone text := (select o.time_zone from public.organizations o where o.id = own_id);
+  last_day date := coalesce(private.day_of(to_day, zone), (now() at time zone zone)::date);
+  first_day date := coalesce(private.day_of(from_day, zone), last_day - 29);
+  starts timestamptz := first_day::timestamp at time zone zone;
+  ends timestamptz := (last_day + 1)::timestamp at time zone zone;
+  on_team boolean;
+  answer json;
+begin
+  perform private.require_admin(own_id, 'analytics:read');
+  if first_day > last_day then
+    perform private.raise_error('VALIDATION_ERROR', 'must not be after the end', 'from');
+  elsif first_day < '2000-01-01' or last_day >= '2100-01-01' then
+    perform private.raise_error('VALIDATION_ERROR', 'must be within 2000 to 2099', case when first_day < '2000-01-01' then 'from' else 'to' end);
+  elsif (last_day - first_day) / (case step when 'day' then 1 when 'week' then 7 else 28 end) >= 400 then
+    perform private.raise_error('VALIDATION_ERROR', 'must be at most 400 intervals before the end: choose a longer one', 'from');
+  end if;
+  on_team := own_id = any (private.team_organization_ids());
+  with done as materialized (
+    select date_trunc(step, a.slot at time zone zone)::date as start, a.user_id,
+      sum(a.submissions) as submissions, sum(a.votes) as votes, sum(a.comments) as comments
+    from private.person_activity a
+    where a.organization_id = own_id and a.slot >= starts and a.slot < ends
+    group by 1, 2 having sum(a.submissions) > 0 or sum(a.votes) > 0 or sum(a.comments) > 0
+  ), made as materialized (
+    select a.status, a.category_id, a.source, sum(a.total) as total from private.submission_activity a
+    where a.organization_id = own_id and a.slot >= starts and a.slot < ends
+    group by 1, 2, 3 having sum(a.total) > 0
+  ), moved as (
+    select s.id, s.title, s.status, s.vote_count, v.votes from (
+      select v.submission_id, count(*) as votes from public.votes v
+      where v.organization_id = own_id and v.created_at >= starts and v.created_at < ends group by 1
+    ) v join public.submissions s on s.id = v.submission_id
+    where s.merged_into_id is null and (s.is_public or on_team)
+    order by v.votes desc, s.created_at desc, s.id limit 10
+  ), answered as materialized (
+    select extract(epoch from f.first_at - s.created_at) as seconds from (
+      select c.submission_id, min(c.created_at) as first_at
+      from public.comments c join public.submissions s on s.id = c.submission_id
+      where c.organization_id = own_id and c.created_at >= starts and c.is_official and c.moderation_state = 'approved'
+        and c.author_id <> s.author_id and s.created_at >= starts and s.created_at < ends and c.created_at >= s.created_at
+      group by 1
+    ) f join public.submissions s on s.id = f.submission_id
+  )
+  select json_build_object(
+    'from', first_day, 'to', last_day, 'interval', step, 'time_zone', zone,
+    'totals', (select json_build_object('submissions', coalesce(sum(d.submissions), 0), 'votes', coalesce(sum(d.votes), 0),
+      'comments', coalesce(sum(d.comments), 0), 'active_people', count(distinct d.user_id)) from done d),
+    'series', (select json_agg(json_build_object('start', t.start, 'submissions', coalesce(d.submissions, 0), 'votes', coalesce(d.votes, 0),
+        'comments', coalesce(d.comments, 0), 'active_people', coalesce(d.people, 0)) order by t.start)
+      from (select generate_series(date_trunc(step, first_day::timestamp), last_day::timestamp, ('1 ' || step)::interval)::date as start) t
+      left join (select d.start, sum(d.submissions) as submissions, sum(d.votes) as votes, sum(d.comments) as comments, count(*) as people
+        from done d group by 1) d on d.start = t.start),
+    'by_status', (select coalesce(json_agg(json_build_object('status', m.status, 'submissions', m.total) order by m.total desc, m.status), '[]')
+      from (select m.status, sum(m.total) as total from made m group by 1) m),
+    'by_category', (select coalesce(json_agg(json_build_object('category_id', m.category_id, 'name', m.name, 'slug', m.slug, 'submissions', m.total)
+        order by m.total desc, m.slug nulls last), '[]')
+      from (select m.category_id, c.name, c.slug, sum(m.total) as total from made m left join public.categories c on c.id = m.category_id
+        group by 1, 2, 3) m),
+    'by_source', (select coalesce(json_agg(json_build_object('source', m.source, 'submissions', m.total) order by m.total desc, m.source nulls last), '[]')
+      from (select m.source, sum(m.total) as total from made m group by 1 order by 2 desc, 1 nulls last limit 100) m),
+    'top_movers', (select coalesce(json_agg(json_build_object('submission_id', m.id, 'title', m.title, 'status', m.status,
+        'votes', m.votes, 'vote_count', m.vote_count) order by m.votes desc, m.id), '[]') from moved m),
+    'first_official_reply', (select json_build_object('submissions', count(*), 'median_seconds', round(percentile_cont(0.5) within group (order by a.seconds)),
+      'average_seconds', round(avg(a.seconds))) from answered a))
+  into answer;
+  return answer;
+end
+$$;
+comment on function private.admin_analytics(text, text, text) is 'The current organization from one day to another, both included, in its time zone: what was submitted, voted and said by day, week or month, by how many people; submissions by what they are now; what gained most votes; how long the first official reply took. Admins, or keys with analytics:read.';
+grant execute on function private.admin_analytics(text, text, text) to authenticated, service_key;
+
+-- Views --------------------------------------------------------------------------------------------------------
+
+create function private.measured_organizations() returns table (organization_id uuid, time_zone text)
+language plpgsql stable security definer set search_path = '' as $$ -- definer: settings of a private organization
+begin
+  return query select o.id, o.time_zone from public.organizations o
+    where o.id = any (private.admin_organization_ids('analytics:read'))
+      -- An operator, whom no policy binds.
+      or coalesce(current_setting('role', true), 'none') not in ('anon', 'authenticated', 'service_key');
+end
+$$;
+comment on function private.measured_organizations() is 'Organizations whose analytics the caller may see: those they administer; all for an operator.';
+
+create function private.analytics_days() returns table (organization_id uuid, day date, submissions bigint, votes bigint, comments bigint, active_people bigint)
+language plpgsql stable security definer set search_path = '' as $$ -- definer: the activity of people is granted to nobody
+begin
+  return query
+    select d.organization_id, d.day, sum(d.submissions)::bigint, sum(d.votes)::bigint, sum(d.comments)::bigint, count(*) from (
+      select a.organization_id, (a.slot at time zone o.time_zone)::date as day, a.user_id,
+        sum(a.submissions) as submissions, sum(a.votes) as votes, sum(a.comments) as comments
+      from private.measured_organizations() o join private.person_activity a on a.organization_id = o.organization_id
+      group by 1, 2, 3 having sum(a.submissions) > 0 or sum(a.votes) > 0 or sum(a.comments) > 0) d
+    group by 1, 2;
+end
+$$;
+comment on function private.analytics_days() is 'What public.analytics_days shows.';
+
+create function private.analytics_submissions() returns table (organization_id uuid, day date, status text, category_id uuid, source text, submissions bigint)
+language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
+begin
+  return query
+    select a.organization_id, (a.slot at time zone o.time_zone)::date, a.status, a.category_id, a.source, sum(a.total)::bigint
+    from private.measured_organizations() o join private.submission_activity a on a.organization_id = o.organization_id
+    group by 1, 2, 3, 4, 5 having sum(a.total) > 0;
+end
+$$;
+comment on function private.analytics_submissions() is 'What public.analytics_submissions shows.';
+grant execute on function private.analytics_days(), private.analytics_submissions() to authenticated, service_role, service_key;
+
+create view public.analytics_days with (security_invoker = true) as select * from private.analytics_days();
+comment on view public.analytics_days is 'Submissions, votes and comments of each day, and how many people they are of, in the organization''s time zone; for its admins.';
+create view public.analytics_submissions with (security_invoker = true) as select * from private.analytics_submissions();
+comment on view public.analytics_submissions is 'Submissions made each day, by what they are now; for admins of the organization.';
+revoke all on public.analytics_days, public.analytics_submissions from public, anon, authenticated, service_role, service_key;
+grant select on public.analytics_days, public.analytics_submissions to authenticated, service_role, service_key;
 
 -- What waits, what is turned away, and who need not wait. States are kept by the triggers of 20_submissions.sql and
 -- 22_comments.sql, so that they hold whoever changes a state; this is how a team does it.

@@ -2,6 +2,17 @@
 
 -- Organizations ------------------------------------------------------------------------------------------------
 
+create function private.is_time_zone(value text) returns boolean
+language plpgsql immutable set search_path = '' as $$
+begin
+  perform now() at time zone value;
+  return value ~ '^[A-Za-z][A-Za-z0-9_+/-]{0,63}$';
+exception when invalid_parameter_value then
+  return false;
+end
+$$;
+comment on function private.is_time_zone(text) is 'Whether Postgres knows a time zone of that name.';
+
 create table public.organizations (
   id uuid primary key default gen_random_uuid(),
   slug text not null constraint organization_slugs_are_unique unique,
@@ -12,6 +23,7 @@ create table public.organizations (
   trust_after integer,
   time_zone text not null default 'UTC',
   allowed_origins text[] not null default '{}',
+  settings jsonb not null default '{}',
   max_submissions integer,
   max_members integer,
   max_surveys integer,
@@ -20,11 +32,13 @@ create table public.organizations (
   constraint slug_is_lowercase_ascii check (private.is_slug(slug)),
   constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
   constraint visibility_is_public_or_private check (visibility in ('public', 'private')),
+  constraint time_zone_is_known check (private.is_time_zone(time_zone)),
+  constraint settings_are_a_small_object check (jsonb_typeof(settings) = 'object' and octet_length(settings::text) <= 20000),
   constraint trust_after_is_1_to_1000 check (trust_after between 1 and 1000),
   constraint allowed_origins_are_origins check (private.are_origins(allowed_origins)),
   constraint plan_limits_are_not_negative check (least(max_submissions, max_members, max_surveys) >= 0)
 );
-comment on table public.organizations is 'A tenant: one board of feedback, its surveys and its team. Plan limits are null for none.';
+comment on table public.organizations is 'A tenant: one board of feedback, its surveys and its team. settings are the team''s own, which the service keeps and does not read. Plan limits are null for none.';
 create unique index at_most_one_default_organization on public.organizations (is_default) where is_default;
 create trigger touch_updated_at before update on public.organizations
   for each row execute function private.touch_updated_at();
@@ -361,7 +375,7 @@ grant select on public.categories, public.tags to anon, authenticated, service_k
 grant select, insert, update, delete on public.organizations, public.profiles, public.memberships, public.categories, public.tags
   to service_role;
 
-grant execute on function private.person_name(text), private.team_organization_ids(), private.admin_organization_ids(text), private.is_admin(uuid, text),
+grant execute on function private.is_time_zone(text), private.person_name(text), private.team_organization_ids(), private.admin_organization_ids(text), private.is_admin(uuid, text),
   private.require_admin(uuid, text), private.is_member(uuid, uuid), private.author(uuid, uuid), private.is_author_of_key(uuid),
   private.author_of_key(text, text), private.may_act_as(uuid),
   private.default_organization_id(), private.requested_organization_id(), private.current_organization_id()

@@ -14,6 +14,8 @@ begin
   delete from private.outbox e where ctid in (
     select o.ctid from private.outbox o where o.created_at < now() - interval '30 days' limit 5000);
   get diagnostics events = row_count;
+  delete from private.invites i where ctid in (
+    select o.ctid from private.invites o where o.expires_at < now() - interval '30 days' limit 5000);
   return jsonb_build_object('fanouts', fanouts, 'rate_counters', counters, 'idempotency_keys', keys, 'events', events);
 end
 $$;
@@ -56,6 +58,28 @@ begin atomic
     from public.submissions s where s.merged_into_id is null group by 1, 2, 3, 4, 5) t
     on (c.organization_id, c.is_public, c.status, c.type) = (t.organization_id, t.is_public, t.status, t.type)
       and coalesce(c.category_id, c.organization_id) = coalesce(t.category_id, t.organization_id)
-  where coalesce(c.total, 0) <> coalesce(t.total, 0);
+  where coalesce(c.total, 0) <> coalesce(t.total, 0)
+  union all
+  select 'submission_activity', coalesce(a.organization_id, t.organization_id), a.total, t.total
+  from private.submission_activity a full join (
+    select s.organization_id, private.slot(s.created_at) as slot, s.status, s.category_id, s.source, count(*) as total
+    from public.submissions s group by 1, 2, 3, 4, 5) t
+    on (a.organization_id, a.slot, a.status, coalesce(a.source, '')) = (t.organization_id, t.slot, t.status, coalesce(t.source, ''))
+      and coalesce(a.category_id, a.organization_id) = coalesce(t.category_id, t.organization_id)
+  where coalesce(a.total, 0) <> coalesce(t.total, 0)
+  union all
+  select 'person_activity.' || kind, coalesce(a.organization_id, t.organization_id), stored, truth
+  from private.person_activity a full join (
+    select d.organization_id, d.slot, d.user_id, sum(d.submissions) as submissions, sum(d.votes) as votes, sum(d.comments) as comments from (
+      select s.organization_id, private.slot(s.created_at) as slot, s.author_id as user_id, 1 as submissions, 0 as votes, 0 as comments from public.submissions s
+      union all
+      select v.organization_id, private.slot(v.created_at), v.user_id, 0, 1, 0 from public.votes v
+      union all
+      select c.organization_id, private.slot(c.created_at), c.author_id, 0, 0, 1 from public.comments c) d
+    group by 1, 2, 3) t
+    on (a.organization_id, a.slot, a.user_id) = (t.organization_id, t.slot, t.user_id)
+  cross join lateral (values ('submissions', coalesce(a.submissions, 0), coalesce(t.submissions, 0)), ('votes', coalesce(a.votes, 0), coalesce(t.votes, 0)),
+    ('comments', coalesce(a.comments, 0), coalesce(t.comments, 0))) counted (kind, stored, truth)
+  where stored <> truth;
 end;
 comment on function private.count_mistakes() is 'Rows whose counter differs from the truth: none, ever.';

@@ -82,7 +82,7 @@ insert into helpers values
     'error_state', 'raise_error', 'trim_text', 'is_slug', 'are_translations', 'are_origins', 'localized', 'is_key', 'has_scope',
     'key_organization_id', 'caller_id', 'is_direct', 'is_quiet', 'is_importing']),
   (array['anon', 'authenticated', 'service_key', 'service_role'], array[
-    'person_name', 'team_organization_ids', 'admin_organization_ids', 'is_admin', 'require_admin', 'is_member', 'author', 'is_author_of_key',
+    'is_time_zone', 'person_name', 'team_organization_ids', 'admin_organization_ids', 'is_admin', 'require_admin', 'is_member', 'author', 'is_author_of_key',
     'author_of_key', 'may_act_as', 'default_organization_id', 'requested_organization_id', 'current_organization_id',
     'can_see_submission', 'comment_edit_window', 'lock_thread', 'lock_comment', 'lock_open_submission', 'charge_direct_vote', 'comment_vote_of', 'remove_comment_vote', 'rate_comment', 'written_comment']),
   (array['anon', 'authenticated', 'service_key'], array[
@@ -92,6 +92,11 @@ insert into helpers values
   (array['authenticated', 'service_key'], array['admin_merge', 'admin_unmerge', 'admin_moderate', 'admin_moderation_queue', 'admin_origins']),
   (array['authenticated', 'service_key'], array['admin_start_export', 'admin_export_page', 'admin_start_import', 'admin_run_import', 'admin_finish_import',
     'admin_imports', 'admin_find_people', 'admin_personal_data', 'admin_erase_person']),
+  (array['authenticated', 'service_key'], array['admin_organization', 'admin_update_organization', 'admin_labels', 'admin_create_label', 'admin_update_label',
+    'admin_order_categories', 'admin_delete_label', 'admin_merge_labels', 'admin_members', 'admin_remove_member', 'admin_invites', 'admin_revoke_invite',
+    'admin_analytics', 'admin_events']),
+  (array['authenticated', 'service_key', 'service_role'], array['analytics_days', 'analytics_submissions']),
+  (array['authenticated'], array['admin_change_role', 'admin_transfer_ownership', 'admin_invite', 'accept_invite']),
   (array['authenticated'], array['my_personal_data', 'erase_me']),
   (array['authenticated'], array['admin_list_api_keys', 'admin_create_api_key', 'admin_rotate_api_key', 'admin_revoke_api_key', 'admin_audit']),
   (array['service_key'], array['replay', 'remember']),

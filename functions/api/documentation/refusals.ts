@@ -21,7 +21,14 @@ export const refusals: Record<ErrorStatus, { name: string; description: string }
 };
 
 // What a plan of the organization counts.
-const limitedByPlan = new Set(["/submissions", "/admin/import"]);
+const limitedByPlan = new Set([
+  "/submissions",
+  "/admin/import",
+  "/organizations/:id/invites",
+  "/invites/accept",
+]);
+// What is kept for a while.
+const passes = new Set(["/admin/events", "/invites/accept"]);
 
 /** The refusals an operation can meet, in the order of their statuses. */
 export function statusesOfRefusals({
@@ -40,8 +47,8 @@ export function statusesOfRefusals({
     402: method === "post" && limitedByPlan.has(path),
     403: access !== "public",
     404: true,
-    409: method !== "get" && access !== "person",
-    410: false,
+    409: method !== "get" && (access !== "person" || path.startsWith("/organizations/")),
+    410: passes.has(path),
     413: takesBody,
     415: takesBody,
     429: true,
