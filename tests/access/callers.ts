@@ -58,15 +58,34 @@ const title = "A title of an idea";
 const description = "A description that is long enough.";
 
 // What each route takes; those that are not here take nothing.
-const bodies: Record<string, object> = {
+const bodies: Record<string, object | ((board: Board) => Promise<object>)> = {
   "POST /api/submissions": { title, description, type: "idea" },
   "POST /api/submissions/check-duplicates": { title },
   "PATCH /api/submissions/:id": { title },
   "PATCH /api/submissions/:id/status": { status: "planned" },
   "POST /api/submissions/:id/comments": { body: "A comment" },
   "PATCH /api/comments/:id": { body: "Changed" },
+  "POST /api/admin/import": { title, description },
   "POST /api/admin/api-keys": { name: "A key", scopes: [] },
+  "POST /api/admin/categories": { name: "A category" },
+  "PATCH /api/admin/categories/:id": { name: "Another name" },
+  "POST /api/admin/categories/:id/merge": async (board) => ({ into_id: await newLabel("categories", board) }),
+  "PUT /api/admin/categories/order": { ids: [] },
+  "POST /api/admin/tags": { name: "A tag" },
+  "PATCH /api/admin/tags/:id": { name: "Another name" },
+  "POST /api/admin/tags/:id/merge": async (board) => ({ into_id: await newLabel("tags", board) }),
+  "PATCH /api/organizations/:id": { name: "Another name" },
+  "PATCH /api/organizations/:id/members/:user_id": { role: "admin" },
+  "POST /api/organizations/:id/transfer": async (board) => ({ user_id: await newMember(board) }),
+  "POST /api/organizations/:id/invites": async () => ({ email: `${randomUUID()}@test.example` }),
+  "POST /api/invites/accept": { token: "fcs_inv_of_nobody" },
   "PUT /api/admin/origins": { origins: ["https://app.example.org"] },
+};
+
+const queries: Record<string, string> = {
+  "GET /api/submissions/search": "?q=idea",
+  "GET /api/admin/people": "?email=a@example.org",
+  "DELETE /api/me": "?confirm=erase",
 };
 
 /** The status each caller gets of a route, every one on rows of its own. */
@@ -80,13 +99,35 @@ async function statusOf(route: Route, caller: Caller, board: Board): Promise<num
 
 export async function call({ method, path }: Route, token: string | undefined, board: Board) {
   const byKey = token?.startsWith("fcs_") ?? false;
-  const query = path === "/api/submissions/search" ? "?q=idea" : "";
+  const query = queries[`${method} ${path}`] ?? "";
   return send(method, (await withRow(path, board)) + query, {
     ...(token === undefined ? {} : { as: { token } }),
     // A row says itself whose it is; a key too.
     ...(byKey || /\/me\/|^\/api\/(?!admin).*:id/.test(path) ? {} : { on: board.organization }),
-    body: method === "GET" ? undefined : bodies[`${method} ${path}`],
+    body: method === "GET" ? undefined : await bodyOf(`${method} ${path}`, board),
   });
+}
+
+async function bodyOf(route: string, board: Board): Promise<object | undefined> {
+  const body = bodies[route];
+  return typeof body === "function" ? body(board) : body;
+}
+
+async function newLabel(kind: "categories" | "tags", { organization }: Board): Promise<string> {
+  const row = { organization_id: organization.id, name: "A label", slug: randomUUID() };
+  const [made] = await sql<{ id: string }[]>`insert into public.${sql(kind)} ${sql(row)} returning id`;
+  return only(made).id;
+}
+
+async function newMember({ organization }: Board): Promise<string> {
+  return (await newUser("New Member", { organization, role: "member" })).id;
+}
+
+async function newInvite({ organization, people: { admin } }: Board): Promise<string> {
+  const [made] = await sql<{ id: string }[]>`
+    insert into private.invites (organization_id, email, role, digest, invited_by)
+    values (${organization.id}, ${`${randomUUID()}@test.example`}, 'member', sha256(${randomUUID()}::text::bytea), ${admin.id}) returning id`;
+  return only(made).id;
 }
 
 async function tokenOf(caller: Caller, { scopes }: Route, board: Board): Promise<string | undefined> {
@@ -116,7 +157,11 @@ export function newSecret(
 }
 
 /** The path with a fresh row of the author's in it. */
-async function withRow(path: string, { organization, people: { author } }: Board): Promise<string> {
+async function withRow(path: string, board: Board): Promise<string> {
+  const {
+    organization,
+    people: { author },
+  } = board;
   if (!path.includes(":")) return path;
   const [, resource] = /^\/api\/(.*?)\/:id/.exec(path) ?? [];
   const id = async () => {
@@ -133,9 +178,27 @@ async function withRow(path: string, { organization, people: { author } }: Board
         const [key] = await sql<{ id: string }[]>`select id from private.api_keys where name = ${name}`;
         return only(key).id;
       }
+      case "admin/categories":
+        return newLabel("categories", board);
+      case "admin/tags":
+        return newLabel("tags", board);
+      case "admin/imports": {
+        const [made] = await sql<{ id: string }[]>`
+          select private.start_import(${organization.id}, 'feedback', 'feedback', true, true) as id`;
+        return only(made).id;
+      }
+      case "admin/people": {
+        const [made] = await sql<{ id: string }[]>`
+          insert into public.profiles (kind, organization_id, email)
+          values ('email', ${organization.id}, ${`${randomUUID()}@example.org`}) returning id`;
+        return only(made).id;
+      }
       default:
         throw new Error(`tests/access/callers.ts has to be told what :id is in ${path}`);
     }
   };
-  return path.replace(":id", await id());
+  return path
+    .replace(":id", await id())
+    .replace(":user_id", path.includes(":user_id") ? await newMember(board) : "")
+    .replace(":invite_id", path.includes(":invite_id") ? await newInvite(board) : "");
 }
