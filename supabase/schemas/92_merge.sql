@@ -408,7 +408,8 @@ begin
     delete from public.submission_tags st where st.submission_id = root and st.merged_from = any (subtree || source_id) returning st.tag_id)
   select array_agg(b.tag_id) into vacant from back b;
   insert into public.submission_tags (organization_id, submission_id, tag_id)
-  select j.organization_id, j.source_id, j.tag_id from private.merged_tags j where j.source_id = source_id;
+  select j.organization_id, j.source_id, j.tag_id from private.merged_tags j where j.source_id = source_id
+  on conflict do nothing;
   perform private.lend_tags(source_id, subtree);
   perform private.lend_tags(root, others, coalesce(vacant, '{}'));
 

@@ -89,7 +89,7 @@ insert into helpers values
     'my_vote', 'vote_of', 'is_following', 'my_votes', 'remove_vote', 'submission_voters',
     'find_submissions', 'count_submissions', 'tags_of', 'highlight', 'escape_html', 'similar_submissions', 'search_query', 'plain_text', 'in_organization']),
   (array['anon', 'authenticated'], array['may_listen']),
-  (array['authenticated', 'service_key'], array['admin_merge', 'admin_unmerge', 'admin_moderate', 'admin_moderation_queue', 'admin_origins']),
+  (array['authenticated', 'service_key'], array['admin_merge', 'admin_unmerge', 'admin_moderate', 'admin_moderation_queue', 'admin_bulk', 'admin_origins']),
   (array['authenticated', 'service_key'], array['admin_start_export', 'admin_export_page', 'admin_start_import', 'admin_run_import', 'admin_finish_import',
     'admin_imports', 'admin_find_people', 'admin_personal_data', 'admin_erase_person']),
   (array['authenticated', 'service_key'], array['admin_organization', 'admin_update_organization', 'admin_labels', 'admin_create_label', 'admin_update_label',
