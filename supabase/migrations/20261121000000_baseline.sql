@@ -4704,8 +4704,7 @@ declare
 begin
   case what
     when 'organization' then
-      return query select array['1'], jsonb_build_object('kind', 'organization', 'name', o.name, 'slug', o.slug, 'visibility', o.visibility,
-        'require_approval', o.require_approval, 'time_zone', o.time_zone, 'allowed_origins', o.allowed_origins, 'created_at', o.created_at)
+      return query select array['1'], to_jsonb(o) - 'id' - 'is_default' || '{"kind": "organization"}'
       from public.organizations o where o.id = export_rows.organization_id and after is null;
     when 'members' then
       return query select array[m.user_id::text], jsonb_build_object('kind', 'member', 'email', p.email, 'name', p.name, 'role', m.role, 'created_at', m.created_at)
@@ -5434,6 +5433,10 @@ language plpgsql set search_path = '' as $$
 begin
   delete from public.notifications n where n.user_id = profile_id and (forget_traces.organization_id is null or n.organization_id = forget_traces.organization_id);
   delete from public.follows f where f.user_id = profile_id and (forget_traces.organization_id is null or f.organization_id = forget_traces.organization_id);
+  delete from private.author_trust t where t.user_id = profile_id and (forget_traces.organization_id is null or t.organization_id = forget_traces.organization_id);
+  delete from private.invites i using public.profiles p
+  where p.id = profile_id and (i.accepted_by = p.id or i.email = lower(p.email))
+    and (forget_traces.organization_id is null or i.organization_id = forget_traces.organization_id);
   delete from private.merged_follows f where f.user_id = profile_id and (forget_traces.organization_id is null or f.organization_id = forget_traces.organization_id);
   update private.outbox o set data = jsonb_set(o.data, '{comment,author}', '{"id": null, "name": "Anonymous"}')
   where o.type = 'comment.created' and o.subject_id in (
@@ -5552,12 +5555,8 @@ begin
     return;
   end if;
   for membership in select * from public.memberships m where m.user_id = own_id order by m.organization_id loop
-    -- Owners of an organization leave one after the other.
+    -- Before the membership, which goes with the account; an organization without another owner keeps it.
     perform 1 from public.organizations o where o.id = membership.organization_id for no key update;
-    if membership.role = 'owner' and not exists (select from public.memberships m
-      where m.organization_id = membership.organization_id and m.role = 'owner' and m.user_id <> own_id) then
-      perform private.raise_error('CONFLICT', 'You are the last owner of an organization: make somebody else owner first.');
-    end if;
     perform private.audit('person.erase', 'profile', own_id, '{}', membership.organization_id);
   end loop;
   perform private.forget_traces(own_id, null);

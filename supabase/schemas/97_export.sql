@@ -32,8 +32,7 @@ declare
 begin
   case what
     when 'organization' then
-      return query select array['1'], jsonb_build_object('kind', 'organization', 'name', o.name, 'slug', o.slug, 'visibility', o.visibility,
-        'require_approval', o.require_approval, 'time_zone', o.time_zone, 'allowed_origins', o.allowed_origins, 'created_at', o.created_at)
+      return query select array['1'], to_jsonb(o) - 'id' - 'is_default' || '{"kind": "organization"}'
       from public.organizations o where o.id = export_rows.organization_id and after is null;
     when 'members' then
       return query select array[m.user_id::text], jsonb_build_object('kind', 'member', 'email', p.email, 'name', p.name, 'role', m.role, 'created_at', m.created_at)

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { erasedAnswer, peopleAnswer, personalDataAnswer } from "../../shared/people.ts";
 import { signUp, sql } from "../stack.ts";
@@ -47,8 +48,14 @@ async function takePart(organization: Organization, person: { id: string }) {
   const voted = await newSubmission(organization, other);
   await sql`insert into public.votes (submission_id, user_id) values (${voted}, ${person.id})`;
   await sql`insert into public.comment_votes (comment_id, user_id) values (${comment}, ${person.id})`;
+  await sql`insert into private.author_trust (organization_id, user_id, is_trusted) values (${organization.id}, ${person.id}, true)`;
+  await sql`
+    insert into private.invites (organization_id, email, role, digest, invited_by)
+    select ${organization.id}, lower(p.email), 'member', ${randomBytes(32)}, ${other.id} from public.profiles p where p.id = ${person.id}`;
   return { submission, comment, voted };
 }
+
+const nothing = { follows: 0, notifications: 0, trust: 0, events: 0 };
 
 async function tracesOf(id: string): Promise<Rec> {
   const [row] = await sql<Rec[]>`
@@ -57,6 +64,7 @@ async function tracesOf(id: string): Promise<Rec> {
       (select count(*)::int from public.votes where user_id = ${id}) + (select count(*)::int from public.comment_votes where user_id = ${id}) as votes,
       (select count(*)::int from public.follows where user_id = ${id}) as follows,
       (select count(*)::int from public.notifications where user_id = ${id}) as notifications,
+      (select count(*)::int from private.author_trust where user_id = ${id}) as trust,
       (select count(*)::int from private.outbox where data::text like '%' || ${id} || '%' and type <> 'submission.created') as events`;
   return only(row);
 }
@@ -122,13 +130,12 @@ describe("an organization forgets", () => {
       submissions: 1,
       comments: 1,
       votes: 3,
-      follows: 0,
-      notifications: 0,
-      events: 0,
+      ...nothing,
     });
     const [profile] = await sql<Rec[]>`select kind, email, name from public.profiles where id = ${author.id}`;
     expect(profile).toEqual({ kind: "anonymous", email: null, name: null });
     expect(await found(author.email)).toEqual([]);
+    expect(await sql`select from private.invites where email = ${author.email}`).toHaveLength(0);
     const [{ body } = {}] = [await stored("comments", comment)];
     expect(body).toBe("Said by them");
     const [entry] = await sql<Rec[]>`
@@ -204,9 +211,7 @@ describe("oneself", () => {
       submissions: 1,
       comments: 1,
       votes: 3,
-      follows: 0,
-      notifications: 0,
-      events: 0,
+      ...nothing,
     });
     const [profile] = await sql<
       Rec[]
