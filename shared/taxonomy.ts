@@ -99,7 +99,11 @@ export const labelMerge = z
   .meta({ id: "LabelMerge", description: "Where to put what it has before it is deleted." });
 
 export const categoryOrder = z
-  .object({ ids: shortArrayOf(uuid, 1000).describe("All categories of the organization, first to last.") })
+  .object({
+    ids: shortArrayOf(uuid, 1000).describe(
+      "Categories of the organization, first to last; others follow as they stood.",
+    ),
+  })
   .meta({ id: "CategoryOrder", description: "The order categories are shown in." });
 
 const tagAsKept = z.object({

@@ -1910,17 +1910,23 @@ language sql immutable
 return date_bin('15 minutes', at, '2000-01-01 00:00:00+00');
 comment on function private.slot(timestamptz) is 'The quarter of an hour a time is in.';
 
+-- Rows are entries: they add up, and nobody waits for another's. Once in a while they are summed into one a key, by whom
+-- alone sums are written, so that no lock is held that another change could want.
+
 create table private.person_activity (
   organization_id uuid not null references public.organizations (id) on delete cascade,
   slot timestamptz not null,
-  -- No foreign key: rows of a person who is erased move to nobody with what they count.
+  -- No foreign key: what is given to another person is an entry of each.
   user_id uuid not null,
-  submissions integer not null default 0,
-  votes integer not null default 0,
-  comments integer not null default 0,
-  primary key (organization_id, slot, user_id)
+  submissions bigint not null default 0,
+  votes bigint not null default 0,
+  comments bigint not null default 0,
+  is_sum boolean not null default false
 );
-comment on table private.person_activity is 'How many submissions, votes for submissions and comments of a person were made in a slot and are still there. A row a person, so that nobody waits for another''s. Triggers keep it; private.count_mistakes compares it with the truth.';
+comment on table private.person_activity is 'How many submissions, votes for submissions and comments of a person were made in a slot and are still there: the sum of its rows. Triggers add to it; private.count_mistakes compares it with the truth.';
+create index person_activity_slot_idx on private.person_activity (organization_id, slot);
+create unique index one_sum_a_slot_and_person on private.person_activity (organization_id, slot, user_id) where is_sum;
+create index person_activity_entries_idx on private.person_activity (organization_id) where not is_sum;
 
 create table private.submission_activity (
   organization_id uuid not null references public.organizations (id) on delete cascade,
@@ -1929,30 +1935,31 @@ create table private.submission_activity (
   category_id uuid,
   source text,
   total bigint not null,
-  constraint one_count_of_a_slot_and_kind unique nulls not distinct (organization_id, slot, status, category_id, source)
+  is_sum boolean not null default false
 );
-comment on table private.submission_activity is 'How many submissions made in a slot have a status, category and source now. Triggers keep it; private.count_mistakes compares it with the truth.';
+comment on table private.submission_activity is 'How many submissions made in a slot have a status, category and source now: the sum of its rows. Triggers add to it; private.count_mistakes compares it with the truth.';
+create index submission_activity_slot_idx on private.submission_activity (organization_id, slot);
+create unique index one_sum_a_slot_and_kind on private.submission_activity (organization_id, slot, status, category_id, source)
+  nulls not distinct where is_sum;
+create index submission_activity_entries_idx on private.submission_activity (organization_id) where not is_sum;
 
 alter table private.person_activity enable row level security;
 alter table private.submission_activity enable row level security;
 revoke all on private.person_activity, private.submission_activity from public, anon, authenticated, service_role, service_key;
 
--- Named to come after the other counts; rows of several people are locked in the order of their keys.
 -- definer: counts are nobody's to write.
 create function private.track_submissions() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare sign integer := case tg_op when 'INSERT' then 1 else -1 end;
 begin
-  insert into private.submission_activity as a (organization_id, slot, status, category_id, source, total)
+  insert into private.submission_activity (organization_id, slot, status, category_id, source, total)
   select c.organization_id, private.slot(c.created_at), c.status, c.category_id, c.source, sign * count(*)
   from changed c where exists (select from public.organizations o where o.id = c.organization_id)
-  group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
-  on conflict on constraint one_count_of_a_slot_and_kind do update set total = a.total + excluded.total;
-  insert into private.person_activity as a (organization_id, slot, user_id, submissions)
+  group by 1, 2, 3, 4, 5;
+  insert into private.person_activity (organization_id, slot, user_id, submissions)
   select c.organization_id, private.slot(c.created_at), c.author_id, sign * count(*)
   from changed c where exists (select from public.organizations o where o.id = c.organization_id)
-  group by 1, 2, 3 order by 1, 2, 3
-  on conflict on constraint person_activity_pkey do update set submissions = a.submissions + excluded.submissions;
+  group by 1, 2, 3;
   return null;
 end
 $$;
@@ -1966,11 +1973,10 @@ create function private.track_votes() returns trigger
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
 declare sign integer := case tg_op when 'INSERT' then 1 else -1 end;
 begin
-  insert into private.person_activity as a (organization_id, slot, user_id, votes)
+  insert into private.person_activity (organization_id, slot, user_id, votes)
   select c.organization_id, private.slot(c.created_at), c.user_id, sign * count(*)
   from changed c where exists (select from public.organizations o where o.id = c.organization_id)
-  group by 1, 2, 3 order by 1, 2, 3
-  on conflict on constraint person_activity_pkey do update set votes = a.votes + excluded.votes;
+  group by 1, 2, 3;
   return null;
 end
 $$;
@@ -1984,11 +1990,10 @@ create function private.track_comments() returns trigger
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
 declare sign integer := case tg_op when 'INSERT' then 1 else -1 end;
 begin
-  insert into private.person_activity as a (organization_id, slot, user_id, comments)
+  insert into private.person_activity (organization_id, slot, user_id, comments)
   select c.organization_id, private.slot(c.created_at), c.author_id, sign * count(*)
   from changed c where exists (select from public.organizations o where o.id = c.organization_id)
-  group by 1, 2, 3 order by 1, 2, 3
-  on conflict on constraint person_activity_pkey do update set comments = a.comments + excluded.comments;
+  group by 1, 2, 3;
   return null;
 end
 $$;
@@ -2002,13 +2007,9 @@ create trigger track_removed after delete on public.comments
 create function private.track_moved_submission() returns trigger
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
 begin
-  insert into private.submission_activity as a (organization_id, slot, status, category_id, source, total)
-  select m.organization_id, private.slot(m.created_at), m.status, m.category_id, m.source, sum(m.change)
-  from (values (old.organization_id, old.created_at, old.status, old.category_id, old.source, -1),
-    (new.organization_id, new.created_at, new.status, new.category_id, new.source, 1)
-  ) m (organization_id, created_at, status, category_id, source, change)
-  group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
-  on conflict on constraint one_count_of_a_slot_and_kind do update set total = a.total + excluded.total;
+  insert into private.submission_activity (organization_id, slot, status, category_id, source, total) values
+    (old.organization_id, private.slot(old.created_at), old.status, old.category_id, old.source, -1),
+    (new.organization_id, private.slot(new.created_at), new.status, new.category_id, new.source, 1);
   return null;
 end
 $$;
@@ -2019,19 +2020,14 @@ create trigger track_moved after update of status, category_id, source on public
 
 create function private.track_another_person() returns trigger
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare
-  column_name text := case tg_table_name when 'votes' then 'user_id' else 'author_id' end;
-  before_id uuid := to_jsonb(old) ->> column_name;
-  after_id uuid := to_jsonb(new) ->> column_name;
+declare column_name text := case tg_table_name when 'votes' then 'user_id' else 'author_id' end;
 begin
-  insert into private.person_activity as a (organization_id, slot, user_id, submissions, votes, comments)
-  select new.organization_id, private.slot(new.created_at), m.user_id,
+  insert into private.person_activity (organization_id, slot, user_id, submissions, votes, comments)
+  select new.organization_id, private.slot(new.created_at), m.user_id::uuid,
     case tg_table_name when 'submissions' then m.change else 0 end,
     case tg_table_name when 'votes' then m.change else 0 end,
     case tg_table_name when 'comments' then m.change else 0 end
-  from (values (before_id, -1), (after_id, 1)) m (user_id, change) order by m.user_id
-  on conflict on constraint person_activity_pkey do update set
-    submissions = a.submissions + excluded.submissions, votes = a.votes + excluded.votes, comments = a.comments + excluded.comments;
+  from (values (to_jsonb(old) ->> column_name, -1), (to_jsonb(new) ->> column_name, 1)) m (user_id, change);
   return null;
 end
 $$;
@@ -2042,6 +2038,32 @@ create trigger track_another_person after update of user_id on public.votes
   for each row when (old.user_id <> new.user_id) execute function private.track_another_person();
 create trigger track_another_person after update of author_id on public.comments
   for each row when (old.author_id <> new.author_id) execute function private.track_another_person();
+
+create function private.sum_activity(batch integer default 20000) returns integer
+language plpgsql set search_path = '' as $$
+declare summed integer; more integer;
+begin
+  -- One at a time: sums are nobody else's to lock.
+  if not pg_try_advisory_xact_lock(hashtextextended('private.sum_activity', 0)) then return 0; end if;
+  with entries as (
+    delete from private.person_activity a where a.ctid in (select e.ctid from private.person_activity e where not e.is_sum limit batch) returning *
+  ), summing as (
+    insert into private.person_activity as a (organization_id, slot, user_id, submissions, votes, comments, is_sum)
+    select e.organization_id, e.slot, e.user_id, sum(e.submissions), sum(e.votes), sum(e.comments), true from entries e group by 1, 2, 3
+    on conflict (organization_id, slot, user_id) where is_sum do update set
+      submissions = a.submissions + excluded.submissions, votes = a.votes + excluded.votes, comments = a.comments + excluded.comments
+  ) select count(*) into summed from entries;
+  with entries as (
+    delete from private.submission_activity a where a.ctid in (select e.ctid from private.submission_activity e where not e.is_sum limit batch) returning *
+  ), summing as (
+    insert into private.submission_activity as a (organization_id, slot, status, category_id, source, total, is_sum)
+    select e.organization_id, e.slot, e.status, e.category_id, e.source, sum(e.total), true from entries e group by 1, 2, 3, 4, 5
+    on conflict (organization_id, slot, status, category_id, source) where is_sum do update set total = a.total + excluded.total
+  ) select count(*) into more from entries;
+  return summed + more;
+end
+$$;
+comment on function private.sum_activity(integer) is 'Puts entries of activity into sums, which changes nothing but how many rows there are; how many it took.';
 
 -- What moved most, and what the team answered, within a time.
 create index votes_newest_idx on public.votes (organization_id, created_at, submission_id);
@@ -2983,9 +3005,10 @@ create policy "whoever sees a submission hears of it" on realtime.messages
 
 create function private.run_schedule() returns jsonb
 language plpgsql set search_path = '' as $$
-declare fanouts integer; counters integer; keys integer; events integer;
+declare fanouts integer; activity integer; counters integer; keys integer; events integer;
 begin
   fanouts := private.run_fanouts();
+  activity := private.sum_activity();
   delete from private.rate_counters c where ctid in (
     select o.ctid from private.rate_counters o where o.started_at < now() - interval '2 hours' limit 5000);
   get diagnostics counters = row_count;
@@ -2997,7 +3020,7 @@ begin
   get diagnostics events = row_count;
   delete from private.invites i where ctid in (
     select o.ctid from private.invites o where o.expires_at < now() - interval '30 days' limit 5000);
-  return jsonb_build_object('fanouts', fanouts, 'rate_counters', counters, 'idempotency_keys', keys, 'events', events);
+  return jsonb_build_object('fanouts', fanouts, 'activity', activity, 'rate_counters', counters, 'idempotency_keys', keys, 'events', events);
 end
 $$;
 comment on function private.run_schedule() is 'Every few seconds, by pg_cron on hosted Supabase and by a timer in the embedded stack: writes waiting notifications and deletes what has expired, in bounded batches. Idempotent; says what it did.';
@@ -3042,7 +3065,8 @@ begin atomic
   where coalesce(c.total, 0) <> coalesce(t.total, 0)
   union all
   select 'submission_activity', coalesce(a.organization_id, t.organization_id), a.total, t.total
-  from private.submission_activity a full join (
+  from (select a.organization_id, a.slot, a.status, a.category_id, a.source, sum(a.total)::bigint as total
+    from private.submission_activity a group by 1, 2, 3, 4, 5) a full join (
     select s.organization_id, private.slot(s.created_at) as slot, s.status, s.category_id, s.source, count(*) as total
     from public.submissions s group by 1, 2, 3, 4, 5) t
     on (a.organization_id, a.slot, a.status, coalesce(a.source, '')) = (t.organization_id, t.slot, t.status, coalesce(t.source, ''))
@@ -3050,7 +3074,8 @@ begin atomic
   where coalesce(a.total, 0) <> coalesce(t.total, 0)
   union all
   select 'person_activity.' || kind, coalesce(a.organization_id, t.organization_id), stored, truth
-  from private.person_activity a full join (
+  from (select a.organization_id, a.slot, a.user_id, sum(a.submissions)::bigint as submissions, sum(a.votes)::bigint as votes, sum(a.comments)::bigint as comments
+    from private.person_activity a group by 1, 2, 3) a full join (
     select d.organization_id, d.slot, d.user_id, sum(d.submissions) as submissions, sum(d.votes) as votes, sum(d.comments) as comments from (
       select s.organization_id, private.slot(s.created_at) as slot, s.author_id as user_id, 1 as submissions, 0 as votes, 0 as comments from public.submissions s
       union all
@@ -3842,19 +3867,21 @@ comment on function private.admin_update_label(text, uuid, jsonb) is 'Sets the f
 
 create function private.admin_order_categories(ids uuid[]) returns json
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare own_id uuid := private.require_librarian('categories'); known uuid[];
+declare own_id uuid := private.require_librarian('categories');
 begin
   perform 1 from public.organizations o where o.id = own_id for no key update;
-  known := array(select c.id from public.categories c where c.organization_id = own_id);
-  if not (known @> ids and ids @> known and cardinality(ids) = cardinality(known)) then
-    perform private.raise_error('VALIDATION_ERROR', 'must be all categories of the organization, each once', 'ids');
+  if exists (select from unnest(ids) as wanted where wanted not in (select c.id from public.categories c where c.organization_id = own_id)) then
+    perform private.raise_error('NOT_FOUND', 'There is no such category.', 'ids');
   end if;
-  update public.categories c set position = array_position(ids, c.id) - 1 where c.organization_id = own_id and c.position <> array_position(ids, c.id) - 1;
+  with placed as (
+    select c.id, row_number() over (order by array_position(ids, c.id) nulls last, c.position, c.slug) - 1 as position
+    from public.categories c where c.organization_id = own_id)
+  update public.categories c set position = p.position from placed p where p.id = c.id and c.position <> p.position;
   if found then perform private.tell_of_label('categories', own_id, 'order', null); end if;
   return private.admin_labels('categories');
 end
 $$;
-comment on function private.admin_order_categories(uuid[]) is 'The order categories are shown in: all of them, first to last.';
+comment on function private.admin_order_categories(uuid[]) is 'The order categories are shown in: these first, then the others as they stood.';
 
 create function private.admin_delete_label(kind text, label_id uuid) returns void
 language plpgsql security definer set search_path = '' as $$ -- definer: as above

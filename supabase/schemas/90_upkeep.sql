@@ -2,9 +2,10 @@
 
 create function private.run_schedule() returns jsonb
 language plpgsql set search_path = '' as $$
-declare fanouts integer; counters integer; keys integer; events integer;
+declare fanouts integer; activity integer; counters integer; keys integer; events integer;
 begin
   fanouts := private.run_fanouts();
+  activity := private.sum_activity();
   delete from private.rate_counters c where ctid in (
     select o.ctid from private.rate_counters o where o.started_at < now() - interval '2 hours' limit 5000);
   get diagnostics counters = row_count;
@@ -16,7 +17,7 @@ begin
   get diagnostics events = row_count;
   delete from private.invites i where ctid in (
     select o.ctid from private.invites o where o.expires_at < now() - interval '30 days' limit 5000);
-  return jsonb_build_object('fanouts', fanouts, 'rate_counters', counters, 'idempotency_keys', keys, 'events', events);
+  return jsonb_build_object('fanouts', fanouts, 'activity', activity, 'rate_counters', counters, 'idempotency_keys', keys, 'events', events);
 end
 $$;
 comment on function private.run_schedule() is 'Every few seconds, by pg_cron on hosted Supabase and by a timer in the embedded stack: writes waiting notifications and deletes what has expired, in bounded batches. Idempotent; says what it did.';
@@ -61,7 +62,8 @@ begin atomic
   where coalesce(c.total, 0) <> coalesce(t.total, 0)
   union all
   select 'submission_activity', coalesce(a.organization_id, t.organization_id), a.total, t.total
-  from private.submission_activity a full join (
+  from (select a.organization_id, a.slot, a.status, a.category_id, a.source, sum(a.total)::bigint as total
+    from private.submission_activity a group by 1, 2, 3, 4, 5) a full join (
     select s.organization_id, private.slot(s.created_at) as slot, s.status, s.category_id, s.source, count(*) as total
     from public.submissions s group by 1, 2, 3, 4, 5) t
     on (a.organization_id, a.slot, a.status, coalesce(a.source, '')) = (t.organization_id, t.slot, t.status, coalesce(t.source, ''))
@@ -69,7 +71,8 @@ begin atomic
   where coalesce(a.total, 0) <> coalesce(t.total, 0)
   union all
   select 'person_activity.' || kind, coalesce(a.organization_id, t.organization_id), stored, truth
-  from private.person_activity a full join (
+  from (select a.organization_id, a.slot, a.user_id, sum(a.submissions)::bigint as submissions, sum(a.votes)::bigint as votes, sum(a.comments)::bigint as comments
+    from private.person_activity a group by 1, 2, 3) a full join (
     select d.organization_id, d.slot, d.user_id, sum(d.submissions) as submissions, sum(d.votes) as votes, sum(d.comments) as comments from (
       select s.organization_id, private.slot(s.created_at) as slot, s.author_id as user_id, 1 as submissions, 0 as votes, 0 as comments from public.submissions s
       union all

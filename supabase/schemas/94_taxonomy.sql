@@ -125,19 +125,21 @@ comment on function private.admin_update_label(text, uuid, jsonb) is 'Sets the f
 
 create function private.admin_order_categories(ids uuid[]) returns json
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare own_id uuid := private.require_librarian('categories'); known uuid[];
+declare own_id uuid := private.require_librarian('categories');
 begin
   perform 1 from public.organizations o where o.id = own_id for no key update;
-  known := array(select c.id from public.categories c where c.organization_id = own_id);
-  if not (known @> ids and ids @> known and cardinality(ids) = cardinality(known)) then
-    perform private.raise_error('VALIDATION_ERROR', 'must be all categories of the organization, each once', 'ids');
+  if exists (select from unnest(ids) as wanted where wanted not in (select c.id from public.categories c where c.organization_id = own_id)) then
+    perform private.raise_error('NOT_FOUND', 'There is no such category.', 'ids');
   end if;
-  update public.categories c set position = array_position(ids, c.id) - 1 where c.organization_id = own_id and c.position <> array_position(ids, c.id) - 1;
+  with placed as (
+    select c.id, row_number() over (order by array_position(ids, c.id) nulls last, c.position, c.slug) - 1 as position
+    from public.categories c where c.organization_id = own_id)
+  update public.categories c set position = p.position from placed p where p.id = c.id and c.position <> p.position;
   if found then perform private.tell_of_label('categories', own_id, 'order', null); end if;
   return private.admin_labels('categories');
 end
 $$;
-comment on function private.admin_order_categories(uuid[]) is 'The order categories are shown in: all of them, first to last.';
+comment on function private.admin_order_categories(uuid[]) is 'The order categories are shown in: these first, then the others as they stood.';
 
 create function private.admin_delete_label(kind text, label_id uuid) returns void
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
