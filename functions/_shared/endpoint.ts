@@ -30,6 +30,7 @@ export type Answer = {
 export type Work<Query = unknown, Param extends string = string> = {
   input: Input<Query, undefined, Param>;
   request: Request;
+  requestId: string;
   ask: <const Statements extends readonly Statement[]>(
     statements: Statements,
   ) => Promise<Results<Statements>>;

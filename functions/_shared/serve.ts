@@ -27,7 +27,7 @@ export async function serve(c: Context, endpoint: Endpoint): Promise<Response> {
     const answerOf = (results: unknown) => endpoint.respond(results as never, input);
     if (endpoint.work && !problem) {
       const ask: Work["ask"] = (asked) => run(admission, asked, hear);
-      answer = await endpoint.work({ input: input as Work["input"], request: c.req.raw, ask });
+      answer = await endpoint.work({ input: input as Work["input"], request: c.req.raw, requestId, ask });
     } else if (idempotency && !problem) {
       const first = (results: unknown) => JSON.stringify(answerOf(results));
       answer = JSON.parse(await runOnce(admission, statements, hear, { ...idempotency, answer: first }));

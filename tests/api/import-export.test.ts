@@ -268,6 +268,18 @@ describe("an import", () => {
     expect(fewer).toMatchObject({ created: 1, failed: 2 });
   });
 
+  test("loses only the record that the database itself refuses", async () => {
+    const board = await newBoard();
+    const records = [...Array(9).keys()].map((n) => submission(n));
+    records.splice(4, 0, submission(99, { created_at: "2024-02-30T00:00:00Z" }));
+    expect(await importing(board.key, lines(records))).toMatchObject({
+      processed: 10,
+      created: 9,
+      failed: 1,
+      errors: [{ line: 5, message: "was refused by the database" }],
+    });
+  });
+
   test("that cannot be read on answers 400 with the place, and what stood before is in", async () => {
     const board = await newBoard();
     const answer = await send("POST", "/api/admin/import", {

@@ -10,6 +10,7 @@ import { answer, endpoint, longEndpoint, type Work } from "../../_shared/endpoin
 import { exportText, exportTypes } from "../../_shared/export.ts";
 import { chunksOf, writeChunk } from "../../_shared/import/chunks.ts";
 import { type FileType, rowsOf } from "../../_shared/import/rows.ts";
+import { log } from "../../_shared/log.ts";
 import {
   exportPage,
   finishImport,
@@ -166,12 +167,18 @@ export const exchange = [
     query: exportQuery,
     gives: ["application/x-ndjson", "text/csv"],
     answers: { 200: exportAnswer },
-    work: async ({ input: { query }, ask }) => {
+    work: async ({ input: { query }, requestId, ask }) => {
       await ask([startExport(query.what ?? "all", query.format)]);
       const again = patient(ask);
       const text = exportText(query, async (rows, after, most) => {
-        const [[page]] = await again([exportPage(rows, after, most)]);
-        return page;
+        try {
+          const [[page]] = await again([exportPage(rows, after, most)]);
+          return page;
+        } catch (error) {
+          // The head is sent: all the caller can be told is that the answer breaks off.
+          log({ requestId, error });
+          throw error;
+        }
       });
       return {
         status: 200,
