@@ -82,10 +82,17 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
   const send = (path: string, lines: () => Generator<string>, type?: string) => async () => {
     let bytes = 0;
     const counted = async function* () {
+      // In pieces as curl sends a file.
+      let piece = "";
       for (const line of lines()) {
-        bytes += Buffer.byteLength(line);
-        yield line;
+        piece += line;
+        if (piece.length < 65_536) continue;
+        bytes += Buffer.byteLength(piece);
+        yield piece;
+        piece = "";
       }
+      bytes += Buffer.byteLength(piece);
+      yield piece;
     };
     const answer = await call(path, counted(), type);
     const text = await answer.text();
