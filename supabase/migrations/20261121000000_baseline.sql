@@ -2111,11 +2111,18 @@ language plpgsql stable set search_path = '' as $$
 begin
   if fanout.type = 'merged' then
     return query
-      select distinct j.user_id from private.merges m
-        cross join lateral (select m.source_id union all select t.source_id from private.merge_tree(m.source_id) t) source
-        join private.merged_follows j on j.source_id = source.source_id
-      where m.event_id = fanout.event_id and j.user_id > fanout.after_user_id
-      order by j.user_id limit most;
+      with sources as materialized (
+        select source.source_id from private.merges m
+          cross join lateral (select m.source_id union all select t.source_id from private.merge_tree(m.source_id) t) source
+        where m.event_id = fanout.event_id)
+      (select f.user_id from public.follows f
+        where f.submission_id = fanout.submission_id and f.user_id > fanout.after_user_id and f.merged_from in (select source_id from sources)
+        order by f.user_id limit most)
+      union
+      (select j.user_id from sources join private.merged_follows j using (source_id)
+        where j.user_id > fanout.after_user_id
+        order by j.user_id limit most)
+      order by user_id limit most;
   else
     return query
       select f.user_id from public.follows f
@@ -3040,12 +3047,12 @@ language sql stable set search_path = ''
 begin atomic
   select 'submissions.vote_count', s.id, s.vote_count, v.n
   from public.submissions s cross join lateral (select count(*) as n from public.votes v where v.submission_id = s.id) v
-  where s.vote_count <> v.n and s.merged_into_id is null
+  where s.vote_count <> v.n
   union all
   select 'submissions.comment_count', s.id, s.comment_count, c.n
   from public.submissions s cross join lateral (
     select count(*) as n from public.comments c where c.submission_id = s.id and c.moderation_state = 'approved') c
-  where s.comment_count <> c.n and s.merged_into_id is null
+  where s.comment_count <> c.n
   union all
   select 'comments.reply_count', p.id, p.reply_count, c.n
   from public.comments p cross join lateral (
@@ -3181,9 +3188,9 @@ grant execute on function private.admin_audit(uuid, timestamptz, uuid, integer) 
 
 -- Merging duplicates, and taking it back.
 --
--- What stood on a source is put down in a journal and leaves the public tables; the target is lent a row for each person
--- (or tag) it has none of, marked merged_from. Unmerging takes back what was lent and writes the journal out again. So a
--- row is the target's own or somebody's, and what comes to the target later is the target's.
+-- Votes, follows and tags of a source are lent to the target, marked merged_from; what the target has already is put down
+-- in a journal. Unmerging takes back the one and writes out the other. So each row is there exactly once, and what comes to
+-- the target later is the target's own.
 --
 -- Merges form a tree: parent_id is what a source was merged into, submissions.merged_into_id its root. The first merged
 -- comes first where several sources could lend.
@@ -3219,7 +3226,7 @@ create table private.merged_votes (
   created_at timestamptz not null,
   primary key (source_id, user_id)
 );
-comment on table private.merged_votes is 'The journal of merges: votes a source had.';
+comment on table private.merged_votes is 'The journal of merges: votes of a source whose people vote for the target anyway.';
 create table private.merged_follows (
   source_id uuid not null,
   user_id uuid not null,
@@ -3228,7 +3235,7 @@ create table private.merged_follows (
   created_at timestamptz not null,
   primary key (source_id, user_id)
 );
-comment on table private.merged_follows is 'The journal of merges: follows a source had.';
+comment on table private.merged_follows is 'The journal of merges: follows of a source whose people follow the target anyway.';
 create table private.merged_tags (
   source_id uuid not null,
   tag_id uuid not null,
@@ -3237,7 +3244,7 @@ create table private.merged_tags (
   constraint merged_tags_tag_is_of_the_same_organization foreign key (organization_id, tag_id)
     references public.tags (organization_id, id) on delete cascade
 );
-comment on table private.merged_tags is 'The journal of merges: tags a source had.';
+comment on table private.merged_tags is 'The journal of merges: tags of a source that the target has anyway.';
 create index merged_tags_tag_idx on private.merged_tags (organization_id, tag_id);
 create table private.merged_comments (
   source_id uuid not null,
@@ -3312,6 +3319,19 @@ comment on function private.forget_merged_follows() is 'Trigger: who stops follo
 create trigger forget_merged after delete on public.follows
   referencing old table as removed for each statement execute function private.forget_merged_follows();
 
+create function private.keep_lent_follow() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+begin
+  insert into private.merged_follows (source_id, user_id, organization_id, reason, created_at)
+  values (old.merged_from, old.user_id, old.organization_id, old.reason, old.created_at);
+  return null;
+end
+$$;
+comment on function private.keep_lent_follow() is 'Trigger: who was lent a follow and has now one of their own gets the other back with an unmerge.';
+create trigger keep_lent after update of merged_from on public.follows
+  for each row when (old.submission_id = new.submission_id and old.merged_from is not null and new.merged_from is null)
+  execute function private.keep_lent_follow();
+
 -- The two operations -------------------------------------------------------------------------------------------
 
 create function private.merge_tree(root uuid) returns table (source_id uuid, path bigint[])
@@ -3327,41 +3347,59 @@ end
 $$;
 comment on function private.merge_tree(uuid) is 'All that was merged into a submission, directly or not; ordered by path, who lends before whom.';
 
-create function private.lend_votes(root uuid, sources uuid[], voters uuid[] default null) returns void
+create function private.lend_votes(root uuid, sources uuid[], voters uuid[]) returns void
 language plpgsql set search_path = '' as $$
 begin
+  with lent as (
+    delete from private.merged_votes j
+    using (
+      select distinct on (o.user_id) o.source_id, o.user_id
+      from private.merge_tree(root) t join private.merged_votes o on o.source_id = t.source_id
+      where o.source_id = any (sources) and (voters is null or o.user_id in (select unnest(voters)))
+        and not exists (select from public.votes r where r.submission_id = root and r.user_id = o.user_id)
+      order by o.user_id, t.path) first
+    where j.source_id = first.source_id and j.user_id = first.user_id
+    returning j.*)
   insert into public.votes (organization_id, submission_id, id, user_id, created_at, merged_from)
-  select distinct on (j.user_id) j.organization_id, root, j.id, j.user_id, j.created_at, j.source_id
-  from private.merge_tree(root) t join private.merged_votes j on j.source_id = t.source_id
-  where j.source_id = any (sources) and (voters is null or j.user_id in (select unnest(voters)))
-    and not exists (select from public.votes v where v.submission_id = root and v.user_id = j.user_id)
-  order by j.user_id, t.path;
+  select l.organization_id, root, l.id, l.user_id, l.created_at, l.source_id from lent l;
 end
 $$;
-comment on function private.lend_votes(uuid, uuid[], uuid[]) is 'Lends a submission the votes it has not from the journals of sources merged into it; of all people or of these.';
+comment on function private.lend_votes(uuid, uuid[], uuid[]) is 'Lends a submission, from the journals of sources merged into it, the votes of people it has none of; of all or of these people.';
 
-create function private.lend_follows(root uuid, sources uuid[], followers uuid[] default null) returns void
+create function private.lend_follows(root uuid, sources uuid[], followers uuid[]) returns void
 language plpgsql set search_path = '' as $$
 begin
+  with lent as (
+    delete from private.merged_follows j
+    using (
+      select distinct on (o.user_id) o.source_id, o.user_id
+      from private.merge_tree(root) t join private.merged_follows o on o.source_id = t.source_id
+      where o.source_id = any (sources) and (followers is null or o.user_id in (select unnest(followers)))
+        and not exists (select from public.follows r where r.submission_id = root and r.user_id = o.user_id)
+      order by o.user_id, t.path) first
+    where j.source_id = first.source_id and j.user_id = first.user_id
+    returning j.*)
   insert into public.follows (organization_id, submission_id, user_id, reason, created_at, merged_from)
-  select distinct on (j.user_id) j.organization_id, root, j.user_id, j.reason, j.created_at, j.source_id
-  from private.merge_tree(root) t join private.merged_follows j on j.source_id = t.source_id
-  where j.source_id = any (sources) and (followers is null or j.user_id in (select unnest(followers)))
-    and not exists (select from public.follows f where f.submission_id = root and f.user_id = j.user_id)
-  order by j.user_id, t.path;
+  select l.organization_id, root, l.user_id, l.reason, l.created_at, l.source_id from lent l;
 end
 $$;
 comment on function private.lend_follows(uuid, uuid[], uuid[]) is 'As lend_votes, follows.';
 
-create function private.lend_tags(root uuid, sources uuid[], tags uuid[] default null) returns void
+create function private.lend_tags(root uuid, sources uuid[], tags uuid[]) returns void
 language plpgsql set search_path = '' as $$
 begin
+  with lent as (
+    delete from private.merged_tags j
+    using (
+      select distinct on (o.tag_id) o.source_id, o.tag_id
+      from private.merge_tree(root) t join private.merged_tags o on o.source_id = t.source_id
+      where o.source_id = any (sources) and (tags is null or o.tag_id in (select unnest(tags)))
+        and not exists (select from public.submission_tags r where r.submission_id = root and r.tag_id = o.tag_id)
+      order by o.tag_id, t.path) first
+    where j.source_id = first.source_id and j.tag_id = first.tag_id
+    returning j.*)
   insert into public.submission_tags (organization_id, submission_id, tag_id, merged_from)
-  select distinct on (j.tag_id) j.organization_id, root, j.tag_id, j.source_id
-  from private.merge_tree(root) t join private.merged_tags j on j.source_id = t.source_id
-  where j.source_id = any (sources) and (tags is null or j.tag_id = any (tags))
-    and not exists (select from public.submission_tags st where st.submission_id = root and st.tag_id = j.tag_id)
-  order by j.tag_id, t.path;
+  select l.organization_id, root, l.tag_id, l.source_id from lent l;
 end
 $$;
 comment on function private.lend_tags(uuid, uuid[], uuid[]) is 'As lend_votes, tags.';
@@ -3479,9 +3517,6 @@ begin
   select own_id, m.source_id, m.previous_status, 'duplicate', private.caller_id(), false from private.merges m where m.event_id = event order by m.place;
   -- Votes that are being taken back right now wait for our locks: they are left to who takes them.
   rows := array(select v.ctid from public.votes v where v.submission_id = any (source_ids) for update skip locked);
-  insert into private.merged_votes (source_id, user_id, organization_id, id, created_at)
-  select v.submission_id, v.user_id, v.organization_id, v.id, v.created_at from public.votes v
-  where v.ctid = any (rows) and (v.merged_from is null or v.merged_from <> all (grandchildren));
   update public.votes v set submission_id = admin_merge.target_id,
     merged_from = case when v.merged_from = any (grandchildren) then v.merged_from else v.submission_id end
   from (
@@ -3490,11 +3525,12 @@ begin
       and not exists (select from public.votes t where t.submission_id = admin_merge.target_id and t.user_id = o.user_id)
     order by o.user_id, array_position(source_ids, o.submission_id)) lent
   where v.submission_id = lent.submission_id and v.id = lent.id;
-  delete from public.votes v where v.ctid = any (rows) and v.submission_id = any (source_ids);
+  with double as (
+    delete from public.votes v where v.ctid = any (rows) and v.submission_id = any (source_ids)
+    returning case when v.merged_from = any (grandchildren) then v.merged_from else v.submission_id end as source_id,
+      v.user_id, v.organization_id, v.id, v.created_at)
+  insert into private.merged_votes (source_id, user_id, organization_id, id, created_at) select * from double;
 
-  insert into private.merged_follows (source_id, user_id, organization_id, reason, created_at)
-  select f.submission_id, f.user_id, f.organization_id, f.reason, f.created_at from public.follows f
-  where f.submission_id = any (source_ids) and (f.merged_from is null or f.merged_from <> all (grandchildren));
   update public.follows f set submission_id = admin_merge.target_id,
     merged_from = case when f.merged_from = any (grandchildren) then f.merged_from else f.submission_id end
   from (
@@ -3503,14 +3539,18 @@ begin
       and not exists (select from public.follows t where t.submission_id = admin_merge.target_id and t.user_id = o.user_id)
     order by o.user_id, array_position(source_ids, o.submission_id)) lent
   where f.submission_id = lent.submission_id and f.user_id = lent.user_id;
-  delete from public.follows f where f.submission_id = any (source_ids);
+  with double as (
+    delete from public.follows f where f.submission_id = any (source_ids)
+    returning case when f.merged_from = any (grandchildren) then f.merged_from else f.submission_id end as source_id,
+      f.user_id, f.organization_id, f.reason, f.created_at)
+  insert into private.merged_follows (source_id, user_id, organization_id, reason, created_at) select * from double;
 
   with gone as (
     delete from public.submission_tags st where st.submission_id = any (source_ids)
-    returning st.submission_id, st.tag_id, st.organization_id, st.merged_from)
-  insert into private.merged_tags (source_id, tag_id, organization_id)
-  select g.submission_id, g.tag_id, g.organization_id from gone g where g.merged_from is null or g.merged_from <> all (grandchildren);
-  perform private.lend_tags(target_id, source_ids || grandchildren);
+    returning case when st.merged_from = any (grandchildren) then st.merged_from else st.submission_id end as source_id,
+      st.tag_id, st.organization_id)
+  insert into private.merged_tags (source_id, tag_id, organization_id) select * from gone;
+  perform private.lend_tags(target_id, source_ids || grandchildren, null);
 
   insert into private.merged_comments (source_id, comment_id, organization_id)
   select c.submission_id, c.id, c.organization_id from public.comments c where c.submission_id = any (source_ids) and c.parent_id is null
@@ -3568,10 +3608,11 @@ begin
     where v.ctid = any (rows) and not exists (select from public.votes o where o.submission_id = source_id and o.user_id = v.user_id)
     returning v.user_id)
   select array_agg(b.user_id) into vacant from back b;
+  delete from public.votes v where v.ctid = any (rows) and v.submission_id = root;
   insert into public.votes (organization_id, submission_id, id, user_id, created_at)
   select j.organization_id, j.source_id, j.id, j.user_id, j.created_at from private.merged_votes j
   where j.source_id = source_id and not exists (select from public.votes o where o.submission_id = source_id and o.user_id = j.user_id);
-  perform private.lend_votes(source_id, subtree);
+  perform private.lend_votes(source_id, subtree, null);
   perform private.lend_votes(root, others, coalesce(vacant, '{}'));
 
   with back as (
@@ -3582,16 +3623,19 @@ begin
   insert into public.follows (organization_id, submission_id, user_id, reason, created_at)
   select j.organization_id, j.source_id, j.user_id, j.reason, j.created_at from private.merged_follows j
   where j.source_id = source_id and not exists (select from public.follows o where o.submission_id = source_id and o.user_id = j.user_id);
-  perform private.lend_follows(source_id, subtree);
+  perform private.lend_follows(source_id, subtree, null);
   perform private.lend_follows(root, others, coalesce(vacant, '{}'));
 
   with back as (
-    delete from public.submission_tags st where st.submission_id = root and st.merged_from = any (subtree || source_id) returning st.tag_id)
+    update public.submission_tags st set submission_id = source_id, merged_from = nullif(st.merged_from, source_id)
+    where st.submission_id = root and st.merged_from = any (subtree || source_id)
+      and not exists (select from public.submission_tags o where o.submission_id = source_id and o.tag_id = st.tag_id)
+    returning st.tag_id)
   select array_agg(b.tag_id) into vacant from back b;
   insert into public.submission_tags (organization_id, submission_id, tag_id)
   select j.organization_id, j.source_id, j.tag_id from private.merged_tags j where j.source_id = source_id
   on conflict do nothing;
-  perform private.lend_tags(source_id, subtree);
+  perform private.lend_tags(source_id, subtree, null);
   perform private.lend_tags(root, others, coalesce(vacant, '{}'));
 
   perform private.move_threads(array(

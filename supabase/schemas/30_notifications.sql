@@ -40,11 +40,18 @@ language plpgsql stable set search_path = '' as $$
 begin
   if fanout.type = 'merged' then
     return query
-      select distinct j.user_id from private.merges m
-        cross join lateral (select m.source_id union all select t.source_id from private.merge_tree(m.source_id) t) source
-        join private.merged_follows j on j.source_id = source.source_id
-      where m.event_id = fanout.event_id and j.user_id > fanout.after_user_id
-      order by j.user_id limit most;
+      with sources as materialized (
+        select source.source_id from private.merges m
+          cross join lateral (select m.source_id union all select t.source_id from private.merge_tree(m.source_id) t) source
+        where m.event_id = fanout.event_id)
+      (select f.user_id from public.follows f
+        where f.submission_id = fanout.submission_id and f.user_id > fanout.after_user_id and f.merged_from in (select source_id from sources)
+        order by f.user_id limit most)
+      union
+      (select j.user_id from sources join private.merged_follows j using (source_id)
+        where j.user_id > fanout.after_user_id
+        order by j.user_id limit most)
+      order by user_id limit most;
   else
     return query
       select f.user_id from public.follows f

@@ -37,12 +37,12 @@ language sql stable set search_path = ''
 begin atomic
   select 'submissions.vote_count', s.id, s.vote_count, v.n
   from public.submissions s cross join lateral (select count(*) as n from public.votes v where v.submission_id = s.id) v
-  where s.vote_count <> v.n and s.merged_into_id is null
+  where s.vote_count <> v.n
   union all
   select 'submissions.comment_count', s.id, s.comment_count, c.n
   from public.submissions s cross join lateral (
     select count(*) as n from public.comments c where c.submission_id = s.id and c.moderation_state = 'approved') c
-  where s.comment_count <> c.n and s.merged_into_id is null
+  where s.comment_count <> c.n
   union all
   select 'comments.reply_count', p.id, p.reply_count, c.n
   from public.comments p cross join lateral (
