@@ -134,8 +134,9 @@ export function exportResponses(
               when 'number' then a.value #>> '{}'
               when 'array' then ${cell(sql, sql`(select string_agg(o, '; ' order by n) from jsonb_array_elements_text(a.value) with ordinality as t (o, n))`)}
               else ${cell(sql, sql`a.value #>> '{}'`)} end, '' order by q.position)
-            from (select jsonb_object_agg(a ->> 'question_id', a -> 'value') as by_question from jsonb_array_elements(r.answers) a) given
-            cross join asked q cross join lateral (select given.by_question -> q.id) as a (value)), E'\r\n') as line
+            from asked q left join (
+              select a ->> 'question_id' as id, a -> 'value' as value from jsonb_array_elements(r.answers) a
+            ) a using (id)), E'\r\n') as line
         from part r
       )
       select ${after ? sql`` : sql`${head(sql)} ||`} coalesce((select string_agg(line, '' order by ${newest}) from lines r), '') as csv,
