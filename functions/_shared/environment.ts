@@ -13,6 +13,13 @@ export const environment = {
   addressHeader: read("ADDRESS_HEADER"),
   addressFromSocket: read("ADDRESS_FROM_SOCKET") === "true",
   addressHashKey: read("ADDRESS_HASH_KEY"),
+  webhookDatabaseUrl: read("WEBHOOK_DATABASE_URL"),
+  webhookDispatchSecret: read("WEBHOOK_DISPATCH_SECRET"),
+  webhookSecretsKeys: read("WEBHOOK_SECRETS_KEYS"),
+  webhookAllowedHosts: (read("WEBHOOK_ALLOWED_HOSTS") ?? "")
+    .split(",")
+    .map((host) => host.trim().toLowerCase())
+    .filter(Boolean),
   port: read("PORT"),
 };
 

@@ -25,6 +25,10 @@ export async function serve(c: Context, endpoint: Endpoint): Promise<Response> {
       verdict = heard;
     };
     const answerOf = (results: unknown) => endpoint.respond(results as never, input);
+    if (endpoint.vet && !problem) {
+      await run(admission, [], hear);
+      await endpoint.vet(input as never);
+    }
     if (idempotency && !problem) {
       const first = (results: unknown) => JSON.stringify(answerOf(results));
       answer = JSON.parse(await runOnce(admission, statements, hear, { ...idempotency, answer: first }));

@@ -14,6 +14,7 @@ import { notifications } from "./routes/notifications.ts";
 import { submissions } from "./routes/submissions.ts";
 import { taxonomy } from "./routes/taxonomy.ts";
 import { votes } from "./routes/votes.ts";
+import { webhooks } from "./routes/webhooks.ts";
 
 export const endpoints: Endpoint[] = [
   ...submissions,
@@ -22,6 +23,7 @@ export const endpoints: Endpoint[] = [
   ...follows,
   ...notifications,
   ...taxonomy,
+  ...webhooks,
   ...admin,
 ];
 

@@ -2,7 +2,7 @@
 
 create function private.run_schedule() returns jsonb
 language plpgsql set search_path = '' as $$
-declare fanouts integer; counters integer; keys integer; events integer;
+declare fanouts integer; counters integer; keys integer; events integer; deliveries integer;
 begin
   fanouts := private.run_fanouts();
   delete from private.rate_counters c where ctid in (
@@ -14,7 +14,8 @@ begin
   delete from private.outbox e where ctid in (
     select o.ctid from private.outbox o where o.created_at < now() - interval '30 days' limit 5000);
   get diagnostics events = row_count;
-  return jsonb_build_object('fanouts', fanouts, 'rate_counters', counters, 'idempotency_keys', keys, 'events', events);
+  deliveries := private.trim_deliveries();
+  return jsonb_build_object('fanouts', fanouts, 'rate_counters', counters, 'idempotency_keys', keys, 'events', events, 'deliveries', deliveries);
 end
 $$;
 comment on function private.run_schedule() is 'Every few seconds, by pg_cron on hosted Supabase and by a timer in the embedded stack: writes waiting notifications and deletes what has expired, in bounded batches. Idempotent; says what it did.';

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { Endpoint } from "../../_shared/endpoint.ts";
 
 /** What the document reads of an endpoint: all but how it is served. */
-export type DocumentedEndpoint = Omit<Endpoint, "prepare" | "call" | "respond">;
+export type DocumentedEndpoint = Omit<Endpoint, "prepare" | "vet" | "call" | "respond">;
 
 export type Schema = z.core.JSONSchema.BaseSchema;
 export type Reference = { $ref: string };

@@ -143,7 +143,9 @@ export function openApi(endpoints: readonly DocumentedEndpoint[]): OpenApi {
         ...pathParameters(endpoint.path),
         ...(endpoint.query ? queryParameters(show(endpoint.query, "input"), schemas) : []),
         ...(localized ? [parameter("AcceptLanguage")] : []),
-        ...(method === "post" && access !== "person" ? [parameter("IdempotencyKey")] : []),
+        ...(method === "post" && access !== "person" && !endpoint.showsSecret
+          ? [parameter("IdempotencyKey")]
+          : []),
         parameter("Organization"),
         parameter("OrganizationInQuery"),
       ],
