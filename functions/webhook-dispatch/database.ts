@@ -77,12 +77,16 @@ export async function fanOut(): Promise<{ more: boolean; held_back: boolean }> {
   return { more: row?.events === eventsAtOnce, held_back: row?.held_back === true };
 }
 
-export function claim(most: number, mostUnproven: number): Promise<readonly Claim[]> {
+/** Records what came of deliveries, and takes others that are due. */
+export function exchange(
+  results: readonly Result[],
+  most: number,
+  mostUnproven: number,
+): Promise<readonly Claim[]> {
   return query<Claim>(
-    (sql) => sql<Claim[]>`select * from private.claim_deliveries(${most}, ${mostUnproven})`,
+    (sql) =>
+      sql<
+        Claim[]
+      >`select * from private.exchange_deliveries(${JSON.stringify(results)}::text::jsonb, ${most}, ${mostUnproven})`,
   );
-}
-
-export async function record(results: readonly Result[]): Promise<void> {
-  await query((sql) => sql`select private.record_deliveries(${JSON.stringify(results)}::text::jsonb)`);
 }

@@ -1,5 +1,5 @@
 import { log } from "../_shared/log.ts";
-import { type Claim, claim, fanOut, type Result, record } from "./database.ts";
+import { type Claim, exchange, fanOut, type Result } from "./database.ts";
 import { deliver } from "./delivery.ts";
 import { closeIdle } from "./post.ts";
 
@@ -58,11 +58,10 @@ async function run(): Promise<void> {
     let idle: boolean;
     let soon = false;
     try {
-      if (results.length > 0) await recordAll(results);
       const mayClaim = !stopping && performance.now() < endsAt;
       const { more, held_back } = mayClaim ? await fanOut() : { more: false, held_back: false };
       const room = mayClaim ? mostAtOnce - inFlight : 0;
-      const claimed = room > 0 ? await claim(room, mostUnprovenAtOnce - unproven) : [];
+      const claimed = await exchangeAll(results, room, mostUnprovenAtOnce - unproven);
       for (const one of claimed) send(one);
       idle = claimed.length === 0 && !more;
       soon = held_back;
@@ -85,17 +84,18 @@ async function run(): Promise<void> {
 }
 
 /** One result that the database refuses must not keep the others from being recorded. */
-async function recordAll(results: Result[]): Promise<void> {
+async function exchangeAll(results: Result[], room: number, unprovenRoom: number): Promise<readonly Claim[]> {
   try {
-    await record(results);
+    return await exchange(results, room, unprovenRoom);
   } catch (error) {
-    if (results.length === 1 || !isOfData(error)) throw error;
+    if (!isOfData(error)) throw error;
     for (const result of results) {
-      await record([result]).catch((failure) => {
+      await exchange([result], 0, 0).catch((failure) => {
         if (!isOfData(failure)) throw failure;
         log({ requestId: "dispatch", error: failure });
       });
     }
+    return [];
   }
 }
 

@@ -59,10 +59,17 @@ create function private.fan_out_events(most integer default 500) returns table (
 language plpgsql security definer set search_path = '' as $$ -- definer: private tables
 declare at private.webhook_cursor;
 begin
-  -- One at a time: who comes second finds nothing to do.
+  events := 0;
+  select * into at from private.webhook_cursor;
+  held_back := exists (select from private.outbox o where (o.xid, o.id) > (at.xid, at.id));
+  if not held_back then
+    return next;
+    return;
+  end if;
+  -- One at a time: who comes second looks again soon.
   select * into at from private.webhook_cursor for update skip locked;
   if at.xid is null then
-    return query select 0, false;
+    return next;
     return;
   end if;
   with batch as materialized (
@@ -106,7 +113,7 @@ comment on function private.logged_attempt(integer, timestamptz, integer, intege
 create function private.claim_deliveries(most integer, most_unproven integer) returns table (
   webhook_id uuid, event_id uuid, attempt integer, claimed_at timestamptz, is_healthy boolean, url text,
   sealed_secret text, previous_sealed_secret text, organization_id uuid, event text, occurred_at timestamptz, data jsonb)
-language plpgsql security definer set search_path = '' set enable_seqscan = off as $$ -- definer: private tables
+language plpgsql set search_path = '' set enable_seqscan = off as $$
 #variable_conflict use_column
 declare endpoint record; room integer := most; unproven_room integer := most_unproven; taken integer;
 begin
@@ -157,7 +164,7 @@ $$;
 comment on function private.claim_deliveries(integer, integer) is 'Takes due deliveries for 30 seconds, those of a dispatcher that died too: at most 20 at once of an endpoint that answers well, one of any other. Concurrent dispatchers never take the same.';
 
 create function private.record_deliveries(results jsonb) returns void
-language plpgsql security definer set search_path = '' as $$ -- definer: private tables
+language plpgsql set search_path = '' as $$
 begin
   with results as (
     select r.*, r.error is null and r.status_code between 200 and 299 as succeeded, r.error is null and r.status_code = 410 as gone
@@ -196,7 +203,18 @@ language sql immutable
 return (array['1 minute', '5 minutes', '30 minutes', '2 hours', '6 hours']::interval[])[attempts];
 comment on function private.retry_wait(integer) is 'How long to wait after that many attempts; null after the last.';
 
-grant execute on function private.fan_out_events(integer), private.claim_deliveries(integer, integer), private.record_deliveries(jsonb) to feedback_webhooks;
+create function private.exchange_deliveries(results jsonb, most integer, most_unproven integer) returns table (
+  webhook_id uuid, event_id uuid, attempt integer, claimed_at timestamptz, is_healthy boolean, url text,
+  sealed_secret text, previous_sealed_secret text, organization_id uuid, event text, occurred_at timestamptz, data jsonb)
+language plpgsql security definer set search_path = '' as $$ -- definer: private tables
+begin
+  perform private.record_deliveries(results);
+  return query select * from private.claim_deliveries(most, most_unproven);
+end
+$$;
+comment on function private.exchange_deliveries(jsonb, integer, integer) is 'One turn of a dispatcher: what came of its deliveries for others that are due.';
+
+grant execute on function private.fan_out_events(integer), private.exchange_deliveries(jsonb, integer, integer) to feedback_webhooks;
 
 -- The dispatcher is woken --------------------------------------------------------------------------------------
 

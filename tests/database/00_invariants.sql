@@ -97,7 +97,7 @@ insert into helpers values
   (array['service_key'], array['replay', 'remember']),
   (array['anon', 'authenticated'], array['may_listen']),
   (array['feedback_api'], array['take', 'enter', 'is_allowed_origin', 'latest_migration']),
-  (array['feedback_webhooks'], array['fan_out_events', 'claim_deliveries', 'record_deliveries']);
+  (array['feedback_webhooks'], array['fan_out_events', 'exchange_deliveries']);
 select set_eq(
   format($$ select path from our_functions where schema = 'private' and has_function_privilege(%L, oid, 'execute') $$, role),
   format($$ select 'private.' || unnest(names) from helpers where %L = any (roles) $$, role),
