@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { dataOf, listOf } from "./envelopes.ts";
 import { eventName } from "./events.ts";
-import { count, shortArrayOf, timestamp, uuid, webAddress, wholeNumber } from "./fields.ts";
+import { count, timestamp, uuid, webAddress, wholeNumber } from "./fields.ts";
 import { fullMeta, pageFields, totalMeta } from "./pagination.ts";
 
 // In ------------------------------------------------------------------------------------------------------------
@@ -10,8 +10,10 @@ const url = webAddress.describe(
   "Where events are sent by POST: https, no user name or password in it, not a private or local address.",
 );
 
-const subscription = shortArrayOf(eventName, 30)
-  .refine((names) => names.length > 0, "must name at least one event")
+const subscription = z
+  .array(eventName)
+  .min(1)
+  .max(30)
   .transform((names) => [...new Set(names)])
   .describe("Names of the events to send.");
 

@@ -66,6 +66,8 @@ const bodies: Record<string, object> = {
   "POST /api/submissions/:id/comments": { body: "A comment" },
   "PATCH /api/comments/:id": { body: "Changed" },
   "POST /api/admin/api-keys": { name: "A key", scopes: [] },
+  "POST /api/organizations/:id/webhooks": { url: "https://example.com/hook", events: ["comment.created"] },
+  "PATCH /api/organizations/:id/webhooks/:webhook_id": { enabled: true },
   "PUT /api/admin/origins": { origins: ["https://app.example.org"] },
 };
 
@@ -137,5 +139,20 @@ async function withRow(path: string, { organization, people: { author } }: Board
         throw new Error(`tests/access/callers.ts has to be told what :id is in ${path}`);
     }
   };
-  return path.replace(":id", await id());
+  const ownId = await id();
+  if (!path.includes(":webhook_id")) return path.replace(":id", ownId);
+  const { webhookId, eventId } = await newDelivery(organization.id);
+  return path.replace(":id", ownId).replace(":webhook_id", webhookId).replace(":event_id", eventId);
+}
+
+/** A webhook that leads nowhere, and something it was told. */
+async function newDelivery(organizationId: string): Promise<{ webhookId: string; eventId: string }> {
+  const [webhook, event] = [randomUUID(), randomUUID()];
+  await sql`
+    insert into private.webhooks (id, organization_id, url, events, sealed_secret)
+    values (${webhook}, ${organizationId}, 'https://webhooks.invalid/', ${["comment.created"]}, 'none.none')`;
+  await sql`
+    insert into private.webhook_deliveries (organization_id, webhook_id, event_id, event, data, status, finished_at)
+    values (${organizationId}, ${webhook}, ${event}, 'comment.created', '{}', 'delivered', now())`;
+  return { webhookId: `wh_${webhook.replaceAll("-", "")}`, eventId: `evt_${event.replaceAll("-", "")}` };
 }

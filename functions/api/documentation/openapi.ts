@@ -239,7 +239,7 @@ function operationIdOf({ method, path }: DocumentedEndpoint): string {
   const words = path
     .split("/")
     .filter(Boolean)
-    .flatMap((part) => (part.startsWith(":") ? ["by", part.slice(1)] : part.split("-")));
+    .flatMap((part) => (part.startsWith(":") ? ["by", ...part.slice(1).split("_")] : part.split("-")));
   return [method, ...words]
     .map((word, i) => (i === 0 ? word : word.charAt(0).toUpperCase() + word.slice(1)))
     .join("");
