@@ -2782,7 +2782,7 @@ begin
     update private.webhook_deliveries d set
       status = outcome.status, claimed_at = null,
       finished_at = case when outcome.status <> 'pending' then now() end,
-      next_attempt_at = now() + greatest(outcome.wait * (1 + random() * 0.1), least(make_interval(secs => r.retry_after), interval '6 hours')),
+      next_attempt_at = now() + greatest(outcome.wait * (1 + random() * 0.1), case when r.retry_after > 0 then least(make_interval(secs => r.retry_after), interval '6 hours') end),
       attempts = private.logged(d.attempts, private.logged_attempt(d.attempt_count, d.claimed_at, r.duration_ms, r.status_code, r.response_body, r.error))
     from results r join private.webhook_deliveries m on m.webhook_id = r.webhook_id and m.event_id = r.event_id
     cross join lateral (select private.retry_wait(m.attempt_count - m.counted_from) as wait) schedule
