@@ -8,7 +8,7 @@ export class NoReply extends Error {}
 
 const timeoutMs = 10_000;
 const mostBody = 8 * 1024;
-const mostHead = 32 * 1024;
+const longestLine = 8 * 1024;
 const encoder = new TextEncoder();
 const latin1 = new TextDecoder("latin1");
 
@@ -123,7 +123,7 @@ async function readHead(connection: Connection): Promise<Head> {
     line = await readLine(connection)
   ) {
     lines.push(line);
-    if (lines.length > 200) throw notHttp();
+    if (lines.length > 100) throw notHttp();
   }
   const [first = "", ...rest] = lines;
   const [, minor, status] = /^HTTP\/1\.([01]) (\d{3})(?: |$)/.exec(first) ?? [];
@@ -177,7 +177,7 @@ async function readLine(connection: Connection): Promise<string> {
     const end = connection.received.indexOf(10, from);
     if (end !== -1) return latin1.decode(take(connection, end + 1)).replace(/\r?\n$/, "");
     from = connection.received.length;
-    if (from > mostHead) throw notHttp();
+    if (from > longestLine) throw notHttp();
     if (!(await receive(connection))) throw cutShort();
   }
 }

@@ -2774,6 +2774,9 @@ comment on function private.claim_deliveries(integer, integer) is 'Takes due del
 create function private.record_deliveries(results jsonb) returns void
 language plpgsql set search_path = '' as $$
 begin
+  -- Webhooks are locked before their deliveries, and by their ids, as a delete does: nobody waits in a circle.
+  perform 1 from private.webhooks w where w.id in (select r.webhook_id from jsonb_to_recordset(results) as r (webhook_id uuid))
+  order by w.id for no key update;
   with results as (
     select r.*, r.error is null and r.status_code between 200 and 299 as succeeded, r.error is null and r.status_code = 410 as gone
     from jsonb_to_recordset(results) as r (webhook_id uuid, event_id uuid, attempt integer, duration_ms integer, status_code integer,
@@ -2847,11 +2850,13 @@ begin
     perform pg_notify('webhooks', '');
   elsif coalesce(current_setting('feedback.dispatcher_called', true), '') <> pg_current_xact_id()::text then
     perform set_config('feedback.dispatcher_called', pg_current_xact_id()::text, true);
-    perform private.call_dispatcher();
+    begin
+      perform private.call_dispatcher();
+    -- The schedule comes anyway; what was done must not be undone.
+    exception when others then
+      raise warning 'the dispatcher was not called: %', sqlerrm;
+    end;
   end if;
--- The schedule comes anyway; what was done must not be undone.
-exception when others then
-  raise warning 'the dispatcher was not called: %', sqlerrm;
 end
 $$;
 comment on function private.wake_dispatcher(uuid) is 'Once this transaction commits, a dispatcher runs if the organization has webhooks: by pg_net where there is one, by a notification elsewhere.';
@@ -2970,7 +2975,7 @@ grant execute on function private.admin_list_deliveries(uuid, uuid, integer, int
 
 create function private.trim_deliveries(most integer default 20000) returns integer
 language plpgsql set search_path = '' as $$
-declare webhook record; trimmed integer := 0; here integer;
+declare webhook record; trimmed integer := 0; here integer; done uuid[] := '{}';
 begin
   -- What waits for an endpoint that was switched off is given up.
   update private.webhook_deliveries d set status = 'failed', finished_at = now(),
@@ -2980,7 +2985,7 @@ begin
     where not w.is_enabled and w.updated_at < now() - interval '1 minute' limit most for update of d skip locked) late
   where d.webhook_id = late.webhook_id and d.event_id = late.event_id;
   for webhook in
-    select w.id from private.webhooks w where w.untrimmed > 0 order by w.untrimmed desc limit 200 for no key update skip locked
+    select w.id from private.webhooks w where w.untrimmed > 0 order by w.untrimmed desc limit 200
   loop
     exit when trimmed >= most;
     delete from private.webhook_deliveries d where d.webhook_id = webhook.id and d.event_id in (
@@ -2988,10 +2993,11 @@ begin
       order by o.created_at desc, o.event_id offset 100 limit most - trimmed);
     get diagnostics here = row_count;
     trimmed := trimmed + here;
-    if trimmed < most then
-      update private.webhooks w set untrimmed = 0 where w.id = webhook.id;
-    end if;
+    if trimmed < most then done := done || webhook.id; end if;
   end loop;
+  -- At the end, as dispatchers wait for these rows.
+  update private.webhooks w set untrimmed = 0
+  from (select l.id from private.webhooks l where l.id = any (done) order by l.id for no key update) locked where w.id = locked.id;
   return trimmed;
 end
 $$;
