@@ -8,6 +8,7 @@ const mostAtOnce = 128;
 const mostUnprovenAtOnce = 64;
 // Hosted Supabase ends a worker after 150 seconds: a run ends before, and what it left is claimed by the next.
 const longestRunMs = "EdgeRuntime" in globalThis ? 100_000 : Number.POSITIVE_INFINITY;
+const betweenTurnsMs = 8;
 const firstPauseMs = 5;
 const longestPauseMs = 2_000;
 
@@ -74,11 +75,14 @@ async function run(): Promise<void> {
       await pause(Math.min(100 * 2 ** failures, longestPauseMs));
       continue;
     }
-    if (!idle || asked || finished.length > 0) continue;
-    if (inFlight === 0 && !soon) break;
-    // A long transaction is not asked for its end all the time.
-    heldBackMs = soon ? Math.min(heldBackMs * 2, 500) : firstPauseMs;
-    await woken(soon ? heldBackMs : longestPauseMs);
+    if (idle && !asked && finished.length === 0) {
+      if (inFlight === 0 && !soon) break;
+      // A long transaction is not asked for its end all the time.
+      heldBackMs = soon ? Math.min(heldBackMs * 2, 500) : firstPauseMs;
+      await woken(soon ? heldBackMs : longestPauseMs);
+    }
+    // A few large turns cost the database less than many small ones.
+    await pause(betweenTurnsMs);
   }
   closeIdle();
 }

@@ -2617,6 +2617,9 @@ end
 $$;
 comment on role feedback_webhooks is 'Login of functions/webhook-dispatch. Owns nothing and may do nothing but fan out, claim and record deliveries.';
 grant usage on schema private to feedback_webhooks;
+-- Each statement has one way to go, however many rows there are: to plan it for its values, or a scan, gains nothing.
+alter role feedback_webhooks set plan_cache_mode = 'force_generic_plan';
+alter role feedback_webhooks set enable_seqscan = off;
 alter role feedback_webhooks set statement_timeout = '15s';
 alter role feedback_webhooks set lock_timeout = '2s';
 alter role feedback_webhooks set idle_in_transaction_session_timeout = '15s';
@@ -2706,12 +2709,12 @@ $$;
 comment on function private.fan_out_events(integer) is 'Makes deliveries of the next events of the outbox, in its order and exactly once. held_back: others wait for a transaction that is still open.';
 
 create function private.logged(attempts jsonb, attempt jsonb) returns jsonb
-language sql immutable
+language sql stable
 return case when jsonb_array_length(attempts) < 20 then attempts else attempts - 0 end || attempt;
 comment on function private.logged(jsonb, jsonb) is 'The log with one more attempt, and of those before at most 19.';
 
 create function private.logged_attempt(number integer, started_at timestamptz, duration_ms integer, status_code integer, response_body text, error text)
-returns jsonb language sql immutable
+returns jsonb language sql stable
 return jsonb_build_object('number', number, 'started_at', started_at, 'duration_ms', duration_ms, 'status_code', status_code,
   'response_body', response_body, 'error', error);
 comment on function private.logged_attempt(integer, timestamptz, integer, integer, text, text) is 'An attempt as the log shows it.';
@@ -2721,7 +2724,7 @@ comment on function private.logged_attempt(integer, timestamptz, integer, intege
 create function private.claim_deliveries(most integer, most_unproven integer) returns table (
   webhook_id uuid, event_id uuid, attempt integer, claimed_at timestamptz, is_healthy boolean, url text,
   sealed_secret text, previous_sealed_secret text, organization_id uuid, event text, occurred_at timestamptz, data jsonb)
-language plpgsql set search_path = '' set enable_seqscan = off as $$
+language plpgsql set search_path = '' as $$
 #variable_conflict use_column
 declare endpoint record; room integer := most; unproven_room integer := most_unproven; taken integer;
 begin
@@ -2736,19 +2739,27 @@ begin
     select w.*, case when w.is_healthy then 20 else 1 end - (select count(*)::integer from private.webhook_deliveries d
       where d.webhook_id = w.id and d.status = 'sending' and d.next_attempt_at > now()) as slots
     from waiting join private.webhooks w on w.id = waiting.id and w.is_enabled
-    where exists (select from private.webhook_deliveries d
-        where d.webhook_id = w.id and d.status = 'pending' and d.next_attempt_at <= now())
-      or exists (select from private.webhook_deliveries d
-        where d.webhook_id = w.id and d.status = 'sending' and d.next_attempt_at <= now())
+    -- The first in the index of each, however many there are.
+    where least(
+      (select d.next_attempt_at from private.webhook_deliveries d where d.webhook_id = w.id and d.status = 'pending' order by d.next_attempt_at limit 1),
+      (select d.next_attempt_at from private.webhook_deliveries d where d.webhook_id = w.id and d.status = 'sending' order by d.next_attempt_at limit 1)
+    ) <= now()
     order by w.is_healthy desc, random()
   loop
     exit when room <= 0;
     continue when endpoint.slots <= 0 or not endpoint.is_healthy and unproven_room <= 0;
     return query
       with due as materialized (
-        select d.event_id from private.webhook_deliveries d
-        where d.webhook_id = endpoint.id and d.status in ('pending', 'sending') and d.next_attempt_at <= now()
-        order by d.status desc, d.next_attempt_at limit least(endpoint.slots, room) for update skip locked
+        select lost.event_id from (
+          select d.event_id from private.webhook_deliveries d
+          where d.webhook_id = endpoint.id and d.status = 'sending' and d.next_attempt_at <= now()
+          order by d.next_attempt_at limit least(endpoint.slots, room) for update skip locked) lost
+        union all
+        select waiting.event_id from (
+          select d.event_id from private.webhook_deliveries d
+          where d.webhook_id = endpoint.id and d.status = 'pending' and d.next_attempt_at <= now()
+          order by d.next_attempt_at limit least(endpoint.slots, room) for update skip locked) waiting
+        limit least(endpoint.slots, room)
       ), claimed as (
         update private.webhook_deliveries d set
           status = 'sending', claimed_at = now(), next_attempt_at = now() + interval '30 seconds', attempt_count = d.attempt_count + 1,
@@ -2778,23 +2789,23 @@ begin
   perform 1 from private.webhooks w where w.id in (select r.webhook_id from jsonb_to_recordset(results) as r (webhook_id uuid))
   order by w.id for no key update;
   with results as (
-    select r.*, r.error is null and r.status_code between 200 and 299 as succeeded, r.error is null and r.status_code = 410 as gone
+    select r.*, r.error is null and r.status_code between 200 and 299 as succeeded, r.error is null and r.status_code = 410 as gone,
+      coalesce(r.is_final, false) or r.error is null and r.status_code = 410 as is_last
     from jsonb_to_recordset(results) as r (webhook_id uuid, event_id uuid, attempt integer, duration_ms integer, status_code integer,
       response_body text, error text, retry_after integer, is_final boolean)
   ), recorded as (
     update private.webhook_deliveries d set
-      status = outcome.status, claimed_at = null,
-      finished_at = case when outcome.status <> 'pending' then now() end,
-      next_attempt_at = now() + greatest(outcome.wait * (1 + random() * 0.1), case when r.retry_after > 0 then least(make_interval(secs => r.retry_after), interval '6 hours') end),
+      status = case
+        when r.succeeded then 'delivered'
+        when r.is_last or private.retry_wait(d.attempt_count - d.counted_from) is null then 'failed'
+        else 'pending' end,
+      finished_at = case when r.succeeded or r.is_last or private.retry_wait(d.attempt_count - d.counted_from) is null then now() end,
+      claimed_at = null,
+      next_attempt_at = now() + greatest(coalesce(private.retry_wait(d.attempt_count - d.counted_from), '0') * (1 + random() * 0.1), case when r.retry_after > 0 then least(make_interval(secs => r.retry_after), interval '6 hours') end),
       attempts = private.logged(d.attempts, private.logged_attempt(d.attempt_count, d.claimed_at, r.duration_ms, r.status_code, r.response_body, r.error))
-    from results r join private.webhook_deliveries m on m.webhook_id = r.webhook_id and m.event_id = r.event_id
-    cross join lateral (select private.retry_wait(m.attempt_count - m.counted_from) as wait) schedule
-    cross join lateral (select coalesce(schedule.wait, interval '0') as wait, case
-      when r.succeeded then 'delivered'
-      when r.gone or r.is_final or schedule.wait is null then 'failed'
-      else 'pending' end as status) outcome
+    from results r
     -- Not what was claimed anew meanwhile.
-    where d.webhook_id = m.webhook_id and d.event_id = m.event_id and d.status = 'sending' and d.attempt_count = r.attempt
+    where d.webhook_id = r.webhook_id and d.event_id = r.event_id and d.status = 'sending' and d.attempt_count = r.attempt
     returning d.webhook_id, d.status, r.succeeded, r.gone
   )
   update private.webhooks w set
