@@ -21,7 +21,7 @@ function withDispatchers(
 }
 
 const endpoints = 12;
-const events = 300;
+const events = 120;
 
 async function newEndpoints(owner: postgres.Sql): Promise<string> {
   const organization = randomUUID();
