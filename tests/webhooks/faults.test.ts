@@ -179,9 +179,8 @@ test("a dispatcher killed between sending and recording sends again, and the log
   hook.receiver.behave = ok;
   // Nobody sends it while the dead one's lease runs.
   expect((await deliveries(hook))[0]?.status).toBe("sending");
-  await until(
-    async () => (await deliveries(hook))[0]?.status === "delivered" || letTimePass(hook, "sending"),
-  );
+  await letTimePass(hook, "sending");
+  await settled(hook, "delivered");
   expect(hook.receiver.counts()).toEqual(new Map([[event, 2]]));
   expect((await deliveries(hook))[0]?.attempts).toMatchObject([
     { number: 1, status_code: null, error: "The dispatcher ended before it recorded an answer." },
