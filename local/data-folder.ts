@@ -16,6 +16,9 @@ export interface Secrets {
   publishable_key: string;
   secret_key: string;
   address_hash_key: string;
+  webhook_database_password: string;
+  webhook_dispatch_secret: string;
+  webhook_secrets_key: string;
   /** What the first start was asked to seed. */
   seed: "demo" | "none";
   demo_password: string;
@@ -37,7 +40,8 @@ export async function openDataFolder(dataDir: string, seed: Secrets["seed"]): Pr
   const lock = await takeLock(path);
   try {
     const secrets = await loadSecrets(path, seed);
-    for (const log of ["postgres.log", "functions.log"]) await setAside(join(path, log));
+    for (const log of ["postgres.log", "functions.log", "webhook-dispatch.log"])
+      await setAside(join(path, log));
     await rm(join(path, "stack.json"), { force: true });
     return {
       path,
@@ -170,6 +174,9 @@ async function loadSecrets(path: string, seed: Secrets["seed"]): Promise<Secrets
     publishable_key: apiKey("publishable"),
     secret_key: apiKey("secret"),
     address_hash_key: random(32),
+    webhook_database_password: random(24),
+    webhook_dispatch_secret: random(24),
+    webhook_secrets_key: `first:${random(32)}`,
     seed,
     demo_password: random(12),
   };

@@ -11,8 +11,12 @@ import { spawnTied, type TiedProcess } from "./tied-process.ts";
 export interface FunctionsOptions {
   /** The repository: Deno may read this folder and nothing else. */
   root: string;
+  /** How troubles name it: "the functions" unless told otherwise. */
+  name?: string;
   /** For example functions/api/index.ts. */
   entry: string;
+  /** Answers 200 once it is up: /api/health unless told otherwise. */
+  healthPath?: string;
   environment: Record<string, string>;
   logPath: string;
   onTrouble(message: string): void;
@@ -29,10 +33,11 @@ const require = createRequire(import.meta.url);
 const longestPause = 10_000;
 // What Deno itself needs to know of this machine, and what an operator may set for the functions.
 const inherited =
-  /^(?:PATH|HOME|TMPDIR|TZ|DENO_.*|NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|SSL_CERT_DIR|HTTPS?_PROXY|NO_PROXY|SITE_URL|DATABASE_CONNECTIONS|SENTIMENT_LLM_.*)$/;
+  /^(?:PATH|HOME|TMPDIR|TZ|DENO_.*|NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|SSL_CERT_DIR|HTTPS?_PROXY|NO_PROXY|SITE_URL|DATABASE_CONNECTIONS|SENTIMENT_LLM_.*|WEBHOOK_ALLOWED_HOSTS)$/;
 
 /** Runs a function in Deno as it stands, and again whenever it dies. */
 export async function startFunctions(options: FunctionsOptions): Promise<Functions> {
+  const { name = "the functions", healthPath = "/api/health" } = options;
   const port = await choosePort(0, "PORT");
   const log = appendingTo(await open(options.logPath, "a", 0o600));
   let up = false;
@@ -48,7 +53,7 @@ export async function startFunctions(options: FunctionsOptions): Promise<Functio
       said = (said + chunk.toString()).slice(-4000);
       log.write(chunk);
     });
-    await answers(port, process);
+    await answers(port, healthPath, process);
     up = process.running();
   };
   const keep = async (): Promise<void> => {
@@ -57,7 +62,7 @@ export async function startFunctions(options: FunctionsOptions): Promise<Functio
       const code = await current?.ended;
       up = false;
       if (stopping) return;
-      options.onTrouble(`the functions ended (code ${code}) and start again: ${lastLine(said)}`);
+      options.onTrouble(`${name} ended (code ${code}) and start again: ${lastLine(said)}`);
       if (Date.now() - started > 60_000) pause = 250;
       await sleep(pause);
       if (!stopping) await run();
@@ -68,7 +73,7 @@ export async function startFunctions(options: FunctionsOptions): Promise<Functio
   if (!up) {
     await current?.stop(2_000);
     log.end();
-    throw new StartError(`the functions did not start: ${lastLine(said)} (more in ${options.logPath})`);
+    throw new StartError(`${name} did not start: ${lastLine(said)} (more in ${options.logPath})`);
   }
   const keeping = keep();
   return {
@@ -135,7 +140,7 @@ function spawnDeno(options: FunctionsOptions, port: number): TiedProcess {
 }
 
 /** The program of the platform's own package: `deno` itself has it only after an install script. */
-function denoProgram(): string {
+export function denoProgram(): string {
   const libc = process.platform === "linux" ? "-glibc" : "";
   const name = `@deno/${process.platform}-${process.arch}${libc}/package.json`;
   try {
@@ -148,15 +153,15 @@ function denoProgram(): string {
 }
 
 /** Until the function answers its health check, or ends. */
-async function answers(port: number, process: TiedProcess): Promise<void> {
+async function answers(port: number, path: string, process: TiedProcess): Promise<void> {
   for (const deadline = Date.now() + 60_000; process.running() && Date.now() < deadline; await sleep(25)) {
-    if (await healthy(port)) return;
+    if (await healthy(port, path)) return;
   }
 }
 
-function healthy(port: number): Promise<boolean> {
+function healthy(port: number, path: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const probe = get({ host: "127.0.0.1", port, path: "/api/health", timeout: 5_000 }, (response) => {
+    const probe = get({ host: "127.0.0.1", port, path, timeout: 5_000 }, (response) => {
       response.resume();
       resolve(response.statusCode === 200);
     });

@@ -5,6 +5,7 @@ import { type AuthAndRest, openAuthAndRest } from "./auth-and-rest.ts";
 import { openDataFolder, type Secrets, writePrivately } from "./data-folder.ts";
 import { connect } from "./database.ts";
 import { defaultMigrations, root, startDatabase } from "./database-server.ts";
+import { startDispatcherCalls } from "./dispatcher.ts";
 import { type Functions, startFunctions } from "./functions.ts";
 import { createGateway } from "./gateway.ts";
 import { listen } from "./ports.ts";
@@ -82,12 +83,17 @@ async function start(
 
   let data: AuthAndRest | null = null;
   let functions: Functions | null = null;
+  let dispatcher: Functions | null = null;
   let realtime: RealtimeProcess | null = null;
   const addressHeader = `x-address-${randomBytes(8).toString("hex")}`;
   const gateway = createGateway({
     addressHeader,
     data: () => data?.fetch ?? null,
-    functionPort: (name) => (name !== "api" ? undefined : functions?.up() ? functions.port : null),
+    functionPort: (name) => {
+      if (name !== "api" && name !== "webhook-dispatch") return undefined;
+      const named = name === "api" ? functions : dispatcher;
+      return named?.up() ? named.port : null;
+    },
     realtimePort: () => realtime?.port() ?? null,
     upgrade: (request, socket, head) => realtime?.upgrade(request, socket, head) ?? false,
   });
@@ -111,6 +117,7 @@ async function start(
   const sql = connect(database.ownerUrl, 2);
   undo.push(() => sql.end({ timeout: 5 }));
   await sql.unsafe(`alter role feedback_api password '${secrets.functions_password}'`);
+  await sql.unsafe(`alter role feedback_webhooks password '${secrets.webhook_database_password}'`);
 
   progress("auth, data API, realtime and functions");
   const opening = openAuthAndRest(
@@ -129,6 +136,21 @@ async function start(
     logPath: join(folder.path, "functions.log"),
     onTrouble: trouble,
   });
+  const dispatching = startFunctions({
+    root,
+    name: "webhook-dispatch",
+    healthPath: "/webhook-dispatch/health",
+    entry: join(root, "functions", "webhook-dispatch", "index.ts"),
+    environment: {
+      SUPABASE_URL: supabaseUrl,
+      WEBHOOK_DATABASE_URL: database.url("feedback_webhooks", secrets.webhook_database_password),
+      WEBHOOK_DISPATCH_SECRET: secrets.webhook_dispatch_secret,
+      WEBHOOK_SECRETS_KEYS: secrets.webhook_secrets_key,
+      ...options.functionsEnvironment,
+    },
+    logPath: join(folder.path, "webhook-dispatch.log"),
+    onTrouble: trouble,
+  });
   const listening = startRealtimeProcess({
     databaseUrl: database.ownerUrl,
     superuserUrl: database.superuserUrl,
@@ -139,16 +161,24 @@ async function start(
     },
     onTrouble: trouble,
   });
-  const [opened, spawned, heard] = await Promise.allSettled([opening, spawning, listening]);
+  const [opened, spawned, heard, dispatched] = await Promise.allSettled([
+    opening,
+    spawning,
+    listening,
+    dispatching,
+  ]);
   if (heard.status === "fulfilled") undo.push(() => heard.value.stop());
   if (opened.status === "fulfilled") undo.push(() => opened.value.close());
   if (spawned.status === "fulfilled") undo.push(() => spawned.value.stop());
+  if (dispatched.status === "fulfilled") undo.push(() => dispatched.value.stop());
   if (opened.status === "rejected") throw opened.reason;
   if (spawned.status === "rejected") throw spawned.reason;
   if (heard.status === "rejected") throw heard.reason;
+  if (dispatched.status === "rejected") throw dispatched.reason;
   data = opened.value;
   functions = spawned.value;
   realtime = heard.value;
+  dispatcher = dispatched.value;
 
   const auth = { url: supabaseUrl, publishableKey: secrets.publishable_key, fetch: data.fetch };
   const seedFile = join(root, "supabase", "seed.sql");
@@ -156,6 +186,8 @@ async function start(
 
   const scheduler = startScheduler(sql, 5, trouble);
   undo.push(() => scheduler.stop());
+  const calls = await startDispatcherCalls(sql, dispatcher, secrets.webhook_dispatch_secret, 5);
+  undo.push(() => calls.stop());
   const addresses: StackAddresses = {
     supabase_url: supabaseUrl,
     base_url: `http://127.0.0.1:${functions.port}`,
@@ -185,6 +217,7 @@ function functionsEnvironment(
     ADDRESS_HEADER: addressHeader,
     ADDRESS_FROM_SOCKET: "true",
     ADDRESS_HASH_KEY: secrets.address_hash_key,
+    WEBHOOK_SECRETS_KEYS: secrets.webhook_secrets_key,
   };
 }
 

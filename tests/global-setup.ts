@@ -23,6 +23,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
       dataDir,
       seed: "demo",
       postgresSettings: { fsync: "off", synchronous_commit: "off" },
+      // Receivers of tests are on this machine.
+      functionsEnvironment: { WEBHOOK_ALLOWED_HOSTS: "127.0.0.1" },
       trouble: (message) => console.error(message),
     });
     // Every test comes from one address; a test of rate limits starts a stack of its own.

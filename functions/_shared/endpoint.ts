@@ -5,7 +5,7 @@ import type { Access, Results, Statement } from "./database.ts";
 
 /** What a handler is given: everything parsed, nothing yet trusted to exist. */
 export type Input<Query = unknown, Body = unknown, Param extends string = string, Prepared = unknown> = {
-  /** UUIDs of the path. */
+  /** Ids of the path. */
   params: Record<Param, string>;
   query: Query;
   body: Body;
@@ -48,7 +48,7 @@ type NextPart = {
 /** One method of one path, as data: the router, the OpenAPI document and the tests of access read it. */
 export type Endpoint = {
   method: "get" | "post" | "patch" | "put" | "delete";
-  /** Below /api, in Hono's form; every parameter is a UUID. */
+  /** Below /api, in Hono's form; every parameter is a UUID, or what shared/path-parameters.ts says of its name. */
   path: string;
   tag: string;
   summary: string;
@@ -65,8 +65,12 @@ export type Endpoint = {
   answers: { [status: number]: z.ZodType };
   /** Errors to a key take the lowercase form of the submission-creation flow. */
   lowercaseErrorsToKeys?: boolean;
+  /** Its answer shows a secret once: it is not kept for an Idempotency-Key. */
+  showsSecret?: boolean;
   /** Makes what `call` and `respond` both need, such as a secret that is stored hashed and shown once. */
   prepare?: () => unknown;
+  /** Refuses what only a look outside tells, once the caller was admitted and before the statements run. */
+  vet?: (input: never) => Promise<void>;
   call: (input: Input) => readonly Statement[];
   respond: (results: never, input: Input) => Answer;
   /** In the place of call and respond. */
@@ -96,12 +100,16 @@ export function endpoint<
   BodyByKey extends z.ZodType | undefined = undefined,
   Prepared = undefined,
 >(
-  definition: Omit<Endpoint, "path" | "query" | "body" | "bodyByKey" | "prepare" | "call" | "respond"> & {
+  definition: Omit<
+    Endpoint,
+    "path" | "query" | "body" | "bodyByKey" | "prepare" | "vet" | "call" | "respond"
+  > & {
     path: Path;
     query?: Query;
     body?: Body;
     bodyByKey?: BodyByKey;
     prepare?: () => Prepared;
+    vet?: (input: Input<Parsed<Query>, BodyOf<Body, BodyByKey>, ParamOf<Path>, Prepared>) => Promise<void>;
     call: (input: Input<Parsed<Query>, BodyOf<Body, BodyByKey>, ParamOf<Path>, Prepared>) => Statements;
     respond: (
       results: Results<Statements>,

@@ -16,6 +16,13 @@ export const environment = {
   sentimentLlmUrl: read("SENTIMENT_LLM_URL"),
   sentimentLlmKey: read("SENTIMENT_LLM_KEY"),
   sentimentLlmModel: read("SENTIMENT_LLM_MODEL"),
+  webhookDatabaseUrl: read("WEBHOOK_DATABASE_URL"),
+  webhookDispatchSecret: read("WEBHOOK_DISPATCH_SECRET"),
+  webhookSecretsKeys: read("WEBHOOK_SECRETS_KEYS"),
+  webhookAllowedHosts: (read("WEBHOOK_ALLOWED_HOSTS") ?? "")
+    .split(",")
+    .map((host) => host.trim().toLowerCase())
+    .filter(Boolean),
   port: read("PORT"),
 };
 

@@ -2,6 +2,7 @@ import type { Context } from "hono";
 import type { z } from "zod";
 import { isUuid } from "../../shared/fields.ts";
 import { negotiateLocale } from "../../shared/locales.ts";
+import { isPathParameter } from "../../shared/path-parameters.ts";
 import { validationDetails } from "../../shared/validation.ts";
 import { ApiError, invalid, notFound } from "./api-error.ts";
 import { type Credential, credentialOf, keyedHash } from "./credential.ts";
@@ -33,7 +34,8 @@ export async function parse(c: Context, endpoint: Endpoint, credential: Credenti
     prepared: endpoint.prepare?.(),
   };
   try {
-    if (Object.values(input.params).some((value) => !isUuid(value))) throw notFound("resource");
+    if (!Object.entries(input.params).every(([name, value]) => isPathParameter(name, value)))
+      throw notFound("resource");
     if (endpoint.query) input.query = check(endpoint.query, c.req.query());
     const body = (input.byKey && endpoint.bodyByKey) || endpoint.body;
     if (body) input.body = check(body, await readJson(c.req.raw));

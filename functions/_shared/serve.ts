@@ -28,6 +28,10 @@ export async function serve(c: Context, endpoint: Endpoint): Promise<Response> {
       verdict = heard;
     };
     const answerOf = (results: unknown) => endpoint.respond(results as never, input);
+    if (endpoint.vet && !problem) {
+      await run(admission, [], hear);
+      await endpoint.vet(input as never);
+    }
     if (endpoint.work && !problem) {
       const ask: Work["ask"] = (asked) => run(admission, asked, hear);
       answer = await endpoint.work({ input: input as Work["input"], request: c.req.raw, requestId, ask });

@@ -25,6 +25,7 @@ import { surveyResponses } from "./routes/survey-responses.ts";
 import { surveys } from "./routes/surveys.ts";
 import { taxonomy } from "./routes/taxonomy.ts";
 import { votes } from "./routes/votes.ts";
+import { webhooks } from "./routes/webhooks.ts";
 
 export const endpoints: Endpoint[] = [
   ...submissions,
@@ -38,6 +39,7 @@ export const endpoints: Endpoint[] = [
   ...adminTaxonomy,
   ...organizations,
   ...members,
+  ...webhooks,
   ...admin,
   ...adminAnalytics,
   ...adminEvents,

@@ -22,6 +22,7 @@ create function private.emit_event(organization_id uuid, type text, subject_id u
 language plpgsql set search_path = '' as $$
 begin
   insert into private.outbox (organization_id, type, subject_id, data) values (organization_id, type, subject_id, data);
+  perform private.wake_dispatcher(organization_id);
 end
 $$;
 comment on function private.emit_event(uuid, text, uuid, jsonb) is 'Announces what this transaction did, if it commits. For triggers that are definers.';

@@ -83,6 +83,8 @@ const bodies: Record<string, object | ((board: Board, id: string) => Promise<obj
   "PATCH /api/surveys/:id": { title },
   // The question of a survey made here has its survey's id.
   "POST /api/surveys/:id/responses": async (_, id) => ({ answers: [{ question_id: id, value: 9 }] }),
+  "POST /api/organizations/:id/webhooks": { url: "https://example.com/hook", events: ["comment.created"] },
+  "PATCH /api/organizations/:id/webhooks/:webhook_id": { enabled: true },
   "PUT /api/admin/origins": { origins: ["https://app.example.org"] },
 };
 
@@ -213,8 +215,25 @@ async function newSurvey(organization: Organization, isDraft: boolean): Promise<
 
 /** The path with that row in it, and with fresh ones of others it names. */
 async function withRows(path: string, id: string, board: Board): Promise<string> {
+  const { webhookId, eventId } = path.includes(":webhook_id")
+    ? await newDelivery(board.organization.id)
+    : { webhookId: "", eventId: "" };
   return path
     .replace(":id", id)
+    .replace(":webhook_id", webhookId)
+    .replace(":event_id", eventId)
     .replace(":user_id", path.includes(":user_id") ? await newMember(board) : "")
     .replace(":invite_id", path.includes(":invite_id") ? await newInvite(board) : "");
+}
+
+/** A webhook that leads nowhere, and something it was told. */
+async function newDelivery(organizationId: string): Promise<{ webhookId: string; eventId: string }> {
+  const [webhook, event] = [randomUUID(), randomUUID()];
+  await sql`
+    insert into private.webhooks (id, organization_id, url, events, sealed_secret)
+    values (${webhook}, ${organizationId}, 'https://webhooks.invalid/', ${["comment.created"]}, 'none.none')`;
+  await sql`
+    insert into private.webhook_deliveries (organization_id, webhook_id, event_id, event, data, status, finished_at)
+    values (${organizationId}, ${webhook}, ${event}, 'comment.created', '{}', 'delivered', now())`;
+  return { webhookId: `wh_${webhook.replaceAll("-", "")}`, eventId: `evt_${event.replaceAll("-", "")}` };
 }

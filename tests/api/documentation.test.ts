@@ -6,6 +6,7 @@ import type { DocumentedEndpoint, OpenApi, Operation } from "../../functions/api
 import { openApi } from "../../functions/api/documentation/openapi.ts";
 import { page } from "../../functions/api/documentation/page.ts";
 import { commentCreate, commentCreateByKey, commentCreatedAnswer } from "../../shared/comments.ts";
+import { patternOf } from "../../shared/path-parameters.ts";
 import { rateLimits } from "../../shared/rate-limits.ts";
 import { scopes } from "../../shared/scopes.ts";
 import {
@@ -87,7 +88,7 @@ describe("the document of the service", () => {
     expect(ids.filter((id) => !/^[a-z][A-Za-z0-9]+$/.test(id))).toEqual([]);
   });
 
-  test("declares every parameter of a path, once and as a UUID", () => {
+  test("declares every parameter of a path, once and as a UUID or by the pattern of its prefix", () => {
     for (const { path, operation } of operationsOf(document)) {
       const declared = operation.parameters.flatMap((one) => ("in" in one && one.in === "path" ? [one] : []));
       const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
@@ -95,7 +96,12 @@ describe("the document of the service", () => {
         declared.map(({ name }) => name),
         path,
       ).toEqual(named);
-      expect(declared.every(({ required, schema }) => required && schema.format === "uuid")).toBe(true);
+      expect(
+        declared.filter(
+          ({ name, required, schema }) =>
+            !required || (patternOf(name) ? schema.pattern !== patternOf(name) : schema.format !== "uuid"),
+        ),
+      ).toEqual([]);
     }
   });
 

@@ -12,7 +12,7 @@ create temporary view our_functions as
   from pg_proc p join pg_namespace n on n.oid = p.pronamespace
   where n.nspname in ('public', 'private');
 create temporary view api_roles as
-  select unnest(array['anon', 'authenticated', 'service_key', 'service_role', 'feedback_api']) as role;
+  select unnest(array['anon', 'authenticated', 'service_key', 'service_role', 'feedback_api', 'feedback_webhooks']) as role;
 
 -- Tables
 select is_empty('select path from our_tables where not relrowsecurity', 'every table has row-level security');
@@ -21,7 +21,8 @@ select is_empty($$ select path from our_tables join pg_roles on pg_roles.oid = r
 select is_empty($$ select path from our_tables t
   where not exists (select from pg_attribute where attrelid = t.oid and attname = 'organization_id' and attnotnull)
     -- Tenants themselves, people who span them, and settings of the whole deployment.
-    and path not in ('public.organizations', 'public.profiles', 'private.rate_limit_rules', 'private.rate_counters', 'private.switches') $$,
+    and path not in ('public.organizations', 'public.profiles', 'private.rate_limit_rules', 'private.rate_counters', 'private.switches',
+      'private.webhook_cursor') $$,
   'every row of a tenant names its organization');
 select is_empty($$
   select t.path || ' ' || k.conname from our_tables t join pg_constraint k on k.conrelid = t.oid
@@ -105,10 +106,13 @@ insert into helpers values
   (array['authenticated', 'service_key', 'service_role'], array['analytics_days', 'analytics_submissions']),
   (array['authenticated'], array['admin_change_role', 'admin_transfer_ownership', 'admin_invite', 'accept_invite']),
   (array['authenticated'], array['my_personal_data', 'erase_me']),
+  (array['authenticated', 'service_key'], array['admin_list_webhooks', 'admin_show_webhook', 'admin_create_webhook', 'admin_update_webhook', 'admin_delete_webhook', 'admin_rotate_webhook',
+    'admin_test_webhook', 'admin_list_deliveries', 'admin_show_delivery', 'admin_redeliver']),
   (array['authenticated'], array['admin_list_api_keys', 'admin_create_api_key', 'admin_rotate_api_key', 'admin_revoke_api_key', 'admin_audit']),
   (array['service_key'], array['replay', 'remember']),
   (array['anon', 'authenticated'], array['may_listen']),
-  (array['feedback_api'], array['take', 'enter', 'is_allowed_origin', 'latest_migration']);
+  (array['feedback_api'], array['take', 'enter', 'is_allowed_origin', 'latest_migration']),
+  (array['feedback_webhooks'], array['fan_out_events', 'exchange_deliveries']);
 select set_eq(
   format($$ select path from our_functions where schema = 'private' and has_function_privilege(%L, oid, 'execute') $$, role),
   format($$ select 'private.' || unnest(names) from helpers where %L = any (roles) $$, role),
@@ -234,8 +238,8 @@ select set_eq($$ select name || ' ' || privilege || ' ' || columns from granted 
   'the service role reads and writes every public table, and may not truncate or change one');
 select is_empty($$ select role, name, privilege from granted where schema = 'private' $$,
   'no API role has any right on a table of private');
-select is_empty($$ select role, name, privilege from granted where role = 'feedback_api' $$,
-  'the functions'' login has no right on any table');
+select is_empty($$ select role, name, privilege from granted where role in ('feedback_api', 'feedback_webhooks') $$,
+  'the functions'' logins have no right on any table');
 select is_empty($$
   select role, t.path, attname from api_roles, our_tables t join pg_attribute on attrelid = t.oid and attnum > 0
   where role <> 'service_role' and attname ~ '(email|hash|digest|secret|password|token)'
@@ -259,18 +263,18 @@ select is_empty($$
 -- Roles
 select results_eq(
   $$ select rolname::text collate "default", rolcanlogin, rolinherit, rolbypassrls or rolsuper or rolcreaterole or rolcreatedb or rolreplication
-    from pg_roles where rolname in ('feedback_api', 'service_key') order by 1 $$,
-  $$ values ('feedback_api', true, false, false), ('service_key', false, false, false) $$,
-  'the functions'' login inherits nothing, keys cannot log in, and neither goes round row-level security');
+    from pg_roles where rolname in ('feedback_api', 'feedback_webhooks', 'service_key') order by 1 $$,
+  $$ values ('feedback_api', true, false, false), ('feedback_webhooks', true, false, false), ('service_key', false, false, false) $$,
+  'the functions'' logins inherit nothing, keys cannot log in, and none goes round row-level security');
 select set_eq(
   $$ select m.rolname || ' in ' || g.rolname || case when a.admin_option then ' as admin' else '' end
     from pg_auth_members a join pg_roles m on m.oid = a.member join pg_roles g on g.oid = a.roleid
-    where m.rolname in ('feedback_api', 'service_key') $$,
+    where m.rolname in ('feedback_api', 'feedback_webhooks', 'service_key') $$,
   array['feedback_api in anon', 'feedback_api in authenticated', 'feedback_api in service_key'],
   'the functions'' login can become the three API roles of clients, never the service role');
 select is_empty($$ select classid::regclass, objid from pg_shdepend
-  where deptype = 'o' and refclassid = 'pg_authid'::regclass and refobjid in ('feedback_api'::regrole, 'service_key'::regrole) $$,
-  'neither owns anything');
+  where deptype = 'o' and refclassid = 'pg_authid'::regclass and refobjid in ('feedback_api'::regrole, 'feedback_webhooks'::regrole, 'service_key'::regrole) $$,
+  'none owns anything');
 select ok((select rolconfig @> array['statement_timeout=8s', 'lock_timeout=2s', 'idle_in_transaction_session_timeout=15s']
   from pg_roles where rolname = 'feedback_api'), 'every statement of the functions has a time-out');
 

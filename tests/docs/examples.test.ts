@@ -17,7 +17,14 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "feedback-docs-"));
   const names = (await readdir(root)).filter((name) => name !== ".data" && name !== ".git");
   await Promise.all(names.map((name) => symlink(join(root, name), join(folder, name))));
-  stack = await startStack({ port: 0, dbPort: 0, dataDir: join(folder, ".data"), seed: "demo" });
+  stack = await startStack({
+    port: 0,
+    dbPort: 0,
+    dataDir: join(folder, ".data"),
+    seed: "demo",
+    // As docs/webhooks.md says to start it.
+    functionsEnvironment: { WEBHOOK_ALLOWED_HOSTS: "127.0.0.1" },
+  });
 });
 
 afterAll(async () => {

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { OwnStack } from "../own-stack.ts";
 
-/** The process of Deno that serves this stack's functions, among the descendants of this one. */
-export async function functionsPid(): Promise<number> {
+/** The process of Deno that serves a function of this stack, among the descendants of this one. */
+export async function functionsPid(name = "api"): Promise<number> {
   const { stdout } = await promisify(execFile)("ps", ["-eo", "pid=,ppid=,args="], {
     maxBuffer: 8 * 1024 * 1024,
   });
@@ -20,9 +20,10 @@ export async function functionsPid(): Promise<number> {
     return false;
   };
   const found = rows.filter(
-    ({ pid, args }) => /^\S*deno run .*functions\/api\/index\.ts/.test(args) && isOurs(pid),
+    ({ pid, args }) =>
+      /^\S*deno run /.test(args) && args.includes(`functions/${name}/index.ts`) && isOurs(pid),
   );
-  if (found.length !== 1) throw new Error(`${found.length} processes serve functions here`);
+  if (found.length !== 1) throw new Error(`${found.length} processes serve ${name} here`);
   return found[0]?.pid ?? 0;
 }
 

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { Endpoint } from "../../_shared/endpoint.ts";
 
 /** What the document reads of an endpoint: all but how it is served. */
-export type DocumentedEndpoint = Omit<Endpoint, "prepare" | "call" | "respond" | "work">;
+export type DocumentedEndpoint = Omit<Endpoint, "prepare" | "vet" | "call" | "respond" | "work">;
 
 export type Schema = z.core.JSONSchema.BaseSchema;
 export type Reference = { $ref: string };

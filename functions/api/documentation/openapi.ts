@@ -143,7 +143,9 @@ export function openApi(endpoints: readonly DocumentedEndpoint[]): OpenApi {
         ...pathParameters(endpoint.path),
         ...(endpoint.query ? queryParameters(show(endpoint.query, "input"), schemas) : []),
         ...(localized ? [parameter("AcceptLanguage")] : []),
-        ...(method === "post" && access !== "person" ? [parameter("IdempotencyKey")] : []),
+        ...(method === "post" && access !== "person" && !endpoint.showsSecret
+          ? [parameter("IdempotencyKey")]
+          : []),
         parameter("Organization"),
         parameter("OrganizationInQuery"),
       ],
@@ -249,7 +251,7 @@ function operationIdOf({ method, path }: DocumentedEndpoint): string {
   const words = path
     .split("/")
     .filter(Boolean)
-    .flatMap((part) => (part.startsWith(":") ? ["by", part.slice(1)] : part.split("-")));
+    .flatMap((part) => (part.startsWith(":") ? ["by", ...part.slice(1).split("_")] : part.split("-")));
   return [method, ...words]
     .map((word, i) => (i === 0 ? word : word.charAt(0).toUpperCase() + word.slice(1)))
     .join("");

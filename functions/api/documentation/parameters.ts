@@ -1,4 +1,5 @@
 import { locales } from "../../../shared/locales.ts";
+import { patternOf } from "../../../shared/path-parameters.ts";
 import { type Parameter, resolve, type Schema } from "./model.ts";
 
 /** Parameters of many operations, as components. */
@@ -48,11 +49,16 @@ export function pathParameters(path: string): Parameter[] {
             in: "path" as const,
             required: true,
             description: `Id of the ${singular(parts[i - 1] ?? "")}.`,
-            schema: { type: "string", format: "uuid" } as Schema,
+            schema: schemaOf(part.slice(1)),
           },
         ]
       : [],
   );
+}
+
+function schemaOf(name: string): Schema {
+  const pattern = patternOf(name);
+  return pattern ? { type: "string", pattern } : { type: "string", format: "uuid" };
 }
 
 function singular(resource: string): string {

@@ -1,0 +1,92 @@
+import { createHmac } from "node:crypto";
+import { environment } from "../_shared/environment.ts";
+import { log } from "../_shared/log.ts";
+import { openSecret } from "../_shared/webhook-secrets.ts";
+import type { Claim, Result } from "./database.ts";
+import { NoReply, post } from "./post.ts";
+
+/** Sends one delivery, once, and says what came of it; never throws. */
+export async function deliver(claim: Claim): Promise<Result> {
+  const { webhook_id, event_id, attempt } = claim;
+  const startedAt = performance.now();
+  const result = (outcome: Partial<Result>): Result => ({
+    webhook_id,
+    event_id,
+    attempt,
+    duration_ms: Math.round(performance.now() - startedAt),
+    ...outcome,
+  });
+  try {
+    if (!claim.data) return result({ error: "This event is older than events are kept.", is_final: true });
+    const body = new TextEncoder().encode(bodyOf(claim, claim.data));
+    const {
+      status,
+      body: response_body,
+      retryAfter,
+    } = await post(new URL(claim.url), headersOf(claim, body), body);
+    return result({ status_code: status, response_body, retry_after: secondsOf(retryAfter) });
+  } catch (error) {
+    if (!(error instanceof NoReply)) log({ requestId: idOf(event_id), error });
+    return result({ error: error instanceof NoReply ? error.message : "The delivery could not be made." });
+  }
+}
+
+const idOf = (eventId: string) => `evt_${eventId.replaceAll("-", "")}`;
+
+function bodyOf(
+  { event_id, event, organization_id, occurred_at }: Claim,
+  data: Record<string, unknown>,
+): string {
+  return JSON.stringify({
+    id: idOf(event_id),
+    event,
+    org_id: organization_id,
+    timestamp: occurred_at.toISOString(),
+    data: withPage(data),
+  });
+}
+
+/** A submission or survey comes with the address of its page, which the database does not know. */
+function withPage(data: Record<string, unknown>): Record<string, unknown> {
+  for (const kind of ["submission", "survey"]) {
+    const row = data[kind];
+    if (row && typeof row === "object" && "id" in row)
+      return { ...data, [kind]: { ...row, url: `${environment.siteUrl}/${kind}s/${row.id}` } };
+  }
+  return data;
+}
+
+function headersOf(claim: Claim, body: Uint8Array): Record<string, string> {
+  const id = idOf(claim.event_id);
+  // The database's clock, as everywhere.
+  const timestamp = String(Math.floor(claim.claimed_at.getTime() / 1000));
+  const sealed = [claim.sealed_secret, claim.previous_sealed_secret].filter((secret) => secret !== null);
+  const [current = "", ...before] = sealed.map((secret) => openSecret(secret, claim.webhook_id));
+  const standard = (secret: string) =>
+    `v1,${createHmac("sha256", standardKey(secret)).update(`${id}.${timestamp}.`).update(body).digest("base64")}`;
+  return {
+    "Content-Type": "application/json; charset=utf-8",
+    "User-Agent": "Feedback-Webhooks/1",
+    "X-Service-Signature": createHmac("sha256", current).update(body).digest("hex"),
+    "webhook-id": id,
+    "webhook-timestamp": timestamp,
+    "webhook-signature": [current, ...before].map(standard).join(" "),
+  };
+}
+
+/** Standard Webhooks: the key stands base64-encoded after whsec_; any other secret is its own key. */
+function standardKey(secret: string): Uint8Array {
+  const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret)?.[1];
+  return encoded !== undefined && encoded.length % 4 === 0
+    ? Buffer.from(encoded, "base64")
+    : Buffer.from(secret, "utf8");
+}
+
+/** Retry-After in either form, as seconds from now. */
+function secondsOf(retryAfter: string | undefined): number | undefined {
+  if (retryAfter === undefined) return undefined;
+  const seconds = /^\d{1,9}$/.test(retryAfter)
+    ? Number(retryAfter)
+    : (Date.parse(retryAfter) - Date.now()) / 1000;
+  return seconds > 0 ? Math.ceil(Math.min(seconds, 1e9)) : undefined;
+}

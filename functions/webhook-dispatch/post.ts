@@ -1,0 +1,276 @@
+import { addressesOf } from "../_shared/webhook-target.ts";
+
+/** What a receiver answered: the first 8 KiB of the body, and Retry-After as it was sent. */
+export type Reply = { status: number; body: string; retryAfter: string | undefined };
+
+/** There was no whole answer; the message is for the log of the endpoint. */
+export class NoReply extends Error {}
+
+const timeoutMs = 10_000;
+const mostBody = 8 * 1024;
+const longestLine = 8 * 1024;
+const encoder = new TextEncoder();
+const latin1 = new TextDecoder("latin1");
+
+/**
+ * One POST over HTTP/1.1, whole within ten seconds. Neither fetch nor node:https can be told which address to connect to
+ * on every Deno that hosted Supabase has run: here it is the one that was checked, and TLS still checks the name.
+ * Redirects are answers like any other.
+ */
+export async function post(url: URL, headers: Record<string, string>, body: Uint8Array): Promise<Reply> {
+  const abort = new AbortController();
+  const late = new Promise<never>((_, reject) => {
+    abort.signal.addEventListener("abort", () =>
+      reject(new NoReply("There was no whole answer within 10 seconds.")),
+    );
+  });
+  late.catch(() => {});
+  const timer = setTimeout(() => abort.abort(), timeoutMs);
+  let connection = takeIdle(url);
+  try {
+    const request = requestOf(url, headers, body);
+    if (connection) {
+      const reply = await Promise.race([exchange(connection, request), late]).catch(unlessStale(connection));
+      if (reply) return keep(url, connection, reply);
+    }
+    connection = await Promise.race([open(url, abort.signal), late]);
+    return keep(url, connection, await Promise.race([exchange(connection, request), late]));
+  } catch (error) {
+    connection?.close();
+    throw error instanceof NoReply ? error : new NoReply(meaningOf(error));
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+type Connection = { conn: Deno.Conn; received: Uint8Array; close(): void };
+type Exchanged = Reply & { reusable: boolean };
+
+/** To the first checked address that takes the connection. */
+async function open(url: URL, signal: AbortSignal): Promise<Connection> {
+  const addresses = await addressesOf(url);
+  let failure: unknown;
+  for (const hostname of addresses) {
+    signal.throwIfAborted();
+    try {
+      const conn = await connectTo(hostname, url, signal);
+      if (signal.aborted) conn.close();
+      signal.throwIfAborted();
+      return connected(conn);
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw failure ?? new NoReply("The host name leads nowhere.");
+}
+
+async function connectTo(hostname: string, url: URL, signal: AbortSignal): Promise<Deno.Conn> {
+  const secure = url.protocol === "https:";
+  const tcp = await Deno.connect({ hostname, port: Number(url.port || (secure ? 443 : 80)), signal });
+  if (signal.aborted) tcp.close();
+  signal.throwIfAborted();
+  tcp.setNoDelay(true);
+  return secure ? await Deno.startTls(tcp, { hostname: url.hostname.replace(/^\[|\]$/g, "") }) : tcp;
+}
+
+function connected(conn: Deno.Conn): Connection {
+  let open = true;
+  return {
+    conn,
+    received: new Uint8Array(),
+    close() {
+      if (open) conn.close();
+      open = false;
+    },
+  };
+}
+
+function requestOf(url: URL, headers: Record<string, string>, body: Uint8Array): Uint8Array {
+  const lines = Object.entries({
+    Host: url.host,
+    ...headers,
+    "Content-Length": String(body.length),
+    Accept: "*/*",
+    "Accept-Encoding": "identity",
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  const head = encoder.encode(`POST ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join("")}\r\n`);
+  const whole = new Uint8Array(head.length + body.length);
+  whole.set(head);
+  whole.set(body, head.length);
+  return whole;
+}
+
+async function exchange(connection: Connection, request: Uint8Array): Promise<Exchanged> {
+  for (let sent = 0; sent < request.length; ) sent += await connection.conn.write(request.subarray(sent));
+  let head = await readHead(connection);
+  while (head.status < 200) head = await readHead(connection);
+  const { bytes, whole } = await readBody(connection, head);
+  return {
+    status: head.status,
+    body: new TextDecoder().decode(bytes).replaceAll("\0", "\uFFFD"),
+    retryAfter: head.headers.get("retry-after"),
+    reusable: whole && head.keepsAlive,
+  };
+}
+
+type Head = { status: number; headers: Map<string, string>; keepsAlive: boolean };
+
+async function readHead(connection: Connection): Promise<Head> {
+  const lines: string[] = [];
+  for (
+    let line = await readLine(connection);
+    line !== "" || lines.length === 0;
+    line = await readLine(connection)
+  ) {
+    lines.push(line);
+    if (lines.length > 100) throw notHttp();
+  }
+  const [first = "", ...rest] = lines;
+  const [, minor, status] = /^HTTP\/1\.([01]) (\d{3})(?: |$)/.exec(first) ?? [];
+  if (!status) throw notHttp();
+  const headers = new Map<string, string>();
+  for (const line of rest) {
+    const colon = line.indexOf(":");
+    if (colon > 0) headers.set(line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim());
+  }
+  const keepsAlive = minor === "1" && !/\bclose\b/i.test(headers.get("connection") ?? "");
+  return { status: Number(status), headers, keepsAlive };
+}
+
+/** The first 8 KiB; whole: nothing of it is left on the connection. */
+async function readBody(
+  connection: Connection,
+  { status, headers }: Head,
+): Promise<{ bytes: Uint8Array; whole: boolean }> {
+  if (status === 204 || status === 304) return { bytes: new Uint8Array(), whole: true };
+  if (/\bchunked\b/i.test(headers.get("transfer-encoding") ?? "")) return readChunks(connection);
+  const told = headers.get("content-length");
+  if (told === undefined) {
+    while (connection.received.length < mostBody && (await receive(connection)));
+    return { bytes: take(connection, mostBody), whole: false };
+  }
+  if (!/^\d{1,15}$/.test(told)) throw notHttp();
+  const bytes = await readBytes(connection, Math.min(Number(told), mostBody));
+  return { bytes, whole: Number(told) <= mostBody };
+}
+
+async function readChunks(connection: Connection): Promise<{ bytes: Uint8Array; whole: boolean }> {
+  const body = new Uint8Array(mostBody);
+  for (let length = 0; ; ) {
+    const [size] = /^[0-9a-f]{1,8}/i.exec(await readLine(connection)) ?? [];
+    if (size === undefined) throw notHttp();
+    const left = Number.parseInt(size, 16);
+    if (left === 0) {
+      while ((await readLine(connection)) !== "");
+      return { bytes: body.subarray(0, length), whole: true };
+    }
+    const chunk = await readBytes(connection, Math.min(left, mostBody - length));
+    body.set(chunk, length);
+    length += chunk.length;
+    if (chunk.length < left) return { bytes: body.subarray(0, length), whole: false };
+    await readBytes(connection, 2);
+  }
+}
+
+async function readLine(connection: Connection): Promise<string> {
+  for (let from = 0; ; ) {
+    const end = connection.received.indexOf(10, from);
+    if (end !== -1) return latin1.decode(take(connection, end + 1)).replace(/\r?\n$/, "");
+    from = connection.received.length;
+    if (from > longestLine) throw notHttp();
+    if (!(await receive(connection))) throw cutShort();
+  }
+}
+
+async function readBytes(connection: Connection, count: number): Promise<Uint8Array> {
+  while (connection.received.length < count) if (!(await receive(connection))) throw cutShort();
+  return take(connection, count);
+}
+
+function take(connection: Connection, count: number): Uint8Array {
+  const taken = connection.received.subarray(0, count);
+  connection.received = connection.received.subarray(count);
+  return taken;
+}
+
+/** Whether more came. */
+async function receive(connection: Connection): Promise<boolean> {
+  const space = new Uint8Array(16 * 1024);
+  const count = await connection.conn.read(space);
+  if (count === null) return false;
+  const { received } = connection;
+  if (received.length === 0) {
+    connection.received = space.subarray(0, count);
+  } else {
+    const joined = new Uint8Array(received.length + count);
+    joined.set(received);
+    joined.set(space.subarray(0, count), received.length);
+    connection.received = joined;
+  }
+  return true;
+}
+
+const notHttp = () => new NoReply("The answer was not HTTP/1.1.");
+const cutShort = () => new CutShort("The connection was closed before the answer was whole.");
+class CutShort extends NoReply {}
+
+// Connections ---------------------------------------------------------------------------------------------------
+// A connection leads to the address that was checked when it was opened, whatever the name leads to by now.
+
+const idle = new Map<string, { connection: Connection; until: number }[]>();
+// Receivers close idle connections after five seconds, many of them.
+const idleMs = 3_000;
+
+function takeIdle(url: URL): Connection | undefined {
+  const list = idle.get(url.origin) ?? [];
+  for (let last = list.pop(); last; last = list.pop()) {
+    if (last.until > performance.now()) return last.connection;
+    last.connection.close();
+  }
+}
+
+function keep(url: URL, connection: Connection, { reusable, ...reply }: Exchanged): Reply {
+  if (reusable && connection.received.length === 0) {
+    const list = idle.get(url.origin) ?? [];
+    idle.set(url.origin, list);
+    list.push({ connection, until: performance.now() + idleMs });
+  } else {
+    connection.close();
+  }
+  return reply;
+}
+
+/** Closes what nobody used for a while. */
+export function closeIdle(): void {
+  for (const [origin, list] of idle) {
+    const kept = list.filter(({ connection, until }) => until > performance.now() || connection.close());
+    if (kept.length > 0) idle.set(origin, kept);
+    else idle.delete(origin);
+  }
+}
+
+/** An idle connection may have been closed by the receiver just now: then there was no answer to this request, and another is opened. */
+function unlessStale(connection: Connection) {
+  return (error: unknown): undefined => {
+    const nothingCame = connection.received.length === 0;
+    connection.close();
+    if (nothingCame && (error instanceof CutShort || isReset(error))) return undefined;
+    throw error;
+  };
+}
+
+const isReset = (error: unknown) =>
+  error instanceof Deno.errors.ConnectionReset ||
+  error instanceof Deno.errors.BrokenPipe ||
+  error instanceof Deno.errors.ConnectionAborted ||
+  error instanceof Deno.errors.UnexpectedEof;
+
+/** For the log of the endpoint: what its owner can mend, and nothing of this machine. */
+function meaningOf(error: unknown): string {
+  if (error instanceof Deno.errors.ConnectionRefused) return "The connection was refused.";
+  if (isReset(error)) return "The connection was reset.";
+  if (error instanceof Deno.errors.InvalidData) return `TLS failed: ${error.message}.`;
+  if (error instanceof Error && "code" in error && error.code === "ENOTFOUND")
+    return "The host name is not known.";
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,407 @@
+-- Deliveries: one an event and endpoint, made from the outbox, claimed by dispatchers, and kept as the endpoint's log.
+
+do $$
+begin
+  if not exists (select from pg_roles where rolname = 'feedback_webhooks') then
+    create role feedback_webhooks login noinherit;
+  end if;
+end
+$$;
+comment on role feedback_webhooks is 'Login of functions/webhook-dispatch. Owns nothing and may do nothing but fan out, claim and record deliveries.';
+grant usage on schema private to feedback_webhooks;
+-- Each statement has one way to go, however many rows there are: to plan it for its values, or a scan, gains nothing.
+alter role feedback_webhooks set plan_cache_mode = 'force_generic_plan';
+alter role feedback_webhooks set enable_seqscan = off;
+alter role feedback_webhooks set statement_timeout = '15s';
+alter role feedback_webhooks set lock_timeout = '2s';
+alter role feedback_webhooks set idle_in_transaction_session_timeout = '15s';
+
+create table private.webhook_deliveries (
+  organization_id uuid not null,
+  webhook_id uuid not null,
+  event_id uuid not null,
+  event text not null,
+  outbox_xid xid8,
+  outbox_id bigint,
+  data jsonb,
+  status text not null default 'pending',
+  attempt_count integer not null default 0,
+  counted_from integer not null default 0,
+  next_attempt_at timestamptz not null default now(),
+  claimed_at timestamptz,
+  attempts jsonb not null default '[]',
+  created_at timestamptz not null default now(),
+  finished_at timestamptz,
+  primary key (webhook_id, event_id),
+  constraint deliveries_go_to_a_webhook_of_their_organization foreign key (organization_id, webhook_id)
+    references private.webhooks (organization_id, id) on delete cascade,
+  constraint status_is_known check (status in ('pending', 'sending', 'delivered', 'failed')),
+  constraint sending_ones_are_claimed check ((status = 'sending') = (claimed_at is not null)),
+  constraint finished_ones_say_when check ((status in ('delivered', 'failed')) = (finished_at is not null)),
+  constraint payload_is_here_or_in_the_outbox check ((data is null) = (outbox_id is not null) and (outbox_xid is null) = (outbox_id is null))
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
+comment on table private.webhook_deliveries is 'What an endpoint is told, once an event: pending, sending (claimed until next_attempt_at, when the lease ends), delivered or failed. event is the name that was asked for; attempts is the log, the newest 20; the schedule counts attempts after counted_from. Of those that ended the newest 100 an endpoint are kept.';
+create index webhook_deliveries_log_idx on private.webhook_deliveries (webhook_id, created_at desc, event_id);
+create index webhook_deliveries_due_idx on private.webhook_deliveries (webhook_id, status, next_attempt_at) where status in ('pending', 'sending');
+
+create table private.webhook_cursor (
+  is_only boolean primary key default true constraint there_is_one_cursor check (is_only),
+  xid xid8 not null,
+  id bigint not null
+);
+comment on table private.webhook_cursor is 'Up to where the outbox has been made into deliveries.';
+insert into private.webhook_cursor (xid, id) values ('0', 0);
+
+alter table private.webhook_deliveries enable row level security;
+alter table private.webhook_cursor enable row level security;
+revoke all on private.webhook_deliveries, private.webhook_cursor from public, anon, authenticated, service_role, service_key;
+
+-- Dispatch -----------------------------------------------------------------------------------------------------
+
+create function private.fan_out_events(most integer default 500) returns table (events integer, held_back boolean)
+language plpgsql security definer set search_path = '' as $$ -- definer: private tables
+declare at private.webhook_cursor;
+begin
+  events := 0;
+  select * into at from private.webhook_cursor;
+  held_back := exists (select from private.outbox o where (o.xid, o.id) > (at.xid, at.id));
+  if not held_back then
+    return next;
+    return;
+  end if;
+  -- One at a time: who comes second looks again soon.
+  select * into at from private.webhook_cursor for update skip locked;
+  if at.xid is null then
+    return next;
+    return;
+  end if;
+  with batch as materialized (
+    select o.xid, o.id, o.event_id, o.organization_id, o.type, o.created_at from private.outbox o
+    where (o.xid, o.id) > (at.xid, at.id) and o.xid < pg_snapshot_xmin(pg_current_snapshot())
+    order by o.xid, o.id limit most
+  ), made as (
+    insert into private.webhook_deliveries (organization_id, webhook_id, event_id, event, outbox_xid, outbox_id)
+    select w.organization_id, w.id, b.event_id, asked.name, b.xid, b.id
+    from batch b join private.webhooks w on w.organization_id = b.organization_id and w.is_enabled and w.created_at <= b.created_at
+    cross join lateral (
+      select n.name from unnest(w.events) with ordinality n (name, position)
+      where private.canonical_event(n.name) = b.type order by n.position limit 1) asked
+    on conflict do nothing
+  ), moved as (
+    update private.webhook_cursor c set xid = l.xid, id = l.id
+    from (select b.xid, b.id from batch b order by b.xid desc, b.id desc limit 1) l
+  )
+  select count(*) into events from batch;
+  -- Committed, but maybe behind one that is not: soon.
+  held_back := events < most and exists (
+    select from private.outbox o where (o.xid, o.id) > (at.xid, at.id) and o.xid >= pg_snapshot_xmin(pg_current_snapshot()));
+  return next;
+end
+$$;
+comment on function private.fan_out_events(integer) is 'Makes deliveries of the next events of the outbox, in its order and exactly once. held_back: others wait for a transaction that is still open.';
+
+create function private.logged(attempts jsonb, attempt jsonb) returns jsonb
+language sql stable
+return case when jsonb_array_length(attempts) < 20 then attempts else attempts - 0 end || attempt;
+comment on function private.logged(jsonb, jsonb) is 'The log with one more attempt, and of those before at most 19.';
+
+create function private.logged_attempt(number integer, started_at timestamptz, duration_ms integer, status_code integer, response_body text, error text)
+returns jsonb language sql stable
+return jsonb_build_object('number', number, 'started_at', started_at, 'duration_ms', duration_ms, 'status_code', status_code,
+  'response_body', response_body, 'error', error);
+comment on function private.logged_attempt(integer, timestamptz, integer, integer, text, text) is 'An attempt as the log shows it.';
+
+-- Endpoints that have not answered well last get one delivery at a time, and of a dispatcher's room only the second
+-- number: who is dead or slow delays nobody who is not.
+create function private.claim_deliveries(most integer, most_unproven integer) returns table (
+  webhook_id uuid, event_id uuid, attempt integer, claimed_at timestamptz, is_healthy boolean, url text,
+  sealed_secret text, previous_sealed_secret text, organization_id uuid, event text, occurred_at timestamptz, data jsonb)
+language plpgsql set search_path = '' as $$
+#variable_conflict use_column
+declare endpoint record; room integer := most; unproven_room integer := most_unproven; taken integer;
+begin
+  for endpoint in
+    with recursive waiting (id) as (
+      (select d.webhook_id from private.webhook_deliveries d where d.status in ('pending', 'sending') order by d.webhook_id limit 1)
+      union all
+      select (select d.webhook_id from private.webhook_deliveries d
+        where d.status in ('pending', 'sending') and d.webhook_id > w.id order by d.webhook_id limit 1)
+      from waiting w where w.id is not null
+    )
+    select w.*, case when w.is_healthy then 20 else 1 end - (select count(*)::integer from private.webhook_deliveries d
+      where d.webhook_id = w.id and d.status = 'sending' and d.next_attempt_at > now()) as slots
+    from waiting join private.webhooks w on w.id = waiting.id and w.is_enabled
+    -- The first in the index of each, however many there are.
+    where least(
+      (select d.next_attempt_at from private.webhook_deliveries d where d.webhook_id = w.id and d.status = 'pending' order by d.next_attempt_at limit 1),
+      (select d.next_attempt_at from private.webhook_deliveries d where d.webhook_id = w.id and d.status = 'sending' order by d.next_attempt_at limit 1)
+    ) <= now()
+    order by w.is_healthy desc, random()
+  loop
+    exit when room <= 0;
+    continue when endpoint.slots <= 0 or not endpoint.is_healthy and unproven_room <= 0;
+    return query
+      with due as materialized (
+        select lost.event_id from (
+          select d.event_id from private.webhook_deliveries d
+          where d.webhook_id = endpoint.id and d.status = 'sending' and d.next_attempt_at <= now()
+          order by d.next_attempt_at limit least(endpoint.slots, room) for update skip locked) lost
+        union all
+        select waiting.event_id from (
+          select d.event_id from private.webhook_deliveries d
+          where d.webhook_id = endpoint.id and d.status = 'pending' and d.next_attempt_at <= now()
+          order by d.next_attempt_at limit least(endpoint.slots, room) for update skip locked) waiting
+        limit least(endpoint.slots, room)
+      ), claimed as (
+        update private.webhook_deliveries d set
+          status = 'sending', claimed_at = now(), next_attempt_at = now() + interval '30 seconds', attempt_count = d.attempt_count + 1,
+          -- A dispatcher that died says nothing of the receiver: its attempt is logged and uses up none of the schedule.
+          counted_from = d.counted_from + (d.status = 'sending')::integer,
+          attempts = case when d.status = 'pending' then d.attempts else private.logged(d.attempts, private.logged_attempt(
+            d.attempt_count, d.claimed_at, null, null, null, 'The dispatcher ended before it recorded an answer.')) end
+        from due where d.webhook_id = endpoint.id and d.event_id = due.event_id
+        returning d.*
+      )
+      select c.webhook_id, c.event_id, c.attempt_count, c.claimed_at, endpoint.is_healthy, endpoint.url, endpoint.sealed_secret,
+        case when endpoint.previous_secret_until > now() then endpoint.previous_sealed_secret end,
+        c.organization_id, c.event, coalesce(o.created_at, c.created_at), coalesce(c.data, o.data)
+      from claimed c left join private.outbox o on o.xid = c.outbox_xid and o.id = c.outbox_id;
+    get diagnostics taken = row_count;
+    room := room - taken;
+    if not endpoint.is_healthy then unproven_room := unproven_room - taken; end if;
+  end loop;
+end
+$$;
+comment on function private.claim_deliveries(integer, integer) is 'Takes due deliveries for 30 seconds, those of a dispatcher that died too: at most 20 at once of an endpoint that answers well, one of any other. Concurrent dispatchers never take the same.';
+
+create function private.record_deliveries(results jsonb) returns void
+language plpgsql set search_path = '' as $$
+begin
+  -- Webhooks are locked before their deliveries, and by their ids, as a delete does: nobody waits in a circle.
+  perform 1 from private.webhooks w where w.id in (select r.webhook_id from jsonb_to_recordset(results) as r (webhook_id uuid))
+  order by w.id for no key update;
+  with results as (
+    select r.*, r.error is null and r.status_code between 200 and 299 as succeeded, r.error is null and r.status_code = 410 as gone,
+      coalesce(r.is_final, false) or r.error is null and r.status_code = 410 as is_last
+    from jsonb_to_recordset(results) as r (webhook_id uuid, event_id uuid, attempt integer, duration_ms integer, status_code integer,
+      response_body text, error text, retry_after integer, is_final boolean)
+  ), recorded as (
+    update private.webhook_deliveries d set
+      status = case
+        when r.succeeded then 'delivered'
+        when r.is_last or private.retry_wait(d.attempt_count - d.counted_from) is null then 'failed'
+        else 'pending' end,
+      finished_at = case when r.succeeded or r.is_last or private.retry_wait(d.attempt_count - d.counted_from) is null then now() end,
+      claimed_at = null,
+      next_attempt_at = now() + greatest(coalesce(private.retry_wait(d.attempt_count - d.counted_from), '0') * (1 + random() * 0.1), case when r.retry_after > 0 then least(make_interval(secs => r.retry_after), interval '6 hours') end),
+      attempts = private.logged(d.attempts, private.logged_attempt(d.attempt_count, d.claimed_at, r.duration_ms, r.status_code, r.response_body, r.error))
+    from results r
+    -- Not what was claimed anew meanwhile.
+    where d.webhook_id = r.webhook_id and d.event_id = r.event_id and d.status = 'sending' and d.attempt_count = r.attempt
+    returning d.webhook_id, d.status, r.succeeded, r.gone
+  )
+  update private.webhooks w set
+    is_healthy = t.succeeded, untrimmed = w.untrimmed + t.ended,
+    is_enabled = w.is_enabled and not t.gone,
+    disabled_reason = case when w.is_enabled and t.gone then 'gone' else w.disabled_reason end
+  from (
+    select r.webhook_id, bool_or(r.succeeded) as succeeded, bool_or(r.gone) as gone, count(*) filter (where r.status <> 'pending') as ended
+    from recorded r group by r.webhook_id) t
+  where w.id = t.webhook_id and (t.ended > 0 or w.is_healthy <> t.succeeded);
+end
+$$;
+comment on function private.record_deliveries(jsonb) is 'What came of attempts that were claimed: [{webhook_id, event_id, attempt, duration_ms, status_code, response_body, error, retry_after in seconds, is_final}]. A 410 switches the endpoint off.';
+
+create function private.retry_wait(attempts integer) returns interval
+language sql immutable
+return (array['1 minute', '5 minutes', '30 minutes', '2 hours', '6 hours']::interval[])[attempts];
+comment on function private.retry_wait(integer) is 'How long to wait after that many attempts; null after the last.';
+
+create function private.exchange_deliveries(results jsonb, most integer, most_unproven integer) returns table (
+  webhook_id uuid, event_id uuid, attempt integer, claimed_at timestamptz, is_healthy boolean, url text,
+  sealed_secret text, previous_sealed_secret text, organization_id uuid, event text, occurred_at timestamptz, data jsonb)
+language plpgsql security definer set search_path = '' as $$ -- definer: private tables
+begin
+  perform private.record_deliveries(results);
+  return query select * from private.claim_deliveries(most, most_unproven);
+end
+$$;
+comment on function private.exchange_deliveries(jsonb, integer, integer) is 'One turn of a dispatcher: what came of its deliveries for others that are due.';
+
+grant execute on function private.fan_out_events(integer), private.exchange_deliveries(jsonb, integer, integer) to feedback_webhooks;
+
+-- The dispatcher is woken --------------------------------------------------------------------------------------
+
+create function private.call_dispatcher() returns void
+language plpgsql set search_path = '' as $$
+declare
+  dispatcher text := (select s.decrypted_secret from vault.decrypted_secrets s where s.name = 'webhook_dispatch_url');
+  password text := (select s.decrypted_secret from vault.decrypted_secrets s where s.name = 'webhook_dispatch_secret');
+begin
+  if dispatcher is null or password is null then return; end if;
+  perform net.http_post(url => dispatcher, body => '{}'::jsonb,
+    headers => jsonb_build_object('Content-Type', 'application/json', 'Authorization', 'Bearer ' || password), timeout_milliseconds => 5000);
+end
+$$;
+comment on function private.call_dispatcher() is 'Hosted Supabase: asks functions/webhook-dispatch to run, by pg_net, which sends once this transaction has committed. Address and password are in the Vault as webhook_dispatch_url and webhook_dispatch_secret.';
+
+create function private.wake_dispatcher(organization_id uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if not exists (select from private.webhooks w where w.organization_id = wake_dispatcher.organization_id and w.is_enabled) then return; end if;
+  if to_regclass('vault.decrypted_secrets') is null or to_regnamespace('net') is null then
+    perform pg_notify('webhooks', '');
+  elsif coalesce(current_setting('feedback.dispatcher_called', true), '') <> pg_current_xact_id()::text then
+    perform set_config('feedback.dispatcher_called', pg_current_xact_id()::text, true);
+    begin
+      perform private.call_dispatcher();
+    -- The schedule comes anyway; what was done must not be undone.
+    exception when others then
+      raise warning 'the dispatcher was not called: %', sqlerrm;
+    end;
+  end if;
+end
+$$;
+comment on function private.wake_dispatcher(uuid) is 'Once this transaction commits, a dispatcher runs if the organization has webhooks: by pg_net where there is one, by a notification elsewhere.';
+
+-- Hosted Supabase has pg_cron, pg_net and the Vault; the embedded stack has a timer.
+do $$
+begin
+  if (select count(*) from pg_available_extensions where name in ('pg_cron', 'pg_net', 'supabase_vault')) = 3 then
+    create extension if not exists pg_net;
+    create extension if not exists supabase_vault;
+    perform cron.schedule('feedback-webhooks', '10 seconds', 'select private.call_dispatcher()');
+  end if;
+end
+$$;
+
+-- The log ------------------------------------------------------------------------------------------------------
+
+create function private.delivery_shape(delivery private.webhook_deliveries) returns jsonb
+language sql stable set search_path = ''
+return jsonb_build_object('id', 'evt_' || replace((delivery).event_id::text, '-', ''), 'event', (delivery).event,
+  'status', case (delivery).status when 'sending' then 'pending' else (delivery).status end, 'attempt_count', (delivery).attempt_count,
+  'status_code', (delivery).attempts -> -1 -> 'status_code', 'response_body', (delivery).attempts -> -1 -> 'response_body',
+  'error', (delivery).attempts -> -1 -> 'error',
+  'next_attempt_at', case when (delivery).status = 'pending' then (delivery).next_attempt_at end,
+  'created_at', (delivery).created_at, 'finished_at', (delivery).finished_at);
+comment on function private.delivery_shape(private.webhook_deliveries) is 'A delivery as its endpoint''s log lists it, with its newest attempt.';
+
+create function private.admin_list_deliveries(organization_id uuid, webhook_id uuid, page integer, page_size integer) returns table (total integer, data json)
+language plpgsql stable security definer set search_path = '' as $$ -- definer: private tables
+begin
+  perform private.require_webhook_admin(organization_id, 'webhooks:read');
+  return query
+    with log as materialized (
+      select d.* from private.webhook_deliveries d
+      where d.webhook_id = admin_list_deliveries.webhook_id and d.organization_id = admin_list_deliveries.organization_id
+      order by d.created_at desc, d.event_id limit 100
+    )
+    select (select count(*)::integer from log), coalesce((select json_agg(private.delivery_shape(shown::private.webhook_deliveries)) from (
+      select l.* from log l order by l.created_at desc, l.event_id limit page_size offset (page - 1) * page_size) shown), '[]')
+    from private.webhooks w where w.id = admin_list_deliveries.webhook_id and w.organization_id = admin_list_deliveries.organization_id;
+end
+$$;
+comment on function private.admin_list_deliveries(uuid, uuid, integer, integer) is 'The newest 100 deliveries of an endpoint, a page at a time; no row where the organization has none of that id.';
+
+create function private.admin_show_delivery(organization_id uuid, webhook_id uuid, event_id uuid) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
+begin
+  perform private.require_webhook_admin(organization_id, 'webhooks:read');
+  return (select private.delivery_shape(d) || jsonb_build_object('attempts', d.attempts, 'data', coalesce(d.data, o.data))
+    from private.webhook_deliveries d left join private.outbox o on o.xid = d.outbox_xid and o.id = d.outbox_id
+    where d.webhook_id = admin_show_delivery.webhook_id and d.event_id = admin_show_delivery.event_id
+      and d.organization_id = admin_show_delivery.organization_id);
+end
+$$;
+comment on function private.admin_show_delivery(uuid, uuid, uuid) is 'A delivery with its attempts and the data it carries; null where the endpoint has none of that id.';
+
+create function private.admin_test_webhook(organization_id uuid, webhook_id uuid) returns jsonb
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+#variable_conflict use_column
+declare webhook private.webhooks; made private.webhook_deliveries;
+begin
+  perform private.require_webhook_admin(organization_id, 'webhooks:write');
+  webhook := private.enabled_webhook(organization_id, webhook_id);
+  if webhook.id is null then return null; end if;
+  insert into private.webhook_deliveries (organization_id, webhook_id, event_id, event, data)
+  values (organization_id, webhook_id, gen_random_uuid(), 'webhook.test', jsonb_build_object('webhook_id', 'wh_' || replace(webhook_id::text, '-', '')))
+  returning * into made;
+  perform private.wake_dispatcher(organization_id);
+  return private.delivery_shape(made);
+end
+$$;
+comment on function private.admin_test_webhook(uuid, uuid) is 'Sends the event webhook.test to one endpoint. Null where the organization has none of that id.';
+
+create function private.admin_redeliver(organization_id uuid, webhook_id uuid, event_id uuid) returns jsonb
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+#variable_conflict use_column
+declare delivery private.webhook_deliveries;
+begin
+  perform private.require_webhook_admin(organization_id, 'webhooks:write');
+  select d.* into delivery from private.webhook_deliveries d
+  where d.webhook_id = admin_redeliver.webhook_id and d.event_id = admin_redeliver.event_id
+    and d.organization_id = admin_redeliver.organization_id for no key update;
+  if delivery.event_id is null then return null; end if;
+  perform private.enabled_webhook(organization_id, webhook_id);
+  if delivery.data is null and not exists (select from private.outbox o where o.xid = delivery.outbox_xid and o.id = delivery.outbox_id) then
+    perform private.raise_error('GONE', 'This event is older than events are kept.');
+  end if;
+  -- One that is on its way already goes its way.
+  if delivery.status <> 'sending' then
+    update private.webhook_deliveries d set status = 'pending', counted_from = d.attempt_count, next_attempt_at = now(), finished_at = null
+    where d.webhook_id = delivery.webhook_id and d.event_id = delivery.event_id returning d.* into delivery;
+    perform private.wake_dispatcher(organization_id);
+  end if;
+  return private.delivery_shape(delivery);
+end
+$$;
+comment on function private.admin_redeliver(uuid, uuid, uuid) is 'Sends an event to its endpoint again, under the same id and with the schedule from its start. Null where the endpoint has none of that id.';
+
+create function private.enabled_webhook(organization_id uuid, webhook_id uuid) returns private.webhooks
+language plpgsql stable set search_path = '' as $$
+declare webhook private.webhooks;
+begin
+  select w.* into webhook from private.webhooks w where w.organization_id = enabled_webhook.organization_id and w.id = webhook_id;
+  if not webhook.is_enabled then
+    perform private.raise_error('CONFLICT', 'This webhook is switched off: switch it on first.');
+  end if;
+  return webhook;
+end
+$$;
+comment on function private.enabled_webhook(uuid, uuid) is 'The webhook, if the organization has one of that id; CONFLICT where it is switched off.';
+
+grant execute on function private.admin_list_deliveries(uuid, uuid, integer, integer), private.admin_show_delivery(uuid, uuid, uuid),
+  private.admin_test_webhook(uuid, uuid), private.admin_redeliver(uuid, uuid, uuid) to authenticated, service_key;
+
+-- Upkeep -------------------------------------------------------------------------------------------------------
+
+create function private.trim_deliveries(most integer default 20000) returns integer
+language plpgsql set search_path = '' as $$
+declare webhook record; trimmed integer := 0; here integer; done uuid[] := '{}';
+begin
+  -- What waits for an endpoint that was switched off is given up.
+  update private.webhook_deliveries d set status = 'failed', finished_at = now(),
+    attempts = private.logged(d.attempts, private.logged_attempt(d.attempt_count, null, null, null, null, 'The webhook was switched off.'))
+  from (
+    select d.webhook_id, d.event_id from private.webhooks w join private.webhook_deliveries d on d.webhook_id = w.id and d.status = 'pending'
+    where not w.is_enabled and w.updated_at < now() - interval '1 minute' limit most for update of d skip locked) late
+  where d.webhook_id = late.webhook_id and d.event_id = late.event_id;
+  for webhook in
+    select w.id from private.webhooks w where w.untrimmed > 0 order by w.untrimmed desc limit 200
+  loop
+    exit when trimmed >= most;
+    delete from private.webhook_deliveries d where d.webhook_id = webhook.id and d.event_id in (
+      select o.event_id from private.webhook_deliveries o where o.webhook_id = webhook.id and o.status in ('delivered', 'failed')
+      order by o.created_at desc, o.event_id offset 100 limit most - trimmed);
+    get diagnostics here = row_count;
+    trimmed := trimmed + here;
+    if trimmed < most then done := done || webhook.id; end if;
+  end loop;
+  -- At the end, as dispatchers wait for these rows.
+  update private.webhooks w set untrimmed = 0
+  from (select l.id from private.webhooks l where l.id = any (done) order by l.id for no key update) locked where w.id = locked.id;
+  return trimmed;
+end
+$$;
+comment on function private.trim_deliveries(integer) is 'Keeps the newest 100 deliveries that ended of each endpoint, and fails what waits for one that was switched off. For private.run_schedule.';

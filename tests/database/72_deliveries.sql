@@ -1,0 +1,170 @@
+-- From the outbox to the endpoints: once each, fairly, by the schedule, and logged as it was.
+begin;
+set local search_path = public, extensions;
+select plan(51);
+do $$ begin perform tests.start(); end $$;
+
+create function pg_temp.webhook(name text, organization text, events text[]) returns void language sql as $$
+  insert into private.webhooks (id, organization_id, url, events, sealed_secret)
+  values (tests.id(name), tests.id(organization), 'https://receiver.example/', events, 'first.AAAA')
+$$;
+-- Of a transaction that was over long ago, which this test's own is not.
+create function pg_temp.event(name text, type text, organization text default 'acme', happened_at timestamptz default now()) returns void language sql as $$
+  insert into private.outbox (xid, event_id, organization_id, type, subject_id, data, created_at)
+  values ('3', tests.id(name), tests.id(organization), type, tests.id(name), jsonb_build_object('name', name), happened_at)
+$$;
+create function pg_temp.state(hook text, told text) returns text language sql as $$
+  select format('%s after %s', status, attempt_count) from private.webhook_deliveries where webhook_id = tests.id(hook) and event_id = tests.id(told)
+$$;
+create function pg_temp.claimed(most integer default 100, unproven integer default 100) returns bigint language sql as $$
+  select count(*) from private.exchange_deliveries('[]', most, unproven)
+$$;
+create function pg_temp.record(webhook text, event text, attempt integer, outcome jsonb) returns void language sql as $$
+  select private.record_deliveries(jsonb_build_array(jsonb_build_object('webhook_id', tests.id(webhook), 'event_id', tests.id(event), 'attempt', attempt,
+    'duration_ms', 12) || outcome))
+$$;
+create function pg_temp.wait(hook text, told text) returns interval language sql as $$
+  select next_attempt_at - now() from private.webhook_deliveries where webhook_id = tests.id(hook) and event_id = tests.id(told)
+$$;
+delete from private.outbox;
+
+-- Fanning out
+do $$ begin
+  perform pg_temp.webhook('wide', 'acme', array['submission.created', 'submission.vote_added']);
+  perform pg_temp.webhook('alias', 'acme', array['vote.created', 'status.changed']);
+  perform pg_temp.webhook('both', 'acme', array['vote.created', 'submission.vote_added']);
+  perform pg_temp.webhook('off', 'acme', array['submission.created']);
+  perform pg_temp.webhook('foreign', 'rival', array['submission.created', 'submission.vote_added']);
+  update private.webhooks set is_enabled = false, disabled_reason = 'admin' where id = tests.id('off');
+  perform pg_temp.event('made', 'submission.created');
+  perform pg_temp.event('voted', 'submission.vote_added');
+  perform pg_temp.event('moved', 'submission.status_changed');
+  perform pg_temp.event('before', 'submission.created', 'acme', now() - interval '1 second');
+  perform tests.submission('Not committed', 'alice');
+end $$;
+select results_eq('select events, held_back from private.fan_out_events()', 'values (4, true)', 'what is committed is fanned out, what is not holds nothing but itself back');
+select set_eq('select webhook_id, event_id, event from private.webhook_deliveries', $$ select tests.id(webhook) as webhook_id, tests.id(event) as event_id, name from (values
+    ('wide', 'made', 'submission.created'), ('wide', 'voted', 'submission.vote_added'),
+    ('alias', 'voted', 'vote.created'), ('alias', 'moved', 'status.changed'), ('both', 'voted', 'vote.created')) as t (webhook, event, name) $$,
+  'each endpoint gets what it asked for under the first name it asked by: not what is of another organization, was before it, or comes while it is off');
+select results_eq('select events, held_back from private.fan_out_events()', 'values (0, true)', 'again there is nothing to fan out');
+update private.webhook_cursor set xid = '0', id = 0;
+select results_eq('select events from private.fan_out_events(3)', 'values (3)', 'were the cursor lost, events would be seen again, so many at a time');
+select is((select count(*) from private.webhook_deliveries), 5::bigint, 'and delivered once still');
+do $$ begin perform private.fan_out_events(); end $$;
+delete from private.webhooks where id in (tests.id('alias'), tests.id('both'), tests.id('off'), tests.id('foreign'));
+select is((select count(*) from private.webhook_deliveries), 2::bigint, 'deliveries go with their endpoint');
+delete from private.outbox where xid = pg_current_xact_id();
+select results_eq('select events, held_back from private.fan_out_events()', 'values (0, false)', 'nothing waits any more');
+
+-- Claims
+select is(pg_temp.claimed(100, 0), 0::bigint, 'who has not answered yet gets nothing where there is no room for such');
+select is(pg_temp.claimed(), 1::bigint, 'else one at a time');
+select is(pg_temp.claimed(), 0::bigint, 'and no second before the first is over');
+select is((select count(*) from private.webhook_deliveries where status = 'sending' and next_attempt_at = now() + interval '30 seconds' and claimed_at = now()), 1::bigint,
+  'a claim holds for 30 seconds');
+do $$ begin
+  perform pg_temp.record('wide', event, 1, '{"status_code": 204, "response_body": "thanks"}') from (values ('made'), ('voted')) as t (event);
+end $$;
+select is((select count(*) from private.webhook_deliveries where status = 'delivered' and finished_at = now()), 1::bigint, 'a success ends it');
+select is((select is_healthy from private.webhooks where id = tests.id('wide')), true, 'and proves the endpoint');
+do $$ begin
+  perform pg_temp.record('wide', 'made', 1, '{"status_code": 204}') from private.exchange_deliveries('[]', 100, 100);
+  perform pg_temp.record('wide', 'voted', 1, '{"status_code": 204}');
+  perform pg_temp.event('number ' || n, 'submission.created') from generate_series(1, 50) n;
+  perform private.fan_out_events();
+end $$;
+select is(pg_temp.claimed(7), 7::bigint, 'a dispatcher takes what it has room for');
+select is(pg_temp.claimed(), 13::bigint, 'and up to 20 at once of an endpoint that answers');
+select is(pg_temp.claimed(), 0::bigint, 'not more');
+do $$ begin
+  perform pg_temp.webhook('other', 'acme', array['comment.created']);
+  perform pg_temp.event('commented', 'comment.created');
+  perform private.fan_out_events();
+end $$;
+select is((select claimed.webhook_id from private.exchange_deliveries('[]', 100, 100) claimed), tests.id('other'), 'which keeps no other endpoint waiting');
+update private.webhooks set is_enabled = false, disabled_reason = 'admin' where id = tests.id('wide');
+update private.webhook_deliveries set next_attempt_at = now();
+select is((select count(*) from private.exchange_deliveries('[]', 100, 100) where webhook_id = tests.id('wide')), 0::bigint, 'one that is off is sent nothing');
+delete from private.webhooks;
+delete from private.outbox;
+
+-- Retries
+do $$ begin
+  perform pg_temp.webhook('failing', 'acme', array['submission.created']);
+  perform pg_temp.event('hard', 'submission.created');
+  perform private.fan_out_events();
+end $$;
+create function pg_temp.fail(outcome jsonb default '{"status_code": 500, "response_body": "no"}') returns interval language plpgsql as $$
+declare number integer;
+begin
+  update private.webhook_deliveries set next_attempt_at = now();
+  select attempt into number from private.exchange_deliveries('[]', 1, 1);
+  perform pg_temp.record('failing', 'hard', number, outcome);
+  return pg_temp.wait('failing', 'hard');
+end
+$$;
+select ok(waited between wait and wait * 1.1, format('attempt %s is followed by a wait of %s and a little', number, wait))
+from (select number, wait, pg_temp.fail() as waited from (values (1, interval '1 minute'), (2, interval '5 minutes'), (3, interval '30 minutes'), (4, interval '2 hours'), (5, interval '6 hours'))
+  as t (number, wait) order by number) tried;
+select is(pg_temp.state('failing', 'hard'), 'pending after 5', 'and one more');
+do $$ begin perform pg_temp.fail(); end $$;
+select is(pg_temp.state('failing', 'hard'), 'failed after 6', 'after the sixth it has failed');
+select is((select jsonb_agg(a ->> 'number' order by n) from private.webhook_deliveries, jsonb_array_elements(attempts) with ordinality as t (a, n)), '["1", "2", "3", "4", "5", "6"]',
+  'every attempt is in the log');
+select is((select attempts -> -1 from private.webhook_deliveries) - 'started_at', '{"number": 6, "duration_ms": 12, "status_code": 500, "response_body": "no", "error": null}'::jsonb,
+  'with what came of it');
+select is(pg_temp.claimed(), 0::bigint, 'and nothing more is sent');
+select is(tests.see('adam', format('select private.admin_redeliver(%L, %L, %L) ->> ''status''', tests.id('acme'), tests.id('failing'), tests.id('hard'))), 'pending', 'until an admin asks');
+select is(date_trunc('minute', pg_temp.fail()), interval '1 minute', 'for the whole schedule once more');
+select is(pg_temp.state('failing', 'hard'), 'pending after 7', 'which goes on counting');
+select is(tests.see(who, format('select private.admin_redeliver(%L, %L, %L)', tests.id(organization), tests.id('failing'), tests.id('hard'))), outcome, format('%s asks in vain', who))
+from (values ('mia', 'acme', 'FB403'), ('acme key with webhooks:read', 'acme', 'FB403'), ('rita', 'rival', null)) as t (who, organization, outcome);
+select is(date_trunc('second', pg_temp.fail('{"status_code": 429, "retry_after": 7200}')), interval '2 hours', 'a receiver that asks to wait is waited for');
+select is(date_trunc('second', pg_temp.fail('{"status_code": 503, "retry_after": 999999999}')), interval '6 hours', 'six hours at most');
+select ok(pg_temp.fail('{"status_code": 503, "retry_after": 1}') > interval '1 hour', 'and never less than the schedule says');
+do $$ begin
+  update private.webhook_deliveries set next_attempt_at = now(), counted_from = attempt_count;
+  perform private.exchange_deliveries('[]', 1, 1);
+  perform pg_temp.record('failing', 'hard', 10, '{"status_code": 200}');
+end $$;
+select is(pg_temp.state('failing', 'hard'), 'sending after 11', 'a result of another attempt changes nothing');
+do $$ begin
+  update private.webhook_deliveries set next_attempt_at = now();
+  perform private.exchange_deliveries('[]', 1, 1);
+end $$;
+select is((select array[attempt_count::text, attempts -> -1 ->> 'number', attempts -> -1 ->> 'error'] from private.webhook_deliveries),
+  array['12', '11', 'The dispatcher ended before it recorded an answer.'], 'what a dead dispatcher held is claimed anew, and its attempt logged');
+select ok((select next_attempt_at = now() + interval '30 seconds' from private.webhook_deliveries), 'by another, for as long');
+do $$ begin perform pg_temp.record('failing', 'hard', 12, '{"status_code": 500, "error": null}'); end $$;
+select ok(pg_temp.wait('failing', 'hard') between interval '1 minute' and interval '66 seconds', 'and has used up none of the schedule');
+do $$ begin perform pg_temp.fail('{"status_code": 410}'); end $$;
+select is(pg_temp.state('failing', 'hard'), 'failed after 13', 'a receiver that is gone is asked no more');
+select is((select array[is_enabled::text, disabled_reason] from private.webhooks), array['false', 'gone'], 'and switched off');
+select is(tests.see('adam', format('select private.admin_test_webhook(%L, %L)', tests.id('acme'), tests.id('failing'))), 'FB409', 'there is nothing to try then');
+
+-- The log
+delete from private.webhooks;
+do $$ begin
+  perform pg_temp.webhook('busy', 'acme', array['submission.created']);
+  perform pg_temp.webhook('paused', 'acme', array['submission.created']);
+  insert into private.webhook_deliveries (organization_id, webhook_id, event_id, event, data, status, finished_at, created_at)
+  select tests.id('acme'), tests.id('busy'), tests.id('past ' || n), 'submission.created', '{}', 'delivered', now(), now() - make_interval(mins => n) from generate_series(1, 250) n;
+  insert into private.webhook_deliveries (organization_id, webhook_id, event_id, event, data)
+  select tests.id('acme'), tests.id(hook), tests.id('waiting'), 'submission.created', '{}' from unnest(array['busy', 'paused']) hook;
+  update private.webhooks set untrimmed = 250 where id = tests.id('busy');
+  alter table private.webhooks disable trigger touch_updated_at;
+  update private.webhooks set is_enabled = false, disabled_reason = 'admin', updated_at = now() - interval '1 hour' where id = tests.id('paused');
+end $$;
+select is(private.trim_deliveries(100), 100, 'a log is trimmed in bounded batches');
+select is(private.trim_deliveries(), 50, 'and then to its end');
+select is(private.trim_deliveries(), 0, 'and no further');
+select is((select array[count(*), count(*) filter (where status = 'pending'), extract(epoch from now() - min(created_at))::bigint / 60] from private.webhook_deliveries where webhook_id = tests.id('busy')),
+  array[101, 1, 100]::bigint[], 'the newest hundred that ended stay, and all that waits');
+select is((select array[status, attempts -> -1 ->> 'error'] from private.webhook_deliveries where webhook_id = tests.id('paused')), array['failed', 'The webhook was switched off.'],
+  'what waits for one that was switched off is given up, and the log says why');
+select is(tests.see('adam', format('select total from private.admin_list_deliveries(%L, %L, 1, 50)', tests.id('acme'), tests.id('busy'))), '100', 'a log shows a hundred');
+select is(tests.see('adam', format('select json_array_length(data) from private.admin_list_deliveries(%L, %L, 3, 40)', tests.id('acme'), tests.id('busy'))), '20', 'a page at a time');
+
+select * from finish();
+rollback;

@@ -1,0 +1,249 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import postgres from "postgres";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { functionsPid, postgresPid } from "../faults/processes.ts";
+import { type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
+import {
+  answerHalf,
+  type Behaviour,
+  drip,
+  ok,
+  type Receiver,
+  refuse,
+  reset,
+  sayNothing,
+  startReceiver,
+} from "./receivers.ts";
+
+let own: OwnStack;
+let admin: Person;
+let author: Person;
+const receivers: Receiver[] = [];
+
+beforeAll(async () => {
+  own = await startOwnStack({ functionsEnvironment: { WEBHOOK_ALLOWED_HOSTS: "127.0.0.1" } });
+  await own.sql`update private.rate_limit_rules set max_requests = 1000000`;
+  admin = await own.person("owner");
+  author = await own.person();
+});
+afterEach(async () => {
+  await own.sql`delete from private.webhooks`;
+  await Promise.all(receivers.splice(0).map((receiver) => receiver.close()));
+});
+afterAll(() => own?.remove());
+
+interface Hook {
+  id: string;
+  receiver: Receiver;
+}
+
+async function register(behave: Behaviour = ok, events = ["submission.created"]): Promise<Hook> {
+  const receiver = await startReceiver(behave);
+  receivers.push(receiver);
+  const answer = await own.call("POST", `/api/organizations/${own.organization.id}/webhooks`, {
+    token: admin.token,
+    body: { url: receiver.url, events },
+  });
+  expect(answer.status, answer.text).toBe(201);
+  return { id: String(answer.body.data?.id), receiver };
+}
+
+/** That many events, in one transaction; their ids as receivers see them. */
+async function happen(count: number): Promise<string[]> {
+  const titles = Array.from({ length: count }, () => randomUUID());
+  const made = await own.sql<{ id: string }[]>`
+    insert into public.submissions (organization_id, author_id, title, description, type)
+    select ${own.organization.id}, ${author.id}, title, 'A description that is long enough.', 'idea'
+    from unnest(${titles}::text[]) title returning id`;
+  const events = await own.sql<{ id: string }[]>`
+    select 'evt_' || replace(event_id::text, '-', '') as id from private.outbox
+    where data -> 'submission' ->> 'id' = any (${made.map(({ id }) => id)})`;
+  expect(events.length).toBe(count);
+  return events.map(({ id }) => id);
+}
+
+interface Attempt {
+  number: number;
+  started_at: string;
+  duration_ms: number | null;
+  status_code: number | null;
+  response_body: string | null;
+  error: string | null;
+}
+interface Delivery {
+  event: string;
+  status: string;
+  attempts: Attempt[];
+  wait: number;
+}
+
+/** What the log holds of an endpoint; wait: seconds from the end of the newest attempt to the next. */
+async function deliveries(hook: Hook): Promise<Delivery[]> {
+  return own.sql<Delivery[]>`
+    select event_id::text as event, status, attempts, extract(epoch from next_attempt_at
+      - ((attempts -> -1 ->> 'started_at')::timestamptz + make_interval(secs => coalesce((attempts -> -1 ->> 'duration_ms')::float / 1000, 0))))::float as wait
+    from private.webhook_deliveries where webhook_id = ${uuidOf(hook)} order by created_at, event_id`;
+}
+
+const uuidOf = ({ id }: Hook) => id.slice("wh_".length);
+
+/** The waiting time of what is due later is over. */
+async function letTimePass(hook: Hook, status: "pending" | "sending" = "pending"): Promise<void> {
+  await own.sql`update private.webhook_deliveries set next_attempt_at = now() where status = ${status} and webhook_id = ${uuidOf(hook)}`;
+  await own.sql`select pg_notify('webhooks', '')`;
+}
+
+/** Until it holds; the runner's own time-out is the end of it. */
+async function until(what: () => unknown): Promise<void> {
+  while (!(await what())) await sleep(50);
+}
+
+/** Another Postgres answers. The test's own connections are left alone until then: a statement sent on a dying one may never end. */
+async function isBack(dead: number): Promise<boolean> {
+  if ((await postgresPid(own)) === dead) return false;
+  const probe = postgres(own.db_url, { max: 1, onnotice: () => undefined });
+  try {
+    return (await probe`select 1`).length === 1;
+  } finally {
+    await probe.end({ timeout: 0 });
+  }
+}
+
+const settled = (hook: Hook, status: string) =>
+  until(async () => (await deliveries(hook)).every((delivery) => delivery.status === status));
+
+test("whatever a receiver does, its event comes again under the same id until it is taken, and the log tells what happened", async () => {
+  const behaviours: [Behaviour, Partial<Attempt>][] = [
+    [refuse(500), { status_code: 500, response_body: "not now", error: null }],
+    [refuse(302, { location: "http://127.0.0.1/" }), { status_code: 302, error: null }],
+    [reset, { status_code: null, error: expect.stringMatching(/connection was (reset|closed)/) }],
+    [answerHalf, { status_code: null, error: expect.stringContaining("before the answer was whole") }],
+    [sayNothing, { status_code: null, error: "There was no whole answer within 10 seconds." }],
+    [drip, { error: "There was no whole answer within 10 seconds." }],
+  ];
+  const healthy = await register();
+  const broken = await Promise.all(behaviours.map(([behave]) => register(behave)));
+  const [event = ""] = await happen(1);
+
+  await until(() => healthy.receiver.heard.length === 1);
+  for (const hook of broken) await until(async () => (await deliveries(hook))[0]?.attempts.length === 1);
+  for (const [i, hook] of broken.entries()) {
+    const [delivery] = await deliveries(hook);
+    expect(delivery).toMatchObject({ status: "pending", attempts: [{ number: 1, ...behaviours[i]?.[1] }] });
+    hook.receiver.behave = ok;
+    await letTimePass(hook);
+  }
+  for (const hook of broken) {
+    await settled(hook, "delivered");
+    expect(hook.receiver.counts()).toEqual(new Map([[event, 2]]));
+    const [first, second] = hook.receiver.heard;
+    expect(second?.raw.equals(first?.raw ?? Buffer.of())).toBe(true);
+    expect((await deliveries(hook))[0]?.attempts).toMatchObject([
+      { number: 1 },
+      { number: 2, status_code: 204 },
+    ]);
+  }
+  expect(healthy.receiver.counts()).toEqual(new Map([[event, 1]]));
+});
+
+test("a receiver that is down for hours is tried after 1 and 5 and 30 minutes, 2 and 6 hours, and then no more", async () => {
+  const [late, gone] = [await register(refuse(503)), await register(refuse(503))];
+  const [event = ""] = await happen(1);
+  const minutes = [1, 5, 30, 120, 360];
+  for (const [i, wait] of minutes.entries()) {
+    for (const hook of [late, gone]) {
+      await until(async () => (await deliveries(hook))[0]?.attempts.length === i + 1);
+      const [delivery] = await deliveries(hook);
+      expect(delivery?.status).toBe("pending");
+      // With up to a tenth of jitter; the attempt's own times are in milliseconds.
+      expect(delivery?.wait).toBeGreaterThan(wait * 60 - 1);
+      expect(delivery?.wait).toBeLessThan(wait * 60 * 1.1 + 5);
+    }
+    if (wait === minutes.at(-1)) late.receiver.behave = ok;
+    for (const hook of [late, gone]) await letTimePass(hook);
+  }
+  await settled(late, "delivered");
+  await settled(gone, "failed");
+  expect(late.receiver.counts()).toEqual(new Map([[event, 6]]));
+  expect((await deliveries(gone))[0]?.attempts.map(({ status_code }) => status_code)).toEqual(
+    Array(6).fill(503),
+  );
+});
+
+test("a dispatcher killed between sending and recording sends again, and the log has both attempts", async () => {
+  const hook = await register(sayNothing);
+  const [event = ""] = await happen(1);
+  await until(() => hook.receiver.heard.length === 1);
+  process.kill(await functionsPid("webhook-dispatch"), "SIGKILL");
+  hook.receiver.behave = ok;
+  // Nobody sends it while the dead one's lease runs.
+  expect((await deliveries(hook))[0]?.status).toBe("sending");
+  await letTimePass(hook, "sending");
+  await settled(hook, "delivered");
+  expect(hook.receiver.counts()).toEqual(new Map([[event, 2]]));
+  expect((await deliveries(hook))[0]?.attempts).toMatchObject([
+    { number: 1, status_code: null, error: "The dispatcher ended before it recorded an answer." },
+    { number: 2, status_code: 204, error: null },
+  ]);
+});
+
+test("receivers that hang hold up nobody: all others have every event before the first of them gives up", async () => {
+  const hanging = await Promise.all(Array.from({ length: 5 }, () => register(sayNothing)));
+  const healthy = await Promise.all(Array.from({ length: 15 }, () => register()));
+  const events = new Set<string>();
+  for (let times = 0; times < 5; times++) for (const event of await happen(20)) events.add(event);
+  for (const { receiver } of healthy) {
+    await until(() => receiver.heard.length >= events.size);
+    expect(receiver.counts()).toEqual(new Map([...events].map((event) => [event, 1])));
+  }
+  for (const hook of hanging) {
+    // One try is under way, and none has ended.
+    expect(hook.receiver.heard.length).toBeLessThanOrEqual(1);
+    expect((await deliveries(hook)).flatMap(({ attempts }) => attempts)).toEqual([]);
+  }
+});
+
+test("Retry-After is honoured, and 410 switches the endpoint off", async () => {
+  const busy = await register(refuse(429, { "retry-after": "1800" }));
+  const gone = await register(refuse(410));
+  await happen(1);
+  await until(async () => (await deliveries(busy))[0]?.attempts.length === 1);
+  expect((await deliveries(busy))[0]?.wait).toBeGreaterThan(1799);
+  await settled(gone, "failed");
+  const answer = await own.call("GET", `/api/organizations/${own.organization.id}/webhooks/${gone.id}`, {
+    token: admin.token,
+  });
+  expect(answer.body.data).toMatchObject({ enabled: false, disabled_reason: "gone" });
+  await happen(1);
+  await until(() => busy.receiver.heard.length === 1 || letTimePass(busy));
+  expect(gone.receiver.heard.length).toBe(1);
+});
+
+test("no event is lost when Postgres and the dispatcher are killed again and again under load", async () => {
+  const hook = await register((response) => setTimeout(() => response.writeHead(200).end(), 5));
+  const slow = await register((response) => setTimeout(() => response.writeHead(200).end(), 300));
+  const events: string[] = [];
+  for (let times = 0; times < 3; times++) {
+    // 90 in all: a log keeps the newest 100.
+    events.push(...(await happen(30)));
+    await until(() => hook.receiver.heard.length > times * 30 + 5);
+    process.kill(await functionsPid("webhook-dispatch"), "SIGKILL");
+    await sleep(20);
+    const pid = await postgresPid(own);
+    process.kill(pid, "SIGKILL");
+    await until(() => isBack(pid).catch(() => false));
+    for (const one of [hook, slow]) await letTimePass(one, "sending");
+  }
+  for (const one of [hook, slow]) {
+    await until(async () => {
+      const rows = await deliveries(one);
+      return rows.length === events.length && rows.every(({ status }) => status === "delivered");
+    });
+    expect(new Set(one.receiver.counts().keys())).toEqual(new Set(events));
+    for (const { attempts } of await deliveries(one)) {
+      expect(attempts.at(-1)).toMatchObject({ status_code: 200, error: null });
+      expect(attempts.map(({ number }) => number)).toEqual(attempts.map((_, i) => i + 1));
+    }
+  }
+});

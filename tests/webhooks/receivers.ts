@@ -1,0 +1,71 @@
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+
+export interface Heard {
+  headers: IncomingHttpHeaders;
+  /** As it was sent. */
+  raw: Buffer;
+  body: { id: string; event: string; org_id: string; timestamp: string; data: Record<string, unknown> };
+}
+
+/** What a receiver does with a request; it may also do nothing at all. */
+export type Behaviour = (response: ServerResponse, heard: Heard) => unknown;
+
+/** A real HTTP server on a free port that remembers what it was sent and behaves as it is told. */
+export interface Receiver {
+  url: string;
+  heard: Heard[];
+  behave: Behaviour;
+  /** How often an event came, by its id. */
+  counts(): Map<string, number>;
+  close(): Promise<void>;
+}
+
+export const ok: Behaviour = (response) => response.writeHead(204).end();
+export const refuse =
+  (status: number, headers: Record<string, string> = {}): Behaviour =>
+  (response) =>
+    response.writeHead(status, headers).end("not now");
+export const sayNothing: Behaviour = () => undefined;
+export const reset: Behaviour = (response) => (response.socket as Socket).resetAndDestroy();
+export const answerHalf: Behaviour = (response) => {
+  response.writeHead(200, { "content-length": "100" }).write("only this");
+  setTimeout(() => response.destroy(), 50);
+};
+/** One byte of an endless answer at a time. */
+export const drip: Behaviour = (response) => {
+  response.writeHead(200, { "content-length": "1000000" });
+  const timer = setInterval(() => response.write("."), 100);
+  response.on("close", () => clearInterval(timer));
+};
+
+export async function startReceiver(behave: Behaviour = ok): Promise<Receiver> {
+  const heard: Heard[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const raw = Buffer.concat(chunks);
+      const one = { headers: request.headers, raw, body: JSON.parse(raw.toString()) as Heard["body"] };
+      heard.push(one);
+      receiver.behave(response, one);
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const receiver: Receiver = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`,
+    heard,
+    behave,
+    counts() {
+      const counts = new Map<string, number>();
+      for (const { body } of heard) counts.set(body.id, (counts.get(body.id) ?? 0) + 1);
+      return counts;
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return receiver;
+}

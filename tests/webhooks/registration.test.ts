@@ -1,0 +1,151 @@
+import { expect, test } from "vitest";
+import type { z } from "zod";
+import {
+  deliveryDetailAnswer,
+  deliveryListAnswer,
+  newWebhookAnswer,
+  webhookAnswer,
+  webhookListAnswer,
+} from "../../shared/webhooks.ts";
+import { api, type Call, type Method } from "../api/client.ts";
+import { sql } from "../stack.ts";
+import { newHook, newWorld, until, type World } from "./world.ts";
+
+const url = "https://receiver.example/hooks";
+const events = ["submission.created", "comment.created"];
+const world = await newWorld();
+
+async function call<Schema extends z.ZodType>(
+  method: Method,
+  path: string,
+  schema: Schema,
+  options: Call = {},
+): Promise<z.infer<Schema>> {
+  const answer = await api(method, path, { as: world.key, ...options });
+  expect(answer.status, answer.text).toBeLessThan(300);
+  return schema.parse(answer.body);
+}
+
+test("a webhook is registered, listed, shown, changed and deleted", async () => {
+  const { data: made } = await call("POST", world.path, newWebhookAnswer, { body: { url, events } });
+  const { secret, ...shown } = made;
+  expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+  expect(shown).toMatchObject({ url, events, enabled: true, disabled_reason: null });
+  const list = await call("GET", world.path, webhookListAnswer);
+  expect(list).toEqual({ data: [shown], meta: { total: 1 } });
+  const one = `${world.path}/${made.id}`;
+  expect((await call("GET", one, webhookAnswer)).data).toEqual(shown);
+  const { data: changed } = await call("PATCH", one, webhookAnswer, {
+    as: world.admin,
+    body: { events: ["org.updated"], enabled: false },
+  });
+  expect(changed).toMatchObject({ url, events: ["org.updated"], enabled: false, disabled_reason: "admin" });
+  await api("DELETE", one, { as: world.key }).then(({ body }) =>
+    expect(body).toEqual({ data: { deleted: true } }),
+  );
+  expect((await api("GET", one, { as: world.key })).status).toBe(404);
+  expect((await api("DELETE", one, { as: world.key })).status).toBe(404);
+});
+
+test("a secret that is given is never shown; one that is made is shown once, and a repeated request makes another", async () => {
+  const secret = "a-secret-of-the-receiver";
+  const given = await api("POST", world.path, { as: world.key, body: { url, events, secret } });
+  expect(given.text).not.toContain(secret);
+  const headers = { "Idempotency-Key": "the-same-request" };
+  const [first, second] = [
+    await call("POST", world.path, newWebhookAnswer, { body: { url, events }, headers }),
+    await call("POST", world.path, newWebhookAnswer, { body: { url, events }, headers }),
+  ];
+  expect(second.data.secret).not.toBe(first.data.secret);
+  const rotated = await call("POST", `${world.path}/${first.data.id}/rotate`, newWebhookAnswer, { headers });
+  for (const one of [first, second, rotated]) {
+    const { text } = await api("GET", `${world.path}/${one.data.id}`, { as: world.key });
+    expect(text).not.toContain("whsec_");
+  }
+  expect((await everythingStored()).includes(secret)).toBe(false);
+  for (const one of [first, second, rotated]) {
+    expect((await everythingStored()).includes(one.data.secret ?? "")).toBe(false);
+  }
+});
+
+/** All that the database keeps of this organization's webhooks and answers. */
+async function everythingStored(): Promise<string> {
+  const rows = await sql`
+    select row_to_json(w)::text as text from private.webhooks w where w.organization_id = ${world.organization.id}
+    union all select row_to_json(d)::text from private.webhook_deliveries d where d.organization_id = ${world.organization.id}
+    union all select row_to_json(k)::text from private.idempotency_keys k where k.organization_id = ${world.organization.id}`;
+  expect(rows.length).toBeGreaterThan(0);
+  return rows.map(({ text }) => text).join("\n");
+}
+
+test("a sealed secret opens for its own webhook alone", async () => {
+  const [ours, theirs] = [await newHook(world, events), await newHook(world, events)];
+  await sql`
+    update private.webhooks w set sealed_secret = t.sealed_secret from private.webhooks t
+    where w.id = ${ours.id.slice(3)} and t.id = ${theirs.id.slice(3)}`;
+  const { data } = (await api("POST", `${ours.path}/test`, { as: world.key })).body as {
+    data: { id: string };
+  };
+  const attempts = await until(async () => {
+    const detail = await call("GET", `${ours.path}/deliveries/${data.id}`, deliveryDetailAnswer);
+    return detail.data.attempts.length > 0 ? detail.data.attempts : undefined;
+  });
+  expect(attempts[0]).toMatchObject({ error: "The delivery could not be made.", status_code: null });
+  expect(ours.receiver.heard).toEqual([]);
+});
+
+test.each([
+  ["no url", { events }, "url"],
+  ["no web address", { url: "receiver.example", events }, "url"],
+  ["http", { url: "http://receiver.example/", events }, "url"],
+  ["a user name in it", { url: "https://user:pass@receiver.example/", events }, "url"],
+  ["a line break", { url: "https://receiver.example/\r\nX-Injected: 1", events }, "url"],
+  ["no events", { url, events: [] }, "events"],
+  ["an unknown event", { url, events: ["submission.deleted"] }, "events.0"],
+  ["a short secret", { url, events, secret: "short" }, "secret"],
+  ["a secret that is no header's", { url, events, secret: "with a line\nbreak" }, "secret"],
+])("%s: 400 names the field", async (_, body, field) => {
+  const answer = await api("POST", world.path, { as: world.key, body });
+  expect(answer.status).toBe(400);
+  expect(answer.body).toMatchObject({ error: { code: "VALIDATION_ERROR", details: [{ field }] } });
+});
+
+test.each([
+  "/wh_0",
+  "/wh_00000000000000000000000000000000",
+  "/00000000-0000-0000-0000-000000000000",
+  "/wh_00000000000000000000000000000000/deliveries",
+  "/wh_00000000000000000000000000000000/deliveries/evt_00000000000000000000000000000000",
+])("%s: 404", async (path) => {
+  expect((await api("GET", world.path + path, { as: world.key })).status).toBe(404);
+});
+
+test("nobody manages the webhooks of another organization", async () => {
+  const other: World = await newWorld();
+  const { id } = await newHook(other, events);
+  for (const path of [other.path, `${other.path}/${id}`, `${world.path}/${id}`]) {
+    expect((await api("GET", path, { as: world.key })).status).toBe(404);
+  }
+  expect((await api("GET", other.path, { as: world.admin })).status).toBe(403);
+  expect((await api("GET", `${world.path}/${id}`, { as: world.admin })).status).toBe(404);
+  expect((await api("GET", other.path, { as: other.admin, on: world.organization })).status).toBe(404);
+});
+
+test("the log lists deliveries newest first, with their answers cut at 8 KiB", async () => {
+  const hook = await newHook(world, events, {
+    behave: (response) => response.writeHead(200).end("x".repeat(100_000)),
+  });
+  for (const _ of [1, 2]) await api("POST", `${hook.path}/test`, { as: world.key });
+  const log = await until(async () => {
+    const answer = await call("GET", `${hook.path}/deliveries?limit=1`, deliveryListAnswer);
+    return answer.data[0]?.status === "delivered" ? answer : undefined;
+  });
+  expect(log.meta).toMatchObject({ total: 2, has_next: true });
+  expect(log.data[0]).toMatchObject({
+    event: "webhook.test",
+    status_code: 200,
+    attempt_count: 1,
+    error: null,
+  });
+  expect(log.data[0]?.response_body).toBe("x".repeat(8192));
+});

@@ -1,0 +1,92 @@
+import { createHmac } from "node:crypto";
+import { Webhook } from "standardwebhooks";
+import { describe, expect, test } from "vitest";
+import { isServiceSignature, verifyWebhook } from "../../shared/verify-webhook.ts";
+
+const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
+const id = `evt_${"0".repeat(32)}`;
+const body = JSON.stringify({
+  id,
+  event: "org.updated",
+  org_id: "o",
+  timestamp: "t",
+  data: { name: "Zoë 🦔" },
+});
+const now = Date.UTC(2026, 10, 21);
+const at = new Date(now);
+
+const signed = (by = secret, when = at, content = body) => ({
+  "webhook-id": id,
+  "webhook-timestamp": String(when.getTime() / 1000),
+  "webhook-signature": new Webhook(by).sign(id, when, content),
+  "x-service-signature": createHmac("sha256", by).update(content).digest("hex"),
+});
+
+describe("verifyWebhook", () => {
+  test("gives the event of a request signed by the standardwebhooks package", async () => {
+    expect(await verifyWebhook({ body, headers: signed() }, secret, { now })).toEqual(JSON.parse(body));
+  });
+
+  test("takes bytes and a Headers object as well", async () => {
+    const request = { body: new TextEncoder().encode(body), headers: new Headers(signed()) };
+    expect(await verifyWebhook(request, secret, { now })).toEqual(JSON.parse(body));
+  });
+
+  test("takes any of several secrets and signatures", async () => {
+    const before = `whsec_${Buffer.alloc(32, 2).toString("base64")}`;
+    const headers = signed();
+    headers["webhook-signature"] =
+      `v2,other ${headers["webhook-signature"]} ${signed(before)["webhook-signature"]}`;
+    for (const secrets of [secret, before, [before, "unknown-secret"]])
+      await expect(verifyWebhook({ body, headers }, secrets, { now })).resolves.toBeDefined();
+  });
+
+  const forged: [string, Parameters<typeof verifyWebhook>[0]][] = [
+    ["a body that was changed", { body: body.replace("Zoë", "Zoe"), headers: signed() }],
+    ["a body with a space more", { body: `${body} `, headers: signed() }],
+    ["another's secret", { body, headers: signed(`whsec_${Buffer.alloc(32, 3).toString("base64")}`) }],
+    ["another event's id", { body, headers: { ...signed(), "webhook-id": `evt_${"1".repeat(32)}` } }],
+    [
+      "another time than was signed",
+      { body, headers: { ...signed(), "webhook-timestamp": String(now / 1000 + 1) } },
+    ],
+    ["six minutes ago", { body, headers: signed(secret, new Date(now - 360_000)) }],
+    ["six minutes ahead", { body, headers: signed(secret, new Date(now + 360_000)) }],
+    ["no number for a time", { body, headers: { ...signed(), "webhook-timestamp": "soon" } }],
+    [
+      "a signature of another version",
+      {
+        body,
+        headers: { ...signed(), "webhook-signature": signed()["webhook-signature"].replace("v1", "v2") },
+      },
+    ],
+    ["an empty signature", { body, headers: { ...signed(), "webhook-signature": "v1," } }],
+    ["no signature", { body, headers: { "webhook-id": id, "webhook-timestamp": String(now / 1000) } }],
+  ];
+  test.each(forged)("refuses %s", async (_, request) => {
+    await expect(verifyWebhook(request, secret, { now })).rejects.toThrow(/^webhook-/);
+  });
+});
+
+describe("isServiceSignature", () => {
+  test("is the lowercase hex HMAC-SHA256 of the body by the whole secret", async () => {
+    for (const one of [secret, "any other secret"]) {
+      expect(
+        await isServiceSignature(
+          { body, headers: { "x-service-signature": createHmac("sha256", one).update(body).digest("hex") } },
+          one,
+        ),
+      ).toBe(true);
+    }
+  });
+
+  test.each([
+    ["another body", `${body} `, signed()["x-service-signature"]],
+    ["upper case", body, signed()["x-service-signature"].toUpperCase()],
+    ["half of it", body, signed()["x-service-signature"].slice(0, 32)],
+  ])("refuses %s", async (_, content, signature) => {
+    expect(
+      await isServiceSignature({ body: content, headers: { "x-service-signature": signature } }, secret),
+    ).toBe(false);
+  });
+});

@@ -1,0 +1,251 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer, type Server } from "node:https";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { root } from "../../local/database-server.ts";
+import { denoProgram } from "../../local/functions.ts";
+import { api } from "../api/client.ts";
+import { sql } from "../stack.ts";
+import { startReceiver } from "./receivers.ts";
+import { type Hook, newHook, newWorld, until } from "./world.ts";
+
+const run = promisify(execFile);
+const world = await newWorld();
+const isPrivate = "must not lead to a private or local address";
+
+const privateAddresses = [
+  "0.0.0.0",
+  "10.1.2.3",
+  "100.64.0.1",
+  "127.0.0.2",
+  "169.254.169.254",
+  "172.16.0.1",
+  "192.0.0.1",
+  "192.0.2.1",
+  "192.168.1.1",
+  "198.18.0.1",
+  "224.0.0.1",
+  "240.0.0.1",
+  "255.255.255.255",
+  "::",
+  "::1",
+  "::127.0.0.1",
+  "::ffff:10.0.0.1",
+  "::ffff:7f00:1",
+  "64:ff9b::7f00:1",
+  "64:ff9b:1::1",
+  "100::1",
+  "2001:db8::1",
+  "2001::1",
+  "2002:7f00:1::",
+  "fc00::1",
+  "fd00:ec2::254",
+  "fe80::1",
+  "fec0::1",
+  "ff02::1",
+];
+
+describe("an address", () => {
+  let isPublic: (address: string) => boolean;
+  beforeAll(async () => {
+    vi.stubGlobal("Deno", { env: { get: () => undefined } });
+    ({ isPublic } = await import("../../functions/_shared/webhook-target.ts"));
+  });
+  afterAll(() => vi.unstubAllGlobals());
+
+  test.each(privateAddresses)("%s is not public", (address) => {
+    expect(isPublic(address)).toBe(false);
+  });
+  test.each(["8.8.8.8", "93.184.216.34", "2606:2800:220:1:248:1893:25c8:1946"])("%s is", (address) => {
+    expect(isPublic(address)).toBe(true);
+  });
+  test.each(["", "localhost", "8.8.8.8 ", "::1%eth0"])("%j is no address", (address) => {
+    expect(isPublic(address)).toBe(false);
+  });
+});
+
+const hostOf = (address: string) => (address.includes(":") ? `[${address}]` : address);
+const hiding = [
+  "https://2130706434/",
+  "https://0x7f.2/",
+  "https://0177.0.0.2/",
+  "https://127.2/",
+  "https://LOCALHOST/",
+  "https://localhost./",
+  "https://metadata/",
+  "https://metadata.google.internal/",
+  "https://printer.local/",
+  "https://a.localhost/",
+];
+
+test.each([...privateAddresses.map((address) => `https://${hostOf(address)}/`), ...hiding])(
+  "%s is refused at registration",
+  async (url) => {
+    const answer = await api("POST", world.path, { as: world.key, body: { url, events: ["org.updated"] } });
+    expect(answer.status).toBe(400);
+    expect(answer.body).toMatchObject({ error: { details: [{ field: "url", message: isPrivate }] } });
+  },
+);
+
+test("a webhook cannot be moved to such an address", async () => {
+  const hook = await newHook(world, ["org.updated"]);
+  const answer = await api("PATCH", hook.path, { as: world.key, body: { url: "https://10.0.0.1/" } });
+  expect(answer.status).toBe(400);
+});
+
+/** What came of a test event, once something has. */
+async function attempted(hook: Hook): Promise<{ status_code: number | null; error: string | null }> {
+  const { body } = await api("POST", `${hook.path}/test`, { as: world.key });
+  const { id } = (body as { data: { id: string } }).data;
+  return until(async () => {
+    const shown = await api("GET", `${hook.path}/deliveries/${id}`, { as: world.key });
+    return (shown.body as { data: { attempts: { status_code: number | null; error: string | null }[] } }).data
+      .attempts[0];
+  });
+}
+
+test.each(["https://10.0.0.1/", "https://[::1]/", "https://localhost/", "http://receiver.example/"])(
+  "%s is refused at connection too, however it came there",
+  async (url) => {
+    const hook = await newHook(world, ["org.updated"]);
+    await sql`update private.webhooks set url = ${url} where id = ${hook.id.slice(3)}`;
+    expect(await attempted(hook)).toMatchObject({
+      status_code: null,
+      error: expect.stringMatching(/^The address must/),
+    });
+  },
+);
+
+test("a redirect is an answer and is not followed", async () => {
+  const elsewhere = await startReceiver();
+  const hook = await newHook(world, ["org.updated"], {
+    behave: (response) => response.writeHead(307, { location: elsewhere.url }).end(),
+  });
+  expect(await attempted(hook)).toMatchObject({ status_code: 307, error: null });
+  expect(elsewhere.heard).toEqual([]);
+});
+
+/** What the dispatcher's own client makes of addresses, where names lead to what they are said to, one answer a question. */
+describe("a name", () => {
+  let folder: string;
+  let server: Server;
+  let heard = 0;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "feedback-targets-"));
+    const { imports } = JSON.parse(await readFile(join(root, "deno.json"), "utf8"));
+    await writeFile(
+      join(folder, "map.json"),
+      JSON.stringify({ imports: { ...imports, "node:dns/promises": "./dns.ts" } }),
+    );
+    await writeFile(
+      join(folder, "dns.ts"),
+      `const answers = JSON.parse(Deno.env.get("ANSWERS"));
+      export const lookup = async (name) => {
+        const [addresses, ...later] = answers[name];
+        answers[name] = later;
+        return addresses.map((address) => ({ address }));
+      };`,
+    );
+    await writeFile(
+      join(folder, "post.ts"),
+      `import { post } from "${root}/functions/webhook-dispatch/post.ts";
+      for (const url of Deno.args) {
+        await post(new URL(url), {}, new Uint8Array()).then(({ status }) => console.log(status), ({ message }) => console.log(message));
+      }
+      Deno.exit();`,
+    );
+    await certify(folder);
+    const [key, cert] = await Promise.all([
+      readFile(join(folder, "own.key")),
+      readFile(join(folder, "own.pem")),
+    ]);
+    server = createServer({ key, cert }, (_, response) => {
+      heard++;
+      response.writeHead(200, { connection: "close" }).end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  });
+  afterAll(async () => {
+    server?.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  async function posted(
+    names: Record<string, string[][]>,
+    allowed: string,
+    ...hosts: string[]
+  ): Promise<string[]> {
+    const { port } = server.address() as AddressInfo;
+    const { stdout } = await run(
+      denoProgram(),
+      [
+        ...[
+          "run",
+          "--quiet",
+          "--no-check",
+          "--no-prompt",
+          `--config=${root}/deno.json`,
+          `--import-map=${folder}/map.json`,
+        ],
+        ...["--allow-net", "--allow-env", `--allow-read=${root},${folder}`, join(folder, "post.ts")],
+        ...hosts.map((host) => `https://${host}:${port}/`),
+      ],
+      {
+        env: {
+          ...process.env,
+          NO_COLOR: "1",
+          DENO_CERT: join(folder, "ca.pem"),
+          ANSWERS: JSON.stringify(names),
+          WEBHOOK_ALLOWED_HOSTS: allowed,
+        },
+      },
+    );
+    return stdout.trim().split("\n");
+  }
+
+  test("that leads to a private address is refused at connection, also where only one of several does", async () => {
+    const names = { "hook.test": [["127.0.0.1"]], "other.test": [["93.184.216.34", "10.0.0.1"]] };
+    const refused = `The address ${isPrivate}.`;
+    expect(await posted(names, "", "hook.test", "other.test")).toEqual([refused, refused]);
+    expect(heard).toBe(0);
+  });
+
+  test("is asked once a connection, which goes where the answer said, and TLS checks the name", async () => {
+    // Were it asked again, there would be no answer left.
+    const names = { "hook.test": [["127.0.0.1"]], "other.test": [["127.0.0.1"]] };
+    const [right, wrong] = await posted(names, "hook.test,other.test", "hook.test", "other.test");
+    expect(right).toBe("200");
+    expect(wrong).toMatch(/^TLS failed: /);
+    expect(heard).toBe(1);
+  });
+});
+
+/** A certificate for hook.test, and the authority that signed it. */
+async function certify(folder: string): Promise<void> {
+  const openssl = (...args: string[]) => run("openssl", args, { cwd: folder });
+  const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+  await writeFile(join(folder, "names"), "subjectAltName=DNS:hook.test");
+  await openssl(
+    "req",
+    "-x509",
+    ...curve,
+    "-keyout",
+    "ca.key",
+    "-out",
+    "ca.pem",
+    "-days",
+    "2",
+    "-subj",
+    "/CN=test",
+  );
+  await openssl("req", ...curve, "-keyout", "own.key", "-out", "own.csr", "-subj", "/CN=hook.test");
+  await openssl(
+    ...["x509", "-req", "-in", "own.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial"],
+    ...["-days", "2", "-extfile", "names", "-out", "own.pem"],
+  );
+}
