@@ -25,7 +25,7 @@ export function parse(
 ): Understood | Unclear {
   const said = read(input);
   const routes = route(said, tools, locale)
-    .map(({ tool, score, language }) => fit(said, tool, score, language, now))
+    .map(({ tool, score, language }) => fill(said, tool, score, language, now))
     .sort((a, b) => b.score - a.score);
   const [best, second] = routes;
   if (!best || best.missing.length > 0 || (second && second.score > best.score * clearMargin))
@@ -41,7 +41,7 @@ export function parse(
 const clearMargin = 0.98;
 const round = (value: number) => Math.round(value * 100) / 100;
 
-type Said = { ids: string[]; quotes: string[]; words: string; numbers: number[]; full: string };
+type Said = { ids: string[]; quotes: string[]; words: string; numbers: number[] };
 
 const idPattern = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
 const quotePattern =
@@ -61,7 +61,6 @@ function read(input: string): Said {
     ids,
     quotes,
     words,
-    full: input,
     numbers: Array.from(words.matchAll(/(?<!\d)\d{1,3}(?!\d)/g), Number),
   };
 }
@@ -111,7 +110,7 @@ function indexOfExamples(): MiniSearch {
   });
   for (const [tool, byLanguage] of Object.entries(examples))
     for (const [language, texts] of Object.entries(byLanguage))
-      texts.forEach((text, i) => made.add({ id: `${tool} ${language} ${i}`, tool, language, text }));
+      made.addAll(texts.map((text, i) => ({ id: `${tool} ${language} ${i}`, tool, language, text })));
   return made;
 }
 
@@ -135,10 +134,10 @@ const normalize = (term: string) =>
     .normalize("NFC")
     .toLowerCase();
 
-type Fit = { tool: string; score: number; arguments: Record<string, unknown>; missing: string[] };
+type Filled = { tool: string; score: number; arguments: Record<string, unknown>; missing: string[] };
 
 /** Fills the tool's arguments from what was said. A tool that lacks something, or has no use for something, is less likely meant. */
-function fit(said: Said, tool: Routable, score: number, language: Locale, now: Date): Fit {
+function fill(said: Said, tool: Routable, score: number, language: Locale, now: Date): Filled {
   const shape = tool.input.shape as Record<string, z.ZodType>;
   const filled: Record<string, unknown> = {};
   const ids = [...said.ids];
