@@ -51,7 +51,7 @@ function check(schema: z.ZodType, value: unknown): unknown {
 }
 
 /** A JSON body of at most 1 MiB; none at all is an empty object. */
-async function readJson(request: Request): Promise<unknown> {
+export async function readJson(request: Request): Promise<unknown> {
   const bytes = await readBytes(request);
   if (bytes.length === 0) return {};
   if (!/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(request.headers.get("Content-Type") ?? "")) {
@@ -98,10 +98,10 @@ async function readBytes(request: Request): Promise<Uint8Array> {
 /** What the database is told of the request before anything else. */
 export function admissionOf(
   c: Context,
-  endpoint: Endpoint,
+  endpoint: Pick<Endpoint, "method" | "path" | "access" | "scopes" | "operation">,
   requestId: string,
   credential: Credential,
-  input: Input,
+  input: Pick<Input, "params" | "body">,
 ): Admission {
   const needsOrigin = endpoint.method !== "get" && isByCookie(c);
   const row = resourceOf(endpoint, input.params);

@@ -1,0 +1,12 @@
+import { Hono } from "hono";
+import { serveDialect } from "./dialect.ts";
+import { tools } from "./registry.ts";
+import { serveStream } from "./streams.ts";
+import { serveSubscription } from "./subscriptions.ts";
+
+/** What agents call: the dialect of JSON-RPC with its streams, and the Model Context Protocol. Mounted at /api/mcp. */
+export const mcp = new Hono()
+  .get("/health", (c) => c.json({ status: "ok", tools: tools.length }, 200, { "Cache-Control": "no-store" }))
+  .post("/tools", serveDialect)
+  .get("/stream/:id", serveStream)
+  .get("/subscribe/:id", serveSubscription);
