@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { serveDialect } from "./dialect.ts";
 import { tools } from "./registry.ts";
+import { serveStandard } from "./standard.ts";
 import { serveStream } from "./streams.ts";
 import { serveSubscription } from "./subscriptions.ts";
 
@@ -9,4 +10,5 @@ export const mcp = new Hono()
   .get("/health", (c) => c.json({ status: "ok", tools: tools.length }, 200, { "Cache-Control": "no-store" }))
   .post("/tools", serveDialect)
   .get("/stream/:id", serveStream)
-  .get("/subscribe/:id", serveSubscription);
+  .get("/subscribe/:id", serveSubscription)
+  .on(["GET", "POST", "DELETE"], "/", serveStandard);
