@@ -9,8 +9,7 @@ import { text } from "./text.ts";
 export const agentTiers = ["standard", "professional", "enterprise"] as const;
 const tier = z.enum(agentTiers).meta({
   id: "AgentTier",
-  description:
-    "Which rate limit counts its calls: `agent_standard`, `agent_professional` or `agent_enterprise`.",
+  description: "How often it may call: 60, 300 or 1,000 times a minute, where the operator left it so.",
 });
 
 // In ------------------------------------------------------------------------------------------------------------

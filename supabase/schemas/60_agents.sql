@@ -216,9 +216,9 @@ comment on function private.admin_list_agents() is 'The organization''s newest 5
 
 create function private.admin_create_agent(name text, tier text, description text) returns json
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare own_id uuid := private.require_key_admin();
+declare made uuid := private.create_agent(private.require_key_admin(), name, tier, description, private.caller_id());
 begin
-  return private.agent_shape(private.find_agent(private.create_agent(own_id, name, tier, description, private.caller_id())));
+  return (select private.agent_shape(a) from private.agents a where a.id = made);
 end
 $$;
 comment on function private.admin_create_agent(text, text, text) is 'An agent of the current organization.';

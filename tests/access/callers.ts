@@ -11,6 +11,7 @@ import {
   only,
   type User,
 } from "../api/world.ts";
+import { newAgent } from "../mcp/agents.ts";
 import { sql } from "../stack.ts";
 
 /** The columns of the tables in docs/security.md, in their order. */
@@ -66,6 +67,9 @@ const bodies: Record<string, object> = {
   "POST /api/submissions/:id/comments": { body: "A comment" },
   "PATCH /api/comments/:id": { body: "Changed" },
   "POST /api/admin/api-keys": { name: "A key", scopes: [] },
+  "POST /api/admin/agents": { name: "An agent" },
+  "PATCH /api/admin/agents/:id": { name: "Another name" },
+  "POST /api/admin/agents/:id/keys": { scopes: [] },
   "PUT /api/admin/origins": { origins: ["https://app.example.org"] },
 };
 
@@ -133,9 +137,18 @@ async function withRow(path: string, { organization, people: { author } }: Board
         const [key] = await sql<{ id: string }[]>`select id from private.api_keys where name = ${name}`;
         return only(key).id;
       }
+      case "admin/agents":
+        return (await newAgent({ organization })).id;
+      case "mcp/stream":
+      case "mcp/subscribe":
+        return randomUUID();
       default:
         throw new Error(`tests/access/callers.ts has to be told what :id is in ${path}`);
     }
   };
-  return path.replace(":id", await id());
+  const made = await id();
+  const [key] = path.includes(":keyId")
+    ? await sql`select id from private.api_keys where profile_id = ${made}`
+    : [];
+  return path.replace(":id", made).replace(":keyId", key?.id);
 }
