@@ -135,7 +135,7 @@ function spawnDeno(options: FunctionsOptions, port: number): TiedProcess {
 }
 
 /** The program of the platform's own package: `deno` itself has it only after an install script. */
-function denoProgram(): string {
+export function denoProgram(): string {
   const libc = process.platform === "linux" ? "-glibc" : "";
   const name = `@deno/${process.platform}-${process.arch}${libc}/package.json`;
   try {
