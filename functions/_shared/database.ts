@@ -35,6 +35,8 @@ export type Admission = {
   access: Access | "agent";
   /** A key needs one of these where access is caller. */
   scopes: string[];
+  /** The tool an agent is about to call. */
+  call?: { tool: string; scope: string; destructive: boolean; confirmed: boolean };
 };
 
 /** public: anyone; person: a signed-in user; caller: a user, or a key with the endpoint's scope. */
@@ -241,7 +243,9 @@ function take(sql: Sql, admission: Admission) {
     ${origin}, ${needsOrigin}, ${resource}, ${resourceId})`;
 }
 
-function enter(sql: Sql, { requestId, access, scopes }: Admission) {
+function enter(sql: Sql, { requestId, access, scopes, call }: Admission) {
+  if (call)
+    return sql`select private.enter_call(${requestId}, ${call.tool}, ${call.scope}, ${call.destructive}, ${call.confirmed})`;
   return sql`select private.enter(${requestId}, ${access}, ${scopes})`;
 }
 

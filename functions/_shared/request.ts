@@ -92,6 +92,8 @@ async function readBytes(request: Request): Promise<Uint8Array> {
     reader.cancel().catch(() => {});
   }
   if (late) throw invalid("body", "did not arrive within 10 seconds");
+  const [only, second] = chunks;
+  if (only && !second) return only;
   return new Uint8Array(await new Blob(chunks as BlobPart[]).arrayBuffer());
 }
 

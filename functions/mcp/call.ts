@@ -2,8 +2,8 @@ import { Buffer } from "node:buffer";
 import type { z } from "zod";
 import { validationDetails } from "../../shared/validation.ts";
 import { ApiError, notFound, toApiError } from "../_shared/api-error.ts";
-import { run, type Statement } from "../_shared/database.ts";
-import { beginCall, recordCall } from "../_shared/statements/tool-calls.ts";
+import { type Admission, run, type Statement } from "../_shared/database.ts";
+import { recordCall } from "../_shared/statements/tool-calls.ts";
 import { type AgentRequest, admissionFor, hearing } from "./agent-request.ts";
 import { audit } from "./audit.ts";
 import { toolByName } from "./registry.ts";
@@ -20,10 +20,11 @@ export async function callTool(request: AgentRequest, asked: Asked): Promise<obj
   const tool = toolByName.get(asked.name);
   return audited(request, tool, asked, async () => {
     const call = check(request, tool, asked);
-    const statements = call instanceof ApiError ? [] : statementsOf(request, call);
-    const results = await run(admissionFor(request, tool?.operation), statements, hearing(request));
-    if (call instanceof ApiError) throw call;
-    return answerOf(call, results.slice(1));
+    const isCall = !(call instanceof ApiError);
+    const statements = isCall ? [...call.tool.call(call.args, call.context), ...trail(request, call)] : [];
+    const results = await run(admissionOf(request, tool, call), statements, hearing(request));
+    if (!isCall) throw call;
+    return answerOf(call, results);
   });
 }
 
@@ -44,16 +45,22 @@ const argumentDetails = (error: z.ZodError) =>
     message,
   }));
 
-/** The tool's own statements between the question whether it may run and, where it changes something, its trail. */
-export function statementsOf(request: AgentRequest, call: ToolCall): Statement[] {
-  const { tool, args, context } = call;
-  return [allow(call), ...tool.call(args, context), ...trail(request, call)];
+/** Asks for leave to call the tool, where there is a call. */
+export function admissionOf(
+  request: AgentRequest,
+  tool: Tool | undefined,
+  call: ToolCall | ApiError,
+): Admission {
+  const admission = admissionFor(request, tool?.operation);
+  return call instanceof ApiError ? admission : { ...admission, call: leaveFor(call) };
 }
 
-export function allow({ tool, confirmed }: ToolCall): Statement {
-  return beginCall(tool.name, tool.scope, tool.annotations.destructiveHint, confirmed);
+export function leaveFor({ tool, confirmed }: ToolCall) {
+  const { name, scope, annotations } = tool;
+  return { tool: name, scope, destructive: annotations.destructiveHint, confirmed };
 }
 
+/** Of what changes something: in its own transaction. */
 export function trail(request: AgentRequest, { tool, args }: ToolCall): Statement[] {
   if (tool.annotations.readOnlyHint) return [];
   const { address } = admissionFor(request);

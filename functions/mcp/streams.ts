@@ -10,9 +10,10 @@ import {
   openStream as keepStream,
   streamEvents,
 } from "../_shared/statements/agent-streams.ts";
+import { beginCall } from "../_shared/statements/tool-calls.ts";
 import { type AgentRequest, admissionFor, agentRequest, hearing } from "./agent-request.ts";
 import { baseOf, sendEvents, sendRefusal } from "./answers.ts";
-import { type Asked, allow, answerOf, audited, check, trail } from "./call.ts";
+import { type Asked, admissionOf, answerOf, audited, check, leaveFor, trail } from "./call.ts";
 import { EventStream } from "./event-stream.ts";
 import { toRpcError } from "./json-rpc.ts";
 import { toolByName } from "./registry.ts";
@@ -28,9 +29,9 @@ export async function openStream(request: AgentRequest, asked: Asked): Promise<o
   const statements =
     call instanceof ApiError
       ? []
-      : [allow(call), keepStream({ id, tool: name, arguments: args, confirmed, locale: request.locale })];
+      : [keepStream({ id, tool: name, arguments: args, confirmed, locale: request.locale })];
   try {
-    await run(admissionFor(request, tool?.operation), statements, hearing(request));
+    await run(admissionOf(request, tool, call), statements, hearing(request));
     if (call instanceof ApiError) throw call;
   } catch (error) {
     return audited(request, tool, asked, () => Promise.reject(error));
@@ -122,7 +123,7 @@ async function runClaimed(
   return audited(request, tool, asked, async () => {
     const call = check({ ...request, locale }, tool, asked);
     if (call instanceof ApiError) throw call;
-    const results = await ask([allow(call), ...call.tool.call(call.args, call.context)]);
+    const results = await ask([beginCall(leaveFor(call)), ...call.tool.call(call.args, call.context)]);
     const result: Told[] = [
       ["progress", { step: "finished", percent: 100 }],
       ["result", answerOf(call, results.slice(1))],

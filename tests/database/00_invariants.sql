@@ -96,7 +96,7 @@ insert into helpers values
   (array['service_key'], array['replay', 'remember', 'agent_category_ids', 'agent_survey_ids', 'begin_call', 'record_call', 'agent_self',
     'open_stream', 'claim_stream', 'finish_stream', 'open_subscription', 'read_subscription']),
   (array['anon', 'authenticated'], array['may_listen']),
-  (array['feedback_api'], array['take', 'enter', 'is_allowed_origin', 'latest_migration', 'record_calls',
+  (array['feedback_api'], array['take', 'enter', 'is_allowed_origin', 'latest_migration', 'record_calls', 'enter_call',
     'finish_stream', 'stream_events', 'events_after', 'living_keys']);
 select set_eq(
   format($$ select path from our_functions where schema = 'private' and has_function_privilege(%L, oid, 'execute') $$, role),

@@ -1,8 +1,8 @@
-import type { Statement } from "../database.ts";
+import type { Admission, Statement } from "../database.ts";
 import type { Data } from "./shapes.ts";
 
 /** Raises unless the agent's key has the scope and its policies allow the tool. */
-export function beginCall(tool: string, scope: string, destructive: boolean, confirmed: boolean): Statement {
+export function beginCall({ tool, scope, destructive, confirmed }: Required<Admission>["call"]): Statement {
   return (sql) => sql`select private.begin_call(${tool}, ${scope}, ${destructive}, ${confirmed})`;
 }
 

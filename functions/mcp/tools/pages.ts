@@ -23,7 +23,8 @@ const longest = 200;
 /** The beginning of a long text, by code points: the whole is in the single item. */
 export function shortened(text: string): string {
   if (text.length <= longest) return text;
-  const characters = [...text];
+  // A code point is one or two units: twice the length is enough to look at.
+  const characters = [...text.slice(0, 2 * longest + 1)];
   return characters.length <= longest ? text : `${characters.slice(0, longest - 1).join("")}…`;
 }
 
