@@ -1,7 +1,9 @@
 import { Hono } from "hono";
+import { flushAudit } from "./audit.ts";
 import { serveDialect } from "./dialect.ts";
+import { closeStreams } from "./event-stream.ts";
 import { tools } from "./registry.ts";
-import { serveStandard } from "./standard.ts";
+import { closeStandard, serveStandard } from "./standard.ts";
 import { serveStream } from "./streams.ts";
 import { serveSubscription } from "./subscriptions.ts";
 
@@ -12,3 +14,9 @@ export const mcp = new Hono()
   .get("/stream/:id", serveStream)
   .get("/subscribe/:id", serveSubscription)
   .on(["GET", "POST", "DELETE"], "/", serveStandard);
+
+/** Ends every open stream and waits for the audit trail, before the process ends. */
+export async function closeAgentStreams(): Promise<void> {
+  closeStreams();
+  await Promise.all([closeStandard(), flushAudit()]);
+}

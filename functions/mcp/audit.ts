@@ -16,6 +16,10 @@ export type AuditedCall = {
   address: string | null;
 };
 
+// Hosted Supabase ends a worker that has answered unless it is told to wait.
+const { EdgeRuntime: edgeRuntime } = globalThis as {
+  EdgeRuntime?: { waitUntil(work: Promise<void>): void };
+};
 let collected: AuditedCall[] = [];
 let writing: Promise<void> | undefined;
 const floods = new Map<string, number>();
@@ -25,7 +29,9 @@ const floodPauseMs = 60_000;
 export function audit(call: AuditedCall): void {
   if (isFlood(call)) return;
   collected.push(call);
-  writing ??= write();
+  if (writing) return;
+  writing = write();
+  edgeRuntime?.waitUntil(writing);
 }
 
 /** Waits for what is collected; call it before the process ends. */

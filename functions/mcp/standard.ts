@@ -27,6 +27,8 @@ const handler = createMcpHandler(({ authInfo }) => serverOf(authInfo?.extra?.exc
   onerror: () => {},
 });
 
+export const closeStandard = () => handler.close();
+
 /** ALL /api/mcp: the Model Context Protocol, over the same tools as the dialect. */
 export async function serveStandard(c: Context): Promise<Response> {
   const exchange: Exchange = { request: agentRequest(c) };
