@@ -1,14 +1,12 @@
 import { z } from "zod";
 import { dataOf } from "./envelopes.ts";
-import { timestamp, uuid, wholeNumber } from "./fields.ts";
+import { moment, timestamp, uuid, wholeNumber } from "./fields.ts";
 import { scope } from "./scopes.ts";
 import { text } from "./text.ts";
 
 // In ------------------------------------------------------------------------------------------------------------
 
-const future = z.iso
-  .datetime({ offset: true, error: "must be an ISO 8601 time with an offset, such as 2027-01-31T00:00:00Z" })
-  .refine((value) => Date.parse(value) > Date.now(), "must be in the future");
+const future = moment.refine((value) => Date.parse(value) > Date.now(), "must be in the future");
 
 export const apiKeyCreate = z
   .object({

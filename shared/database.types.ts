@@ -565,6 +565,297 @@ export type Database = {
           },
         ];
       };
+      survey_options: {
+        Row: {
+          id: string;
+          organization_id: string;
+          position: number;
+          question_id: string;
+          survey_id: string;
+          text: string;
+        };
+        ComputedFields: never;
+        Insert: {
+          id?: string;
+          organization_id?: string;
+          position: number;
+          question_id: string;
+          survey_id: string;
+          text: string;
+        };
+        Update: {
+          id?: string;
+          organization_id?: string;
+          position?: number;
+          question_id?: string;
+          survey_id?: string;
+          text?: string;
+        };
+        Relationships: [
+          {
+            foreignKeyName: "survey_options_question_is_of_the_same_survey";
+            columns: ["survey_id", "question_id"];
+            isOneToOne: false;
+            referencedRelation: "survey_questions";
+            referencedColumns: ["survey_id", "id"];
+          },
+          {
+            foreignKeyName: "survey_options_survey_is_of_the_same_organization";
+            columns: ["organization_id", "survey_id"];
+            isOneToOne: false;
+            referencedRelation: "survey_question_results";
+            referencedColumns: ["organization_id", "survey_id"];
+          },
+          {
+            foreignKeyName: "survey_options_survey_is_of_the_same_organization";
+            columns: ["organization_id", "survey_id"];
+            isOneToOne: false;
+            referencedRelation: "survey_results";
+            referencedColumns: ["organization_id", "survey_id"];
+          },
+          {
+            foreignKeyName: "survey_options_survey_is_of_the_same_organization";
+            columns: ["organization_id", "survey_id"];
+            isOneToOne: false;
+            referencedRelation: "surveys";
+            referencedColumns: ["organization_id", "id"];
+          },
+        ];
+      };
+      survey_questions: {
+        Row: {
+          id: string;
+          multiple: boolean;
+          organization_id: string;
+          position: number;
+          required: boolean;
+          scale: number | null;
+          survey_id: string;
+          text: string;
+          type: string;
+        };
+        ComputedFields: never;
+        Insert: {
+          id?: string;
+          multiple?: boolean;
+          organization_id?: string;
+          position: number;
+          required?: boolean;
+          scale?: number | null;
+          survey_id: string;
+          text: string;
+          type: string;
+        };
+        Update: {
+          id?: string;
+          multiple?: boolean;
+          organization_id?: string;
+          position?: number;
+          required?: boolean;
+          scale?: number | null;
+          survey_id?: string;
+          text?: string;
+          type?: string;
+        };
+        Relationships: [
+          {
+            foreignKeyName: "survey_questions_survey_is_of_the_same_organization";
+            columns: ["organization_id", "survey_id"];
+            isOneToOne: false;
+            referencedRelation: "survey_question_results";
+            referencedColumns: ["organization_id", "survey_id"];
+          },
+          {
+            foreignKeyName: "survey_questions_survey_is_of_the_same_organization";
+            columns: ["organization_id", "survey_id"];
+            isOneToOne: false;
+            referencedRelation: "survey_results";
+            referencedColumns: ["organization_id", "survey_id"];
+          },
+          {
+            foreignKeyName: "survey_questions_survey_is_of_the_same_organization";
+            columns: ["organization_id", "survey_id"];
+            isOneToOne: false;
+            referencedRelation: "surveys";
+            referencedColumns: ["organization_id", "id"];
+          },
+        ];
+      };
+      survey_responses: {
+        Row: {
+          answers: NonNullable<Json>;
+          id: string;
+          is_only: boolean;
+          locale: string | null;
+          organization_id: string;
+          sentiment: string | null;
+          sentiment_engine: string | null;
+          sentiment_score: number | null;
+          started_at: string | null;
+          submitted_at: string;
+          survey_id: string;
+          user_id: string | null;
+        };
+        ComputedFields: never;
+        Insert: {
+          answers: NonNullable<Json>;
+          id?: string;
+          is_only?: boolean;
+          locale?: string | null;
+          organization_id?: string;
+          sentiment?: never;
+          sentiment_engine?: string | null;
+          sentiment_score?: number | null;
+          started_at?: string | null;
+          submitted_at?: string;
+          survey_id: string;
+          user_id?: string | null;
+        };
+        Update: {
+          answers?: NonNullable<Json>;
+          id?: string;
+          is_only?: boolean;
+          locale?: string | null;
+          organization_id?: string;
+          sentiment?: never;
+          sentiment_engine?: string | null;
+          sentiment_score?: number | null;
+          started_at?: string | null;
+          submitted_at?: string;
+          survey_id?: string;
+          user_id?: string | null;
+        };
+        Relationships: [
+          {
+            foreignKeyName: "survey_responses_survey_is_of_the_same_organization";
+            columns: ["organization_id", "survey_id"];
+            isOneToOne: false;
+            referencedRelation: "survey_question_results";
+            referencedColumns: ["organization_id", "survey_id"];
+          },
+          {
+            foreignKeyName: "survey_responses_survey_is_of_the_same_organization";
+            columns: ["organization_id", "survey_id"];
+            isOneToOne: false;
+            referencedRelation: "survey_results";
+            referencedColumns: ["organization_id", "survey_id"];
+          },
+          {
+            foreignKeyName: "survey_responses_survey_is_of_the_same_organization";
+            columns: ["organization_id", "survey_id"];
+            isOneToOne: false;
+            referencedRelation: "surveys";
+            referencedColumns: ["organization_id", "id"];
+          },
+          {
+            foreignKeyName: "survey_responses_user_id_fkey";
+            columns: ["user_id"];
+            isOneToOne: false;
+            referencedRelation: "profiles";
+            referencedColumns: ["id"];
+          },
+        ];
+      };
+      surveys: {
+        Row: {
+          allow_multiple_responses: boolean;
+          audience: string;
+          audience_submission_id: string | null;
+          closed_at: string | null;
+          closes_at: string | null;
+          created_at: string;
+          description: string;
+          family_id: string;
+          id: string;
+          locales: string[] | null;
+          organization_id: string;
+          published_at: string | null;
+          redirect_url: string | null;
+          show_branding: boolean;
+          status: string;
+          title: string;
+          updated_at: string;
+          version_of: string | null;
+        };
+        ComputedFields: never;
+        Insert: {
+          allow_multiple_responses?: boolean;
+          audience?: string;
+          audience_submission_id?: string | null;
+          closed_at?: string | null;
+          closes_at?: string | null;
+          created_at?: string;
+          description?: string;
+          family_id: string;
+          id?: string;
+          locales?: string[] | null;
+          organization_id?: string;
+          published_at?: string | null;
+          redirect_url?: string | null;
+          show_branding?: boolean;
+          status?: string;
+          title: string;
+          updated_at?: string;
+          version_of?: string | null;
+        };
+        Update: {
+          allow_multiple_responses?: boolean;
+          audience?: string;
+          audience_submission_id?: string | null;
+          closed_at?: string | null;
+          closes_at?: string | null;
+          created_at?: string;
+          description?: string;
+          family_id?: string;
+          id?: string;
+          locales?: string[] | null;
+          organization_id?: string;
+          published_at?: string | null;
+          redirect_url?: string | null;
+          show_branding?: boolean;
+          status?: string;
+          title?: string;
+          updated_at?: string;
+          version_of?: string | null;
+        };
+        Relationships: [
+          {
+            foreignKeyName: "surveys_audience_submission_is_of_the_same_organization";
+            columns: ["organization_id", "audience_submission_id"];
+            isOneToOne: false;
+            referencedRelation: "submissions";
+            referencedColumns: ["organization_id", "id"];
+          },
+          {
+            foreignKeyName: "surveys_organization_id_fkey";
+            columns: ["organization_id"];
+            isOneToOne: false;
+            referencedRelation: "organizations";
+            referencedColumns: ["id"];
+          },
+          {
+            foreignKeyName: "surveys_version_of_is_of_the_same_organization";
+            columns: ["organization_id", "version_of"];
+            isOneToOne: false;
+            referencedRelation: "survey_question_results";
+            referencedColumns: ["organization_id", "survey_id"];
+          },
+          {
+            foreignKeyName: "surveys_version_of_is_of_the_same_organization";
+            columns: ["organization_id", "version_of"];
+            isOneToOne: false;
+            referencedRelation: "survey_results";
+            referencedColumns: ["organization_id", "survey_id"];
+          },
+          {
+            foreignKeyName: "surveys_version_of_is_of_the_same_organization";
+            columns: ["organization_id", "version_of"];
+            isOneToOne: false;
+            referencedRelation: "surveys";
+            referencedColumns: ["organization_id", "id"];
+          },
+        ];
+      };
       tags: {
         Row: {
           color: string;
@@ -646,7 +937,88 @@ export type Database = {
       };
     };
     Views: {
-      [_ in never]: never;
+      survey_answers: {
+        Row: {
+          organization_id: string;
+          question_id: string;
+          response_id: string;
+          submitted_at: string;
+          survey_id: string;
+          type: string;
+          value: Json | null;
+        };
+        ComputedFields: never;
+        Relationships: [
+          {
+            foreignKeyName: "survey_responses_survey_is_of_the_same_organization";
+            columns: ["organization_id", "survey_id"];
+            isOneToOne: false;
+            referencedRelation: "survey_question_results";
+            referencedColumns: ["organization_id", "survey_id"];
+          },
+          {
+            foreignKeyName: "survey_responses_survey_is_of_the_same_organization";
+            columns: ["organization_id", "survey_id"];
+            isOneToOne: false;
+            referencedRelation: "survey_results";
+            referencedColumns: ["organization_id", "survey_id"];
+          },
+          {
+            foreignKeyName: "survey_responses_survey_is_of_the_same_organization";
+            columns: ["organization_id", "survey_id"];
+            isOneToOne: false;
+            referencedRelation: "surveys";
+            referencedColumns: ["organization_id", "id"];
+          },
+        ];
+      };
+      survey_question_results: {
+        Row: {
+          organization_id: string;
+          question_id: string | null;
+          question_position: number | null;
+          question_text: string | null;
+          survey_id: string;
+          total: number | null;
+          type: string | null;
+          value: string | null;
+          value_position: number | null;
+        };
+        ComputedFields: never;
+        Relationships: [
+          {
+            foreignKeyName: "surveys_organization_id_fkey";
+            columns: ["organization_id"];
+            isOneToOne: false;
+            referencedRelation: "organizations";
+            referencedColumns: ["id"];
+          },
+        ];
+      };
+      survey_results: {
+        Row: {
+          avg_completion_time: number | null;
+          completion_rate: number | null;
+          negative_count: number | null;
+          neutral_count: number | null;
+          nps_score: number | null;
+          organization_id: string;
+          positive_count: number | null;
+          response_count: number | null;
+          sentiment_overall: number | null;
+          survey_id: string;
+        };
+        ComputedFields: never;
+        Relationships: [
+          {
+            foreignKeyName: "surveys_organization_id_fkey";
+            columns: ["organization_id"];
+            isOneToOne: false;
+            referencedRelation: "organizations";
+            referencedColumns: ["id"];
+          },
+        ];
+      };
     };
     Functions: {
       my_votes: {
@@ -656,6 +1028,7 @@ export type Database = {
           voted_at: string;
         }[];
       };
+      start_survey: { Args: { survey_id: string }; Returns: string };
     };
     Enums: {
       [_ in never]: never;

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { count, timestamp, uuid } from "./fields.ts";
 import { memberRoles, organization } from "./organizations.ts";
 import { submissionStatus, submissionType } from "./submissions.ts";
+import { sentiment, sentimentScore } from "./survey-responses.ts";
 import { authorReference } from "./taxonomy.ts";
 
 const submissionFields = {
@@ -71,14 +72,23 @@ const surveyPublishedData = z
   .object({ survey: z.object({ id: uuid, title: z.string(), url: z.string() }) })
   .meta({ id: "SurveyPublishedEvent", description: "A survey can be answered." });
 
-const surveyAnsweredData = z.object({ survey_id: uuid, response_id: uuid, submitted_at: timestamp }).meta({
-  id: "SurveyResponseCreatedEvent",
-  description: "A survey was answered; the answers are for admins.",
-});
+const surveyAnsweredData = z
+  .object({
+    survey_id: uuid,
+    response_id: uuid,
+    submitted_at: timestamp,
+    sentiment: sentiment.nullable(),
+    sentiment_score: sentimentScore.nullable(),
+  })
+  .meta({
+    id: "SurveyResponseCreatedEvent",
+    description: "A survey was answered; by whom and with what is for admins.",
+  });
 
-const surveyClosedData = z
-  .object({ survey_id: uuid, response_count: count })
-  .meta({ id: "SurveyClosedEvent", description: "A survey can no longer be answered." });
+const surveyClosedData = z.object({ survey_id: uuid, response_count: count }).meta({
+  id: "SurveyClosedEvent",
+  description: "A survey was archived or its time passed; told once, pauses are not.",
+});
 
 /** Every event of the outbox by its canonical name, with the shape of its data. */
 export const events = {

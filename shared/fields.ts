@@ -17,6 +17,11 @@ export const slug = z
   .regex(/^[a-z0-9-]{1,64}$/, "must be a slug: 1 to 64 lowercase letters, digits and hyphens")
   .describe("Lowercase letters, digits and hyphens.");
 
+/** In only: a time somebody chose, within the years Postgres and every client can hold. */
+export const moment = z.iso
+  .datetime({ offset: true, error: "must be an ISO 8601 time with an offset, such as 2027-01-31T00:00:00Z" })
+  .refine((value) => /^[1-9]/.test(value), "must be in the years 1000 to 9999");
+
 /** Out only: as Postgres writes it, in UTC with an offset. */
 export const timestamp = z.iso.datetime({ offset: true }).describe("ISO 8601 with an offset.");
 

@@ -1,15 +1,11 @@
 import { z } from "zod";
 import { dataOf, listOf } from "./envelopes.ts";
 import { count, shortArrayOf, timestamp, uuid } from "./fields.ts";
-import { pageFields, totalMeta } from "./pagination.ts";
+import { pageFields, queryBoolean, totalMeta } from "./pagination.ts";
 
 export const notificationTypes = ["vote", "comment", "reply", "official_comment", "status_changed"] as const;
 
 // In ------------------------------------------------------------------------------------------------------------
-
-const queryBoolean = z
-  .enum(["true", "false"], "must be true or false")
-  .transform((value) => value === "true");
 
 export const notificationListQuery = z
   .object({

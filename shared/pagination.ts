@@ -14,6 +14,10 @@ export function queryInteger(min: number, max: number) {
   );
 }
 
+export const queryBoolean = z
+  .enum(["true", "false"], "must be true or false")
+  .transform((value) => value === "true");
+
 export const pageFields = {
   page: queryInteger(1, largestPage).prefault(1).describe("Page to read, from 1."),
   limit: queryInteger(1, largestLimit).prefault(defaultLimit).describe("Items a page, 1 to 100."),

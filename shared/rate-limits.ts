@@ -22,6 +22,7 @@ export const rateLimits = {
   vote_create: { max_requests: 30, window_seconds: 3600 },
   vote_delete: { max_requests: 30, window_seconds: 3600 },
   vote_list: { max_requests: 100, window_seconds: 60 },
+  survey_response_create: { max_requests: 100, window_seconds: 60 },
 } as const;
 
 export type RateLimitName = keyof typeof rateLimits;

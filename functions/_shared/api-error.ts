@@ -27,6 +27,10 @@ export const unavailable = () =>
 const meaningOfReference: [suffix: string, ApiError][] = [
   ["_category_is_of_the_same_organization", invalid("category_id", "is not a category of this organization")],
   ["_parent_is_of_the_same_submission", notFound("comment to reply to")],
+  [
+    "_audience_submission_is_of_the_same_organization",
+    invalid("targeting.submission_id", "is not a submission of this organization"),
+  ],
   ["_submission_is_of_the_same_organization", notFound("submission")],
   ["_comment_is_of_the_same_submission", notFound("comment")],
 ];
@@ -95,9 +99,9 @@ function raisedByUs(code: ErrorCode, error: postgres.PostgresError): ApiError | 
   if (code === "INTERNAL_ERROR") return undefined;
   const {
     field,
+    details = field ? [{ field, message: error.message }] : [],
     code: _,
     ...extra
-  } = JSON.parse(error.detail ?? "{}") as { field?: string | null; code?: string };
-  const details = field ? [{ field, message: error.message }] : [];
+  } = JSON.parse(error.detail ?? "{}") as { field?: string | null; details?: ErrorDetail[]; code?: string };
   return new ApiError(code, error.message, details, extra);
 }

@@ -1,10 +1,28 @@
 import { uuid } from "../../shared/fields.ts";
+import { type PageMeta, type PageQuery, pageMeta } from "../../shared/pagination.ts";
 import { unstorable } from "../../shared/text.ts";
 import { invalid } from "./api-error.ts";
 import { decodeText, encodeText } from "./base64url.ts";
 
+/** A page of a list: `more` tells whether there is another, `last` where that would start. */
+export type Page = { total: number; data: string; more: boolean; last: [string, string] | null };
+
+/** `meta` of a list that can be read on by page or by cursor. */
+export function listMeta(
+  { total, more, last }: Page,
+  { page, limit, cursor }: PageQuery & { cursor?: string },
+  sort: string,
+  order: string,
+): PageMeta {
+  return {
+    ...pageMeta(total, page, limit),
+    ...(cursor !== undefined && { has_next: more, has_prev: true }),
+    next_cursor: more && last ? encodeCursor(sort, order, last) : null,
+  };
+}
+
 /** Where a sorted list goes on: the sort it belongs to, the last value as Postgres wrote it, and its row's id. */
-export function encodeCursor(sort: string, order: string, [value, id]: [string, string]): string {
+function encodeCursor(sort: string, order: string, [value, id]: [string, string]): string {
   return encodeText(JSON.stringify([sort, order, value, id]));
 }
 
@@ -16,10 +34,13 @@ export function decodeCursor(cursor: string, sort: string, order: string): { val
   return { value: parts[2], id: parts[3] };
 }
 
+const isTime = (value: string) =>
+  /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?\+00$/.test(value) &&
+  !Number.isNaN(Date.parse(value.replace(" ", "T").replace("+00", "Z")));
+
 const isValue: Record<string, (value: string) => boolean> = {
-  created_at: (value) =>
-    /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?\+00$/.test(value) &&
-    !Number.isNaN(Date.parse(value.replace(" ", "T").replace("+00", "Z"))),
+  created_at: isTime,
+  submitted_at: isTime,
   votes: (value) => /^\d{1,9}$/.test(value),
   comments: (value) => /^\d{1,9}$/.test(value),
   title: (value) => unstorable(value) === undefined && value.length <= 400,

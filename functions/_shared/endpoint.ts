@@ -18,8 +18,14 @@ export type Input<Query = unknown, Body = unknown, Param extends string = string
   prepared: Prepared;
 };
 
-/** JSON as text: what Postgres built is passed on as it is. */
-export type Answer = { status: number; json: string; headers?: Record<string, string> };
+/** JSON as text: what Postgres built is passed on as it is. With `next`, the first part of a longer text. */
+export type Answer = { status: number; json: string; headers?: Record<string, string>; next?: NextPart };
+
+/** What follows a part of an answer: asked for when the reader took that part, as a request of its own. */
+export type NextPart = {
+  statements: readonly Statement[];
+  respond: (results: never) => Pick<Answer, "json" | "next">;
+};
 
 /** One method of one path, as data: the router, the OpenAPI document and the tests of access read it. */
 export type Endpoint = {
@@ -39,6 +45,8 @@ export type Endpoint = {
   /** The body of a key, where it may say more than a person. */
   bodyByKey?: z.ZodType;
   answers: { [status: number]: z.ZodType };
+  /** It can answer CSV instead. */
+  csv?: boolean;
   /** Errors to a key take the lowercase form of the submission-creation flow. */
   lowercaseErrorsToKeys?: boolean;
   /** Makes what `call` and `respond` both need, such as a secret that is stored hashed and shown once. */

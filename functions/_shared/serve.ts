@@ -8,6 +8,7 @@ import { log } from "./log.ts";
 import { rateHeaders } from "./rate-headers.ts";
 import { refusal } from "./refusal.ts";
 import { admissionOf, isOwnOrigin, parse, readCredential } from "./request.ts";
+import { streamOf } from "./stream.ts";
 
 /** One request, from credential to answer. */
 export async function serve(c: Context, endpoint: Endpoint): Promise<Response> {
@@ -16,6 +17,7 @@ export async function serve(c: Context, endpoint: Endpoint): Promise<Response> {
   let verdict: Verdict | undefined;
   let caller: string | undefined;
   let answer: Answer;
+  let body: BodyInit | undefined;
   try {
     const credential = await readCredential(c);
     caller = credential.kind;
@@ -33,19 +35,26 @@ export async function serve(c: Context, endpoint: Endpoint): Promise<Response> {
       if (problem) throw problem;
       answer = answerOf(results);
     }
+    if (answer.next) body = streamOf(answer, admission);
   } catch (error) {
     answer = refusal(error, requestId, endpoint.lowercaseErrorsToKeys === true && showsKey(c));
   }
   log({ requestId, method: c.req.method, route: endpoint.path, caller, status: answer.status, startedAt });
-  return respond(c, requestId, answer, verdict);
+  return respond(c, requestId, answer, verdict, body);
 }
 
 /** The answer as it goes out, with what every answer carries. */
-export function respond(c: Context, requestId: string, answer: Answer, verdict?: Verdict): Response {
+export function respond(
+  c: Context,
+  requestId: string,
+  answer: Answer,
+  verdict?: Verdict,
+  body: BodyInit = answer.json,
+): Response {
   const origin = c.req.header("Origin");
   const allowed =
     verdict?.origin_allowed || (origin !== undefined && isOwnOrigin(origin, c.req.header("Host")));
-  return new Response(answer.json, {
+  return new Response(body, {
     status: answer.status,
     headers: {
       "Content-Type": "application/json; charset=utf-8",

@@ -14,6 +14,8 @@ import { follows } from "./routes/follows.ts";
 import { health } from "./routes/health.ts";
 import { notifications } from "./routes/notifications.ts";
 import { submissions } from "./routes/submissions.ts";
+import { surveyResponses } from "./routes/survey-responses.ts";
+import { surveys } from "./routes/surveys.ts";
 import { taxonomy } from "./routes/taxonomy.ts";
 import { votes } from "./routes/votes.ts";
 
@@ -23,6 +25,8 @@ export const endpoints: Endpoint[] = [
   ...comments,
   ...follows,
   ...notifications,
+  ...surveys,
+  ...surveyResponses,
   ...taxonomy,
   ...admin,
   ...agents,

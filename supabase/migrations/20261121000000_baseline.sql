@@ -1961,6 +1961,1270 @@ create policy "people see their own notifications" on public.notifications
 create policy "people mark their own notifications read" on public.notifications
   for update to authenticated using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
 
+-- Surveys, their questions, and their life: draft → published ⇄ paused, any → archived. What is not a draft stays as it is.
+--
+-- Lock order: a version, the survey it is a version of, then the start of a person, responses, and counters in a lane of
+-- their own, which are never waited for (42_survey_analytics.sql). Writers of a survey and of its questions take its row for no key update; who answers takes it
+-- for share, so that nobody answers what another is about to close, and many answer at once.
+
+create table public.surveys (
+  id uuid primary key default gen_random_uuid(),
+  organization_id uuid not null default private.requested_organization_id() references public.organizations (id) on delete cascade,
+  title text not null,
+  description text not null default '',
+  status text not null default 'draft',
+  allow_multiple_responses boolean not null default false,
+  show_branding boolean not null default true,
+  redirect_url text,
+  audience text not null default 'everyone',
+  audience_submission_id uuid,
+  locales text[],
+  closes_at timestamptz,
+  version_of uuid,
+  family_id uuid not null,
+  published_at timestamptz,
+  closed_at timestamptz,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint surveys_belong_to_their_organization unique (organization_id, id),
+  constraint surveys_version_of_is_of_the_same_organization foreign key (organization_id, version_of)
+    references public.surveys (organization_id, id) on delete set null (version_of),
+  constraint surveys_audience_submission_is_of_the_same_organization foreign key (organization_id, audience_submission_id)
+    references public.submissions (organization_id, id) on delete set null (audience_submission_id),
+  constraint title_has_1_to_200_characters check (char_length(title) between 1 and 200),
+  constraint description_has_at_most_5000_characters check (char_length(description) <= 5000),
+  constraint status_is_known check (status in ('draft', 'published', 'paused', 'archived')),
+  constraint redirect_url_is_a_web_address check (redirect_url ~ '^https?://\S+$' and char_length(redirect_url) <= 2000),
+  constraint audience_is_known check (audience in ('everyone', 'voters', 'followers')),
+  constraint everyone_needs_no_submission check (audience <> 'everyone' or audience_submission_id is null),
+  constraint locales_are_known check (
+    cardinality(locales) between 1 and 8 and locales <@ array['en', 'es', 'fr', 'de', 'ru', 'pt-BR', 'ja', 'it'])
+);
+comment on table public.surveys is 'Questions an organization asks. audience and locales say who may answer, for admins only; family_id is shared by the versions of a survey; closed_at is when it could no longer be answered for good, told once. How often it was answered stands in public.survey_results.';
+create index surveys_newest_idx on public.surveys (organization_id, created_at desc, id desc);
+create index surveys_status_idx on public.surveys (organization_id, status, created_at desc, id desc);
+create index surveys_version_of_idx on public.surveys (version_of) where version_of is not null;
+create index surveys_audience_idx on public.surveys (audience_submission_id) where audience_submission_id is not null;
+create index surveys_family_idx on public.surveys (family_id);
+create index surveys_closing_idx on public.surveys (closes_at) where closed_at is null and status in ('published', 'paused');
+create unique index one_live_version_a_survey on public.surveys (family_id) where status in ('published', 'paused');
+
+create table public.survey_questions (
+  id uuid primary key default gen_random_uuid(),
+  organization_id uuid not null default private.requested_organization_id(),
+  survey_id uuid not null,
+  type text not null,
+  text text not null,
+  required boolean not null default false,
+  position integer not null,
+  multiple boolean not null default false,
+  scale integer,
+  constraint questions_belong_to_their_survey unique (survey_id, id),
+  constraint one_question_a_position unique (survey_id, position),
+  constraint survey_questions_survey_is_of_the_same_organization foreign key (organization_id, survey_id)
+    references public.surveys (organization_id, id) on delete cascade,
+  constraint type_is_known check (type in ('nps', 'rating', 'multiple_choice', 'text', 'email')),
+  constraint text_has_1_to_1000_characters check (char_length(text) between 1 and 1000),
+  constraint a_survey_has_at_most_200_questions check (position between 1 and 200),
+  constraint only_choices_are_multiple check (not multiple or type = 'multiple_choice'),
+  constraint ratings_have_a_scale_of_2_to_10 check (case when type = 'rating' then scale is not null and scale between 2 and 10 else scale is null end)
+);
+comment on table public.survey_questions is 'What a survey asks, in the order of position. multiple: several options may be chosen; scale: the highest rating.';
+
+create table public.survey_options (
+  id uuid primary key default gen_random_uuid(),
+  organization_id uuid not null default private.requested_organization_id(),
+  survey_id uuid not null,
+  question_id uuid not null,
+  text text not null,
+  position integer not null,
+  constraint one_option_a_text unique (question_id, text),
+  constraint one_option_a_position unique (question_id, position),
+  constraint survey_options_question_is_of_the_same_survey foreign key (survey_id, question_id)
+    references public.survey_questions (survey_id, id) on delete cascade,
+  constraint survey_options_survey_is_of_the_same_organization foreign key (organization_id, survey_id)
+    references public.surveys (organization_id, id) on delete cascade,
+  constraint text_has_1_to_200_characters check (char_length(text) between 1 and 200),
+  constraint a_question_has_at_most_100_options check (position between 1 and 100)
+);
+comment on table public.survey_options is 'What a multiple_choice question offers, in the order of position.';
+create index survey_options_survey_idx on public.survey_options (survey_id);
+
+-- Who sees and writes ------------------------------------------------------------------------------------------
+
+-- definer: membership decides what one may see, so reading it cannot depend on what one may see.
+create function private.survey_organization_ids(scopes text[]) returns uuid[]
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  if private.is_key() then
+    return case when scopes && string_to_array(current_setting('feedback.scopes', true), ' ') then array[private.key_organization_id()] else '{}' end;
+  end if;
+  return coalesce((select array_agg(organization_id) from public.memberships where user_id = auth.uid()), '{}');
+end
+$$;
+comment on function private.survey_organization_ids(text[]) is 'Organizations whose surveys the caller sees as its team does: those a user is a member of; a key''s own, with any of the scopes.';
+
+alter table public.surveys enable row level security;
+alter table public.survey_questions enable row level security;
+alter table public.survey_options enable row level security;
+revoke all on public.surveys, public.survey_questions, public.survey_options from public, anon, authenticated, service_role, service_key;
+grant execute on function private.survey_organization_ids(text[]) to anon, authenticated, service_role, service_key;
+
+create policy "a survey is seen as its board is, a draft by the team" on public.surveys
+  for select to anon, authenticated, service_key using (
+    organization_id = any ((select private.survey_organization_ids('{surveys:read,surveys:write,surveys:publish}'))::uuid[])
+    or status <> 'draft' and (
+      organization_id = any ((select private.survey_organization_ids('{responses:read,analytics:read}'))::uuid[])
+      or exists (select from public.organizations o where o.id = organization_id and o.visibility = 'public')));
+create policy "a key stays in its organization" on public.surveys
+  as restrictive to service_key using (organization_id = (select private.key_organization_id()));
+create policy "admins make surveys" on public.surveys
+  for insert to authenticated, service_key with check (
+    organization_id = any ((select private.admin_organization_ids('surveys:write'))::uuid[]));
+create policy "admins change surveys" on public.surveys
+  for update to authenticated, service_key using (
+    organization_id = any ((select private.admin_organization_ids('surveys:write'))::uuid[])
+    or organization_id = any ((select private.admin_organization_ids('surveys:publish'))::uuid[]));
+create policy "admins delete surveys" on public.surveys
+  for delete to authenticated, service_key using (
+    organization_id = any ((select private.admin_organization_ids('surveys:write'))::uuid[]));
+
+create policy "questions are seen with their survey" on public.survey_questions
+  for select to anon, authenticated, service_key using (
+    exists (select from public.surveys s where s.id = survey_id));
+create policy "admins write questions" on public.survey_questions
+  for insert to authenticated, service_key with check (
+    organization_id = any ((select private.admin_organization_ids('surveys:write'))::uuid[]));
+create policy "admins change questions" on public.survey_questions
+  for update to authenticated, service_key using (
+    organization_id = any ((select private.admin_organization_ids('surveys:write'))::uuid[]));
+create policy "admins delete questions" on public.survey_questions
+  for delete to authenticated, service_key using (
+    organization_id = any ((select private.admin_organization_ids('surveys:write'))::uuid[]));
+
+create policy "options are seen with their survey" on public.survey_options
+  for select to anon, authenticated, service_key using (
+    exists (select from public.surveys s where s.id = survey_id));
+create policy "admins write options" on public.survey_options
+  for insert to authenticated, service_key with check (
+    organization_id = any ((select private.admin_organization_ids('surveys:write'))::uuid[]));
+create policy "admins change options" on public.survey_options
+  for update to authenticated, service_key using (
+    organization_id = any ((select private.admin_organization_ids('surveys:write'))::uuid[]));
+create policy "admins delete options" on public.survey_options
+  for delete to authenticated, service_key using (
+    organization_id = any ((select private.admin_organization_ids('surveys:write'))::uuid[]));
+
+grant select (id, organization_id, title, description, status, allow_multiple_responses, show_branding, redirect_url, closes_at,
+  version_of, published_at, closed_at, created_at, updated_at) on public.surveys to anon, authenticated, service_key;
+grant insert (id, organization_id, title, description, allow_multiple_responses, show_branding, redirect_url, closes_at, audience,
+    audience_submission_id, locales),
+  update (title, description, status, allow_multiple_responses, show_branding, redirect_url, closes_at, audience,
+    audience_submission_id, locales), delete
+  on public.surveys to authenticated, service_key, service_role;
+grant select on public.surveys to service_role;
+grant select, insert, update, delete on public.survey_questions, public.survey_options to service_role;
+grant select on public.survey_questions, public.survey_options to anon, authenticated, service_key;
+grant insert (id, organization_id, survey_id, type, text, required, position, multiple, scale),
+  update (type, text, required, position, multiple, scale), delete
+  on public.survey_questions to authenticated, service_key;
+grant insert (id, organization_id, survey_id, question_id, text, position), update (text, position), delete
+  on public.survey_options to authenticated, service_key;
+
+-- Life ---------------------------------------------------------------------------------------------------------
+
+create function private.prepare_survey() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  new.organization_id := coalesce(new.organization_id, private.default_organization_id());
+  if new.organization_id is null then
+    perform private.raise_error('VALIDATION_ERROR', 'Name the organization: there is more than one.', 'organization_id');
+  end if;
+  if new.status <> 'draft' then
+    perform private.raise_error('CONFLICT', 'A survey begins as a draft: publish it afterwards.', 'status');
+  end if;
+  new.title := private.trim_text(new.title);
+  new.description := private.trim_text(new.description);
+  new.family_id := coalesce(new.family_id, new.id);
+  return new;
+end
+$$;
+comment on function private.prepare_survey() is 'Trigger: fills in the organization; every survey begins as a draft.';
+create trigger prepare before insert on public.surveys
+  for each row execute function private.prepare_survey();
+
+-- definer: limits of a plan are the organization's business; a row lock makes concurrent inserts take turns.
+create function private.keep_survey_plan_limit() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare allowed integer; used bigint;
+begin
+  select max_surveys into allowed from public.organizations where id = new.organization_id;
+  if allowed is not null then
+    select max_surveys into allowed from public.organizations where id = new.organization_id for no key update;
+    select count(distinct family_id) into used from public.surveys where organization_id = new.organization_id and status <> 'archived';
+    if used > allowed then
+      perform private.raise_error('PLAN_LIMIT_REACHED', format('The plan allows %s surveys that are not archived.', allowed));
+    end if;
+  end if;
+  return null;
+end
+$$;
+comment on function private.keep_survey_plan_limit() is 'Trigger: an organization never has more surveys than its plan allows; archived ones do not count, and versions of a survey count once.';
+create trigger keep_plan_limit after insert on public.surveys
+  for each row execute function private.keep_survey_plan_limit();
+
+-- definer: looks at questions and closes other versions, whoever publishes.
+create function private.keep_survey_life() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+  acts boolean := private.caller_id() is not null;
+  -- The submission whose voters were asked can be deleted while the survey runs: then nobody is asked.
+  old_submission uuid := (select s.id from public.submissions s where s.id = old.audience_submission_id);
+begin
+  new.title := private.trim_text(new.title);
+  new.description := private.trim_text(new.description);
+  if (new.title, new.description, new.allow_multiple_responses, new.show_branding, new.redirect_url, new.closes_at, new.audience,
+        new.audience_submission_id, new.locales)
+      is distinct from (old.title, old.description, old.allow_multiple_responses, old.show_branding, old.redirect_url, old.closes_at, old.audience,
+        case when new.audience_submission_id is null then old_submission else old.audience_submission_id end, old.locales) then
+    if acts then perform private.require_admin(old.organization_id, 'surveys:write'); end if;
+    perform private.require_draft(old.status);
+    new.updated_at := now();
+  end if;
+  if new.status = old.status then return new; end if;
+
+  if acts then perform private.require_admin(old.organization_id, 'surveys:publish'); end if;
+  if new.status <> 'archived' and (old.status, new.status) not in (('draft', 'published'), ('published', 'paused'), ('paused', 'published')) then
+    perform private.raise_error('CONFLICT', format('A survey that is %s cannot become %s.', old.status, new.status), 'status');
+  end if;
+  new.updated_at := now();
+  if new.status = 'published' and new.closes_at <= now() then
+    perform private.raise_error('CONFLICT', 'The time at which this survey closes has passed.', 'closes_at');
+  end if;
+  if old.status = 'draft' and new.status = 'published' then
+    perform private.check_questions(new.id);
+    if new.audience <> 'everyone' and new.audience_submission_id is null then
+      perform private.raise_error('CONFLICT', format('Name the submission whose %s are asked.', new.audience), 'targeting.submission_id');
+    end if;
+    -- Two versions of one survey take turns; who waits holds a draft, which the other never wants.
+    perform pg_advisory_xact_lock(hashtextextended(new.family_id::text, 0));
+    update public.surveys set status = 'archived' where family_id = new.family_id and status in ('published', 'paused');
+    new.published_at := now();
+  end if;
+  if new.status = 'archived' and old.published_at is not null then
+    new.closed_at := coalesce(old.closed_at, now());
+  end if;
+  return new;
+end
+$$;
+comment on function private.keep_survey_life() is 'Trigger: draft → published ⇄ paused, any → archived, nothing else; only a draft''s content changes; publishing a version archives the one before.';
+create trigger keep_life before update on public.surveys
+  for each row execute function private.keep_survey_life();
+
+create function private.require_draft(status text) returns void
+language plpgsql immutable set search_path = '' as $$
+begin
+  if status <> 'draft' then
+    perform private.raise_error('CONFLICT', format('This survey is %s: only a draft can be changed. Make a new version of it.', status), 'status');
+  end if;
+end
+$$;
+comment on function private.require_draft(text) is 'Raises CONFLICT unless the status is draft.';
+
+create function private.check_questions(survey_id uuid) returns void
+language plpgsql stable set search_path = '' as $$
+declare question record; asked boolean := false;
+begin
+  for question in
+    select q.type, q.position, exists (select from public.survey_options o where o.question_id = q.id) as has_options
+    from public.survey_questions q where q.survey_id = check_questions.survey_id order by q.position
+  loop
+    asked := true;
+    if (question.type = 'multiple_choice') <> question.has_options then
+      perform private.raise_error('CONFLICT', format(case when question.has_options then 'Question %s has options and is not multiple_choice.'
+        else 'Question %s is multiple_choice and has no options.' end, question.position), format('questions.%s.options', question.position - 1));
+    end if;
+  end loop;
+  if not asked then
+    perform private.raise_error('CONFLICT', 'A survey without questions cannot be published.', 'questions');
+  end if;
+end
+$$;
+comment on function private.check_questions(uuid) is 'Raises CONFLICT unless the survey has questions, each with what it needs.';
+
+-- definer: writes events.
+create function private.announce_survey() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if old.published_at is null and new.published_at is not null then
+    perform private.emit_event(new.organization_id, 'survey.published', new.id,
+      jsonb_build_object('survey', jsonb_build_object('id', new.id, 'title', new.title)));
+  end if;
+  if old.closed_at is null and new.closed_at is not null then
+    perform private.emit_event(new.organization_id, 'survey.closed', new.id, jsonb_build_object('survey_id', new.id,
+      'response_count', (select f.response_count from private.survey_figures(array[new.id]) f)));
+  end if;
+  return null;
+end
+$$;
+comment on function private.announce_survey() is 'Trigger: survey.published and survey.closed, each once.';
+create trigger announce after update on public.surveys
+  for each row execute function private.announce_survey();
+
+create function private.close_surveys() returns integer
+language plpgsql set search_path = '' as $$
+declare closed integer;
+begin
+  update public.surveys s set closed_at = now() where s.id in (
+    select d.id from public.surveys d
+    where d.closes_at <= now() and d.closed_at is null and d.status in ('published', 'paused')
+    order by d.closes_at limit 500 for no key update skip locked);
+  get diagnostics closed = row_count;
+  return closed;
+end
+$$;
+comment on function private.close_surveys() is 'Closes for good the surveys whose time has passed, and says how many; for private.run_schedule.';
+
+-- definer: responses are not the deleter's to see; the row is locked, so that no answer comes in between.
+create function private.keep_responses() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if coalesce(current_setting('feedback.force', true), '') <> 'on'
+    and exists (select from public.survey_responses where survey_id = old.id)
+    and exists (select from public.organizations where id = old.organization_id) then
+    perform private.raise_error('SURVEY_HAS_RESPONSES', 'This survey has responses: force=true deletes them with it.');
+  end if;
+  return old;
+end
+$$;
+comment on function private.keep_responses() is 'Trigger: a survey that was answered is not deleted unless private.delete_survey is told to.';
+create trigger keep_responses before delete on public.surveys
+  for each row execute function private.keep_responses();
+
+-- Questions ----------------------------------------------------------------------------------------------------
+
+create function private.prepare_question() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  new.text := private.trim_text(new.text);
+  if new.organization_id is null then
+    new.organization_id := (select s.organization_id from public.surveys s where s.id = new.survey_id);
+  end if;
+  return new;
+end
+$$;
+comment on function private.prepare_question() is 'Trigger of questions and options: trims, and fills in the survey''s organization.';
+create trigger prepare before insert or update on public.survey_questions
+  for each row execute function private.prepare_question();
+create trigger prepare before insert or update on public.survey_options
+  for each row execute function private.prepare_question();
+
+create function private.prepare_rating() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  new.scale := coalesce(new.scale, 5);
+  return new;
+end
+$$;
+comment on function private.prepare_rating() is 'Trigger: ratings go to 5 where nothing else is said.';
+create trigger prepare_rating before insert or update on public.survey_questions
+  for each row when (new.type = 'rating') execute function private.prepare_rating();
+
+-- definer: locks the survey, which orders this change against its publication.
+create function private.keep_questions() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare found_status text;
+begin
+  for found_status in
+    select s.status from public.surveys s where s.id in (select c.survey_id from changed c) order by s.id for no key update
+  loop
+    perform private.require_draft(found_status);
+  end loop;
+  return null;
+end
+$$;
+comment on function private.keep_questions() is 'Trigger: questions and options change while their survey is a draft, and go with it.';
+create trigger keep_added after insert on public.survey_questions
+  referencing new table as changed for each statement execute function private.keep_questions();
+create trigger keep_before after update on public.survey_questions
+  referencing old table as changed for each statement execute function private.keep_questions();
+create trigger keep_after after update on public.survey_questions
+  referencing new table as changed for each statement execute function private.keep_questions();
+create trigger keep_removed after delete on public.survey_questions
+  referencing old table as changed for each statement execute function private.keep_questions();
+create trigger keep_added after insert on public.survey_options
+  referencing new table as changed for each statement execute function private.keep_questions();
+create trigger keep_before after update on public.survey_options
+  referencing old table as changed for each statement execute function private.keep_questions();
+create trigger keep_after after update on public.survey_options
+  referencing new table as changed for each statement execute function private.keep_questions();
+create trigger keep_removed after delete on public.survey_options
+  referencing old table as changed for each statement execute function private.keep_questions();
+
+-- What admins do -----------------------------------------------------------------------------------------------
+
+-- Invoker: what the caller cannot see is not there.
+create function private.require_survey(survey_id uuid, scope text) returns uuid
+language plpgsql stable set search_path = '' as $$
+declare found_id uuid := (select s.organization_id from public.surveys s
+  where s.id = require_survey.survey_id and private.in_organization(s.organization_id));
+begin
+  if found_id is null then
+    perform private.raise_error('NOT_FOUND', 'There is no such survey.', 'survey_id');
+  end if;
+  if scope is not null then perform private.require_admin(found_id, scope); end if;
+  return found_id;
+end
+$$;
+comment on function private.require_survey(uuid, text) is 'The organization of a survey the caller sees, else NOT_FOUND; with a scope, FORBIDDEN unless they are Admin of it.';
+
+create function private.lock_survey(survey_id uuid) returns text
+language plpgsql set search_path = '' as $$
+declare found_status text;
+begin
+  select s.status into found_status from public.surveys s where s.id = lock_survey.survey_id for no key update;
+  if found_status is null then
+    perform private.raise_error('NOT_FOUND', 'There is no such survey.', 'survey_id');
+  end if;
+  return found_status;
+end
+$$;
+comment on function private.lock_survey(uuid) is 'The status of a survey that nobody else changes until this transaction ends; NOT_FOUND where it is gone meanwhile.';
+
+create function private.write_questions(organization_id uuid, survey_id uuid, questions jsonb) returns void
+language plpgsql set search_path = '' as $$
+begin
+  with asked as materialized (
+    select gen_random_uuid() as id, q, n from jsonb_array_elements(questions) with ordinality as a (q, n)
+  ), written as (
+    insert into public.survey_questions (id, organization_id, survey_id, type, text, required, position, multiple, scale)
+    select id, write_questions.organization_id, write_questions.survey_id, q ->> 'type', q ->> 'text', coalesce((q ->> 'required')::boolean, false), n,
+      coalesce((q ->> 'multiple')::boolean, false), (q ->> 'scale')::integer
+    from asked
+  )
+  insert into public.survey_options (organization_id, survey_id, question_id, text, position)
+  select write_questions.organization_id, write_questions.survey_id, id, o, p
+  from asked cross join lateral jsonb_array_elements_text(coalesce(nullif(q -> 'options', 'null'), '[]')) with ordinality as b (o, p);
+end
+$$;
+comment on function private.write_questions(uuid, uuid, jsonb) is 'Adds questions [{type, text, required, multiple, scale, options: [text]}] to a draft that has none.';
+
+create function private.write_settings(survey_id uuid, changes jsonb) returns void
+language plpgsql set search_path = '' as $$
+declare settings jsonb := coalesce(nullif(changes -> 'settings', 'null'), '{}'); targeting jsonb := coalesce(nullif(changes -> 'targeting', 'null'), '{}');
+begin
+  update public.surveys s set
+    title = case when changes ? 'title' then changes ->> 'title' else s.title end,
+    description = case when changes ? 'description' then coalesce(changes ->> 'description', '') else s.description end,
+    closes_at = case when changes ? 'closes_at' then (changes ->> 'closes_at')::timestamptz else s.closes_at end,
+    allow_multiple_responses = coalesce((settings ->> 'allow_multiple_responses')::boolean, s.allow_multiple_responses),
+    show_branding = coalesce((settings ->> 'show_branding')::boolean, s.show_branding),
+    redirect_url = case when settings ? 'redirect_url' then settings ->> 'redirect_url' else s.redirect_url end
+  where s.id = write_settings.survey_id;
+  if changes ? 'targeting' then
+    update public.surveys s set
+      audience = coalesce(targeting ->> 'audience', 'everyone'),
+      audience_submission_id = (targeting ->> 'submission_id')::uuid,
+      locales = case when jsonb_typeof(targeting -> 'locales') = 'array' then array(select jsonb_array_elements_text(targeting -> 'locales')) end
+    where s.id = write_settings.survey_id;
+  end if;
+end
+$$;
+comment on function private.write_settings(uuid, jsonb) is 'Changes what is named: title, description, closes_at, settings key by key, targeting as a whole.';
+
+create function private.create_survey(survey jsonb) returns uuid
+language plpgsql set search_path = '' as $$
+declare own_id uuid := private.current_organization_id(); new_id uuid := gen_random_uuid();
+begin
+  perform private.require_admin(own_id, 'surveys:write');
+  insert into public.surveys (id, organization_id, title) values (new_id, own_id, survey ->> 'title');
+  perform private.write_settings(new_id, survey);
+  perform private.write_questions(own_id, new_id, coalesce(nullif(survey -> 'questions', 'null'), '[]'));
+  return new_id;
+end
+$$;
+comment on function private.create_survey(jsonb) is 'A draft in the current organization, {title, description, questions, settings, targeting, closes_at}; its id.';
+
+create function private.update_survey(survey_id uuid, changes jsonb) returns void
+language plpgsql set search_path = '' as $$
+declare own_id uuid := private.require_survey(survey_id, 'surveys:write');
+begin
+  perform private.require_draft(private.lock_survey(survey_id));
+  perform private.write_settings(survey_id, changes);
+  if jsonb_typeof(changes -> 'questions') = 'array' then
+    delete from public.survey_questions q where q.survey_id = update_survey.survey_id;
+    perform private.write_questions(own_id, survey_id, changes -> 'questions');
+  end if;
+end
+$$;
+comment on function private.update_survey(uuid, jsonb) is 'Changes a draft; questions are replaced as a whole. CONFLICT for what is not a draft.';
+
+create function private.change_survey_status(survey_id uuid, action text) returns void
+language plpgsql set search_path = '' as $$
+declare
+  target text := case action when 'pause' then 'paused' when 'archive' then 'archived' else 'published' end;
+  present text;
+begin
+  perform private.require_survey(survey_id, 'surveys:publish');
+  present := private.lock_survey(survey_id);
+  if present = target then return; end if;
+  if action <> 'archive' and present <> (case action when 'publish' then 'draft' when 'pause' then 'published' else 'paused' end) then
+    perform private.raise_error('CONFLICT', format('A survey that is %s cannot be %s.', present,
+      case action when 'publish' then 'published' || case present when 'paused' then ': resume it' else '' end
+        when 'pause' then 'paused' else 'resumed' end), 'status');
+  end if;
+  update public.surveys s set status = target where s.id = change_survey_status.survey_id;
+end
+$$;
+comment on function private.change_survey_status(uuid, text) is 'publish, pause, resume or archive. Nothing happens where it is so already; CONFLICT where the survey''s life does not go there.';
+
+create function private.create_survey_version(survey_id uuid, new_id uuid default gen_random_uuid()) returns uuid
+language plpgsql set search_path = '' as $$
+begin
+  perform private.require_survey(survey_id, 'surveys:publish');
+  return private.clone_survey(survey_id, new_id);
+end
+$$;
+comment on function private.create_survey_version(uuid, uuid) is 'A draft with the questions of a survey that is published or paused; publishing it archives that one.';
+
+-- definer: which survey a draft is a version of is nobody's to write.
+create function private.clone_survey(survey_id uuid, new_id uuid default gen_random_uuid()) returns uuid
+language plpgsql security definer set search_path = '' as $$
+declare source public.surveys;
+begin
+  perform private.lock_survey(survey_id);
+  select * into source from public.surveys s where s.id = clone_survey.survey_id;
+  perform private.require_admin(source.organization_id, 'surveys:publish');
+  if source.status not in ('published', 'paused') then
+    perform private.raise_error('CONFLICT', format('A version is made of a survey that is published or paused; this one is %s.', source.status), 'status');
+  end if;
+  insert into public.surveys (id, organization_id, title, description, allow_multiple_responses, show_branding, redirect_url, audience,
+    audience_submission_id, locales, closes_at, version_of, family_id)
+  values (new_id, source.organization_id, source.title, source.description, source.allow_multiple_responses, source.show_branding, source.redirect_url,
+    source.audience, source.audience_submission_id, source.locales, case when source.closes_at > now() then source.closes_at end, source.id, source.family_id);
+  with copied as materialized (
+    select gen_random_uuid() as new_question_id, q.* from public.survey_questions q where q.survey_id = source.id
+  ), written as (
+    insert into public.survey_questions (id, organization_id, survey_id, type, text, required, position, multiple, scale)
+    select new_question_id, organization_id, new_id, type, text, required, position, multiple, scale from copied
+  )
+  insert into public.survey_options (organization_id, survey_id, question_id, text, position)
+  select o.organization_id, new_id, c.new_question_id, o.text, o.position
+  from copied c join public.survey_options o on o.question_id = c.id;
+  return new_id;
+end
+$$;
+comment on function private.clone_survey(uuid, uuid) is 'The work of private.create_survey_version; for admins of the survey''s organization.';
+
+create function private.delete_survey(survey_id uuid, force boolean) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform private.require_survey(survey_id, 'surveys:write');
+  -- A version before what it is a version of, as who publishes it: deleting lets go of them.
+  perform 1 from public.surveys s where s.version_of = delete_survey.survey_id order by s.id for no key update;
+  if force then perform set_config('feedback.force', 'on', true); end if;
+  delete from public.surveys s where s.id = delete_survey.survey_id;
+  if not found then perform private.raise_error('NOT_FOUND', 'There is no such survey.', 'survey_id'); end if;
+  perform set_config('feedback.force', '', true);
+end
+$$;
+comment on function private.delete_survey(uuid, boolean) is 'Deletes a survey with everything in it; SURVEY_HAS_RESPONSES where it was answered and force is not true.';
+
+-- definer: targeting is for admins, so its columns are granted to nobody.
+create function private.survey_targeting(survey_id uuid) returns json
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select json_build_object('audience', s.audience, 'submission_id', s.audience_submission_id, 'locales', s.locales)
+    from public.surveys s where s.id = survey_targeting.survey_id and private.is_admin(s.organization_id, 'surveys:read'));
+end
+$$;
+comment on function private.survey_targeting(uuid) is 'Whom a survey asks, {audience, submission_id, locales}, for admins; null for anyone else.';
+
+grant execute on function private.require_survey(uuid, text), private.survey_targeting(uuid) to anon, authenticated, service_key;
+grant execute on function private.require_draft(text), private.lock_survey(uuid), private.write_questions(uuid, uuid, jsonb), private.write_settings(uuid, jsonb),
+  private.create_survey(jsonb), private.update_survey(uuid, jsonb), private.change_survey_status(uuid, text),
+  private.create_survey_version(uuid, uuid), private.clone_survey(uuid, uuid), private.delete_survey(uuid, boolean)
+  to authenticated, service_key;
+
+-- Responses. One is one row, its answers a value that is checked and put in order as a whole: nothing is half-stored.
+
+-- Ids that grow with time keep the index of millions of responses warm at one end.
+create function private.ordered_id() returns uuid
+language sql volatile
+return encode(
+  set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
+    placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6), 52, 1), 53, 1), 'hex')::uuid;
+comment on function private.ordered_id() is 'A UUID of version 7.';
+
+create table public.survey_responses (
+  id uuid primary key default private.ordered_id(),
+  organization_id uuid not null default private.requested_organization_id(),
+  survey_id uuid not null,
+  user_id uuid default private.caller_id() references public.profiles (id) on delete set null deferrable initially deferred,
+  answers jsonb not null,
+  locale text,
+  started_at timestamptz,
+  submitted_at timestamptz not null default now(),
+  sentiment_score numeric(4, 3),
+  sentiment text generated always as (
+    case when sentiment_score >= 0.2 then 'positive' when sentiment_score <= -0.2 then 'negative' when sentiment_score is not null then 'neutral' end) stored,
+  sentiment_engine text,
+  is_only boolean not null default true,
+  constraint survey_responses_survey_is_of_the_same_organization foreign key (organization_id, survey_id)
+    references public.surveys (organization_id, id) on delete cascade,
+  constraint answers_are_an_array check (jsonb_typeof(answers) = 'array'),
+  constraint locale_is_known check (locale in ('en', 'es', 'fr', 'de', 'ru', 'pt-BR', 'ja', 'it')),
+  constraint one_starts_before_one_submits check (started_at <= submitted_at),
+  constraint sentiment_score_is_from_minus_1_to_1 check (sentiment_score between -1 and 1),
+  constraint sentiment_has_an_engine check ((sentiment_score is null) = (sentiment_engine is null)),
+  constraint sentiment_engine_has_1_to_100_characters check (char_length(sentiment_engine) between 1 and 100)
+);
+comment on table public.survey_responses is 'Who answered a survey, and what. answers is [{question_id, value}] in question order: a number for nps and rating, text for text and email, the text of the chosen option or an array of them for multiple_choice; what was not answered is not there. Read by admins and by the respondent. is_only: the survey takes one response a person.';
+create unique index one_response_a_person_and_survey on public.survey_responses (survey_id, user_id) where is_only;
+create index survey_responses_newest_idx on public.survey_responses (survey_id, submitted_at desc, id desc);
+create index survey_responses_sentiment_idx on public.survey_responses (survey_id, sentiment, submitted_at desc, id desc);
+create index survey_responses_user_idx on public.survey_responses (user_id, survey_id);
+
+create table private.survey_starts (
+  organization_id uuid not null,
+  survey_id uuid not null,
+  user_id uuid not null references public.profiles (id) on delete cascade,
+  started_at timestamptz not null default now(),
+  primary key (survey_id, user_id),
+  constraint survey_starts_survey_is_of_the_same_organization foreign key (organization_id, survey_id)
+    references public.surveys (organization_id, id) on delete cascade
+);
+comment on table private.survey_starts is 'Who opened a survey and has not answered it yet; answering moves started_at to the response.';
+create index survey_starts_user_idx on private.survey_starts (user_id);
+
+create view public.survey_answers with (security_invoker = true) as
+  select r.organization_id, r.survey_id, r.id as response_id, q.id as question_id, q.type, a.value -> 'value' as value, r.submitted_at
+  from public.survey_responses r
+  cross join lateral jsonb_array_elements(r.answers) as a (value)
+  join public.survey_questions q on q.id = (a.value ->> 'question_id')::uuid;
+comment on view public.survey_answers is 'One row an answer, for whoever reads the response.';
+
+-- Who sees and answers -----------------------------------------------------------------------------------------
+
+alter table public.survey_responses enable row level security;
+alter table private.survey_starts enable row level security;
+revoke all on public.survey_responses, public.survey_answers, private.survey_starts from public, anon, authenticated, service_role, service_key;
+grant select (id, organization_id, survey_id, user_id, answers, locale, started_at, submitted_at, sentiment_score, sentiment, sentiment_engine)
+  on public.survey_responses to authenticated, service_key;
+grant insert (survey_id, answers, locale) on public.survey_responses to authenticated;
+grant select, insert, delete on public.survey_responses to service_role;
+grant select on public.survey_answers to authenticated, service_key, service_role;
+
+create policy "a response is seen by admins and by who gave it" on public.survey_responses
+  for select to authenticated using (
+    user_id = (select auth.uid()) or organization_id = any ((select private.admin_organization_ids('responses:read'))::uuid[]));
+create policy "a key sees the responses of its organization" on public.survey_responses
+  for select to service_key using (organization_id = any ((select private.admin_organization_ids('responses:read'))::uuid[]));
+create policy "people answer for themselves" on public.survey_responses
+  for insert to authenticated with check (user_id = (select auth.uid()));
+
+-- Starting -----------------------------------------------------------------------------------------------------
+
+create function private.start_survey(survey_id uuid) returns timestamptz
+language plpgsql set search_path = '' as $$
+begin
+  perform private.require_survey(survey_id, null);
+  return private.mark_start(survey_id);
+end
+$$;
+comment on function private.start_survey(uuid) is 'Notes that the caller began to answer, and says since when; the first time counts.';
+
+-- definer: starts are nobody's to read or write.
+create function private.mark_start(survey_id uuid) returns timestamptz
+language plpgsql security definer set search_path = '' as $$
+declare survey public.surveys; began timestamptz;
+begin
+  if private.is_key() or private.caller_id() is null then
+    perform private.raise_error('FORBIDDEN', 'This is for people who signed in.');
+  end if;
+  survey := private.open_survey(survey_id, private.caller_id(), null);
+  insert into private.survey_starts as s (organization_id, survey_id, user_id) values (survey.organization_id, survey.id, private.caller_id())
+  on conflict on constraint survey_starts_pkey do nothing returning s.started_at into began;
+  return coalesce(began, (select s.started_at from private.survey_starts s where s.survey_id = survey.id and s.user_id = private.caller_id()));
+end
+$$;
+comment on function private.mark_start(uuid) is 'The work of private.start_survey, which knows that the caller sees the survey.';
+
+create function public.start_survey(survey_id uuid) returns timestamptz
+language sql set search_path = ''
+begin atomic
+  select private.start_survey(survey_id);
+end;
+comment on function public.start_survey(uuid) is 'Call it when the signed-in person begins to answer: the time until they submit is how long they took. Again changes nothing.';
+
+-- Answering ----------------------------------------------------------------------------------------------------
+
+-- definer: locks the survey, reads targeting, votes and follows.
+create function private.open_survey(survey_id uuid, user_id uuid, locale text) returns public.surveys
+language plpgsql security definer set search_path = '' as $$
+declare survey public.surveys; asked boolean := true; submission uuid;
+begin
+  select * into survey from public.surveys s where s.id = open_survey.survey_id for share;
+  if survey.id is null then
+    perform private.raise_error('NOT_FOUND', 'There is no such survey.', 'survey_id');
+  elsif survey.status <> 'published' then
+    perform private.raise_error('SURVEY_NOT_OPEN', format('This survey is %s: it takes no responses.', survey.status));
+  elsif survey.closes_at <= clock_timestamp() then
+    perform private.raise_error('SURVEY_NOT_OPEN', 'This survey has closed.');
+  end if;
+  if not survey.allow_multiple_responses and exists (
+    select from public.survey_responses r where r.survey_id = survey.id and r.user_id = open_survey.user_id) then
+    perform private.raise_error('ALREADY_RESPONDED', 'You answered this survey already.');
+  end if;
+  if survey.audience <> 'everyone' then
+    submission := (select coalesce(s.merged_into_id, s.id) from public.submissions s where s.id = survey.audience_submission_id);
+    asked := case survey.audience
+      when 'voters' then exists (select from public.votes v where v.submission_id = submission and v.user_id = open_survey.user_id)
+      else exists (select from public.follows f where f.submission_id = submission and f.user_id = open_survey.user_id) end;
+  end if;
+  if not asked then
+    perform private.raise_error('FORBIDDEN', format('This survey is for %s of a submission.', survey.audience));
+  end if;
+  if locale is not null and not coalesce(locale = any (survey.locales), true) then
+    perform private.raise_error('FORBIDDEN', format('This survey is for people who use it in %s.', array_to_string(survey.locales, ', ')));
+  end if;
+  return survey;
+end
+$$;
+comment on function private.open_survey(uuid, uuid, text) is 'The survey, held open while this transaction lasts, if the profile may answer it now; else SURVEY_NOT_OPEN, ALREADY_RESPONDED or FORBIDDEN.';
+
+create function private.is_email(value text) returns boolean
+language sql immutable
+return char_length(value) <= 254 and position('@' in value) <= 65
+  and value ~ '^[A-Za-z0-9_!#$%&''*+/=?^`{|}~-]+(\.[A-Za-z0-9_!#$%&''*+/=?^`{|}~-]+)*@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+(?=[0-9-]*[A-Za-z])[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$';
+comment on function private.is_email(text) is 'Whether the text is an e-mail address, by the rule of shared/fields.ts.';
+
+create type private.checked_answer as (value jsonb, complaint text);
+comment on type private.checked_answer is 'An answer as it is stored, or what is wrong with it; neither where there is none.';
+
+create function private.check_answer(question public.survey_questions, value jsonb) returns private.checked_answer
+language plpgsql stable set search_path = '' as $$
+declare
+  kind text := jsonb_typeof(value);
+  plain text := private.trim_text(value #>> '{}');
+  lowest integer := case question.type when 'nps' then 0 else 1 end;
+  highest integer := coalesce(question.scale, 10);
+  chosen text[]; named text[];
+begin
+  if value is null or kind = 'null' or plain = '' or value = '[]' then return null; end if;
+  case question.type
+    when 'nps', 'rating' then
+      if kind <> 'number' or plain::numeric <> trunc(plain::numeric) or plain::numeric not between lowest and highest then
+        return row(null, format('must be a whole number from %s to %s', lowest, highest))::private.checked_answer;
+      end if;
+      return row(to_jsonb(plain::numeric::integer), null)::private.checked_answer;
+    when 'multiple_choice' then
+      if kind = 'array' and not question.multiple then
+        return row(null, 'must be one option')::private.checked_answer;
+      elsif kind not in ('string', 'array') or kind = 'array' and jsonb_path_exists(value, 'strict $[*] ? (@.type() != "string")') then
+        return row(null, case when question.multiple then 'must be options, by id or text' else 'must be an option, by id or text' end)::private.checked_answer;
+      end if;
+      chosen := case kind when 'string' then array[plain] else array(select private.trim_text(c) from jsonb_array_elements_text(value) c limit 101) end;
+      named := array(select o.text from public.survey_options o
+        where o.question_id = question.id and (o.text = any (chosen) or o.id::text = any (chosen)) order by o.position);
+      if exists (select from unnest(chosen) c where not exists (
+          select from public.survey_options o where o.question_id = question.id and c in (o.text, o.id::text))) then
+        return row(null, 'must be one of the options, by id or text')::private.checked_answer;
+      elsif cardinality(named) < cardinality(chosen) then
+        return row(null, 'must not name an option twice')::private.checked_answer;
+      end if;
+      return row(case when question.multiple then to_jsonb(named) else to_jsonb(named[1]) end, null)::private.checked_answer;
+    when 'email' then
+      if kind <> 'string' or not private.is_email(plain) then
+        return row(null, 'must be an e-mail address of at most 254 characters, such as name@example.org')::private.checked_answer;
+      end if;
+    else
+      if kind <> 'string' or char_length(plain) > 5000 then
+        return row(null, 'must be text of at most 5000 characters')::private.checked_answer;
+      end if;
+  end case;
+  return row(to_jsonb(plain), null)::private.checked_answer;
+end
+$$;
+comment on function private.check_answer(public.survey_questions, jsonb) is 'A value that answers the question, in the form it is stored in; null where it answers nothing.';
+
+create function private.sentiment_of_number(question public.survey_questions, value integer) returns numeric
+language sql immutable
+return case
+  when (question).type = 'rating' then 2.0 * (value - 1) / ((question).scale - 1) - 1
+  when value <= 6 then (value - 8) / 8.0
+  else (array[-0.1, 0.1, 0.6, 1])[value - 6]
+end;
+comment on function private.sentiment_of_number(public.survey_questions, integer) is 'What a rating or nps answer says, from -1 to 1: of nps, detractors are negative, passives neutral, promoters positive.';
+
+-- definer: reads what every respondent answers against, whoever answers.
+create function private.check_response(response public.survey_responses) returns public.survey_responses
+language plpgsql security definer set search_path = '' as $$
+declare
+  survey public.surveys;
+  -- What the functions say of text answers: {engine, scores}, one a sent answer. Clients of the data API cannot.
+  judged jsonb := nullif(current_setting('feedback.sentiment', true), '')::jsonb;
+  item record;
+  checked private.checked_answer;
+  kept jsonb[] := '{}';
+  complaints jsonb[] := '{}';
+  numbers numeric[] := '{}';
+  texts numeric[] := '{}';
+begin
+  survey := private.open_survey(response.survey_id, response.user_id, response.locale);
+  if coalesce(jsonb_typeof(response.answers), '') <> 'array' or jsonb_array_length(response.answers) > 200 then
+    perform private.raise_error('VALIDATION_ERROR', 'must be an array of at most 200 answers', 'answers');
+  end if;
+  for item in
+    select asked.question, a.n - 1 as index, a.answer -> 'value' as value, row_number() over (partition by asked.id order by a.n) as nth
+    from jsonb_array_elements(response.answers) with ordinality as a (answer, n)
+    full join (select q as question, q.id, q.position from public.survey_questions q where q.survey_id = survey.id) asked
+      on asked.id::text = lower(a.answer ->> 'question_id')
+    order by asked.position, a.n
+  loop
+    if item.index is not null and (item.question).id is null then
+      complaints := complaints || jsonb_build_object('field', format('answers.%s.question_id', item.index), 'message', 'is not a question of this survey');
+      continue;
+    elsif item.nth > 1 then
+      complaints := complaints || jsonb_build_object('field', format('answers.%s.question_id', item.index), 'message', 'is answered twice');
+      continue;
+    end if;
+    checked := private.check_answer(item.question, item.value);
+    if checked.complaint is not null then
+      complaints := complaints || jsonb_build_object('field', format('answers.%s.value', item.index), 'message', checked.complaint);
+    elsif checked.value is not null then
+      kept := kept || jsonb_build_object('question_id', (item.question).id, 'value', checked.value);
+      if (item.question).type in ('nps', 'rating') then
+        numbers := numbers || private.sentiment_of_number(item.question, checked.value::integer);
+      elsif (item.question).type = 'text' and jsonb_typeof(judged -> 'scores' -> item.index::integer) = 'number' then
+        texts := texts || greatest(-1, least(1, (judged -> 'scores' ->> item.index::integer)::numeric));
+      end if;
+    elsif (item.question).required then
+      complaints := complaints || jsonb_build_object('field', format('questions.%s', (item.question).id), 'message', format('needs an answer: %s', left((item.question).text, 100)));
+    end if;
+  end loop;
+  if cardinality(complaints) = 0 and cardinality(kept) = 0 then
+    complaints := array[jsonb_build_object('field', 'answers', 'message', 'must answer a question')];
+  end if;
+  if cardinality(complaints) > 0 then
+    perform private.raise_error('VALIDATION_ERROR', 'Some answers were not accepted.', null, jsonb_build_object('details', to_jsonb(complaints[1:50])));
+  end if;
+  response.organization_id := survey.organization_id;
+  response.answers := to_jsonb(kept);
+  response.is_only := not survey.allow_multiple_responses;
+  if response.started_at is null then
+    select least(s.started_at, response.submitted_at) into response.started_at from private.survey_starts s
+    where s.survey_id = survey.id and s.user_id = response.user_id for update;
+  end if;
+  if response.sentiment_score is null then
+    response.sentiment_score := round(case
+      when cardinality(numbers) > 0 and cardinality(texts) > 0 then 0.7 * private.mean(numbers) + 0.3 * private.mean(texts)
+      else coalesce(private.mean(numbers), private.mean(texts)) end, 3);
+    response.sentiment_engine := case when cardinality(texts) > 0 then judged ->> 'engine' when cardinality(numbers) > 0 then 'answers' end;
+  end if;
+  return response;
+end
+$$;
+comment on function private.check_response(public.survey_responses) is 'A response as it is stored. Raises with every complaint at once: answers.N.value or answers.N.question_id of what was sent, questions.<id> of what is missing.';
+
+create function private.mean(numbers numeric[]) returns numeric
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (select avg(n) from unnest(numbers) n);
+end
+$$;
+comment on function private.mean(numeric[]) is 'The mean; null of none.';
+
+-- Invoker: what the caller cannot see is not there.
+create function private.prepare_response() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  if not exists (select from public.surveys s where s.id = new.survey_id) then
+    perform private.raise_error('NOT_FOUND', 'There is no such survey.', 'survey_id');
+  end if;
+  return private.check_response(new);
+end
+$$;
+comment on function private.prepare_response() is 'Trigger: who sees a survey that is open answers it, once unless it says otherwise, and with answers that fit its questions.';
+create trigger prepare before insert on public.survey_responses
+  for each row execute function private.prepare_response();
+
+-- definer: ends the start, writes the event.
+create function private.finish_responses() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if private.is_direct() then
+    perform private.charge_direct('survey_response_create', (select count(*) from added));
+  end if;
+  delete from private.survey_starts s using added r where s.survey_id = r.survey_id and s.user_id = r.user_id;
+  if not private.is_quiet() then
+    perform private.emit_event(r.organization_id, 'survey.response.created', r.survey_id, jsonb_build_object('survey_id', r.survey_id,
+      'response_id', r.id, 'submitted_at', r.submitted_at, 'sentiment', r.sentiment, 'sentiment_score', r.sentiment_score))
+    from added r;
+  end if;
+  return null;
+end
+$$;
+comment on function private.finish_responses() is 'Trigger: who answered is no longer only starting; survey.response.created, which holds no answers.';
+create trigger finish after insert on public.survey_responses
+  referencing new table as added for each statement execute function private.finish_responses();
+
+create function private.submit_survey_response(survey_id uuid, answers jsonb, locale text, sentiment jsonb) returns json
+language plpgsql set search_path = '' as $$
+declare response record;
+begin
+  perform private.require_survey(survey_id, null);
+  perform set_config('feedback.sentiment', coalesce(sentiment::text, ''), true);
+  insert into public.survey_responses as r (survey_id, answers, locale)
+  values (submit_survey_response.survey_id, submit_survey_response.answers, submit_survey_response.locale)
+  returning r.id, r.submitted_at into response;
+  perform set_config('feedback.sentiment', '', true);
+  return json_build_object('response_id', response.id, 'survey_id', survey_id, 'submitted_at', response.submitted_at);
+-- Two at once: the index lets one through.
+exception when unique_violation then
+  perform private.raise_error('ALREADY_RESPONDED', 'You answered this survey already.');
+end
+$$;
+comment on function private.submit_survey_response(uuid, jsonb, text, jsonb) is 'The caller answers. sentiment is {engine, scores} of text answers, one score or null an answer in the order they are sent in.';
+
+-- definer: the person goes, their response stays.
+create function private.forget_respondent() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  -- Surveys before responses: one that is being deleted takes its own along.
+  perform 1 from public.surveys s where s.id in (select r.survey_id from public.survey_responses r where r.user_id = old.id)
+  order by s.id for key share;
+  update public.survey_responses r set answers = coalesce((
+    select jsonb_agg(a.value order by a.n) from jsonb_array_elements(r.answers) with ordinality as a (value, n)
+    join public.survey_questions q on q.id = (a.value ->> 'question_id')::uuid where q.type <> 'email'), '[]')
+  where r.user_id = old.id and exists (select from public.survey_questions q where q.survey_id = r.survey_id and q.type = 'email');
+  return old;
+end
+$$;
+comment on function private.forget_respondent() is 'Trigger: addresses a person gave in answers go with the person.';
+create trigger forget_respondent after update of auth_user_id on public.profiles
+  for each row when (old.auth_user_id is not null and new.auth_user_id is null) execute function private.forget_respondent();
+create trigger forget_respondent_of_deleted before delete on public.profiles
+  for each row execute function private.forget_respondent();
+
+grant execute on function private.ordered_id(), private.check_response(public.survey_responses)
+  to authenticated, service_role;
+grant execute on function private.start_survey(uuid), private.mark_start(uuid), public.start_survey(uuid),
+  private.submit_survey_response(uuid, jsonb, text, jsonb) to authenticated;
+
+-- How a survey was answered, without reading what was answered: counters kept by triggers.
+--
+-- The counters of a survey stand in lanes, and a number is their sum. A transaction takes whichever lane is free and makes
+-- one where none is, so concurrent responses never wait for each other, and a quiet survey has one lane.
+
+create table private.survey_counts (
+  organization_id uuid not null,
+  survey_id uuid not null,
+  lane integer not null,
+  responses bigint not null default 0,
+  starts bigint not null default 0,
+  timed bigint not null default 0,
+  milliseconds bigint not null default 0,
+  positive bigint not null default 0,
+  neutral bigint not null default 0,
+  negative bigint not null default 0,
+  score numeric not null default 0,
+  primary key (survey_id, lane),
+  constraint survey_counts_survey_is_of_the_same_organization foreign key (organization_id, survey_id)
+    references public.surveys (organization_id, id) on delete cascade
+) with (fillfactor = 20);
+comment on table private.survey_counts is 'Responses of a survey, starts without one, how many were timed and how long they took together, and their sentiment.';
+
+create table private.survey_answer_counts (
+  organization_id uuid not null,
+  survey_id uuid not null,
+  question_id uuid not null,
+  value text not null,
+  lane integer not null,
+  total bigint not null,
+  primary key (question_id, value, lane),
+  constraint survey_answer_counts_question_is_of_the_same_survey foreign key (survey_id, question_id)
+    references public.survey_questions (survey_id, id) on delete cascade
+) with (fillfactor = 50);
+comment on table private.survey_answer_counts is 'How often a question was answered with a value: a number, or the text of an option; the empty value counts the answers of questions whose values are not counted, or not one each.';
+alter table private.survey_counts enable row level security;
+alter table private.survey_answer_counts enable row level security;
+revoke all on private.survey_counts, private.survey_answer_counts from public, anon, authenticated, service_role, service_key;
+
+create function private.take_lane(organization_id uuid, survey_id uuid) returns integer
+language plpgsql set search_path = '' as $$
+declare
+  own text[] := string_to_array(current_setting('feedback.lane', true), ' ');
+  taken integer;
+begin
+  if own[1] = survey_id::text then return own[2]; end if;
+  select c.lane into taken from private.survey_counts c where c.survey_id = take_lane.survey_id
+  order by c.lane limit 1 for no key update skip locked;
+  if taken is null then
+    insert into private.survey_counts (organization_id, survey_id, lane)
+    values (take_lane.organization_id, take_lane.survey_id, (random() * 2147483647)::integer) returning lane into taken;
+  end if;
+  perform set_config('feedback.lane', survey_id || ' ' || taken, true);
+  return taken;
+end
+$$;
+comment on function private.take_lane(uuid, uuid) is 'The lane of the survey''s counters that this transaction counts in; nobody else does until it ends.';
+
+create function private.counted_answers(answers jsonb) returns table (question_id uuid, value text)
+language sql stable
+begin atomic
+  select q.id, v.value
+  from jsonb_array_elements(answers) as a (answer)
+  join public.survey_questions q on q.id = (a.answer ->> 'question_id')::uuid
+  cross join lateral (
+    select a.answer ->> 'value' where q.type in ('nps', 'rating') or q.type = 'multiple_choice' and not q.multiple
+    union all
+    select '' where q.type in ('text', 'email') or q.multiple
+    union all
+    select jsonb_array_elements_text(case when q.multiple then a.answer -> 'value' else '[]' end)) v (value);
+end;
+comment on function private.counted_answers(jsonb) is 'What private.survey_answer_counts counts of the answers of a response.';
+
+-- definer: counts are nobody's to write. Responses that go with their survey are not counted down: their counts go too.
+create function private.count_responses() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare change record; sign integer := tg_argv[0]; own_lane integer;
+begin
+  for change in
+    select c.organization_id, c.survey_id, count(*) as responses, count(c.started_at) as timed,
+      coalesce(sum((extract(epoch from c.submitted_at - c.started_at) * 1000)::bigint), 0) as milliseconds,
+      count(*) filter (where c.sentiment = 'positive') as positive, count(*) filter (where c.sentiment = 'neutral') as neutral,
+      count(*) filter (where c.sentiment = 'negative') as negative, coalesce(sum(c.sentiment_score), 0) as score
+    from changed c where exists (select from public.surveys s where s.id = c.survey_id)
+    group by 1, 2 order by 2
+  loop
+    own_lane := private.take_lane(change.organization_id, change.survey_id);
+    update private.survey_counts c set responses = c.responses + sign * change.responses, timed = c.timed + sign * change.timed,
+      milliseconds = c.milliseconds + sign * change.milliseconds, positive = c.positive + sign * change.positive,
+      neutral = c.neutral + sign * change.neutral, negative = c.negative + sign * change.negative, score = c.score + sign * change.score
+    where c.survey_id = change.survey_id and c.lane = own_lane;
+    insert into private.survey_answer_counts as k (organization_id, survey_id, question_id, value, lane, total)
+    select change.organization_id, change.survey_id, a.question_id, a.value, own_lane, sign * count(*)
+    from changed c cross join lateral private.counted_answers(c.answers) a where c.survey_id = change.survey_id
+    group by a.question_id, a.value
+    on conflict on constraint survey_answer_counts_pkey do update set total = k.total + excluded.total;
+  end loop;
+  return null;
+end
+$$;
+comment on function private.count_responses() is 'Trigger: adds the changed responses to the counters of their surveys, or takes them away.';
+create trigger count_added after insert on public.survey_responses
+  referencing new table as changed for each statement execute function private.count_responses('1');
+create trigger count_removed after delete on public.survey_responses
+  referencing old table as changed for each statement execute function private.count_responses('-1');
+create trigger count_before after update on public.survey_responses
+  referencing old table as changed for each statement execute function private.count_responses('-1');
+create trigger count_after after update on public.survey_responses
+  referencing new table as changed for each statement execute function private.count_responses('1');
+
+-- definer: as above.
+create function private.count_starts() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare change record; sign integer := tg_argv[0]; own_lane integer;
+begin
+  for change in
+    select c.organization_id, c.survey_id, count(*) as starts
+    from changed c where exists (select from public.surveys s where s.id = c.survey_id) group by 1, 2 order by 2
+  loop
+    own_lane := private.take_lane(change.organization_id, change.survey_id);
+    update private.survey_counts c set starts = c.starts + sign * change.starts where c.survey_id = change.survey_id and c.lane = own_lane;
+  end loop;
+  return null;
+end
+$$;
+comment on function private.count_starts() is 'Trigger: as private.count_responses, for who began and has not answered.';
+create trigger count_added after insert on private.survey_starts
+  referencing new table as changed for each statement execute function private.count_starts('1');
+create trigger count_removed after delete on private.survey_starts
+  referencing old table as changed for each statement execute function private.count_starts('-1');
+
+create function private.recount_survey(survey_id uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform 1 from public.surveys s where s.id = recount_survey.survey_id for no key update;
+  delete from private.survey_answer_counts c where c.survey_id = recount_survey.survey_id;
+  delete from private.survey_counts c where c.survey_id = recount_survey.survey_id;
+  insert into private.survey_counts (organization_id, survey_id, lane, responses, timed, milliseconds, positive, neutral, negative, score, starts)
+  select s.organization_id, s.id, 0, r.*, (select count(*) from private.survey_starts b where b.survey_id = s.id)
+  from public.surveys s cross join lateral (
+    select count(*), count(r.started_at), coalesce(sum((extract(epoch from r.submitted_at - r.started_at) * 1000)::bigint), 0),
+      count(*) filter (where r.sentiment = 'positive'), count(*) filter (where r.sentiment = 'neutral'),
+      count(*) filter (where r.sentiment = 'negative'), coalesce(sum(r.sentiment_score), 0)
+    from public.survey_responses r where r.survey_id = s.id) r
+  where s.id = recount_survey.survey_id;
+  insert into private.survey_answer_counts (organization_id, survey_id, question_id, value, lane, total)
+  select r.organization_id, r.survey_id, a.question_id, a.value, 0, count(*)
+  from public.survey_responses r cross join lateral private.counted_answers(r.answers) a
+  where r.survey_id = recount_survey.survey_id group by 1, 2, 3, 4;
+end
+$$;
+comment on function private.recount_survey(uuid) is 'For operators, after triggers were off: counts a survey''s responses anew.';
+
+-- Numbers ------------------------------------------------------------------------------------------------------
+
+-- definer: reads counts. The caller was shown these surveys, and may know how often they were answered.
+create function private.survey_figures(survey_ids uuid[])
+returns table (survey_id uuid, response_count bigint, completion_rate numeric, avg_completion_time numeric)
+language plpgsql stable security definer set search_path = '' rows 50 as $$
+begin
+  return query
+    select asked.id, coalesce(sum(c.responses), 0)::bigint, trim_scale(round(sum(c.responses) / nullif(sum(c.responses + c.starts), 0), 4)),
+      trim_scale(round(sum(c.milliseconds) / 1000 / nullif(sum(c.timed), 0), 1))
+    from unnest(survey_ids) asked (id) left join private.survey_counts c on c.survey_id = asked.id
+    group by asked.id;
+end
+$$;
+comment on function private.survey_figures(uuid[]) is 'How often surveys were answered, by what share of those who began, and in how many seconds.';
+
+create function private.reads_analytics(organization_id uuid) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce(current_setting('role', true), 'none') in ('none', '', 'service_role') or private.is_admin(organization_id, 'analytics:read');
+end
+$$;
+comment on function private.reads_analytics(uuid) is 'Whether the caller is Admin for analytics, an operator or the service role.';
+
+-- definer: reads counts, for those who may.
+create function private.survey_sentiment(survey_id uuid)
+returns table (overall numeric, positive_count bigint, neutral_count bigint, negative_count bigint)
+language plpgsql stable security definer set search_path = '' rows 1 as $$
+begin
+  return query
+    select trim_scale(round(sum(c.score) / nullif(sum(c.positive + c.neutral + c.negative), 0), 3)),
+      coalesce(sum(c.positive), 0)::bigint, coalesce(sum(c.neutral), 0)::bigint, coalesce(sum(c.negative), 0)::bigint
+    from public.surveys s left join private.survey_counts c on c.survey_id = s.id
+    where s.id = survey_sentiment.survey_id and private.reads_analytics(s.organization_id)
+    group by s.id;
+end
+$$;
+comment on function private.survey_sentiment(uuid) is 'Mean sentiment score, and responses by sentiment; no row for who may not know.';
+
+-- definer: as above.
+create function private.survey_breakdown(survey_id uuid) returns table (question_id uuid, question_position integer, type text,
+  question_text text, value_position integer, value text, total bigint)
+language plpgsql stable security definer set search_path = '' rows 50 as $$
+begin
+  return query
+    select q.id, q.position, q.type, q.text, v.position, v.value,
+      coalesce((select sum(c.total) from private.survey_answer_counts c where c.question_id = q.id and c.value = v.value), 0)::bigint
+    from public.surveys s
+    join public.survey_questions q on q.survey_id = s.id
+    cross join lateral (
+      select n, n::text from generate_series(case q.type when 'nps' then 0 else 1 end, case q.type when 'nps' then 10 else q.scale end) n
+      where q.type in ('nps', 'rating')
+      union all
+      select o.position, o.text from public.survey_options o where o.question_id = q.id
+      union all
+      select null, '' where q.type in ('text', 'email') or q.multiple) v (position, value)
+    where s.id = survey_breakdown.survey_id and private.reads_analytics(s.organization_id);
+end
+$$;
+comment on function private.survey_breakdown(uuid) is 'How often each value of each question was answered, also where nobody did; no rows for who may not know.';
+
+create view public.survey_question_results with (security_invoker = true) as
+  select s.organization_id, s.id as survey_id, b.*
+  from public.surveys s cross join lateral private.survey_breakdown(s.id) b;
+comment on view public.survey_question_results is 'How often each value of each question was answered, also where nobody did, for admins. The empty value counts answers: of text and email, and of choices where several are possible.';
+
+create view public.survey_results with (security_invoker = true) as
+  select s.organization_id, s.id as survey_id, f.response_count, f.completion_rate, f.avg_completion_time, n.nps_score,
+    m.overall as sentiment_overall, m.positive_count, m.neutral_count, m.negative_count
+  from public.surveys s
+  cross join lateral private.survey_sentiment(s.id) m
+  cross join lateral private.survey_figures(array[s.id]) f
+  cross join lateral (
+    select trim_scale(round(
+      100.0 * sum(case when b.value_position >= 9 then b.total when b.value_position <= 6 then -b.total else 0 end) / nullif(sum(b.total), 0), 1)) as nps_score
+    from private.survey_breakdown(s.id) b where b.type = 'nps') n;
+comment on view public.survey_results is 'What came of each survey, for admins: the numbers of GET /api/surveys/:id/analytics.';
+
+revoke all on public.survey_question_results, public.survey_results from public, anon, authenticated, service_role, service_key;
+grant select on public.survey_question_results, public.survey_results to authenticated, service_key, service_role;
+
+create function private.survey_analytics(survey_id uuid) returns json
+language plpgsql stable set search_path = '' as $$
+begin
+  perform private.require_survey(survey_id, 'analytics:read');
+  return (
+    select json_build_object('response_count', r.response_count, 'completion_rate', r.completion_rate, 'avg_completion_time', r.avg_completion_time,
+      'nps_score', r.nps_score,
+      'sentiment', json_build_object('overall', r.sentiment_overall, 'positive_count', r.positive_count, 'neutral_count', r.neutral_count,
+        'negative_count', r.negative_count),
+      'breakdown_by_question', coalesce((
+        select json_agg(json_build_object('question_id', b.question_id, 'question_text', b.question_text, 'type', b.type,
+          'answer_count', b.answer_count, 'responses', b.responses) order by b.question_position)
+        from (
+          select q.question_id, q.question_position, q.question_text, q.type,
+            coalesce(sum(q.total) filter (where q.value = ''), sum(q.total)) as answer_count,
+            coalesce(json_object_agg(q.value, q.total order by q.value_position) filter (where q.value <> ''), '{}') as responses
+          from public.survey_question_results q where q.survey_id = r.survey_id group by 1, 2, 3, 4) b), '[]'))
+    from public.survey_results r where r.survey_id = survey_analytics.survey_id);
+end
+$$;
+comment on function private.survey_analytics(uuid) is 'The analytics of a survey, for admins: NOT_FOUND or FORBIDDEN for anyone else.';
+
+-- definer: without dates the counters know, with them an index is read.
+create function private.count_survey_responses(survey_id uuid, sentiment text, since timestamptz, until timestamptz) returns bigint
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  if not coalesce(private.is_admin((select s.organization_id from public.surveys s where s.id = survey_id), 'responses:read'), false) then
+    return 0;
+  elsif since is null and until is null then
+    return coalesce((
+      select sum(case sentiment when 'positive' then c.positive when 'neutral' then c.neutral when 'negative' then c.negative else c.responses end)
+      from private.survey_counts c where c.survey_id = count_survey_responses.survey_id), 0);
+  end if;
+  return (select count(*) from public.survey_responses r
+    where r.survey_id = count_survey_responses.survey_id and (count_survey_responses.sentiment is null or r.sentiment = count_survey_responses.sentiment)
+      and r.submitted_at >= coalesce(since, '-infinity') and r.submitted_at <= coalesce(until, 'infinity'));
+end
+$$;
+comment on function private.count_survey_responses(uuid, text, timestamptz, timestamptz) is 'How many responses an admin''s list has; null takes every sentiment, or has no end. Both ends belong to it.';
+
+create function private.survey_count_mistakes() returns table (subject text, id uuid, stored bigint, truth bigint)
+language sql stable set search_path = ''
+begin atomic
+  select 'surveys.' || n.name, s.id, n.stored, n.truth
+  from public.surveys s
+  cross join lateral (
+    select coalesce(sum(c.responses), 0) as responses, coalesce(sum(c.starts), 0) as starts, coalesce(sum(c.timed), 0) as timed,
+      coalesce(sum(c.milliseconds), 0) as milliseconds, coalesce(sum(c.positive), 0) as positive, coalesce(sum(c.neutral), 0) as neutral,
+      coalesce(sum(c.negative), 0) as negative, coalesce(sum(c.score), 0) as score
+    from private.survey_counts c where c.survey_id = s.id) c
+  cross join lateral (
+    select count(*) as responses, count(r.started_at) as timed,
+      coalesce(sum((extract(epoch from r.submitted_at - r.started_at) * 1000)::bigint), 0) as milliseconds,
+      count(*) filter (where r.sentiment = 'positive') as positive, count(*) filter (where r.sentiment = 'neutral') as neutral,
+      count(*) filter (where r.sentiment = 'negative') as negative, coalesce(sum(r.sentiment_score), 0) as score
+    from public.survey_responses r where r.survey_id = s.id) t
+  cross join lateral (values
+    ('responses', c.responses, t.responses), ('starts', c.starts, (select count(*) from private.survey_starts b where b.survey_id = s.id)),
+    ('timed', c.timed, t.timed), ('milliseconds', c.milliseconds, t.milliseconds), ('positive', c.positive, t.positive),
+    ('neutral', c.neutral, t.neutral), ('negative', c.negative, t.negative), ('score', 1000 * c.score, 1000 * t.score)) n (name, stored, truth)
+  where n.stored <> n.truth
+  union all
+  select 'survey_answer_counts', coalesce(c.question_id, t.question_id), coalesce(c.total, 0), coalesce(t.total, 0)
+  from (select k.question_id, k.value, sum(k.total) as total from private.survey_answer_counts k group by 1, 2) c
+  full join (
+    select a.question_id, a.value, count(*) as total
+    from public.survey_responses r cross join lateral private.counted_answers(r.answers) a group by 1, 2) t
+    on (c.question_id, c.value) = (t.question_id, t.value)
+  where coalesce(c.total, 0) <> coalesce(t.total, 0);
+end;
+comment on function private.survey_count_mistakes() is 'The part of private.count_mistakes that is about surveys; scores in thousandths.';
+
+grant execute on function private.survey_figures(uuid[]) to anon, authenticated, service_key;
+grant execute on function private.reads_analytics(uuid), private.survey_sentiment(uuid), private.survey_breakdown(uuid), private.survey_figures(uuid[])
+  to authenticated, service_key, service_role;
+grant execute on function private.survey_analytics(uuid), private.count_survey_responses(uuid, text, timestamptz, timestamptz)
+  to authenticated, service_key;
+
 -- API keys of organizations, and how their admins make, rotate and revoke them.
 
 create table private.api_keys (
@@ -2096,7 +3360,8 @@ insert into private.rate_limit_rules (name, max_requests, window_seconds) values
   ('submission_create_key', 100, 60), ('submission_create_agent', 100, 60), ('submission_create_user', 300, 60), ('submission_update_user', 300, 60),
   ('duplicate_check_public', 30, 60), ('duplicate_check_user', 100, 60), ('duplicate_check_key', 100, 60), ('duplicate_check_agent', 100, 60),
   ('comment_create', 20, 3600), ('comment_update', 10, 3600), ('comment_delete', 10, 3600), ('comment_list', 100, 60),
-  ('vote_create', 30, 3600), ('vote_delete', 30, 3600), ('vote_list', 100, 60);
+  ('vote_create', 30, 3600), ('vote_delete', 30, 3600), ('vote_list', 100, 60),
+  ('survey_response_create', 100, 60);
 
 create unlogged table private.rate_counters (
   rule text not null,
@@ -2306,6 +3571,9 @@ begin
       and private.can_see_submission(s.is_public, s.author_id, s.organization_id, who.profile_id, team_ids))
     when 'comments' then (select c.organization_id from public.comments c where c.id = organization_of.id
       and private.can_see_submission(c.is_public, c.author_id, c.organization_id, who.profile_id, team_ids))
+    when 'surveys' then (select s.organization_id from public.surveys s where s.id = organization_of.id
+      and (s.organization_id = any (team_ids) or s.status <> 'draft'
+        and exists (select from public.organizations o where o.id = s.organization_id and o.visibility = 'public')))
     when 'organizations' then (select o.id from public.organizations o where o.id = organization_of.id
       and (o.visibility = 'public' or o.id = any (team_ids)))
   end;
@@ -2541,6 +3809,12 @@ create policy "an agent keeps to its categories" on public.submissions
 create policy "an agent keeps to the comments of its categories" on public.comments
   as restrictive to service_key using (
     (select private.agent_category_ids()) is null or exists (select from public.submissions s where s.id = submission_id));
+create policy "an agent keeps to its surveys" on public.surveys
+  as restrictive to service_key using (
+    (select private.agent_survey_ids()) is null or id = any ((select private.agent_survey_ids())::uuid[]));
+create policy "an agent keeps to the responses of its surveys" on public.survey_responses
+  as restrictive to service_key using (
+    (select private.agent_survey_ids()) is null or survey_id = any ((select private.agent_survey_ids())::uuid[]));
 
 -- A call ----------------------------------------------------------------------------------------------------------
 
@@ -2731,6 +4005,10 @@ begin
     if exists (select from unnest(agent.category_ids) as wanted
       where not exists (select from public.categories c where c.id = wanted and c.organization_id = agent.organization_id)) then
       perform private.raise_error('VALIDATION_ERROR', 'has one that is not a category of this organization', 'category_ids');
+    end if;
+    if exists (select from unnest(agent.survey_ids) as wanted
+      where not exists (select from public.surveys s where s.id = wanted and s.organization_id = agent.organization_id)) then
+      perform private.raise_error('VALIDATION_ERROR', 'has one that is not a survey of this organization', 'survey_ids');
     end if;
   end if;
   return json_build_object('read_only', agent.read_only, 'confirm_destructive', agent.confirm_destructive, 'tools', agent.tools,
@@ -3172,31 +4450,54 @@ create trigger tell_changed after update on public.submissions
 create trigger tell_removed after delete on public.submissions
   referencing old table as old_rows for each statement execute function private.broadcast_submissions();
 
+-- Responses go to survey:<id>, for admins, without their answers; not through the publication, which would hand anyone the
+-- ids of a million responses deleted with their survey.
+-- definer: as above.
+create function private.broadcast_responses() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if private.is_quiet() or not private.broadcasts_changes() then return null; end if;
+  perform private.broadcast('survey_responses', jsonb_agg(jsonb_build_object('topic', 'survey:' || r.survey_id, 'record', jsonb_build_object(
+    'id', r.id, 'organization_id', r.organization_id, 'survey_id', r.survey_id, 'submitted_at', r.submitted_at, 'locale', r.locale,
+    'sentiment', r.sentiment, 'sentiment_score', r.sentiment_score))))
+  from changed r;
+  return null;
+end
+$$;
+comment on function private.broadcast_responses() is 'Trigger: new responses on the topic of their survey.';
+create trigger tell_added after insert on public.survey_responses
+  referencing new table as changed for each statement execute function private.broadcast_responses();
+
 -- Who may listen -----------------------------------------------------------------------------------------------
 
 create function private.may_listen(topic text) returns boolean
 language plpgsql stable set search_path = '' as $$
-declare part text[] := regexp_match(topic, '^submission:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(:team)?$');
+declare part text[] := regexp_match(topic, '^(submission|survey):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(:team)?$');
 begin
   if part is null then return false; end if;
-  return exists (select from public.submissions s where s.id = part[1]::uuid
-    and (part[2] is null or s.organization_id = any (private.team_organization_ids())));
+  if part[1] = 'survey' then
+    return part[3] is null and exists (select from public.surveys s where s.id = part[2]::uuid
+      and s.organization_id = any (private.admin_organization_ids('responses:read')));
+  end if;
+  return exists (select from public.submissions s where s.id = part[2]::uuid
+    and (part[3] is null or s.organization_id = any (private.team_organization_ids())));
 end
 $$;
-comment on function private.may_listen(text) is 'Whether the caller may join a private topic: submission:<id> if they see the submission, submission:<id>:team if they are on its team.';
+comment on function private.may_listen(text) is 'Whether the caller may join a private topic: submission:<id> if they see the submission, submission:<id>:team if they are on its team, survey:<id> if they are Admin of it.';
 grant execute on function private.may_listen(text) to anon, authenticated;
 
 -- Nobody is let to send: what comes by these topics comes from the triggers above.
-create policy "whoever sees a submission hears of it" on realtime.messages
+create policy "who may listen hears" on realtime.messages
   for select to anon, authenticated using (extension = 'broadcast' and (select private.may_listen(realtime.topic())));
 
 -- What runs on a schedule, and the check of what must always hold.
 
 create function private.run_schedule() returns jsonb
 language plpgsql set search_path = '' as $$
-declare fanouts integer; counters integer; keys integer; events integer; streams integer;
+declare fanouts integer; surveys integer; counters integer; keys integer; events integer; streams integer;
 begin
   fanouts := private.run_fanouts();
+  surveys := private.close_surveys();
   delete from private.rate_counters c where ctid in (
     select o.ctid from private.rate_counters o where o.started_at < now() - case o.rule when 'agent_day' then interval '1 day' else interval '2 hours' end limit 5000);
   get diagnostics counters = row_count;
@@ -3213,10 +4514,10 @@ begin
     select o.ctid from private.agent_subscriptions o where o.expires_at < now() - interval '1 day' limit 5000);
   delete from private.agent_audit t where ctid in (
     select o.ctid from private.agent_audit o where o.created_at < now() - interval '400 days' limit 5000);
-  return jsonb_build_object('fanouts', fanouts, 'agent_streams', streams, 'rate_counters', counters, 'idempotency_keys', keys, 'events', events);
+  return jsonb_build_object('fanouts', fanouts, 'surveys', surveys, 'agent_streams', streams, 'rate_counters', counters, 'idempotency_keys', keys, 'events', events);
 end
 $$;
-comment on function private.run_schedule() is 'Every few seconds, by pg_cron on hosted Supabase and by a timer in the embedded stack: writes waiting notifications and deletes what has expired, in bounded batches. Idempotent; says what it did.';
+comment on function private.run_schedule() is 'Every few seconds, by pg_cron on hosted Supabase and by a timer in the embedded stack: writes waiting notifications, closes surveys whose time has passed and deletes what has expired, in bounded batches. Idempotent; says what it did.';
 
 -- Hosted Supabase has pg_cron; the embedded stack has not.
 do $$
@@ -3255,6 +4556,8 @@ begin atomic
     from public.submissions s where s.merged_into_id is null group by 1, 2, 3, 4, 5) t
     on (c.organization_id, c.is_public, c.status, c.type) = (t.organization_id, t.is_public, t.status, t.type)
       and coalesce(c.category_id, c.organization_id) = coalesce(t.category_id, t.organization_id)
-  where coalesce(c.total, 0) <> coalesce(t.total, 0);
+  where coalesce(c.total, 0) <> coalesce(t.total, 0)
+  union all
+  select * from private.survey_count_mistakes();
 end;
 comment on function private.count_mistakes() is 'Rows whose counter differs from the truth: none, ever.';

@@ -13,7 +13,8 @@ insert into private.rate_limit_rules (name, max_requests, window_seconds) values
   ('submission_create_key', 100, 60), ('submission_create_agent', 100, 60), ('submission_create_user', 300, 60), ('submission_update_user', 300, 60),
   ('duplicate_check_public', 30, 60), ('duplicate_check_user', 100, 60), ('duplicate_check_key', 100, 60), ('duplicate_check_agent', 100, 60),
   ('comment_create', 20, 3600), ('comment_update', 10, 3600), ('comment_delete', 10, 3600), ('comment_list', 100, 60),
-  ('vote_create', 30, 3600), ('vote_delete', 30, 3600), ('vote_list', 100, 60);
+  ('vote_create', 30, 3600), ('vote_delete', 30, 3600), ('vote_list', 100, 60),
+  ('survey_response_create', 100, 60);
 
 create unlogged table private.rate_counters (
   rule text not null,

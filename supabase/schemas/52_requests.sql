@@ -152,6 +152,9 @@ begin
       and private.can_see_submission(s.is_public, s.author_id, s.organization_id, who.profile_id, team_ids))
     when 'comments' then (select c.organization_id from public.comments c where c.id = organization_of.id
       and private.can_see_submission(c.is_public, c.author_id, c.organization_id, who.profile_id, team_ids))
+    when 'surveys' then (select s.organization_id from public.surveys s where s.id = organization_of.id
+      and (s.organization_id = any (team_ids) or s.status <> 'draft'
+        and exists (select from public.organizations o where o.id = s.organization_id and o.visibility = 'public')))
     when 'organizations' then (select o.id from public.organizations o where o.id = organization_of.id
       and (o.visibility = 'public' or o.id = any (team_ids)))
   end;

@@ -84,6 +84,12 @@ create policy "an agent keeps to its categories" on public.submissions
 create policy "an agent keeps to the comments of its categories" on public.comments
   as restrictive to service_key using (
     (select private.agent_category_ids()) is null or exists (select from public.submissions s where s.id = submission_id));
+create policy "an agent keeps to its surveys" on public.surveys
+  as restrictive to service_key using (
+    (select private.agent_survey_ids()) is null or id = any ((select private.agent_survey_ids())::uuid[]));
+create policy "an agent keeps to the responses of its surveys" on public.survey_responses
+  as restrictive to service_key using (
+    (select private.agent_survey_ids()) is null or survey_id = any ((select private.agent_survey_ids())::uuid[]));
 
 -- A call ----------------------------------------------------------------------------------------------------------
 
@@ -274,6 +280,10 @@ begin
     if exists (select from unnest(agent.category_ids) as wanted
       where not exists (select from public.categories c where c.id = wanted and c.organization_id = agent.organization_id)) then
       perform private.raise_error('VALIDATION_ERROR', 'has one that is not a category of this organization', 'category_ids');
+    end if;
+    if exists (select from unnest(agent.survey_ids) as wanted
+      where not exists (select from public.surveys s where s.id = wanted and s.organization_id = agent.organization_id)) then
+      perform private.raise_error('VALIDATION_ERROR', 'has one that is not a survey of this organization', 'survey_ids');
     end if;
   end if;
   return json_build_object('read_only', agent.read_only, 'confirm_destructive', agent.confirm_destructive, 'tools', agent.tools,

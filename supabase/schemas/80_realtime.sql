@@ -179,20 +179,42 @@ create trigger tell_changed after update on public.submissions
 create trigger tell_removed after delete on public.submissions
   referencing old table as old_rows for each statement execute function private.broadcast_submissions();
 
+-- Responses go to survey:<id>, for admins, without their answers; not through the publication, which would hand anyone the
+-- ids of a million responses deleted with their survey.
+-- definer: as above.
+create function private.broadcast_responses() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if private.is_quiet() or not private.broadcasts_changes() then return null; end if;
+  perform private.broadcast('survey_responses', jsonb_agg(jsonb_build_object('topic', 'survey:' || r.survey_id, 'record', jsonb_build_object(
+    'id', r.id, 'organization_id', r.organization_id, 'survey_id', r.survey_id, 'submitted_at', r.submitted_at, 'locale', r.locale,
+    'sentiment', r.sentiment, 'sentiment_score', r.sentiment_score))))
+  from changed r;
+  return null;
+end
+$$;
+comment on function private.broadcast_responses() is 'Trigger: new responses on the topic of their survey.';
+create trigger tell_added after insert on public.survey_responses
+  referencing new table as changed for each statement execute function private.broadcast_responses();
+
 -- Who may listen -----------------------------------------------------------------------------------------------
 
 create function private.may_listen(topic text) returns boolean
 language plpgsql stable set search_path = '' as $$
-declare part text[] := regexp_match(topic, '^submission:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(:team)?$');
+declare part text[] := regexp_match(topic, '^(submission|survey):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(:team)?$');
 begin
   if part is null then return false; end if;
-  return exists (select from public.submissions s where s.id = part[1]::uuid
-    and (part[2] is null or s.organization_id = any (private.team_organization_ids())));
+  if part[1] = 'survey' then
+    return part[3] is null and exists (select from public.surveys s where s.id = part[2]::uuid
+      and s.organization_id = any (private.admin_organization_ids('responses:read')));
+  end if;
+  return exists (select from public.submissions s where s.id = part[2]::uuid
+    and (part[3] is null or s.organization_id = any (private.team_organization_ids())));
 end
 $$;
-comment on function private.may_listen(text) is 'Whether the caller may join a private topic: submission:<id> if they see the submission, submission:<id>:team if they are on its team.';
+comment on function private.may_listen(text) is 'Whether the caller may join a private topic: submission:<id> if they see the submission, submission:<id>:team if they are on its team, survey:<id> if they are Admin of it.';
 grant execute on function private.may_listen(text) to anon, authenticated;
 
 -- Nobody is let to send: what comes by these topics comes from the triggers above.
-create policy "whoever sees a submission hears of it" on realtime.messages
+create policy "who may listen hears" on realtime.messages
   for select to anon, authenticated using (extension = 'broadcast' and (select private.may_listen(realtime.topic())));

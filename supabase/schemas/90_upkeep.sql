@@ -2,9 +2,10 @@
 
 create function private.run_schedule() returns jsonb
 language plpgsql set search_path = '' as $$
-declare fanouts integer; counters integer; keys integer; events integer; streams integer;
+declare fanouts integer; surveys integer; counters integer; keys integer; events integer; streams integer;
 begin
   fanouts := private.run_fanouts();
+  surveys := private.close_surveys();
   delete from private.rate_counters c where ctid in (
     select o.ctid from private.rate_counters o where o.started_at < now() - case o.rule when 'agent_day' then interval '1 day' else interval '2 hours' end limit 5000);
   get diagnostics counters = row_count;
@@ -21,10 +22,10 @@ begin
     select o.ctid from private.agent_subscriptions o where o.expires_at < now() - interval '1 day' limit 5000);
   delete from private.agent_audit t where ctid in (
     select o.ctid from private.agent_audit o where o.created_at < now() - interval '400 days' limit 5000);
-  return jsonb_build_object('fanouts', fanouts, 'agent_streams', streams, 'rate_counters', counters, 'idempotency_keys', keys, 'events', events);
+  return jsonb_build_object('fanouts', fanouts, 'surveys', surveys, 'agent_streams', streams, 'rate_counters', counters, 'idempotency_keys', keys, 'events', events);
 end
 $$;
-comment on function private.run_schedule() is 'Every few seconds, by pg_cron on hosted Supabase and by a timer in the embedded stack: writes waiting notifications and deletes what has expired, in bounded batches. Idempotent; says what it did.';
+comment on function private.run_schedule() is 'Every few seconds, by pg_cron on hosted Supabase and by a timer in the embedded stack: writes waiting notifications, closes surveys whose time has passed and deletes what has expired, in bounded batches. Idempotent; says what it did.';
 
 -- Hosted Supabase has pg_cron; the embedded stack has not.
 do $$
@@ -63,6 +64,8 @@ begin atomic
     from public.submissions s where s.merged_into_id is null group by 1, 2, 3, 4, 5) t
     on (c.organization_id, c.is_public, c.status, c.type) = (t.organization_id, t.is_public, t.status, t.type)
       and coalesce(c.category_id, c.organization_id) = coalesce(t.category_id, t.organization_id)
-  where coalesce(c.total, 0) <> coalesce(t.total, 0);
+  where coalesce(c.total, 0) <> coalesce(t.total, 0)
+  union all
+  select * from private.survey_count_mistakes();
 end;
 comment on function private.count_mistakes() is 'Rows whose counter differs from the truth: none, ever.';

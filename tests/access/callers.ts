@@ -71,7 +71,13 @@ const bodies: Record<string, object> = {
   "PATCH /api/admin/agents/:id": { name: "Another name" },
   "POST /api/admin/agents/:id/keys": { scopes: [] },
   "PUT /api/admin/origins": { origins: ["https://app.example.org"] },
+  "POST /api/surveys": { title },
+  "PATCH /api/surveys/:id": { title },
 };
+
+// The question of a survey made here has its survey's id.
+const bodyOf = (route: string, id: string) =>
+  route === "POST /api/surveys/:id/responses" ? { answers: [{ question_id: id, value: 9 }] } : bodies[route];
 
 /** The status each caller gets of a route, every one on rows of its own. */
 export function statusesOf(route: Route, board: Board): Promise<string[]> {
@@ -85,11 +91,15 @@ async function statusOf(route: Route, caller: Caller, board: Board): Promise<num
 export async function call({ method, path }: Route, token: string | undefined, board: Board) {
   const byKey = token?.startsWith("fcs_") ?? false;
   const query = path === "/api/submissions/search" ? "?q=idea" : "";
-  return send(method, (await withRow(path, board)) + query, {
+  const id = path.includes(":") ? await newRow({ method, path }, board) : "";
+  const [key] = path.includes(":keyId")
+    ? await sql`select id from private.api_keys where profile_id = ${id}`
+    : [];
+  return send(method, path.replace(":id", id).replace(":keyId", key?.id) + query, {
     ...(token === undefined ? {} : { as: { token } }),
     // A row says itself whose it is; a key too.
     ...(byKey || /\/me\/|^\/api\/(?!admin).*:id/.test(path) ? {} : { on: board.organization }),
-    body: method === "GET" ? undefined : bodies[`${method} ${path}`],
+    body: method === "GET" ? undefined : bodyOf(`${method} ${path}`, id),
   });
 }
 
@@ -119,36 +129,39 @@ export function newSecret(
   return createApiKey(sql, board.organization.id, "Key of a test", scopes, expiresAt);
 }
 
-/** The path with a fresh row of the author's in it. */
-async function withRow(path: string, { organization, people: { author } }: Board): Promise<string> {
-  if (!path.includes(":")) return path;
+/** A fresh row of the author's for the path; a survey is the organization's, and published where it need not be a draft. */
+async function newRow({ method, path }: Pick<Route, "method" | "path">, board: Board): Promise<string> {
+  const { organization, people } = board;
   const [, resource] = /^\/api\/(.*?)\/:id/.exec(path) ?? [];
-  const id = async () => {
-    switch (resource) {
-      case "organizations":
-        return organization.id;
-      case "submissions":
-        return newSubmission(organization, author);
-      case "comments":
-        return newComment(await newSubmission(organization, author), author);
-      case "admin/api-keys": {
-        const name = randomUUID();
-        await createApiKey(sql, organization.id, name, []);
-        const [key] = await sql<{ id: string }[]>`select id from private.api_keys where name = ${name}`;
-        return only(key).id;
-      }
-      case "admin/agents":
-        return (await newAgent({ organization })).id;
-      case "mcp/stream":
-      case "mcp/subscribe":
-        return randomUUID();
-      default:
-        throw new Error(`tests/access/callers.ts has to be told what :id is in ${path}`);
+  switch (resource) {
+    case "organizations":
+      return organization.id;
+    case "submissions":
+      return newSubmission(organization, people.author);
+    case "comments":
+      return newComment(await newSubmission(organization, people.author), people.author);
+    case "surveys":
+      return newSurvey(organization, method === "PATCH");
+    case "admin/api-keys": {
+      const name = randomUUID();
+      await createApiKey(sql, organization.id, name, []);
+      const [key] = await sql<{ id: string }[]>`select id from private.api_keys where name = ${name}`;
+      return only(key).id;
     }
-  };
-  const made = await id();
-  const [key] = path.includes(":keyId")
-    ? await sql`select id from private.api_keys where profile_id = ${made}`
-    : [];
-  return path.replace(":id", made).replace(":keyId", key?.id);
+    case "admin/agents":
+      return (await newAgent({ organization })).id;
+    case "mcp/stream":
+    case "mcp/subscribe":
+      return randomUUID();
+    default:
+      throw new Error(`tests/access/callers.ts has to be told what :id is in ${path}`);
+  }
+}
+
+async function newSurvey(organization: Organization, isDraft: boolean): Promise<string> {
+  const id = randomUUID();
+  await sql`insert into public.surveys ${sql({ id, organization_id: organization.id, title })}`;
+  await sql`insert into public.survey_questions ${sql({ id, survey_id: id, type: "nps", text: "Well?", position: 1 })}`;
+  if (!isDraft) await sql`update public.surveys set status = 'published' where id = ${id}`;
+  return id;
 }

@@ -389,6 +389,7 @@ const header = z.strictObject({ description: z.string().min(1), schema });
 const example = z.strictObject({ summary: z.string(), value: z.unknown() });
 const content = z.strictObject({
   "application/json": z.strictObject({ schema, examples: z.record(z.string(), example).optional() }),
+  "text/csv": z.strictObject({ schema }).optional(),
 });
 const parameter = z.strictObject({
   name: z.string().min(1),

@@ -1,7 +1,7 @@
 -- What holds for every table, function and role, whatever they are for.
 begin;
 set local search_path = public, extensions;
-select plan(35);
+select plan(36);
 
 create temporary view our_tables as
   select c.oid, n.nspname as schema, c.relname as name, n.nspname || '.' || c.relname as path, c.relrowsecurity, c.relowner
@@ -42,10 +42,10 @@ select is_empty($$
 select is_empty($$
   select t.path || ' ' || k.conname from our_tables t join pg_constraint k on k.conrelid = t.oid
   join our_tables target on target.oid = k.confrelid
-  where k.contype = 'f' and t.schema = 'public' and target.name in ('submissions', 'categories', 'tags')
+  where k.contype = 'f' and t.schema = 'public' and target.name in ('submissions', 'categories', 'tags', 'surveys')
     and not exists (select from pg_attribute where attrelid = t.oid and attname = 'organization_id' and attnum = any (k.conkey))
     and t.name <> 'notifications' $$,
-  'no row can point to a submission, category or tag of another organization');
+  'no row can point to a submission, category, tag or survey of another organization');
 select is_empty($$ select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where n.nspname in ('public', 'private') and c.relkind in ('v', 'm') and not coalesce('security_invoker=true' = any (c.reloptions), false) $$,
   'no view shows more than its reader may see');
@@ -73,7 +73,7 @@ select is_empty($$
 select set_eq($$
   select role || ': ' || string_agg(path, ' ' order by path collate "C") from api_roles, our_functions
   where schema = 'public' and has_function_privilege(role, oid, 'execute') group by role $$,
-  array['authenticated: public.my_votes'], 'the data API offers one function, to people who signed in');
+  array['authenticated: public.my_votes public.start_survey'], 'the data API offers two functions, to people who signed in');
 
 -- The helpers of private that each role may execute, written down once more so that a new grant is seen.
 create temporary table helpers (roles text[], names text[]);
@@ -84,12 +84,18 @@ insert into helpers values
   (array['anon', 'authenticated', 'service_key', 'service_role'], array[
     'person_name', 'team_organization_ids', 'admin_organization_ids', 'is_admin', 'require_admin', 'is_member', 'author', 'is_author_of_key',
     'author_of_key', 'may_act_as', 'default_organization_id', 'requested_organization_id', 'current_organization_id',
-    'can_see_submission', 'comment_edit_window', 'lock_thread', 'comment_vote_of', 'remove_comment_vote', 'rate_comment', 'written_comment']),
+    'survey_organization_ids', 'can_see_submission', 'comment_edit_window', 'lock_thread', 'comment_vote_of', 'remove_comment_vote', 'rate_comment', 'written_comment']),
   (array['anon', 'authenticated', 'service_key'], array[
     'my_vote', 'vote_of', 'is_following', 'my_votes', 'remove_vote', 'submission_voters',
-    'find_submissions', 'count_submissions', 'tags_of', 'highlight', 'escape_html', 'similar_submissions', 'search_query', 'plain_text', 'in_organization']),
+    'find_submissions', 'count_submissions', 'tags_of', 'highlight', 'escape_html', 'similar_submissions', 'search_query', 'plain_text', 'in_organization',
+    'require_survey', 'survey_targeting']),
   (array['anon', 'authenticated'], array['may_listen']),
-  (array['authenticated', 'service_key'], array['admin_origins']),
+  (array['authenticated', 'service_key'], array['admin_origins', 'create_survey', 'update_survey', 'write_settings', 'write_questions', 'require_draft', 'lock_survey',
+    'change_survey_status', 'create_survey_version', 'clone_survey', 'delete_survey', 'survey_analytics', 'count_survey_responses']),
+  (array['anon', 'authenticated', 'service_key', 'service_role'], array['survey_figures']),
+  (array['authenticated', 'service_key', 'service_role'], array['reads_analytics', 'survey_sentiment', 'survey_breakdown']),
+  (array['authenticated', 'service_role'], array['ordered_id', 'check_response']),
+  (array['authenticated'], array['start_survey', 'mark_start', 'submit_survey_response']),
   (array['authenticated'], array['admin_list_api_keys', 'admin_create_api_key', 'admin_rotate_api_key', 'admin_revoke_api_key']),
   (array['authenticated'], array['admin_list_agents', 'admin_create_agent', 'admin_update_agent', 'admin_retire_agent', 'admin_agent_policies',
     'admin_list_agent_keys', 'admin_create_agent_key', 'admin_agent_audit']),
@@ -125,7 +131,10 @@ select set_eq($$ select name || ' ' || privilege || ' ' || columns from granted 
   'votes select created_at id organization_id submission_id',
   'comments select *',
   'comment_votes select comment_id created_at id organization_id submission_id',
-  'notifications select id'], 'nobody in particular only reads, and these columns');
+  'notifications select id',
+  'surveys select allow_multiple_responses closed_at closes_at created_at description id organization_id published_at redirect_url show_branding status title updated_at version_of',
+  'survey_questions select *',
+  'survey_options select *'], 'nobody in particular only reads, and these columns');
 
 select set_eq($$ select name || ' ' || privilege || ' ' || columns from granted where schema = 'public' and role = 'authenticated' $$, array[
   'organizations select created_at id name slug time_zone visibility',
@@ -157,7 +166,21 @@ select set_eq($$ select name || ' ' || privilege || ' ' || columns from granted 
   'comment_votes insert comment_id',
   'comment_votes delete *',
   'notifications select comment_id created_at id organization_id read_at submission_id type user_id',
-  'notifications update read_at'], 'people who signed in write these columns and no others');
+  'notifications update read_at',
+  'surveys select allow_multiple_responses closed_at closes_at created_at description id organization_id published_at redirect_url show_branding status title updated_at version_of',
+  'surveys insert allow_multiple_responses audience audience_submission_id closes_at description id locales organization_id redirect_url show_branding title',
+  'surveys update allow_multiple_responses audience audience_submission_id closes_at description locales redirect_url show_branding status title',
+  'surveys delete *',
+  'survey_questions select *',
+  'survey_questions insert id multiple organization_id position required scale survey_id text type',
+  'survey_questions update multiple position required scale text type',
+  'survey_questions delete *',
+  'survey_options select *',
+  'survey_options insert id organization_id position question_id survey_id text',
+  'survey_options update position text',
+  'survey_options delete *',
+  'survey_responses select answers id locale organization_id sentiment sentiment_engine sentiment_score started_at submitted_at survey_id user_id',
+  'survey_responses insert answers locale survey_id'], 'people who signed in write these columns and no others');
 
 select set_eq($$ select name || ' ' || privilege || ' ' || columns from granted where schema = 'public' and role = 'service_key' $$, array[
   'organizations select created_at id name slug time_zone visibility',
@@ -179,14 +202,30 @@ select set_eq($$ select name || ' ' || privilege || ' ' || columns from granted 
   'comments insert author_id body id parent_id submission_id',
   'comments delete *',
   'comment_votes select comment_id created_at id organization_id submission_id',
-  'comment_votes insert comment_id user_id'], 'a key writes these columns and no others');
+  'comment_votes insert comment_id user_id',
+  'surveys select allow_multiple_responses closed_at closes_at created_at description id organization_id published_at redirect_url show_branding status title updated_at version_of',
+  'surveys insert allow_multiple_responses audience audience_submission_id closes_at description id locales organization_id redirect_url show_branding title',
+  'surveys update allow_multiple_responses audience audience_submission_id closes_at description locales redirect_url show_branding status title',
+  'surveys delete *',
+  'survey_questions select *',
+  'survey_questions insert id multiple organization_id position required scale survey_id text type',
+  'survey_questions update multiple position required scale text type',
+  'survey_questions delete *',
+  'survey_options select *',
+  'survey_options insert id organization_id position question_id survey_id text',
+  'survey_options update position text',
+  'survey_options delete *',
+  'survey_responses select answers id locale organization_id sentiment sentiment_engine sentiment_score started_at submitted_at survey_id user_id'], 'a key writes these columns and no others');
 
 -- What triggers count on stays where it is: votes and follows come and go, what is counted or hidden is not written.
 select set_eq($$ select name || ' ' || privilege || ' ' || columns from granted where schema = 'public' and role = 'service_role' $$,
   $$ select name || ' ' || privilege || ' *' from our_tables, unnest(array['select', 'insert', 'update', 'delete']) as privilege
-     where schema = 'public' and not (privilege = 'update' and name in ('submissions', 'votes', 'follows', 'comments', 'comment_votes'))
+     where schema = 'public' and not (privilege = 'update' and name in ('submissions', 'votes', 'follows', 'comments', 'comment_votes', 'survey_responses'))
+       and not (privilege in ('insert', 'update') and name = 'surveys')
      union all values ('comments update body is_official moderation_state'),
-       ('submissions update category_id description moderation_state source title tracker_issue_url type') $$,
+       ('submissions update category_id description moderation_state source title tracker_issue_url type'),
+       ('surveys insert allow_multiple_responses audience audience_submission_id closes_at description id locales organization_id redirect_url show_branding title'),
+       ('surveys update allow_multiple_responses audience audience_submission_id closes_at description locales redirect_url show_branding status title') $$,
   'the service role reads and writes every public table, and may not truncate or change one');
 select is_empty($$ select role, name, privilege from granted where schema = 'private' $$,
   'no API role has any right on a table of private');
@@ -201,6 +240,8 @@ select is_empty($$
   select role, name from api_roles, unnest(array['public.votes', 'public.comment_votes']) as name
   where role <> 'service_role' and has_column_privilege(role, name, 'user_id', 'select, update') $$,
   'who voted is readable by the service role alone');
+select is_empty($$ select role, attname from api_roles, unnest(array['audience', 'audience_submission_id', 'locales', 'family_id']) as attname
+  where role <> 'service_role' and has_column_privilege(role, 'public.surveys', attname, 'select') $$, 'whom a survey asks is readable by the service role alone');
 select is_empty($$
   select role, name, attname from unnest(array['anon', 'authenticated']) as role, our_tables t
   join pg_index i on i.indrelid = t.oid and i.indisprimary

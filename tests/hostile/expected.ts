@@ -27,6 +27,16 @@ const withOrganization: Record<Role, string> = {
   rival: "open",
   insider: "open closed",
 };
+// Whether a submission waits makes no difference to a survey.
+const withSurvey: Record<Role, string> = {
+  anon: "open waiting",
+  stranger: "open waiting",
+  author: "open waiting",
+  member: "open waiting",
+  admin: "open waiting",
+  rival: "open waiting",
+  insider: "open waiting closed",
+};
 const nobody = { anon: "", stranger: "", author: "", member: "", admin: "", rival: "", insider: "" };
 
 /** Boards whose rows a SELECT shows; "refused" where the table itself is not granted. */
@@ -45,11 +55,18 @@ export const visible: Record<string, Record<Role, string>> = {
   memberships: { ...nobody, anon: "refused", member: "open", admin: "open", insider: "closed" },
   follows: { ...nobody, anon: "refused", author: "open waiting" },
   notifications: { ...nobody, author: "open waiting" },
+  surveys: withSurvey,
+  // Those of a draft.
+  survey_questions: { ...nobody, member: "open waiting", admin: "open waiting", insider: "closed" },
+  survey_options: { ...nobody, member: "open waiting", admin: "open waiting", insider: "closed" },
+  survey_responses: { ...nobody, anon: "refused", author: "open waiting", admin: "open waiting" },
 };
 
 /** Columns a SELECT may name, all others being refused. */
 const submissionColumns =
   "id organization_id title description type status vote_count comment_count author_id category_id source tracker_issue_url moderation_state is_public merged_into_id created_at updated_at";
+const surveyColumns =
+  "title description allow_multiple_responses show_branding redirect_url closes_at audience audience_submission_id locales";
 const taxonomyColumns = "id organization_id name slug color translations created_at";
 const commentColumns =
   "id organization_id submission_id parent_id author_id body is_official vote_count reply_count moderation_state is_public created_at updated_at";
@@ -65,14 +82,20 @@ const readableByAll: Record<string, string> = {
   votes: "id organization_id submission_id created_at",
   comments: commentColumns,
   comment_votes: "id organization_id submission_id comment_id created_at",
+  surveys:
+    "id organization_id title description status allow_multiple_responses show_branding redirect_url closes_at version_of published_at closed_at created_at updated_at",
+  survey_questions: "id organization_id survey_id type text required position multiple scale",
+  survey_options: "id organization_id survey_id question_id text position",
 };
 export const readable: Record<"anon" | "session", Record<string, string>> = {
-  anon: { ...readableByAll, memberships: "", follows: "", notifications: "id" },
+  anon: { ...readableByAll, memberships: "", follows: "", notifications: "id", survey_responses: "" },
   session: {
     ...readableByAll,
     memberships: "organization_id user_id role created_at",
     follows: "organization_id submission_id user_id reason created_at",
     notifications: "id organization_id user_id type submission_id comment_id read_at created_at",
+    survey_responses:
+      "id organization_id survey_id user_id answers locale started_at submitted_at sentiment_score sentiment sentiment_engine",
   },
 };
 
@@ -94,6 +117,19 @@ export const writable: Record<string, { insert: string; update: string }> = {
   comment_votes: { insert: "comment_id", update: "" },
   follows: { insert: "submission_id", update: "" },
   notifications: { insert: "", update: "read_at" },
+  surveys: {
+    insert: `id organization_id ${surveyColumns}`,
+    update: `status ${surveyColumns}`,
+  },
+  survey_questions: {
+    insert: "id organization_id survey_id type text required position multiple scale",
+    update: "type text required position multiple scale",
+  },
+  survey_options: {
+    insert: "id organization_id survey_id question_id text position",
+    update: "text position",
+  },
+  survey_responses: { insert: "survey_id answers locale", update: "" },
 };
 
 /**
@@ -105,6 +141,7 @@ const never: Act = { open: "", waiting: "", closed: "" };
 const mine: Act = { open: "author", waiting: "author", closed: "", others: "nothing" };
 const mineOrAdmins: Act = { open: "author admin", waiting: "author admin", closed: "", others: "nothing" };
 const admins: Act = { open: "admin", waiting: "admin", closed: "" };
+const hidden = (act: Act): Act => ({ ...act, others: "nothing" });
 const signedIn = "stranger author member admin rival insider";
 // The author's own vote and follow are there already: a second is refused.
 const whoeverSeesIt: Act = {
@@ -113,13 +150,23 @@ const whoeverSeesIt: Act = {
   closed: "insider",
 };
 
+const adminsOnly = { insert: admins, update: hidden(admins), delete: hidden(admins) };
+
 export const acts: Record<string, { insert: Act; update: Act; delete: Act }> = {
+  survey_responses: {
+    insert: { open: signedIn, waiting: signedIn, closed: "insider" },
+    update: never,
+    delete: never,
+  },
+  survey_options: adminsOnly,
+  survey_questions: adminsOnly,
+  surveys: adminsOnly,
   follows: { insert: whoeverSeesIt, update: never, delete: mine },
   votes: { insert: whoeverSeesIt, update: never, delete: mine },
   comment_votes: { insert: whoeverSeesIt, update: never, delete: mine },
   notifications: { insert: never, update: mine, delete: never },
   status_changes: { insert: admins, update: never, delete: never },
-  submission_tags: { insert: admins, update: never, delete: { ...admins, others: "nothing" } },
+  submission_tags: { insert: admins, update: never, delete: hidden(admins) },
   comments: {
     insert: { open: signedIn, waiting: "author member admin", closed: "insider" },
     update: mine,
@@ -138,4 +185,11 @@ export const acts: Record<string, { insert: Act; update: Act; delete: Act }> = {
 };
 
 /** Functions /rest/v1/rpc may call, and by whom. */
-export const callable: Record<string, "anon" | "session"> = { my_votes: "session" };
+export const callable: Record<string, "anon" | "session"> = { my_votes: "session", start_survey: "session" };
+
+/** Views, and who finds rows about the surveys of `open` in them; whoever is not named finds none, anon is refused. */
+export const views: Record<string, string> = {
+  survey_answers: "author admin",
+  survey_results: "admin",
+  survey_question_results: "admin",
+};

@@ -11,6 +11,7 @@ import {
   type Role,
   readable,
   roles,
+  views,
   visible,
   writable,
 } from "./expected.ts";
@@ -36,6 +37,10 @@ const rowOf: Record<Table, (scene: Scene) => Record<string, string>> = {
   comment_votes: (s) => ({ comment_id: s.comment }),
   follows: (s) => ({ submission_id: s.submission }),
   notifications: (s) => ({ id: s.notification }),
+  surveys: (s) => ({ id: s.survey }),
+  survey_questions: (s) => ({ id: s.question }),
+  survey_options: (s) => ({ id: s.option }),
+  survey_responses: (s) => ({ id: s.response }),
 };
 
 const updates: Record<Table, Record<string, unknown>> = {
@@ -52,6 +57,10 @@ const updates: Record<Table, Record<string, unknown>> = {
   comment_votes: { created_at: "2000-01-01" },
   follows: { reason: "vote" },
   notifications: { read_at: "2000-01-01T00:00:00Z" },
+  surveys: { status: "archived" },
+  survey_questions: { text: "Taken over?" },
+  survey_options: { text: "Taken over" },
+  survey_responses: { locale: "de" },
 };
 
 const inserts: Record<Table, (scene: Scene, userId: string) => Record<string, unknown>> = {
@@ -87,6 +96,22 @@ const inserts: Record<Table, (scene: Scene, userId: string) => Record<string, un
     submission_id: s.submission,
     event_id: randomUUID(),
   }),
+  surveys: (s) => ({ organization_id: s.organization_id, title: `Inserted about ${s.submission}` }),
+  survey_questions: (s) => ({
+    organization_id: s.organization_id,
+    survey_id: s.draft,
+    type: "text",
+    text: "Mine?",
+    position: 2,
+  }),
+  survey_options: (s) => ({
+    organization_id: s.organization_id,
+    survey_id: s.draft,
+    question_id: s.question,
+    text: "Mine",
+    position: 2,
+  }),
+  survey_responses: (s) => ({ survey_id: s.answered, answers: s.answers }),
 };
 
 const words = (text: string) => text.split(" ").filter(Boolean);
@@ -217,11 +242,13 @@ describe("what writing does", () => {
   async function countOf(table: Table, scene: Scene): Promise<number> {
     const at = ["profiles", "organizations"].includes(table)
       ? sql`t.name in ('Made up', 'Mine now')`
-      : table === "submissions"
+      : table === "submissions" || table === "surveys"
         ? sql`t.title like ${`%${scene.submission}`}`
         : ofOrganization.includes(table)
           ? sql`t.organization_id = ${scene.organization_id} and to_jsonb(t)::text ~ '"(Mine|owner)"'`
-          : sql`t.submission_id = ${scene.submission}`;
+          : table.startsWith("survey_")
+            ? sql`t.survey_id in (${scene.draft}, ${scene.answered})`
+            : sql`t.submission_id = ${scene.submission}`;
     const [row] = await sql<
       { n: number }[]
     >`select count(*)::int as n from public.${sql(table)} t where ${at}`;
@@ -235,7 +262,8 @@ describe("columns", () => {
   beforeAll(async () => {
     scene = await world.scene("open");
     const rows = await sql<{ table_name: string; column_name: string }[]>`
-      select table_name, column_name from information_schema.columns where table_schema = 'public'`;
+      select table_name, column_name from information_schema.columns
+      join information_schema.tables using (table_schema, table_name) where table_schema = 'public' and table_type = 'BASE TABLE'`;
     for (const { table_name, column_name } of rows)
       columns.set(table_name, [...(columns.get(table_name) ?? []), column_name]);
   });
@@ -282,6 +310,9 @@ describe("columns", () => {
     }
   });
 
+  // Not granted, or generated.
+  const refused = /^(42501|428C9)$/;
+
   it.each(tables)("of %s that are not granted cannot be written, by an admin either", async (table) => {
     const row = rowOf[table]?.(scene) ?? {};
     const { insert, update } = only(writable[table]);
@@ -293,7 +324,7 @@ describe("columns", () => {
       const token = world.token("admin");
       if (!words(insert).includes(column)) {
         const body = { ...inserts[table]?.(scene, world.people.admin.id), [column]: value };
-        expect((await rest(table, { token, body })).code, `insert of ${column}`).toBe("42501");
+        expect((await rest(table, { token, body })).code, `insert of ${column}`).toMatch(refused);
       }
       if (!words(update).includes(column)) {
         const answer = await rest(`${table}?${asFilter(row)}`, {
@@ -301,8 +332,33 @@ describe("columns", () => {
           token,
           body: { [column]: value },
         });
-        expect(answer.code, `update of ${column}`).toBe("42501");
+        expect(answer.code, `update of ${column}`).toMatch(refused);
       }
+    }
+  });
+});
+
+describe("views", () => {
+  it("are those expected, and no other", async () => {
+    const rows = await sql<
+      { name: string }[]
+    >`select table_name as name from information_schema.views where table_schema = 'public'`;
+    expect(rows.map(({ name }) => name).sort()).toEqual(Object.keys(views).sort());
+  });
+
+  it.each(Object.keys(views))("show the rows of %s to those who may know, and take none", async (view) => {
+    const { answered } = await world.scene("open");
+    for (const role of roles) {
+      const path = `${view}?survey_id=eq.${answered}`;
+      const token = world.token(role);
+      const answer = await rest(`${path}&select=survey_id`, { token });
+      const found = role === "anon" ? answer.code === "42501" : answer.rows.length > 0;
+      expect(found, role).toBe(role === "anon" || words(views[view] ?? "").includes(role));
+      const writes = [
+        await rest(path, { token, method: "DELETE" }),
+        await rest(view, { token, body: { survey_id: answered } }),
+      ];
+      for (const { status } of writes) expect(status, role).toBeGreaterThanOrEqual(400);
     }
   });
 });

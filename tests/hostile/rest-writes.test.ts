@@ -33,6 +33,8 @@ async function everything(): Promise<string> {
       (select jsonb_agg(to_jsonb(f) order by user_id) from follows f where submission_id in (${open.submission}, ${rivalScene.submission})),
       (select jsonb_agg(to_jsonb(n) order by id) from notifications n where submission_id in (${open.submission}, ${rivalScene.submission})),
       (select jsonb_agg(to_jsonb(t) order by tag_id) from submission_tags t where submission_id in (${open.submission}, ${rivalScene.submission})),
+      (select jsonb_agg(to_jsonb(v) order by id) from surveys v where organization_id in (${world.home.id}, ${world.closed.id})),
+      (select jsonb_agg(to_jsonb(r) order by id) from survey_responses r where organization_id in (${world.home.id}, ${world.closed.id})),
       (select jsonb_agg(to_jsonb(h) order by id) from status_changes h where submission_id in (${open.submission}, ${rivalScene.submission})),
       (select jsonb_agg(to_jsonb(p) order by id) from profiles p where id in (${open.author_id}, ${world.people.stranger.id}, ${world.colleague.id}))
     )::text as state`;
@@ -103,6 +105,29 @@ describe("mass assignment", () => {
       "status_changes",
       { changed_by: () => open.author_id, previous_status: () => "declined", created_at: () => "2000-01-01" },
     ],
+    [
+      "surveys",
+      {
+        status: () => "published",
+        version_of: () => open.survey,
+        family_id: () => open.survey,
+        published_at: () => "2000-01-01",
+        closed_at: () => "2000-01-01",
+      },
+    ],
+    [
+      "survey_responses",
+      {
+        id: () => randomUUID(),
+        user_id: () => open.author_id,
+        organization_id: () => world.rival.id,
+        started_at: () => "2000-01-01",
+        submitted_at: () => "2000-01-01",
+        sentiment_score: () => 1,
+        sentiment_engine: () => "forged",
+        is_only: () => false,
+      },
+    ],
   ];
   const bodies: Record<string, () => Record<string, unknown>> = {
     submissions: () => ({ ...text, organization_id: world.home.id }),
@@ -115,6 +140,8 @@ describe("mass assignment", () => {
       submission_id: open.submission,
       new_status: "completed",
     }),
+    surveys: () => ({ organization_id: world.home.id, title: "Forged" }),
+    survey_responses: () => ({ survey_id: open.answered, answers: open.answers }),
   };
 
   it.each(forged)("of %s is refused in an insert, an upsert and a list of columns", async (table, values) => {

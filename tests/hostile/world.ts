@@ -17,6 +17,16 @@ export interface Scene {
   otherTag: string;
   notification: string;
   status_change: string;
+  /** Published, and not answered. */
+  survey: string;
+  draft: string;
+  /** Of the draft. */
+  question: string;
+  option: string;
+  /** Published, answered by the author, and open for more; whether the submission waits makes no difference. */
+  answered: string;
+  answers: { question_id: string; value: number }[];
+  response: string;
 }
 
 export interface World {
@@ -97,5 +107,38 @@ async function makeScene(organization: Organization, author: Person, waiting: bo
   const [notification] = await sql<{ id: string }[]>`
     insert into notifications (organization_id, user_id, type, submission_id, event_id)
     values (${organization_id}, ${author.id}, 'status_changed', ${submission}, gen_random_uuid()) returning id`;
-  return { ...scene, status_change: only(change).id, notification: only(notification).id };
+  return {
+    ...scene,
+    ...(await makeSurveys(organization_id, author)),
+    status_change: only(change).id,
+    notification: only(notification).id,
+  };
+}
+
+async function makeSurveys(organization_id: string, author: Person) {
+  const make = async (published: boolean) => {
+    const [survey] = await sql<{ id: string }[]>`
+      insert into surveys (organization_id, title, allow_multiple_responses) values (${organization_id}, 'What do you think?', true) returning id`;
+    const { id } = only(survey);
+    await sql`select private.write_questions(${organization_id}, ${id}, '[{"type": "nps", "text": "Would you recommend it?"}]')`;
+    if (published) await sql`update surveys set status = 'published' where id = ${id}`;
+    const [question] = await sql<{ id: string }[]>`select id from survey_questions where survey_id = ${id}`;
+    return { id, question: only(question).id };
+  };
+  const [survey, draft, answered] = [await make(true), await make(false), await make(true)];
+  const [option] = await sql<{ id: string }[]>`
+    insert into survey_options (organization_id, survey_id, question_id, text, position)
+    values (${organization_id}, ${draft.id}, ${draft.question}, 'Perhaps', 1) returning id`;
+  const answers = [{ question_id: answered.question, value: 9 }];
+  const [response] = await sql<{ id: string }[]>`
+    insert into survey_responses (survey_id, user_id, answers) values (${answered.id}, ${author.id}, ${sql.json(answers)}) returning id`;
+  return {
+    survey: survey.id,
+    draft: draft.id,
+    question: draft.question,
+    option: only(option).id,
+    answered: answered.id,
+    answers,
+    response: only(response).id,
+  };
 }

@@ -250,3 +250,34 @@ test("policies decide who may send on a private topic and be present there", asy
     );
   }
 });
+
+test("the topic of a survey tells its admins of responses, and nobody else", async () => {
+  const [admin, member] = (await manyUsers(2)) as [User, User];
+  const [organization] = await sql<{ id: string }[]>`
+    insert into organizations (slug, name) values (${`asks-${randomUUID().slice(0, 8)}`}, 'Asks') returning id`;
+  const id = organization?.id ?? "";
+  await sql`insert into memberships (organization_id, user_id, role) values (${id}, ${admin.id}, 'admin'), (${id}, ${member.id}, 'member')`;
+  const [survey] = await sql<{ id: string }[]>`
+    insert into surveys (organization_id, title) values (${id}, 'Live') returning id`;
+  const topic = `survey:${survey?.id}`;
+  await sql`select private.write_questions(${id}, ${survey?.id ?? ""}, '[{"type": "email", "text": "Where do we write to?"}]')`;
+  await sql`update surveys set status = 'published' where id = ${survey?.id ?? ""}`;
+  const privately = { config: { private: true } };
+  for (const who of [undefined, stranger, member]) {
+    const theirs = client(who);
+    await theirs.realtime.setAuth();
+    await expect(joined(theirs.channel(topic, privately))).rejects.toThrow(/permissions to read/);
+  }
+  const mine = client(admin);
+  await mine.realtime.setAuth();
+  const heard = await hear(mine.channel(topic, privately));
+  await sql`
+    insert into survey_responses (survey_id, user_id, answers)
+    select survey_id, ${stranger.id}, jsonb_build_array(jsonb_build_object('question_id', id, 'value', 'someone@example.org'))
+    from survey_questions where survey_id = ${survey?.id ?? ""}`;
+  await until(() => heard.length === 1);
+  expect(heard).toMatchObject([
+    { event: "INSERT", payload: { table: "survey_responses", record: { survey_id: survey?.id } } },
+  ]);
+  expect(JSON.stringify(heard)).not.toContain("someone@example.org");
+});

@@ -7,7 +7,7 @@ import type {
   SubmissionPatch,
   SubmissionSearchQuery,
 } from "../../../shared/submissions.ts";
-import { decodeCursor } from "../cursor.ts";
+import { decodeCursor, type Page } from "../cursor.ts";
 import type { Sql, Statement } from "../database.ts";
 import { commentShape, type Data, tagSlugs } from "./shapes.ts";
 
@@ -20,9 +20,7 @@ const columns = {
 const types = { created_at: "timestamptz", votes: "integer", comments: "integer", title: "text" } as const;
 
 /** One page, one row more than asked to know whether there is another, and where that would start. */
-export function listSubmissions(
-  query: SubmissionListQuery,
-): Statement<{ total: number; data: string; more: boolean; last: [string, string] | null }> {
+export function listSubmissions(query: SubmissionListQuery): Statement<Page> {
   const { sort, order, limit, page, cursor } = query;
   const from = cursor === undefined ? undefined : decodeCursor(cursor, sort, order);
   return (sql) => {

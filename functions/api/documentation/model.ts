@@ -16,6 +16,7 @@ export type Parameter = {
 type Example = { summary: string; value: unknown };
 export type Content = {
   "application/json": { schema: Schema; examples?: Record<string, Example> };
+  "text/csv"?: { schema: Schema };
 };
 export type RequestBody = { description?: string; required: boolean; content: Content };
 export type Header = { description: string; schema: Schema };

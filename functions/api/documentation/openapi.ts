@@ -18,7 +18,7 @@ import type {
 import { pathParameters, queryParameters, sharedParameters } from "./parameters.ts";
 import { codesOf, refusals, statusesOfRefusals } from "./refusals.ts";
 
-const introduction = `Product feedback for many organizations: submissions, votes, comments, followers and notifications.
+const introduction = `Product feedback for many organizations: submissions, votes, comments, followers and notifications, and surveys.
 
 Requests and answers are JSON in UTF-8. An answer is \`{data, meta?}\`; a refusal is \`{error: {code, message, details}}\`. Answers may gain fields; fields of a body that are not known are ignored.
 
@@ -127,7 +127,7 @@ export function openApi(endpoints: readonly DocumentedEndpoint[]): OpenApi {
   }
 
   function operationOf(endpoint: DocumentedEndpoint): Operation {
-    const { method, access, tag, summary, answers } = endpoint;
+    const { method, access, tag, summary, answers, csv } = endpoint;
     const shownAnswers = Object.entries(answers).map(
       ([status, answer]) => [status, show(answer, "output")] as const,
     );
@@ -155,7 +155,7 @@ export function openApi(endpoints: readonly DocumentedEndpoint[]): OpenApi {
             {
               description: meaningOf(status, answers),
               headers: { ...onEveryAnswer, ...(localized && referencesTo("Content-Language", "Vary")) },
-              content: { "application/json": { schema } },
+              content: { "application/json": { schema }, ...(csv && { "text/csv": { schema: text } }) },
             },
           ]),
         ),

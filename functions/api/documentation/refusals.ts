@@ -18,7 +18,7 @@ export const refusals: Record<ErrorStatus, { name: string; description: string }
 };
 
 // What a plan of the organization counts.
-const limitedByPlan = new Set(["/submissions"]);
+const limitedByPlan = new Set(["/submissions", "/surveys", "/surveys/:id/versions"]);
 
 /** The refusals an operation can meet, in the order of their statuses. */
 export function statusesOfRefusals({
@@ -36,7 +36,7 @@ export function statusesOfRefusals({
     402: method === "post" && limitedByPlan.has(path),
     403: access !== "public",
     404: true,
-    409: method !== "get" && access !== "person",
+    409: method !== "get" && (access !== "person" || path.startsWith("/surveys")),
     410: false,
     413: takesBody,
     415: takesBody,

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { pageMeta } from "../../../shared/pagination.ts";
 import {
   deletedAnswer,
   duplicateCheck,
@@ -20,7 +19,7 @@ import {
   submissionSearchQuery,
 } from "../../../shared/submissions.ts";
 import { forbidden, notFound } from "../../_shared/api-error.ts";
-import { encodeCursor } from "../../_shared/cursor.ts";
+import { listMeta } from "../../_shared/cursor.ts";
 import { answer, endpoint } from "../../_shared/endpoint.ts";
 import { environment } from "../../_shared/environment.ts";
 import {
@@ -55,13 +54,7 @@ export const submissions = [
     call: ({ query }) => [listSubmissions(query)],
     respond: ([[page]], { query }) => {
       if (!page) throw missing();
-      const { total, data, more, last } = page;
-      const next_cursor = more && last ? encodeCursor(query.sort, query.order, last) : null;
-      return answer(200, data, {
-        ...pageMeta(total, query.page, query.limit),
-        ...(query.cursor !== undefined && { has_next: more, has_prev: true }),
-        next_cursor,
-      });
+      return answer(200, page.data, listMeta(page, query, query.sort, query.order));
     },
   }),
   endpoint({

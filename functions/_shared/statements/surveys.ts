@@ -1,0 +1,106 @@
+import type {
+  SurveyCreate,
+  SurveyExpansions,
+  SurveyListQuery,
+  SurveyPatch,
+} from "../../../shared/surveys.ts";
+import { decodeCursor, type Page } from "../cursor.ts";
+import type { Sql, Statement } from "../database.ts";
+import { environment } from "../environment.ts";
+import type { Data } from "./shapes.ts";
+
+/** A survey's page in the web app. */
+export const surveyPage = (id: string) => `${environment.siteUrl}/surveys/${id}`;
+
+/** Raises where the caller is not Admin of the current organization. */
+export function requireSurveyReader(): Statement {
+  return (sql) => sql`select private.require_admin(private.current_organization_id(), 'surveys:read')`;
+}
+
+/** Raises where the caller does not see the survey or, for what the scope names, is not Admin. */
+export function requireSurvey(id: string, scope: string | null): Statement {
+  return (sql) => sql`select private.require_survey(${id}, ${scope})`;
+}
+
+/** One page, one row more than asked to know whether there is another, and where that would start. */
+export function listSurveys({ status = null, page, limit, cursor }: SurveyListQuery): Statement<Page> {
+  const from = cursor === undefined ? undefined : decodeCursor(cursor, "created_at", "desc");
+  return (sql) => {
+    const matches = sql`s.organization_id = (select private.current_organization_id())
+      and (${status}::text is null or s.status = ${status})`;
+    const after = from
+      ? sql`and (s.created_at, s.id) < (${from.value}::text::timestamptz, ${from.id}::uuid)`
+      : sql``;
+    return sql`
+      with page as materialized (
+        select s.id, s.title, s.status, s.created_at, s.closes_at from public.surveys s where ${matches} ${after}
+        order by s.created_at desc, s.id desc limit ${limit + 1} offset ${from ? 0 : (page - 1) * limit}
+      ), shown as (
+        select s.id, s.title, s.status, f.response_count, f.completion_rate, s.created_at, s.closes_at
+        from page s join private.survey_figures(array(select id from page)) f on f.survey_id = s.id
+        order by s.created_at desc, s.id desc limit ${limit}
+      )
+      select (select count(*) from public.surveys s where ${matches}) as total,
+        coalesce((select json_agg(s) from shown s), '[]')::text as data,
+        (select count(*) from page) > ${limit} as more,
+        (select array[s.created_at::text, s.id::text] from page s order by s.created_at desc, s.id desc limit 1 offset ${limit - 1}) as last`;
+  };
+}
+
+/** A survey as its own page shows it; no row where the caller sees none. */
+export function surveyDetail(id: string, expand: SurveyExpansions): Statement<Data> {
+  const shows = (name: SurveyExpansions[number]) => expand.includes(name);
+  return (sql) => sql`
+    select json_build_object(
+      'id', s.id, 'title', s.title, 'description', s.description, 'status', s.status,
+      'settings', json_build_object('allow_multiple_responses', s.allow_multiple_responses, 'show_branding', s.show_branding,
+        'redirect_url', s.redirect_url),
+      'response_count', f.response_count, 'completion_rate', f.completion_rate, 'avg_completion_time', f.avg_completion_time,
+      ${shows("questions") ? sql`'questions', ${questions(sql)},` : sql``}
+      ${shows("targeting") ? sql`'targeting', private.survey_targeting(s.id),` : sql``}
+      ${shows("analytics") ? sql`'analytics', private.survey_analytics(s.id),` : sql``}
+      'version_of', s.version_of, 'url', ${surveyPage(id)}::text, 'closes_at', s.closes_at, 'published_at', s.published_at,
+      'closed_at', s.closed_at, 'created_at', s.created_at, 'updated_at', s.updated_at)::text as data
+    from public.surveys s, private.survey_figures(array[s.id]) f
+    where s.id = ${id}::uuid and private.in_organization(s.organization_id)`;
+}
+
+const questions = (sql: Sql) => sql`coalesce((
+  select json_agg(json_strip_nulls(json_build_object('id', q.id, 'type', q.type, 'text', q.text, 'required', q.required, 'order', q.position,
+    'options', case when q.type = 'multiple_choice' then coalesce((
+      select json_agg(json_build_object('id', o.id, 'text', o.text, 'order', o.position) order by o.position)
+      from public.survey_options o where o.question_id = q.id), '[]') end,
+    'multiple', case when q.type = 'multiple_choice' then q.multiple end, 'scale', q.scale)) order by q.position)
+  from public.survey_questions q where q.survey_id = s.id), '[]')`;
+
+export function createSurvey(survey: SurveyCreate): Statement<{ id: string }> {
+  return (sql) => sql`select private.create_survey(${JSON.stringify(survey)}::text::jsonb) as id`;
+}
+
+export function updateSurvey(id: string, changes: SurveyPatch): Statement {
+  return (sql) => sql`select private.update_survey(${id}, ${JSON.stringify(changes)}::text::jsonb)`;
+}
+
+export type SurveyAction = "publish" | "pause" | "resume" | "archive";
+
+export function changeSurveyStatus(id: string, action: SurveyAction): Statement {
+  return (sql) => sql`select private.change_survey_status(${id}, ${action})`;
+}
+
+/** A draft like it, under an id of its own. */
+export function createSurveyVersion(id: string, newId: string): Statement {
+  return (sql) => sql`select private.create_survey_version(${id}, ${newId})`;
+}
+
+export function deleteSurvey(id: string, force: boolean): Statement {
+  return (sql) => sql`select private.delete_survey(${id}, ${force})`;
+}
+
+/** All metrics where none is named. */
+export function surveyAnalytics(id: string, metrics: readonly string[]): Statement<Data> {
+  return (sql) =>
+    metrics.length === 0
+      ? sql`select private.survey_analytics(${id})::text as data`
+      : sql`select json_object_agg(key, value)::text as data from json_each(private.survey_analytics(${id}))
+          where key = any (${metrics}::text[])`;
+}

@@ -1,0 +1,102 @@
+import { z } from "zod";
+import { dataOf, listOf } from "./envelopes.ts";
+import { moment, shortArrayOf, timestamp, uuid } from "./fields.ts";
+import { locale } from "./locales.ts";
+import { cursor, fullMeta, pageFields } from "./pagination.ts";
+import { author } from "./taxonomy.ts";
+import { text } from "./text.ts";
+
+export const sentiment = z
+  .enum(["positive", "neutral", "negative"])
+  .meta({ id: "Sentiment", description: "positive from 0.2 on, negative down from -0.2." });
+
+export const sentimentScore = z.number().min(-1).max(1).describe("From -1 to 1.");
+
+// In ------------------------------------------------------------------------------------------------------------
+
+const answerValue = z
+  .union([z.number(), text({ min: 0, max: 5000 }), shortArrayOf(text({ min: 1, max: 200 }), 100), z.null()], {
+    error: ({ input }) =>
+      input === undefined
+        ? "is required"
+        : "must be a number, text, or an array of options, as the question asks",
+  })
+  .describe(
+    "A number for nps and rating; text for text and email; the id or text of an option for multiple_choice, or an array of them where several may be chosen. Null and empty ones answer nothing.",
+  );
+
+export const surveyResponseCreate = z
+  .object({
+    answers: shortArrayOf(z.object({ question_id: uuid, value: answerValue }), 200).describe(
+      "At most one for each question; at least one that answers something.",
+    ),
+  })
+  .meta({ id: "SurveyResponseCreate", description: "Answers of the signed-in person." });
+
+export type SurveyResponseCreate = z.infer<typeof surveyResponseCreate>;
+
+const isDay = (value: string) => z.iso.date().safeParse(value).success && /^[1-9]/.test(value);
+
+const dayOrMoment = z
+  .string()
+  .refine(
+    (value) => isDay(value) || moment.safeParse(value).success,
+    "must be an ISO 8601 date or time with an offset, such as 2027-01-31 or 2027-01-31T12:00:00Z",
+  );
+
+export const surveyResponseListQuery = z
+  .object({
+    ...pageFields,
+    cursor: cursor.optional(),
+    start_date: dayOrMoment.optional().describe("Submitted then or later; a date begins at 00:00 UTC."),
+    end_date: dayOrMoment.optional().describe("Submitted then or earlier; a date ends at 24:00 UTC."),
+    sentiment: sentiment.optional(),
+    format: z
+      .enum(["json", "csv"])
+      .default("json")
+      .describe("csv: all that fit the filters, whatever page and limit."),
+  })
+  .refine(
+    ({ start_date, end_date }) =>
+      start_date === undefined || end_date === undefined || Date.parse(start_date) <= endOf(end_date),
+    { path: ["end_date"], error: "must not be before start_date" },
+  )
+  .meta({ id: "SurveyResponseListQuery", description: "Which responses to list, newest first." });
+
+export type SurveyResponseListQuery = z.infer<typeof surveyResponseListQuery>;
+
+function endOf(date: string): number {
+  return Date.parse(date) + (isDay(date) ? 24 * 3600 * 1000 - 1 : 0);
+}
+
+// Out -----------------------------------------------------------------------------------------------------------
+
+export const surveyResponse = z
+  .object({
+    id: uuid,
+    respondent: author.nullable().describe("Null where the person was deleted."),
+    answers: z
+      .array(z.object({ question_id: uuid, value: z.union([z.number(), z.string(), z.array(z.string())]) }))
+      .describe("In question order, options by their text; what was not answered is left out."),
+    started_at: timestamp.nullable().describe("Null where the response was not started before."),
+    submitted_at: timestamp,
+    duration_seconds: z.number().min(0).nullable().describe("From start to submission."),
+    sentiment: sentiment.nullable().describe("Null where nothing tells: no number, no text."),
+    sentiment_score: sentimentScore.nullable(),
+    locale: locale.nullable(),
+  })
+  .meta({ id: "SurveyResponse", description: "What somebody answered; Admin only." });
+
+export type SurveyResponse = z.infer<typeof surveyResponse>;
+
+export const surveyResponseCreated = z
+  .object({ response_id: uuid, survey_id: uuid, submitted_at: timestamp })
+  .meta({ id: "SurveyResponseCreated", description: "A response just given." });
+
+export const surveyStarted = z
+  .object({ survey_id: uuid, started_at: timestamp.describe("Of the first start.") })
+  .meta({ id: "SurveyStarted", description: "Since when the caller answers." });
+
+export const surveyResponseListAnswer = listOf(surveyResponse, fullMeta);
+export const surveyResponseCreatedAnswer = dataOf(surveyResponseCreated);
+export const surveyStartedAnswer = dataOf(surveyStarted);

@@ -1,0 +1,365 @@
+-- Responses. One is one row, its answers a value that is checked and put in order as a whole: nothing is half-stored.
+
+-- Ids that grow with time keep the index of millions of responses warm at one end.
+create function private.ordered_id() returns uuid
+language sql volatile
+return encode(
+  set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
+    placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6), 52, 1), 53, 1), 'hex')::uuid;
+comment on function private.ordered_id() is 'A UUID of version 7.';
+
+create table public.survey_responses (
+  id uuid primary key default private.ordered_id(),
+  organization_id uuid not null default private.requested_organization_id(),
+  survey_id uuid not null,
+  user_id uuid default private.caller_id() references public.profiles (id) on delete set null deferrable initially deferred,
+  answers jsonb not null,
+  locale text,
+  started_at timestamptz,
+  submitted_at timestamptz not null default now(),
+  sentiment_score numeric(4, 3),
+  sentiment text generated always as (
+    case when sentiment_score >= 0.2 then 'positive' when sentiment_score <= -0.2 then 'negative' when sentiment_score is not null then 'neutral' end) stored,
+  sentiment_engine text,
+  is_only boolean not null default true,
+  constraint survey_responses_survey_is_of_the_same_organization foreign key (organization_id, survey_id)
+    references public.surveys (organization_id, id) on delete cascade,
+  constraint answers_are_an_array check (jsonb_typeof(answers) = 'array'),
+  constraint locale_is_known check (locale in ('en', 'es', 'fr', 'de', 'ru', 'pt-BR', 'ja', 'it')),
+  constraint one_starts_before_one_submits check (started_at <= submitted_at),
+  constraint sentiment_score_is_from_minus_1_to_1 check (sentiment_score between -1 and 1),
+  constraint sentiment_has_an_engine check ((sentiment_score is null) = (sentiment_engine is null)),
+  constraint sentiment_engine_has_1_to_100_characters check (char_length(sentiment_engine) between 1 and 100)
+);
+comment on table public.survey_responses is 'Who answered a survey, and what. answers is [{question_id, value}] in question order: a number for nps and rating, text for text and email, the text of the chosen option or an array of them for multiple_choice; what was not answered is not there. Read by admins and by the respondent. is_only: the survey takes one response a person.';
+create unique index one_response_a_person_and_survey on public.survey_responses (survey_id, user_id) where is_only;
+create index survey_responses_newest_idx on public.survey_responses (survey_id, submitted_at desc, id desc);
+create index survey_responses_sentiment_idx on public.survey_responses (survey_id, sentiment, submitted_at desc, id desc);
+create index survey_responses_user_idx on public.survey_responses (user_id, survey_id);
+
+create table private.survey_starts (
+  organization_id uuid not null,
+  survey_id uuid not null,
+  user_id uuid not null references public.profiles (id) on delete cascade,
+  started_at timestamptz not null default now(),
+  primary key (survey_id, user_id),
+  constraint survey_starts_survey_is_of_the_same_organization foreign key (organization_id, survey_id)
+    references public.surveys (organization_id, id) on delete cascade
+);
+comment on table private.survey_starts is 'Who opened a survey and has not answered it yet; answering moves started_at to the response.';
+create index survey_starts_user_idx on private.survey_starts (user_id);
+
+create view public.survey_answers with (security_invoker = true) as
+  select r.organization_id, r.survey_id, r.id as response_id, q.id as question_id, q.type, a.value -> 'value' as value, r.submitted_at
+  from public.survey_responses r
+  cross join lateral jsonb_array_elements(r.answers) as a (value)
+  join public.survey_questions q on q.id = (a.value ->> 'question_id')::uuid;
+comment on view public.survey_answers is 'One row an answer, for whoever reads the response.';
+
+-- Who sees and answers -----------------------------------------------------------------------------------------
+
+alter table public.survey_responses enable row level security;
+alter table private.survey_starts enable row level security;
+revoke all on public.survey_responses, public.survey_answers, private.survey_starts from public, anon, authenticated, service_role, service_key;
+grant select (id, organization_id, survey_id, user_id, answers, locale, started_at, submitted_at, sentiment_score, sentiment, sentiment_engine)
+  on public.survey_responses to authenticated, service_key;
+grant insert (survey_id, answers, locale) on public.survey_responses to authenticated;
+grant select, insert, delete on public.survey_responses to service_role;
+grant select on public.survey_answers to authenticated, service_key, service_role;
+
+create policy "a response is seen by admins and by who gave it" on public.survey_responses
+  for select to authenticated using (
+    user_id = (select auth.uid()) or organization_id = any ((select private.admin_organization_ids('responses:read'))::uuid[]));
+create policy "a key sees the responses of its organization" on public.survey_responses
+  for select to service_key using (organization_id = any ((select private.admin_organization_ids('responses:read'))::uuid[]));
+create policy "people answer for themselves" on public.survey_responses
+  for insert to authenticated with check (user_id = (select auth.uid()));
+
+-- Starting -----------------------------------------------------------------------------------------------------
+
+create function private.start_survey(survey_id uuid) returns timestamptz
+language plpgsql set search_path = '' as $$
+begin
+  perform private.require_survey(survey_id, null);
+  return private.mark_start(survey_id);
+end
+$$;
+comment on function private.start_survey(uuid) is 'Notes that the caller began to answer, and says since when; the first time counts.';
+
+-- definer: starts are nobody's to read or write.
+create function private.mark_start(survey_id uuid) returns timestamptz
+language plpgsql security definer set search_path = '' as $$
+declare survey public.surveys; began timestamptz;
+begin
+  if private.is_key() or private.caller_id() is null then
+    perform private.raise_error('FORBIDDEN', 'This is for people who signed in.');
+  end if;
+  survey := private.open_survey(survey_id, private.caller_id(), null);
+  insert into private.survey_starts as s (organization_id, survey_id, user_id) values (survey.organization_id, survey.id, private.caller_id())
+  on conflict on constraint survey_starts_pkey do nothing returning s.started_at into began;
+  return coalesce(began, (select s.started_at from private.survey_starts s where s.survey_id = survey.id and s.user_id = private.caller_id()));
+end
+$$;
+comment on function private.mark_start(uuid) is 'The work of private.start_survey, which knows that the caller sees the survey.';
+
+create function public.start_survey(survey_id uuid) returns timestamptz
+language sql set search_path = ''
+begin atomic
+  select private.start_survey(survey_id);
+end;
+comment on function public.start_survey(uuid) is 'Call it when the signed-in person begins to answer: the time until they submit is how long they took. Again changes nothing.';
+
+-- Answering ----------------------------------------------------------------------------------------------------
+
+-- definer: locks the survey, reads targeting, votes and follows.
+create function private.open_survey(survey_id uuid, user_id uuid, locale text) returns public.surveys
+language plpgsql security definer set search_path = '' as $$
+declare survey public.surveys; asked boolean := true; submission uuid;
+begin
+  select * into survey from public.surveys s where s.id = open_survey.survey_id for share;
+  if survey.id is null then
+    perform private.raise_error('NOT_FOUND', 'There is no such survey.', 'survey_id');
+  elsif survey.status <> 'published' then
+    perform private.raise_error('SURVEY_NOT_OPEN', format('This survey is %s: it takes no responses.', survey.status));
+  elsif survey.closes_at <= clock_timestamp() then
+    perform private.raise_error('SURVEY_NOT_OPEN', 'This survey has closed.');
+  end if;
+  if not survey.allow_multiple_responses and exists (
+    select from public.survey_responses r where r.survey_id = survey.id and r.user_id = open_survey.user_id) then
+    perform private.raise_error('ALREADY_RESPONDED', 'You answered this survey already.');
+  end if;
+  if survey.audience <> 'everyone' then
+    submission := (select coalesce(s.merged_into_id, s.id) from public.submissions s where s.id = survey.audience_submission_id);
+    asked := case survey.audience
+      when 'voters' then exists (select from public.votes v where v.submission_id = submission and v.user_id = open_survey.user_id)
+      else exists (select from public.follows f where f.submission_id = submission and f.user_id = open_survey.user_id) end;
+  end if;
+  if not asked then
+    perform private.raise_error('FORBIDDEN', format('This survey is for %s of a submission.', survey.audience));
+  end if;
+  if locale is not null and not coalesce(locale = any (survey.locales), true) then
+    perform private.raise_error('FORBIDDEN', format('This survey is for people who use it in %s.', array_to_string(survey.locales, ', ')));
+  end if;
+  return survey;
+end
+$$;
+comment on function private.open_survey(uuid, uuid, text) is 'The survey, held open while this transaction lasts, if the profile may answer it now; else SURVEY_NOT_OPEN, ALREADY_RESPONDED or FORBIDDEN.';
+
+create function private.is_email(value text) returns boolean
+language sql immutable
+return char_length(value) <= 254 and position('@' in value) <= 65
+  and value ~ '^[A-Za-z0-9_!#$%&''*+/=?^`{|}~-]+(\.[A-Za-z0-9_!#$%&''*+/=?^`{|}~-]+)*@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+(?=[0-9-]*[A-Za-z])[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$';
+comment on function private.is_email(text) is 'Whether the text is an e-mail address, by the rule of shared/fields.ts.';
+
+create type private.checked_answer as (value jsonb, complaint text);
+comment on type private.checked_answer is 'An answer as it is stored, or what is wrong with it; neither where there is none.';
+
+create function private.check_answer(question public.survey_questions, value jsonb) returns private.checked_answer
+language plpgsql stable set search_path = '' as $$
+declare
+  kind text := jsonb_typeof(value);
+  plain text := private.trim_text(value #>> '{}');
+  lowest integer := case question.type when 'nps' then 0 else 1 end;
+  highest integer := coalesce(question.scale, 10);
+  chosen text[]; named text[];
+begin
+  if value is null or kind = 'null' or plain = '' or value = '[]' then return null; end if;
+  case question.type
+    when 'nps', 'rating' then
+      if kind <> 'number' or plain::numeric <> trunc(plain::numeric) or plain::numeric not between lowest and highest then
+        return row(null, format('must be a whole number from %s to %s', lowest, highest))::private.checked_answer;
+      end if;
+      return row(to_jsonb(plain::numeric::integer), null)::private.checked_answer;
+    when 'multiple_choice' then
+      if kind = 'array' and not question.multiple then
+        return row(null, 'must be one option')::private.checked_answer;
+      elsif kind not in ('string', 'array') or kind = 'array' and jsonb_path_exists(value, 'strict $[*] ? (@.type() != "string")') then
+        return row(null, case when question.multiple then 'must be options, by id or text' else 'must be an option, by id or text' end)::private.checked_answer;
+      end if;
+      chosen := case kind when 'string' then array[plain] else array(select private.trim_text(c) from jsonb_array_elements_text(value) c limit 101) end;
+      named := array(select o.text from public.survey_options o
+        where o.question_id = question.id and (o.text = any (chosen) or o.id::text = any (chosen)) order by o.position);
+      if exists (select from unnest(chosen) c where not exists (
+          select from public.survey_options o where o.question_id = question.id and c in (o.text, o.id::text))) then
+        return row(null, 'must be one of the options, by id or text')::private.checked_answer;
+      elsif cardinality(named) < cardinality(chosen) then
+        return row(null, 'must not name an option twice')::private.checked_answer;
+      end if;
+      return row(case when question.multiple then to_jsonb(named) else to_jsonb(named[1]) end, null)::private.checked_answer;
+    when 'email' then
+      if kind <> 'string' or not private.is_email(plain) then
+        return row(null, 'must be an e-mail address of at most 254 characters, such as name@example.org')::private.checked_answer;
+      end if;
+    else
+      if kind <> 'string' or char_length(plain) > 5000 then
+        return row(null, 'must be text of at most 5000 characters')::private.checked_answer;
+      end if;
+  end case;
+  return row(to_jsonb(plain), null)::private.checked_answer;
+end
+$$;
+comment on function private.check_answer(public.survey_questions, jsonb) is 'A value that answers the question, in the form it is stored in; null where it answers nothing.';
+
+create function private.sentiment_of_number(question public.survey_questions, value integer) returns numeric
+language sql immutable
+return case
+  when (question).type = 'rating' then 2.0 * (value - 1) / ((question).scale - 1) - 1
+  when value <= 6 then (value - 8) / 8.0
+  else (array[-0.1, 0.1, 0.6, 1])[value - 6]
+end;
+comment on function private.sentiment_of_number(public.survey_questions, integer) is 'What a rating or nps answer says, from -1 to 1: of nps, detractors are negative, passives neutral, promoters positive.';
+
+-- definer: reads what every respondent answers against, whoever answers.
+create function private.check_response(response public.survey_responses) returns public.survey_responses
+language plpgsql security definer set search_path = '' as $$
+declare
+  survey public.surveys;
+  -- What the functions say of text answers: {engine, scores}, one a sent answer. Clients of the data API cannot.
+  judged jsonb := nullif(current_setting('feedback.sentiment', true), '')::jsonb;
+  item record;
+  checked private.checked_answer;
+  kept jsonb[] := '{}';
+  complaints jsonb[] := '{}';
+  numbers numeric[] := '{}';
+  texts numeric[] := '{}';
+begin
+  survey := private.open_survey(response.survey_id, response.user_id, response.locale);
+  if coalesce(jsonb_typeof(response.answers), '') <> 'array' or jsonb_array_length(response.answers) > 200 then
+    perform private.raise_error('VALIDATION_ERROR', 'must be an array of at most 200 answers', 'answers');
+  end if;
+  for item in
+    select asked.question, a.n - 1 as index, a.answer -> 'value' as value, row_number() over (partition by asked.id order by a.n) as nth
+    from jsonb_array_elements(response.answers) with ordinality as a (answer, n)
+    full join (select q as question, q.id, q.position from public.survey_questions q where q.survey_id = survey.id) asked
+      on asked.id::text = lower(a.answer ->> 'question_id')
+    order by asked.position, a.n
+  loop
+    if item.index is not null and (item.question).id is null then
+      complaints := complaints || jsonb_build_object('field', format('answers.%s.question_id', item.index), 'message', 'is not a question of this survey');
+      continue;
+    elsif item.nth > 1 then
+      complaints := complaints || jsonb_build_object('field', format('answers.%s.question_id', item.index), 'message', 'is answered twice');
+      continue;
+    end if;
+    checked := private.check_answer(item.question, item.value);
+    if checked.complaint is not null then
+      complaints := complaints || jsonb_build_object('field', format('answers.%s.value', item.index), 'message', checked.complaint);
+    elsif checked.value is not null then
+      kept := kept || jsonb_build_object('question_id', (item.question).id, 'value', checked.value);
+      if (item.question).type in ('nps', 'rating') then
+        numbers := numbers || private.sentiment_of_number(item.question, checked.value::integer);
+      elsif (item.question).type = 'text' and jsonb_typeof(judged -> 'scores' -> item.index::integer) = 'number' then
+        texts := texts || greatest(-1, least(1, (judged -> 'scores' ->> item.index::integer)::numeric));
+      end if;
+    elsif (item.question).required then
+      complaints := complaints || jsonb_build_object('field', format('questions.%s', (item.question).id), 'message', format('needs an answer: %s', left((item.question).text, 100)));
+    end if;
+  end loop;
+  if cardinality(complaints) = 0 and cardinality(kept) = 0 then
+    complaints := array[jsonb_build_object('field', 'answers', 'message', 'must answer a question')];
+  end if;
+  if cardinality(complaints) > 0 then
+    perform private.raise_error('VALIDATION_ERROR', 'Some answers were not accepted.', null, jsonb_build_object('details', to_jsonb(complaints[1:50])));
+  end if;
+  response.organization_id := survey.organization_id;
+  response.answers := to_jsonb(kept);
+  response.is_only := not survey.allow_multiple_responses;
+  if response.started_at is null then
+    select least(s.started_at, response.submitted_at) into response.started_at from private.survey_starts s
+    where s.survey_id = survey.id and s.user_id = response.user_id for update;
+  end if;
+  if response.sentiment_score is null then
+    response.sentiment_score := round(case
+      when cardinality(numbers) > 0 and cardinality(texts) > 0 then 0.7 * private.mean(numbers) + 0.3 * private.mean(texts)
+      else coalesce(private.mean(numbers), private.mean(texts)) end, 3);
+    response.sentiment_engine := case when cardinality(texts) > 0 then judged ->> 'engine' when cardinality(numbers) > 0 then 'answers' end;
+  end if;
+  return response;
+end
+$$;
+comment on function private.check_response(public.survey_responses) is 'A response as it is stored. Raises with every complaint at once: answers.N.value or answers.N.question_id of what was sent, questions.<id> of what is missing.';
+
+create function private.mean(numbers numeric[]) returns numeric
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (select avg(n) from unnest(numbers) n);
+end
+$$;
+comment on function private.mean(numeric[]) is 'The mean; null of none.';
+
+-- Invoker: what the caller cannot see is not there.
+create function private.prepare_response() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  if not exists (select from public.surveys s where s.id = new.survey_id) then
+    perform private.raise_error('NOT_FOUND', 'There is no such survey.', 'survey_id');
+  end if;
+  return private.check_response(new);
+end
+$$;
+comment on function private.prepare_response() is 'Trigger: who sees a survey that is open answers it, once unless it says otherwise, and with answers that fit its questions.';
+create trigger prepare before insert on public.survey_responses
+  for each row execute function private.prepare_response();
+
+-- definer: ends the start, writes the event.
+create function private.finish_responses() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if private.is_direct() then
+    perform private.charge_direct('survey_response_create', (select count(*) from added));
+  end if;
+  delete from private.survey_starts s using added r where s.survey_id = r.survey_id and s.user_id = r.user_id;
+  if not private.is_quiet() then
+    perform private.emit_event(r.organization_id, 'survey.response.created', r.survey_id, jsonb_build_object('survey_id', r.survey_id,
+      'response_id', r.id, 'submitted_at', r.submitted_at, 'sentiment', r.sentiment, 'sentiment_score', r.sentiment_score))
+    from added r;
+  end if;
+  return null;
+end
+$$;
+comment on function private.finish_responses() is 'Trigger: who answered is no longer only starting; survey.response.created, which holds no answers.';
+create trigger finish after insert on public.survey_responses
+  referencing new table as added for each statement execute function private.finish_responses();
+
+create function private.submit_survey_response(survey_id uuid, answers jsonb, locale text, sentiment jsonb) returns json
+language plpgsql set search_path = '' as $$
+declare response record;
+begin
+  perform private.require_survey(survey_id, null);
+  perform set_config('feedback.sentiment', coalesce(sentiment::text, ''), true);
+  insert into public.survey_responses as r (survey_id, answers, locale)
+  values (submit_survey_response.survey_id, submit_survey_response.answers, submit_survey_response.locale)
+  returning r.id, r.submitted_at into response;
+  perform set_config('feedback.sentiment', '', true);
+  return json_build_object('response_id', response.id, 'survey_id', survey_id, 'submitted_at', response.submitted_at);
+-- Two at once: the index lets one through.
+exception when unique_violation then
+  perform private.raise_error('ALREADY_RESPONDED', 'You answered this survey already.');
+end
+$$;
+comment on function private.submit_survey_response(uuid, jsonb, text, jsonb) is 'The caller answers. sentiment is {engine, scores} of text answers, one score or null an answer in the order they are sent in.';
+
+-- definer: the person goes, their response stays.
+create function private.forget_respondent() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  -- Surveys before responses: one that is being deleted takes its own along.
+  perform 1 from public.surveys s where s.id in (select r.survey_id from public.survey_responses r where r.user_id = old.id)
+  order by s.id for key share;
+  update public.survey_responses r set answers = coalesce((
+    select jsonb_agg(a.value order by a.n) from jsonb_array_elements(r.answers) with ordinality as a (value, n)
+    join public.survey_questions q on q.id = (a.value ->> 'question_id')::uuid where q.type <> 'email'), '[]')
+  where r.user_id = old.id and exists (select from public.survey_questions q where q.survey_id = r.survey_id and q.type = 'email');
+  return old;
+end
+$$;
+comment on function private.forget_respondent() is 'Trigger: addresses a person gave in answers go with the person.';
+create trigger forget_respondent after update of auth_user_id on public.profiles
+  for each row when (old.auth_user_id is not null and new.auth_user_id is null) execute function private.forget_respondent();
+create trigger forget_respondent_of_deleted before delete on public.profiles
+  for each row execute function private.forget_respondent();
+
+grant execute on function private.ordered_id(), private.check_response(public.survey_responses)
+  to authenticated, service_role;
+grant execute on function private.start_survey(uuid), private.mark_start(uuid), public.start_survey(uuid),
+  private.submit_survey_response(uuid, jsonb, text, jsonb) to authenticated;

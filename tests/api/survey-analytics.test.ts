@@ -1,0 +1,140 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { scopes } from "../../shared/scopes.ts";
+import { surveyAnalyticsAnswer, surveyListAnswer } from "../../shared/surveys.ts";
+import { sql } from "../stack.ts";
+import { answered, api, type Caller, refused } from "./client.ts";
+import { change, detailOf, type MadeSurvey, newSurvey, oneOfEach, respond } from "./survey-world.ts";
+import { newKey, newOrganization, newUser, newUsers, type Organization, type User } from "./world.ts";
+
+let organization: Organization;
+let admin: User;
+let survey: MadeSurvey;
+
+const get = (id: string, query = "", as: Caller | undefined = admin) =>
+  api("GET", `/api/surveys/${id}/analytics${query}`, { as });
+const numbersOf = async (id: string, query = "") =>
+  answered(await get(id, query), 200, surveyAnalyticsAnswer).data;
+
+const values = [
+  { 0: 10, 1: 5, 2: "Web", 3: ["Votes", "Comments"] },
+  { 0: 9, 1: 4, 2: "Web", 3: ["Votes"], 5: "a@example.org" },
+  { 0: 8, 2: "iOS" },
+  { 0: 2, 1: 1 },
+];
+
+beforeAll(async () => {
+  organization = await newOrganization();
+  admin = await newUser("Ada Admin", { organization, role: "owner" });
+  survey = await newSurvey(admin, organization);
+  const people = await newUsers(6);
+  for (const person of people.slice(0, 2).concat(people.slice(4))) {
+    await api("POST", `/api/surveys/${survey.id}/start`, { as: person });
+  }
+  await sql`update private.survey_starts set started_at = now() - interval '100 seconds' where user_id = ${people[0]?.id ?? null}`;
+  await sql`update private.survey_starts set started_at = now() - interval '50 seconds' where user_id = ${people[1]?.id ?? null}`;
+  for (const [n, said] of values.entries()) expect((await respond(survey, people[n], said)).status).toBe(201);
+});
+
+describe("the numbers of a survey", () => {
+  it("are those of its responses", async () => {
+    const numbers = await numbersOf(survey.id);
+    const id = (n: number) => survey.questions[n]?.id;
+    const asked = (n: number) => ({
+      question_id: id(n),
+      question_text: oneOfEach[n]?.text,
+      type: oneOfEach[n]?.type,
+    });
+    expect(numbers).toMatchObject({
+      response_count: 4,
+      // Four answered, two of them and two more had started.
+      completion_rate: 0.6667,
+      nps_score: 25,
+      sentiment: { positive_count: 2, neutral_count: 1, negative_count: 1 },
+    });
+    expect(numbers.avg_completion_time).toBeGreaterThanOrEqual(75);
+    expect(numbers.avg_completion_time).toBeLessThan(85);
+    expect(numbers.breakdown_by_question).toEqual([
+      {
+        ...asked(0),
+        answer_count: 4,
+        responses: { 0: 0, 1: 0, 2: 1, 3: 0, 4: 0, 5: 0, 6: 0, 7: 0, 8: 1, 9: 1, 10: 1 },
+      },
+      { ...asked(1), answer_count: 3, responses: { 1: 1, 2: 0, 3: 0, 4: 1, 5: 1 } },
+      { ...asked(2), answer_count: 3, responses: { Web: 2, iOS: 1, Android: 0 } },
+      { ...asked(3), answer_count: 2, responses: { Votes: 2, Comments: 1, Surveys: 0 } },
+      { ...asked(4), answer_count: 0, responses: {} },
+      { ...asked(5), answer_count: 1, responses: {} },
+    ]);
+  });
+
+  it("weigh the numbers of a response into its sentiment", async () => {
+    // (1 + 1) / 2, (0.6 + 0.5) / 2, 0.1, (-0.75 - 1) / 2
+    const { sentiment } = await numbersOf(survey.id);
+    expect(sentiment?.overall).toBeCloseTo((1 + 0.55 + 0.1 - 0.875) / 4, 3);
+  });
+
+  it("are the same in the list, in the detail, by expansion and in SQL", async () => {
+    const numbers = await numbersOf(survey.id);
+    const { response_count, completion_rate, avg_completion_time, nps_score } = numbers;
+    const shown = await detailOf(survey.id, admin, "analytics");
+    expect(shown).toMatchObject({ response_count, completion_rate, avg_completion_time, analytics: numbers });
+    const { data } = answered(
+      await api("GET", "/api/surveys", { as: admin, on: organization }),
+      200,
+      surveyListAnswer,
+    );
+    expect(data.find(({ id }) => id === survey.id)).toMatchObject({ response_count, completion_rate });
+    const [row] = await sql`select * from public.survey_results where survey_id = ${survey.id}`;
+    expect(Number(row?.response_count)).toBe(response_count);
+    expect([row?.completion_rate, row?.nps_score].map(Number)).toEqual([completion_rate, nps_score]);
+  });
+
+  it("are null where there is nothing to take them of, with every option at 0", async () => {
+    const { id } = await newSurvey(admin, organization);
+    const numbers = await numbersOf(id);
+    expect(numbers).toMatchObject({
+      response_count: 0,
+      completion_rate: null,
+      avg_completion_time: null,
+      nps_score: null,
+      sentiment: { overall: null, positive_count: 0, neutral_count: 0, negative_count: 0 },
+    });
+    expect(numbers.breakdown_by_question?.[2]?.responses).toEqual({ Web: 0, iOS: 0, Android: 0 });
+  });
+
+  it.each([
+    ["completion_rate", ["completion_rate"]],
+    ["sentiment,nps_score", ["nps_score", "sentiment"]],
+    ["response_count, breakdown_by_question", ["response_count", "breakdown_by_question"]],
+  ])("are those that metrics=%s picks", async (metrics, keys) => {
+    const numbers = await numbersOf(survey.id, `?metrics=${encodeURIComponent(metrics)}`);
+    expect(Object.keys(numbers).toSorted()).toEqual(keys.toSorted());
+    expect(await numbersOf(survey.id)).toMatchObject(numbers);
+  });
+
+  it.each(["median", "", "nps_score,", "NPS_SCORE"])("refuse the metric %j", async (metrics) => {
+    refused(await get(survey.id, `?metrics=${metrics}`), "VALIDATION_ERROR", "metrics");
+  });
+
+  it("are for admins and keys of analytics", async () => {
+    const member = await newUser("Mel Member", { organization, role: "member" });
+    const rival = await newUser("Rita Rival", { organization: await newOrganization(), role: "owner" });
+    for (const as of [member, rival, await newUser()]) refused(await get(survey.id, "", as), "FORBIDDEN");
+    refused(await api("GET", `/api/surveys/${survey.id}/analytics`), "UNAUTHORIZED");
+    const others = scopes.filter((scope) => scope !== "analytics:read");
+    refused(await get(survey.id, "", await newKey(organization, others)), "FORBIDDEN");
+    answered(
+      await get(survey.id, "", await newKey(organization, ["analytics:read"])),
+      200,
+      surveyAnalyticsAnswer,
+    );
+    refused(await get(survey.id, "", await newKey(await newOrganization(), scopes)), "NOT_FOUND");
+  });
+
+  it("stay when the survey ends", async () => {
+    const ended = await newSurvey(admin, organization);
+    await respond(ended, await newUser(), { 0: 10 });
+    await change(ended.id, "archive", admin);
+    expect(await numbersOf(ended.id)).toMatchObject({ response_count: 1, nps_score: 100 });
+  });
+});

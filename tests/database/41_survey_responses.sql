@@ -1,0 +1,170 @@
+-- Answering: who may, when, how often, and with what; whole or not at all.
+begin;
+set local search_path = public, extensions;
+select plan(176);
+set constraints all immediate;
+do $$ begin perform tests.start(); end $$;
+
+create function pg_temp.submit(survey text, answers jsonb, locale text default null, sentiment jsonb default null) returns text language sql as $$
+  select format('select private.submit_survey_response(%L, %L, %L, %L)', tests.id(survey), answers, locale, sentiment)
+$$;
+create function pg_temp.details(who text, statement text) returns text language sql as $$
+  select coalesce(string_agg(concat(d ->> 'field', ': ', d ->> 'message'), '; ' order by n), 'none')
+  from jsonb_array_elements(tests.refusal(who, statement) -> 'details') with ordinality as a (d, n)
+$$;
+
+do $$ begin
+  perform tests.survey('Open');
+  perform tests.survey('All', settings => '{"settings": {"allow_multiple_responses": true}}', questions => '[{"type": "nps", "text": "N?"}, {"type": "rating", "text": "R?"}, {"type": "rating", "text": "T?", "scale": 10},
+    {"type": "multiple_choice", "text": "C?", "options": ["One", "Two", "Drei"]}, {"type": "multiple_choice", "text": "M?", "multiple": true, "options": ["A", "B", "C"]},
+    {"type": "text", "text": "X?"}, {"type": "email", "text": "E?"}]');
+  perform tests.survey('Mails', questions => '[{"type": "email", "text": "E?"}, {"type": "nps", "text": "N?"}]');
+end $$;
+
+-- Values: what is stored, or what is said
+create temporary table values_tried (at integer, sent jsonb, outcome text);
+insert into values_tried values
+  (1, '0', '0'), (1, '10', '10'), (1, '7.0', '7'), (1, '1e1', '10'), (1, '-1', 'must be a whole number from 0 to 10'), (1, '11', 'must be a whole number from 0 to 10'),
+  (1, '7.5', 'must be a whole number from 0 to 10'), (1, '"7"', 'must be a whole number from 0 to 10'), (1, 'true', 'must be a whole number from 0 to 10'),
+  (1, '1e400', 'must be a whole number from 0 to 10'), (1, '[7]', 'must be a whole number from 0 to 10'), (1, '{"a": 7}', 'must be a whole number from 0 to 10'),
+  (2, '1', '1'), (2, '5', '5'), (2, '0', 'must be a whole number from 1 to 5'), (2, '6', 'must be a whole number from 1 to 5'),
+  (3, '10', '10'), (3, '11', 'must be a whole number from 1 to 10'),
+  (4, '"Two"', '"Two"'), (4, '" Two "', '"Two"'), (4, '"two"', 'must be one of the options, by id or text'), (4, '["Two"]', 'must be one option'),
+  (4, '2', 'must be an option, by id or text'), (4, '{"text": "Two"}', 'must be an option, by id or text'),
+  (5, '["C", "A"]', '["A", "C"]'), (5, '"B"', '["B"]'), (5, '["A", "A"]', 'must not name an option twice'), (5, '["A", "D"]', 'must be one of the options, by id or text'),
+  (5, '["A", 1]', 'must be options, by id or text'), (5, '["A", null]', 'must be options, by id or text'), (5, '[["A"]]', 'must be options, by id or text'), (5, '7', 'must be options, by id or text'),
+  (6, '" fine "', '"fine"'), (6, '7', 'must be text of at most 5000 characters'), (6, '["fine"]', 'must be text of at most 5000 characters'),
+  (6, to_jsonb(repeat('ß', 5000)), to_jsonb(repeat('ß', 5000))::text), (6, to_jsonb(repeat('ß', 5001)), 'must be text of at most 5000 characters'),
+  (7, '" Ann@Example.org "', '"Ann@Example.org"'), (7, '"ann@localhost"', 'must be an e-mail address of at most 254 characters, such as name@example.org'),
+  (7, '"ann"', 'must be an e-mail address of at most 254 characters, such as name@example.org'), (7, '1', 'must be an e-mail address of at most 254 characters, such as name@example.org');
+insert into values_tried select 4, to_jsonb(id), '"Drei"' from survey_options where text = 'Drei';
+insert into values_tried select 5, jsonb_build_array(id, 'A'), '["A", "B"]' from survey_options where text = 'B';
+insert into values_tried select 5, jsonb_build_array(id, 'B'), 'must not name an option twice' from survey_options where text = 'B';
+insert into values_tried select 4, to_jsonb(id), 'must be one of the options, by id or text' from survey_options where text = 'B';
+select is(
+  coalesce((private.check_answer(q, sent)).value::text, (private.check_answer(q, sent)).complaint), outcome, format('%s answered with %s', q.text, left(sent::text, 40)))
+from values_tried join survey_questions q on q.survey_id = tests.id('All') and q.position = at;
+select is(private.check_answer(q, sent), null, format('%s answered with %s is not answered', q.text, sent))
+from survey_questions q, unnest(array['null', '""', '"  "', '[]']::jsonb[]) sent where q.survey_id = tests.id('All') and q.position in (1, 5, 6);
+select is(private.is_email(address), is_one, address) from (values
+  ('a@b.co', true), ('a.b+c@x-y.example', true), ('o''neil@example.org', true), ('a@b', false), ('a@b.1', false), ('@b.co', false), ('a@', false), ('a..b@c.de', false), ('.a@c.de', false),
+  ('a@-b.de', false), ('a@b-.de', false), ('a b@c.de', false), ('ä@c.de', false), ('a@c.de' || chr(10), false), (repeat('a', 64) || '@c.de', true), (repeat('a', 65) || '@c.de', false),
+  ('a@' || repeat('b', 63) || '.de', true), ('a@' || repeat('b', 64) || '.de', false), ('a@' || repeat('bcd.', 62) || 'de', true), ('a@' || repeat('bcd.', 63) || 'de', false)) as t (address, is_one);
+
+-- All complaints at once, each with its place
+select is(pg_temp.details('alice', pg_temp.submit('Open', tests.answers('Open', '"-"', '3') || jsonb_build_array(
+    jsonb_build_object('question_id', tests.question('All', 1), 'value', 3), '7'::jsonb, jsonb_build_object('question_id', tests.question('Open', 2), 'value', 'b')))),
+  format('questions.%s: needs an answer: Would you recommend us?; answers.0.value: must be text of at most 5000 characters; answers.3.question_id: is answered twice; answers.1.question_id: is not a question of this survey; answers.2.question_id: is not a question of this survey',
+    tests.question('Open', 1)), 'every complaint names its place');
+select is(pg_temp.details('alice', pg_temp.submit('Open', sent)), said, format('%s is refused', sent)) from (values
+  ('{}'::jsonb, 'none'), ('"text"', 'none'), ('null', 'none'), ('[]', format('questions.%s: needs an answer: Would you recommend us?', tests.question('Open', 1)))) as t (sent, said);
+select is(tests.refusal('alice', pg_temp.submit('Open', '{}')) ->> 'field', 'answers', 'what is not an array names the field');
+select is(pg_temp.details('alice', pg_temp.submit('All', tests.answers('All', 'null', '""'))), 'answers: must answer a question', 'a response answers something');
+select is(pg_temp.details('alice', pg_temp.submit('All', '[]')), 'answers: must answer a question', 'an empty one nothing');
+select is(tests.refusal('alice', pg_temp.submit('Open', (select jsonb_agg(n) from generate_series(1, 201) n))) ->> 'field', 'answers', 'more than 200 answers are not looked at');
+select is(jsonb_array_length(tests.refusal('alice', pg_temp.submit('Open', (select jsonb_agg(n) from generate_series(1, 200) n))) -> 'details'), 50, '50 complaints are enough');
+select is((select count(*) from survey_responses), 0::bigint, 'nothing is half-stored');
+
+-- Who, when, how often
+select is(tests.try('alice', pg_temp.submit('Open', tests.answers('Open', '9'))), '1', 'a person answers');
+select is(tests.try('alice', pg_temp.submit('Open', tests.answers('Open', '9'))), 'FBR09', 'once');
+select is(tests.try('alice', $$ insert into survey_responses (survey_id, answers) values (tests.id('Open'), tests.answers('Open', '9')) $$), 'FBR09', 'by every way');
+select is(tests.try('bob', $$ insert into survey_responses (survey_id, answers, locale) values (tests.id('Open'), tests.answers('Open', '9'), 'de') $$), '1', 'a direct client answers by inserting');
+select is(tests.try('bob', $$ insert into survey_responses (survey_id, answers, locale) values (tests.id('Open'), tests.answers('Open', '19'), 'xx') $$), 'FBR09', 'once too');
+select is(tests.try('operator', $$ insert into survey_responses (survey_id, user_id, answers) values (tests.id('Open'), tests.id('carol'), tests.answers('Open', '19')) $$), 'FB400', 'an operator is checked as well');
+alter table survey_responses disable trigger prepare;
+select is(tests.try('operator', $$ insert into survey_responses (organization_id, survey_id, user_id, answers) values (tests.id('acme'), tests.id('Open'), tests.id('bob'), '[]') $$),
+  '23505 one_response_a_person_and_survey', 'two at once leave one');
+alter table survey_responses enable trigger prepare;
+select is(tests.try('alice', pg_temp.submit('All', tests.answers('All', '9'))) || tests.try('alice', pg_temp.submit('All', tests.answers('All', '9'))), '11', 'several where the survey takes several');
+do $$ begin perform tests.survey(status, status) from unnest(array['draft', 'paused', 'archived']) status; perform tests.survey('Closed'); perform tests.survey('Secret', organization => 'vault'); end $$;
+alter table surveys disable trigger keep_life;
+update surveys set closes_at = clock_timestamp() where id = tests.id('Closed');
+alter table surveys enable trigger keep_life;
+select is(tests.try(who, pg_temp.submit(survey, tests.answers(survey, '9'))), outcome, format('%s, whose survey is %s', who, survey)) from (values
+  ('carol', 'draft', 'FB404'), ('mia', 'draft', 'FBS09'), ('olga', 'draft', 'FBS09'), ('carol', 'paused', 'FBS09'), ('carol', 'archived', 'FBS09'), ('carol', 'Closed', 'FBS09'),
+  ('carol', 'Secret', 'FB404'), ('vic', 'Secret', '1'), ('anon', 'Open', '42501'), ('acme key with surveys:read surveys:write surveys:publish responses:read', 'Open', '42501'),
+  ('olga', 'Open', '1'), ('rita', 'Open', '1')) as t (who, survey, outcome);
+select is(tests.try(who, format('select private.start_survey(%L)', tests.id(survey))), outcome, format('%s starts: %s', who, survey)) from (values
+  ('carol', 'draft', 'FB404'), ('mia', 'draft', 'FBS09'), ('carol', 'paused', 'FBS09'), ('carol', 'Closed', 'FBS09'), ('carol', 'Secret', 'FB404'), ('alice', 'Open', 'FBR09'), ('carol', 'Open', '1'),
+  ('carol', 'Open', '1'), ('anon', 'Open', '42501'), ('acme key with surveys:read', 'Open', '42501')) as t (who, survey, outcome);
+select is(tests.try('carol', 'select start_survey(survey_id => gen_random_uuid())'), 'FB404', 'nor what is not there');
+select is((select count(*) from private.survey_starts), 1::bigint, 'a start is noted once');
+
+-- Time
+update private.survey_starts set started_at = now() - interval '90.5 seconds';
+select is(tests.see('carol', $$ select (start_survey(tests.id('Open')) = now() - interval '90.5 seconds')::text $$), 'true', 'the first start counts');
+select is(tests.try('carol', pg_temp.submit('Open', tests.answers('Open', '9'))), '1', 'who started answers');
+select is((select extract(epoch from submitted_at - started_at) from survey_responses where user_id = tests.id('carol')), 90.5, 'and how long it took is known');
+select is((select count(*) from private.survey_starts), 0::bigint, 'the start is used up');
+select is((select completion_rate || ' ' || avg_completion_time from private.survey_figures(array[tests.id('Open')])), '1 90.5', 'those without a start do not count in the time');
+select is(tests.try('bob', $$ select start_survey(tests.id('All')) $$), '1', 'a start of another');
+select is((select completion_rate from private.survey_figures(array[tests.id('All')])), 0.6667, 'that is not finished');
+
+-- Audience
+do $$ begin
+  perform tests.submission('A wish', 'alice'), tests.submission('Target', 'mia');
+  perform tests.survey('Voters', settings => jsonb_build_object('targeting', jsonb_build_object('audience', 'voters', 'submission_id', tests.id('A wish'))));
+  perform tests.survey('Followers', settings => jsonb_build_object('targeting', jsonb_build_object('audience', 'followers', 'submission_id', tests.id('A wish'))));
+  perform tests.survey('German', settings => '{"targeting": {"locales": ["de", "pt-BR"]}}');
+  insert into public.follows (submission_id, user_id) values (tests.id('A wish'), tests.id('bob'));
+end $$;
+select is(tests.try(who, pg_temp.submit(survey, tests.answers(survey, '9'), locale)), outcome, format('%s answers %s in %s: %s', who, survey, coalesce(locale, 'no locale'), outcome)) from (values
+  ('bob', 'Voters', null, 'FB403'), ('alice', 'Voters', null, '1'), ('olga', 'Voters', null, 'FB403'), ('carol', 'Followers', null, 'FB403'), ('bob', 'Followers', null, '1'),
+  ('alice', 'German', 'en', 'FB403'), ('alice', 'German', 'pt-BR', '1'), ('bob', 'German', 'de', '1'), ('carol', 'German', 'xx', 'FB403')) as t (who, survey, locale, outcome);
+select is(tests.try('bob', format('select private.start_survey(%L)', tests.id('Voters'))), 'FB403', 'who is not asked does not start either');
+do $$ begin insert into public.votes (submission_id, user_id) values (tests.id('Target'), tests.id('carol')); perform tests.merge('A wish', 'Target'); end $$;
+select is(tests.try('carol', pg_temp.submit('Voters', tests.answers('Voters', '9'))), '1', 'voters of what the submission was merged into are asked');
+delete from submissions where id = tests.id('A wish');
+select is(tests.try('mia', pg_temp.submit('Voters', tests.answers('Voters', '9'))), 'FB403', 'once the submission is gone nobody is asked');
+select is((select status || ' ' || audience from surveys where id = tests.id('Voters')), 'published voters', 'the survey stays as it was');
+select is(tests.try('olga', format('update surveys set audience_submission_id = %L where id = %L', tests.id('Target'), tests.id('Voters'))), 'FB409', 'and asks no others');
+
+-- Sentiment
+create function pg_temp.sentiment(answers jsonb, sentiment jsonb) returns text language plpgsql as $$
+declare response json := tests.see('mia', pg_temp.submit('All', answers, null, sentiment)); answer text;
+begin
+  select concat_ws(' ', r.sentiment_score::real, r.sentiment, r.sentiment_engine) into answer from public.survey_responses r where r.id = (response ->> 'response_id')::uuid;
+  return answer;
+end
+$$;
+select is(pg_temp.sentiment(tests.answers('All', variadic answers::jsonb[]), sentiment), said, claim) from (values
+  (array['0'], null, '-1 negative answers', 'nps 0'), (array['6'], null, '-0.25 negative answers', 'the mildest detractor'), (array['7'], null, '-0.1 neutral answers', 'a passive'),
+  (array['8'], null, '0.1 neutral answers', 'another'), (array['9'], null, '0.6 positive answers', 'a promoter'), (array['10'], null, '1 positive answers', 'nps 10'),
+  (array['"-"', '1'], null, '-1 negative answers', 'the lowest rating'), (array['"-"', '3'], null, '0 neutral answers', 'the middle'), (array['"-"', '"-"', '10'], null, '1 positive answers', 'the highest'),
+  (array['10', '1'], null, '0 neutral answers', 'the mean of both'),
+  (array['"-"', '"-"', '"-"', '"-"', '"-"', '"good"'], '{"engine": "e", "scores": [0.5]}'::jsonb, '0.5 positive e', 'text alone'),
+  (array['10', '"-"', '"-"', '"-"', '"-"', '"bad"'], '{"engine": "e", "scores": [-1, -1]}', '0.4 positive e', 'numbers weigh 0.7, text 0.3'),
+  (array['10', '"-"', '"-"', '"-"', '"-"', '"bad"'], '{"engine": "e", "scores": [-1]}', '1 positive answers', 'text without a score says nothing'),
+  (array['10', '"-"', '"-"', '"-"', '"-"', '"bad"'], '{"engine": "e", "scores": [null, "x"]}', '1 positive answers', 'nor with one that is no number'),
+  (array['"-"', '"-"', '"-"', '"-"', '"-"', '"good"'], '{"engine": "e", "scores": [99]}', '1 positive e', 'a score is at most 1'),
+  (array['"-"', '"-"', '"-"', '"One"'], '{"engine": "e", "scores": [1]}', '', 'a choice says nothing'),
+  (array['"-"', '"-"', '"-"', '"-"', '"-"', '"-"', '"a@b.co"'], '{"engine": "e", "scores": [1]}', '', 'nor does an address')) as t (answers, sentiment, said, claim);
+select is(tests.try('mia', $$ insert into survey_responses (survey_id, answers, sentiment_score) values (tests.id('All'), tests.answers('All', '9'), 1) $$), '42501', 'nobody sets a sentiment');
+
+-- Events, limits, deletion, erasure
+delete from private.outbox;
+select is(tests.try('alice', pg_temp.submit('Mails', tests.answers('Mails', '"ann@example.org"', '10'))), '1', 'with an address');
+select is((select data - 'submitted_at' from private.outbox), (select jsonb_build_object('survey_id', survey_id, 'response_id', id, 'sentiment', 'positive', 'sentiment_score', 1.0)
+  from survey_responses where survey_id = tests.id('Mails')), 'the event holds no answers');
+select is(tests.try('bob', $$ insert into survey_responses (survey_id, answers) select tests.id('All'), tests.answers('All', '9') from generate_series(1, 101) $$), 'FB429', 'a direct client has a limit');
+select is(tests.refusal('olga', format('delete from surveys where id = %L', tests.id('Mails'))) ->> 'code', 'SURVEY_HAS_RESPONSES', 'what was answered is not deleted');
+select is(tests.try('service_role', format('delete from surveys where id = %L', tests.id('Mails'))), 'FBH09', 'by the service role neither');
+select is(tests.try('olga', format('select private.delete_survey(%L, %s)', tests.id('Mails'), force)), outcome, format('force is %s', force)) from (values ('false', 'FBH09'), ('null', 'FBH09')) as t (force, outcome);
+delete from auth.users where id = tests.id('alice');
+select is((select r.answers -> 0 ->> 'value' || '' from survey_responses r where survey_id = tests.id('Mails')), '10', 'addresses go with the person');
+select is((select count(*) from private.count_mistakes()), 0::bigint, 'and are no longer counted');
+select is(private.author(r.user_id, r.organization_id) ->> 'name', 'Anonymous', 'the response stays, of nobody') from survey_responses r where survey_id = tests.id('Mails');
+delete from auth.users where id = tests.id('bob');
+delete from profiles where id = tests.id('bob');
+select is((select count(*) from survey_responses where survey_id = tests.id('Open') and user_id is null), 1::bigint, 'a deleted profile leaves its responses');
+select is((select count(*) from private.count_mistakes()), 0::bigint, 'and its starts are not counted');
+select is(tests.try('olga', format('select private.delete_survey(%L, true)', tests.id('Mails'))), '1', 'an admin deletes it with force');
+select is((select count(*) from survey_responses where survey_id = tests.id('Mails')), 0::bigint, 'and its responses');
+select is(tests.refusal('olga', format('delete from surveys where id = %L', tests.id('Open'))) ->> 'code', 'SURVEY_HAS_RESPONSES', 'force is for that one');
+select is(tests.try('olga', format('select private.delete_survey(%L, false)', tests.id('draft'))), '1', 'what nobody answered needs none');
+delete from organizations where id in (tests.id('acme'), tests.id('vault'));
+select is((select count(*) from surveys) + (select count(*) from private.survey_counts), 0::bigint, 'an organization goes with its surveys');
+
+select * from finish();
+rollback;
