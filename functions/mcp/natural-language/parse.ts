@@ -210,7 +210,9 @@ const dateParsers = {
 /** Dates of the sentence as start_date and end_date (YYYY-MM-DD): one alone is the start, unless the sentence says until. */
 function spanIn(text: string, language: Locale, now: Date): { start_date?: string; end_date?: string } {
   const dates = dateParsers[language].parse(text, { instant: now, timezone: 0 });
-  const [first, second] = dates.map(({ start }) => start.date().toISOString().slice(0, 10));
+  const [first, second] = dates
+    .flatMap(({ start, end }) => (end ? [start, end] : [start]))
+    .map((date) => date.date().toISOString().slice(0, 10));
   if (first === undefined) return {};
   if (second !== undefined) return { start_date: first, end_date: second };
   const around = text.slice(
