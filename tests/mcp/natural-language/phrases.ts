@@ -324,7 +324,7 @@ export const phrases: Record<Locale, Phrase[]> = {
       arguments: { survey_id: S, sentiment: "positive", start_date: "2026-11-10" },
     },
     {
-      say: "Muda o título de " + `${A} para "Tema escuro em todas as telas"`,
+      say: `Muda o título de ${A} para "Tema escuro em todas as telas"`,
       tool: "update_submission",
       arguments: { submission_id: A, title: "Tema escuro em todas as telas" },
     },
