@@ -18,7 +18,7 @@ import { cursorOf, type Follower, follow, isFull } from "./outbox-reader.ts";
 const route = "/mcp/subscribe/:id";
 
 /** What an agent can hear of, and the scope it needs for that. */
-export const scopeOfEvent: Partial<Record<EventName, Scope>> = {
+const scopeOfEvent: Partial<Record<EventName, Scope>> = {
   "submission.created": "submissions:read",
   "submission.updated": "submissions:read",
   "submission.status_changed": "submissions:read",

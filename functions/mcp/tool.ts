@@ -70,9 +70,7 @@ export const reads: Hints = { ...none, readOnlyHint: true, idempotentHint: true 
 export const adds: Hints = none;
 /** Again is the same as once. */
 export const settles: Hints = { ...none, idempotentHint: true };
-/** Changes or removes what is there. */
-export const overwrites: Hints = { ...none, destructiveHint: true };
-/** As `overwrites`, and again is the same as once. */
+/** Changes or removes what is there; again is the same as once. */
 export const settlesOver: Hints = { ...none, destructiveHint: true, idempotentHint: true };
 
 /** In the input of every destructive tool. */

@@ -21,6 +21,9 @@ beforeAll(async () => {
   foreign.category_id = category?.id ?? "";
   foreign.category = foreign.category_id;
   foreign.author = author.id;
+  const [survey] = await sql<{ id: string }[]>`
+    insert into public.surveys (organization_id, title) values (${other.id}, ${secret}) returning id`;
+  foreign.survey_id = survey?.id ?? "";
   own = await newSubmission(agent.organization, agent);
 });
 
@@ -30,6 +33,8 @@ const others: Record<string, object> = {
   find_similar_submissions: { title: secret },
   create_submission: { title: "A title", description: "A description that is long enough.", type: "idea" },
   update_submission: { title: "Mine now" },
+  update_survey: { title: "Mine now" },
+  delete_survey: { force: true },
   set_submission_status: { status: "declined" },
   add_comment: { body: "Mine now" },
 };
@@ -57,7 +62,7 @@ test("another organization's ids, in every argument of every tool, reach nothing
         `${name} takes ${argument}: this test has to know a foreign one`,
       ).toContain(argument);
       const args = {
-        ...(names.includes("submission_id") && { submission_id: own }),
+        ...(names.includes("submission_id") && !names.includes("survey_id") && { submission_id: own }),
         ...others[name],
         [argument]: foreign[argument],
       };
