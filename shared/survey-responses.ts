@@ -15,15 +15,22 @@ export const sentimentScore = z.number().min(-1).max(1).describe("From -1 to 1."
 // In ------------------------------------------------------------------------------------------------------------
 
 const answerValue = z
-  .union([z.number(), text({ min: 0, max: 5000 }), shortArrayOf(text({ min: 1, max: 200 }), 100), z.null()], {
-    error: ({ input }) =>
-      input === undefined
-        ? "is required"
-        : "must be a number, text, or an array of options, as the question asks",
-  })
+  .nonoptional(
+    z.union(
+      [z.number(), text({ min: 0, max: 5000 }), shortArrayOf(text({ min: 1, max: 200 }), 100), z.null()],
+      { error: complaintOf },
+    ),
+  )
   .describe(
     "A number for nps and rating; text for text and email; the id or text of an option for multiple_choice, or an array of them where several may be chosen. Null and empty ones answer nothing.",
   );
+
+/** What is wrong with a text or an array, where it is one. */
+function complaintOf({ input, errors = [] }: { input?: unknown; errors?: z.core.$ZodIssue[][] }): string {
+  if (input === undefined) return "is required";
+  const own = errors.flat().find(({ code }) => code === "custom");
+  return own?.message ?? "must be a number, text, or an array of options, as the question asks";
+}
 
 export const surveyResponseCreate = z
   .object({

@@ -19,10 +19,17 @@ export type Input<Query = unknown, Body = unknown, Param extends string = string
 };
 
 /** JSON as text: what Postgres built is passed on as it is. With `next`, the first part of a longer text. */
-export type Answer = { status: number; json: string; headers?: Record<string, string>; next?: NextPart };
+export type Answer = {
+  status: number;
+  json: string;
+  headers?: Record<string, string>;
+  next?: NextPart;
+  /** What is worth doing when the caller has gone: it makes statements of a request of its own. */
+  later?: () => Promise<readonly Statement[]>;
+};
 
 /** What follows a part of an answer: asked for when the reader took that part, as a request of its own. */
-export type NextPart = {
+type NextPart = {
   statements: readonly Statement[];
   respond: (results: never) => Pick<Answer, "json" | "next">;
 };

@@ -17,6 +17,9 @@ export const environment = {
     .split(",")
     .map((name) => name.trim())
     .filter(Boolean),
+  sentimentLlmUrl: read("SENTIMENT_LLM_URL"),
+  sentimentLlmKey: read("SENTIMENT_LLM_KEY"),
+  sentimentLlmModel: read("SENTIMENT_LLM_MODEL"),
   port: read("PORT"),
 };
 

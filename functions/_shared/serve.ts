@@ -4,6 +4,7 @@ import { bearerToken, isJwt } from "./credential.ts";
 import { run, runOnce, type Verdict } from "./database.ts";
 import type { Answer, Endpoint } from "./endpoint.ts";
 import { environment } from "./environment.ts";
+import { doLater } from "./later.ts";
 import { log } from "./log.ts";
 import { rateHeaders } from "./rate-headers.ts";
 import { refusal } from "./refusal.ts";
@@ -36,6 +37,7 @@ export async function serve(c: Context, endpoint: Endpoint): Promise<Response> {
       answer = answerOf(results);
     }
     if (answer.next) body = streamOf(answer, admission);
+    if (answer.later) doLater(answer.later, admission);
   } catch (error) {
     answer = refusal(error, requestId, endpoint.lowercaseErrorsToKeys === true && showsKey(c));
   }

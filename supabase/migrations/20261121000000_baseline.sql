@@ -1995,6 +1995,7 @@ create table public.surveys (
   constraint description_has_at_most_5000_characters check (char_length(description) <= 5000),
   constraint status_is_known check (status in ('draft', 'published', 'paused', 'archived')),
   constraint redirect_url_is_a_web_address check (redirect_url ~ '^https?://\S+$' and char_length(redirect_url) <= 2000),
+  constraint closes_at_is_a_day_of_the_calendar check (closes_at >= '2000-01-01T00:00:00Z' and closes_at < '9999-12-31T00:00:00Z'),
   constraint audience_is_known check (audience in ('everyone', 'voters', 'followers')),
   constraint everyone_needs_no_submission check (audience <> 'everyone' or audience_submission_id is null),
   constraint locales_are_known check (
@@ -2643,7 +2644,7 @@ begin
   if private.is_key() or private.caller_id() is null then
     perform private.raise_error('FORBIDDEN', 'This is for people who signed in.');
   end if;
-  survey := private.open_survey(survey_id, private.caller_id(), null);
+  survey := private.open_survey(survey_id, private.caller_id());
   insert into private.survey_starts as s (organization_id, survey_id, user_id) values (survey.organization_id, survey.id, private.caller_id())
   on conflict on constraint survey_starts_pkey do nothing returning s.started_at into began;
   return coalesce(began, (select s.started_at from private.survey_starts s where s.survey_id = survey.id and s.user_id = private.caller_id()));
@@ -2661,7 +2662,7 @@ comment on function public.start_survey(uuid) is 'Call it when the signed-in per
 -- Answering ----------------------------------------------------------------------------------------------------
 
 -- definer: locks the survey, reads targeting, votes and follows.
-create function private.open_survey(survey_id uuid, user_id uuid, locale text) returns public.surveys
+create function private.open_survey(survey_id uuid, user_id uuid) returns public.surveys
 language plpgsql security definer set search_path = '' as $$
 declare survey public.surveys; asked boolean := true; submission uuid;
 begin
@@ -2686,13 +2687,10 @@ begin
   if not asked then
     perform private.raise_error('FORBIDDEN', format('This survey is for %s of a submission.', survey.audience));
   end if;
-  if locale is not null and not coalesce(locale = any (survey.locales), true) then
-    perform private.raise_error('FORBIDDEN', format('This survey is for people who use it in %s.', array_to_string(survey.locales, ', ')));
-  end if;
   return survey;
 end
 $$;
-comment on function private.open_survey(uuid, uuid, text) is 'The survey, held open while this transaction lasts, if the profile may answer it now; else SURVEY_NOT_OPEN, ALREADY_RESPONDED or FORBIDDEN.';
+comment on function private.open_survey(uuid, uuid) is 'The survey, held open while this transaction lasts, if the profile may answer it now; else SURVEY_NOT_OPEN, ALREADY_RESPONDED or FORBIDDEN.';
 
 create function private.is_email(value text) returns boolean
 language sql immutable
@@ -2772,7 +2770,10 @@ declare
   numbers numeric[] := '{}';
   texts numeric[] := '{}';
 begin
-  survey := private.open_survey(response.survey_id, response.user_id, response.locale);
+  survey := private.open_survey(response.survey_id, response.user_id);
+  if survey.locales is not null and not coalesce(response.locale = any (survey.locales), false) then
+    perform private.raise_error('FORBIDDEN', format('This survey is for people who use it in %s.', array_to_string(survey.locales, ', ')));
+  end if;
   if coalesce(jsonb_typeof(response.answers), '') <> 'array' or jsonb_array_length(response.answers) > 200 then
     perform private.raise_error('VALIDATION_ERROR', 'must be an array of at most 200 answers', 'answers');
   end if;
@@ -3050,6 +3051,7 @@ begin
   perform 1 from public.surveys s where s.id = recount_survey.survey_id for no key update;
   delete from private.survey_answer_counts c where c.survey_id = recount_survey.survey_id;
   delete from private.survey_counts c where c.survey_id = recount_survey.survey_id;
+  perform set_config('feedback.lane', '', true);
   insert into private.survey_counts (organization_id, survey_id, lane, responses, timed, milliseconds, positive, neutral, negative, score, starts)
   select s.organization_id, s.id, 0, r.*, (select count(*) from private.survey_starts b where b.survey_id = s.id)
   from public.surveys s cross join lateral (
@@ -3224,6 +3226,33 @@ grant execute on function private.reads_analytics(uuid), private.survey_sentimen
   to authenticated, service_key, service_role;
 grant execute on function private.survey_analytics(uuid), private.count_survey_responses(uuid, text, timestamptz, timestamptz)
   to authenticated, service_key;
+
+-- What a model says of texts that were stored already.
+
+-- definer: responses are nobody's to change.
+create function private.judge_survey_response(response_id uuid, judged jsonb) returns void
+language plpgsql security definer set search_path = '' as $$
+declare response public.survey_responses; numbers numeric; texts numeric;
+begin
+  select * into response from public.survey_responses r
+  where r.id = response_id and r.user_id = private.caller_id() and r.submitted_at > now() - interval '10 minutes'
+  for no key update;
+  if response.id is null then return; end if;
+  select avg(private.sentiment_of_number(q, (a.answer ->> 'value')::integer)) filter (where q.type in ('nps', 'rating')),
+    avg(greatest(-1, least(1, (judged -> 'scores' ->> q.id::text)::numeric))) filter (where q.type = 'text')
+  into numbers, texts
+  from jsonb_array_elements(response.answers) as a (answer)
+  join public.survey_questions q on q.id = (a.answer ->> 'question_id')::uuid;
+  if texts is null then return; end if;
+  update public.survey_responses r set
+    sentiment_score = round(coalesce(0.7 * numbers + 0.3 * texts, texts), 3),
+    sentiment_engine = judged ->> 'engine'
+  where r.id = response.id;
+end
+$$;
+comment on function private.judge_survey_response(uuid, jsonb) is 'Scores a response the caller gave in the last ten minutes anew. judged is {engine, scores}, scores by question id, of text questions.';
+
+grant execute on function private.judge_survey_response(uuid, jsonb) to authenticated;
 
 -- API keys of organizations, and how their admins make, rotate and revoke them.
 

@@ -32,6 +32,7 @@ create table public.surveys (
   constraint description_has_at_most_5000_characters check (char_length(description) <= 5000),
   constraint status_is_known check (status in ('draft', 'published', 'paused', 'archived')),
   constraint redirect_url_is_a_web_address check (redirect_url ~ '^https?://\S+$' and char_length(redirect_url) <= 2000),
+  constraint closes_at_is_a_day_of_the_calendar check (closes_at >= '2000-01-01T00:00:00Z' and closes_at < '9999-12-31T00:00:00Z'),
   constraint audience_is_known check (audience in ('everyone', 'voters', 'followers')),
   constraint everyone_needs_no_submission check (audience <> 'everyone' or audience_submission_id is null),
   constraint locales_are_known check (

@@ -94,7 +94,7 @@ begin
   if private.is_key() or private.caller_id() is null then
     perform private.raise_error('FORBIDDEN', 'This is for people who signed in.');
   end if;
-  survey := private.open_survey(survey_id, private.caller_id(), null);
+  survey := private.open_survey(survey_id, private.caller_id());
   insert into private.survey_starts as s (organization_id, survey_id, user_id) values (survey.organization_id, survey.id, private.caller_id())
   on conflict on constraint survey_starts_pkey do nothing returning s.started_at into began;
   return coalesce(began, (select s.started_at from private.survey_starts s where s.survey_id = survey.id and s.user_id = private.caller_id()));
@@ -112,7 +112,7 @@ comment on function public.start_survey(uuid) is 'Call it when the signed-in per
 -- Answering ----------------------------------------------------------------------------------------------------
 
 -- definer: locks the survey, reads targeting, votes and follows.
-create function private.open_survey(survey_id uuid, user_id uuid, locale text) returns public.surveys
+create function private.open_survey(survey_id uuid, user_id uuid) returns public.surveys
 language plpgsql security definer set search_path = '' as $$
 declare survey public.surveys; asked boolean := true; submission uuid;
 begin
@@ -137,13 +137,10 @@ begin
   if not asked then
     perform private.raise_error('FORBIDDEN', format('This survey is for %s of a submission.', survey.audience));
   end if;
-  if locale is not null and not coalesce(locale = any (survey.locales), true) then
-    perform private.raise_error('FORBIDDEN', format('This survey is for people who use it in %s.', array_to_string(survey.locales, ', ')));
-  end if;
   return survey;
 end
 $$;
-comment on function private.open_survey(uuid, uuid, text) is 'The survey, held open while this transaction lasts, if the profile may answer it now; else SURVEY_NOT_OPEN, ALREADY_RESPONDED or FORBIDDEN.';
+comment on function private.open_survey(uuid, uuid) is 'The survey, held open while this transaction lasts, if the profile may answer it now; else SURVEY_NOT_OPEN, ALREADY_RESPONDED or FORBIDDEN.';
 
 create function private.is_email(value text) returns boolean
 language sql immutable
@@ -223,7 +220,10 @@ declare
   numbers numeric[] := '{}';
   texts numeric[] := '{}';
 begin
-  survey := private.open_survey(response.survey_id, response.user_id, response.locale);
+  survey := private.open_survey(response.survey_id, response.user_id);
+  if survey.locales is not null and not coalesce(response.locale = any (survey.locales), false) then
+    perform private.raise_error('FORBIDDEN', format('This survey is for people who use it in %s.', array_to_string(survey.locales, ', ')));
+  end if;
   if coalesce(jsonb_typeof(response.answers), '') <> 'array' or jsonb_array_length(response.answers) > 200 then
     perform private.raise_error('VALIDATION_ERROR', 'must be an array of at most 200 answers', 'answers');
   end if;

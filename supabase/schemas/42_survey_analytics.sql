@@ -135,6 +135,7 @@ begin
   perform 1 from public.surveys s where s.id = recount_survey.survey_id for no key update;
   delete from private.survey_answer_counts c where c.survey_id = recount_survey.survey_id;
   delete from private.survey_counts c where c.survey_id = recount_survey.survey_id;
+  perform set_config('feedback.lane', '', true);
   insert into private.survey_counts (organization_id, survey_id, lane, responses, timed, milliseconds, positive, neutral, negative, score, starts)
   select s.organization_id, s.id, 0, r.*, (select count(*) from private.survey_starts b where b.survey_id = s.id)
   from public.surveys s cross join lateral (

@@ -95,7 +95,7 @@ insert into helpers values
   (array['anon', 'authenticated', 'service_key', 'service_role'], array['survey_figures']),
   (array['authenticated', 'service_key', 'service_role'], array['reads_analytics', 'survey_sentiment', 'survey_breakdown']),
   (array['authenticated', 'service_role'], array['ordered_id', 'check_response']),
-  (array['authenticated'], array['start_survey', 'mark_start', 'submit_survey_response']),
+  (array['authenticated'], array['start_survey', 'mark_start', 'submit_survey_response', 'judge_survey_response']),
   (array['authenticated'], array['admin_list_api_keys', 'admin_create_api_key', 'admin_rotate_api_key', 'admin_revoke_api_key']),
   (array['authenticated'], array['admin_list_agents', 'admin_create_agent', 'admin_update_agent', 'admin_retire_agent', 'admin_agent_policies',
     'admin_list_agent_keys', 'admin_create_agent_key', 'admin_agent_audit']),

@@ -1,7 +1,7 @@
 -- The life of a survey: what changes, when, and by whom; the same by every way in.
 begin;
 set local search_path = public, extensions;
-select plan(117);
+select plan(120);
 do $$ begin perform tests.start(); end $$;
 
 create function pg_temp.act(name text, action text) returns text language sql as $$
@@ -72,6 +72,8 @@ insert into changes values
   ($$ delete from survey_options where survey_id = %1$L and text like 'Two%%' $$), ($$ delete from survey_questions where survey_id = %1$L and position = 1 $$);
 select is(tests.try(who, format(statement, tests.id(status))), 'FB409', format('%s, %s: %s', who, status, statement))
 from changes, (values ('olga', 'published'), ('service_role', 'published'), ('operator', 'paused')) as t (who, status) where who = 'olga' or statement ~ '(insert|delete|title|options)';
+select is(tests.try('adam', format('update surveys set closes_at = %L where id = %L', at, tests.id('draft'))), '23514 closes_at_is_a_day_of_the_calendar', 'no survey closes ' || at)
+from unnest(array['infinity', '-infinity', '12000-01-01']) at;
 select is((select count(*) from changes where tests.try('adam', format(statement, tests.id('draft'))) !~ '^[12]$'), 0::bigint, 'a draft takes them all');
 select is(tests.try('olga', format('select private.update_survey(%L, %L)', tests.id(status), '{"title": "Patched"}')), outcome, 'a patch of what is ' || status)
 from (values ('draft', '1'), ('published', 'FB409'), ('paused', 'FB409'), ('archived', 'FB409')) as t (status, outcome);

@@ -1,7 +1,7 @@
 -- Answering: who may, when, how often, and with what; whole or not at all.
 begin;
 set local search_path = public, extensions;
-select plan(176);
+select plan(179);
 set constraints all immediate;
 do $$ begin perform tests.start(); end $$;
 
@@ -111,7 +111,7 @@ do $$ begin
 end $$;
 select is(tests.try(who, pg_temp.submit(survey, tests.answers(survey, '9'), locale)), outcome, format('%s answers %s in %s: %s', who, survey, coalesce(locale, 'no locale'), outcome)) from (values
   ('bob', 'Voters', null, 'FB403'), ('alice', 'Voters', null, '1'), ('olga', 'Voters', null, 'FB403'), ('carol', 'Followers', null, 'FB403'), ('bob', 'Followers', null, '1'),
-  ('alice', 'German', 'en', 'FB403'), ('alice', 'German', 'pt-BR', '1'), ('bob', 'German', 'de', '1'), ('carol', 'German', 'xx', 'FB403')) as t (who, survey, locale, outcome);
+  ('alice', 'German', 'en', 'FB403'), ('alice', 'German', 'pt-BR', '1'), ('bob', 'German', 'de', '1'), ('carol', 'German', 'xx', 'FB403'), ('carol', 'German', null, 'FB403'), ('carol', 'All', 'xx', '23514 locale_is_known'), ('carol', 'All', 'ja', '1')) as t (who, survey, locale, outcome);
 select is(tests.try('bob', format('select private.start_survey(%L)', tests.id('Voters'))), 'FB403', 'who is not asked does not start either');
 do $$ begin insert into public.votes (submission_id, user_id) values (tests.id('Target'), tests.id('carol')); perform tests.merge('A wish', 'Target'); end $$;
 select is(tests.try('carol', pg_temp.submit('Voters', tests.answers('Voters', '9'))), '1', 'voters of what the submission was merged into are asked');

@@ -1,3 +1,4 @@
+import type postgres from "postgres";
 import type { Locale } from "../../../shared/locales.ts";
 import type { SurveyResponseCreate, SurveyResponseListQuery } from "../../../shared/survey-responses.ts";
 import { decodeCursor, type Page } from "../cursor.ts";
@@ -22,15 +23,28 @@ export function submitResponse(
       ${JSON.stringify(sentiment)}::text::jsonb)::text as data`;
 }
 
+/** The questions whose answers are there to be read: not addresses, not options. */
+export function textQuestions(surveyId: string): Statement<{ id: string }> {
+  return (sql) =>
+    sql`select id from public.survey_questions where survey_id = ${surveyId}::uuid and type = 'text'`;
+}
+
+/** Scores by question id. */
+export type Judged = { engine: string; scores: Record<string, number> };
+
+export function judgeResponse(id: string, judged: Judged): Statement {
+  return (sql) => sql`select private.judge_survey_response(${id}, ${JSON.stringify(judged)}::text::jsonb)`;
+}
+
 type Filter = Pick<SurveyResponseListQuery, "start_date" | "end_date" | "sentiment">;
 
-const since = (sql: Sql, { start_date = null }: Filter) => sql`${start_date}::text::timestamptz`;
+const since = (sql: Sql, { start_date }: Filter) => sql`${start_date ?? null}::text::timestamptz`;
 
 // A date without a time ends with its day.
-const until = (sql: Sql, { end_date = null }: Filter) =>
+const until = (sql: Sql, { end_date }: Filter) =>
   end_date?.includes("T") === false
     ? sql`${end_date}::text::timestamptz + interval '1 day' - interval '1 microsecond'`
-    : sql`${end_date}::text::timestamptz`;
+    : sql`${end_date ?? null}::text::timestamptz`;
 
 const matches = (sql: Sql, id: string, filter: Filter) => sql`r.survey_id = ${id}::uuid
   ${filter.sentiment ? sql`and r.sentiment = ${filter.sentiment}` : sql``}
@@ -70,7 +84,7 @@ export function listResponses(
 const formula = "^[=+@\t\r\n＝＋＠－-]";
 
 /** A cell of RFC 4180 with text in it; nothing for null. */
-const cell = (sql: Sql, value: ReturnType<Sql>) => sql`(
+const cell = (sql: Sql, value: postgres.Fragment) => sql`(
   select coalesce('"' || case when v ~ ${formula}::text then '''' else '' end || replace(v, '"', '""') || '"', '') from (select ${value}) as c (v))`;
 
 const columns =
@@ -94,7 +108,7 @@ export function exportResponses(
   return (sql) => {
     const time = sql`to_json(r.submitted_at) #>> '{}'`;
     // Row by row along the index: it stops where the part is full, however large the rows are.
-    const newest = (before: ReturnType<Sql>) => sql`
+    const newest = (before: postgres.Fragment) => sql`
       select r.id, r.user_id, r.answers, r.started_at, r.submitted_at, r.sentiment, r.sentiment_score, r.locale
       from public.survey_responses r where ${matches(sql, id, filter)} ${before}
       order by r.submitted_at desc, r.id desc limit 1`;

@@ -23,11 +23,11 @@ export function requireSurvey(id: string, scope: string | null): Statement {
 }
 
 /** One page, one row more than asked to know whether there is another, and where that would start. */
-export function listSurveys({ status = null, page, limit, cursor }: SurveyListQuery): Statement<Page> {
+export function listSurveys({ status, page, limit, cursor }: SurveyListQuery): Statement<Page> {
   const from = cursor === undefined ? undefined : decodeCursor(cursor, "created_at", "desc");
   return (sql) => {
     const matches = sql`s.organization_id = (select private.current_organization_id())
-      and (${status}::text is null or s.status = ${status})`;
+      ${status ? sql`and s.status = ${status}` : sql``}`;
     const after = from
       ? sql`and (s.created_at, s.id) < (${from.value}::text::timestamptz, ${from.id}::uuid)`
       : sql``;

@@ -1,5 +1,7 @@
 import { z } from "zod";
+import type { Locale } from "../../../shared/locales.ts";
 import {
+  type SurveyResponseCreate,
   type SurveyResponseListQuery,
   surveyResponseCreate,
   surveyResponseCreatedAnswer,
@@ -11,18 +13,51 @@ import { notFound } from "../../_shared/api-error.ts";
 import { listMeta } from "../../_shared/cursor.ts";
 import { type Answer, answer, endpoint } from "../../_shared/endpoint.ts";
 import { scoreAnswers } from "../../_shared/sentiment/answers.ts";
+import { hasModel, judgeTexts } from "../../_shared/sentiment/judge.ts";
+import { lexiconEngine } from "../../_shared/sentiment/lexicon.ts";
 import {
   type ExportedPart,
   exportResponses,
+  judgeResponse,
   listResponses,
   startSurvey,
   submitResponse,
+  textQuestions,
 } from "../../_shared/statements/survey-responses.ts";
 import { requireSurvey } from "../../_shared/statements/surveys.ts";
 
 const tag = "Survey responses";
 const missing = () => notFound("survey");
 const nothing = z.object({});
+
+/** The lexicon's score stands already; a model takes its time, and is sent texts only. */
+async function judgeLater(
+  responseId: string,
+  asked: ReadonlySet<string>,
+  { answers }: SurveyResponseCreate,
+  locale: Locale,
+) {
+  const texts = answers.flatMap(({ question_id, value }) =>
+    typeof value === "string" && value !== "" && asked.has(question_id.toLowerCase())
+      ? [{ question_id, value }]
+      : [],
+  );
+  if (texts.length === 0) return [];
+  const judged = await judgeTexts(
+    texts.map(({ value }) => value),
+    locale,
+  );
+  const scores = texts.flatMap(({ question_id }, i) => {
+    const judgement = judged[i];
+    return judgement && judgement.engine !== lexiconEngine
+      ? [[question_id.toLowerCase(), judgement] as const]
+      : [];
+  });
+  const engine = scores[0]?.[1].engine;
+  if (engine === undefined) return [];
+  const byQuestion = Object.fromEntries(scores.map(([id, { score }]) => [id, score]));
+  return [judgeResponse(responseId, { engine, scores: byQuestion })];
+}
 
 export const surveyResponses = [
   endpoint({
@@ -50,10 +85,17 @@ export const surveyResponses = [
     answers: { 201: surveyResponseCreatedAnswer },
     call: ({ params, body, locale }) => [
       submitResponse(params.id, body, locale, scoreAnswers(body.answers, locale)),
+      ...(hasModel ? [textQuestions(params.id)] : []),
     ],
-    respond: ([[response]]) => {
+    respond: ([[response], texts = []], { body, locale }) => {
       if (!response) throw missing();
-      return answer(201, response.data);
+      const made = answer(201, response.data);
+      if (!hasModel) return made;
+      const asked = new Set(texts.map(({ id }) => id));
+      return {
+        ...made,
+        later: () => judgeLater(JSON.parse(response.data).response_id, asked, body, locale),
+      };
     },
   }),
   endpoint({

@@ -33,13 +33,10 @@ import {
 const tag = "Surveys";
 const missing = () => notFound("survey");
 
-/** Answers with the detail the second statement shows. */
-const shown =
-  (status: number) =>
-  ([, [detail]]: [unknown, readonly Data[]]) => {
-    if (!detail) throw missing();
-    return answer(status, detail.data);
-  };
+function shown(status: number, detail: Data | undefined) {
+  if (!detail) throw missing();
+  return answer(status, detail.data);
+}
 
 export const surveys = [
   endpoint({
@@ -84,7 +81,7 @@ export const surveys = [
       requireSurvey(params.id, query.expand.includes("targeting") ? "surveys:read" : null),
       surveyDetail(params.id, query.expand),
     ],
-    respond: shown(200),
+    respond: ([, [detail]]) => shown(200, detail),
   }),
   endpoint({
     method: "patch",
@@ -97,7 +94,7 @@ export const surveys = [
     body: surveyPatch,
     answers: { 200: surveyDetailAnswer },
     call: ({ params, query, body }) => [updateSurvey(params.id, body), surveyDetail(params.id, query.expand)],
-    respond: shown(200),
+    respond: ([, [detail]]) => shown(200, detail),
   }),
   endpoint({
     method: "delete",
@@ -128,7 +125,7 @@ export const surveys = [
       createSurveyVersion(params.id, newId),
       surveyDetail(newId, query.expand),
     ],
-    respond: shown(201),
+    respond: ([, [detail]]) => shown(201, detail),
   }),
   endpoint({
     method: "get",
@@ -161,6 +158,6 @@ function changing(action: SurveyAction, summary: string) {
       changeSurveyStatus(params.id, action),
       surveyDetail(params.id, query.expand),
     ],
-    respond: shown(200),
+    respond: ([, [detail]]) => shown(200, detail),
   });
 }

@@ -16,7 +16,9 @@ const newestComments = 100;
 
 /** Numbers of the whole, and of each text where texts were sent. */
 const answer = z.object({
-  engine: z.string().describe("What judged: the same engine gives the same answer."),
+  engine: z
+    .string()
+    .describe("What judged. `stored`: each response when it came, by its numbers before its texts."),
   overall: z
     .number()
     .min(-1)
@@ -104,7 +106,7 @@ function ofSurvey(row: Data | undefined) {
   if (!row) throw notFound("survey");
   const { sentiment: numbers } = JSON.parse(row.data);
   return {
-    engine: lexiconEngine,
+    engine: "stored",
     ...numbers,
     sentiment: numbers.overall === null ? null : sentimentOf(numbers.overall),
   };

@@ -1,0 +1,26 @@
+-- What a model says of texts that were stored already.
+
+-- definer: responses are nobody's to change.
+create function private.judge_survey_response(response_id uuid, judged jsonb) returns void
+language plpgsql security definer set search_path = '' as $$
+declare response public.survey_responses; numbers numeric; texts numeric;
+begin
+  select * into response from public.survey_responses r
+  where r.id = response_id and r.user_id = private.caller_id() and r.submitted_at > now() - interval '10 minutes'
+  for no key update;
+  if response.id is null then return; end if;
+  select avg(private.sentiment_of_number(q, (a.answer ->> 'value')::integer)) filter (where q.type in ('nps', 'rating')),
+    avg(greatest(-1, least(1, (judged -> 'scores' ->> q.id::text)::numeric))) filter (where q.type = 'text')
+  into numbers, texts
+  from jsonb_array_elements(response.answers) as a (answer)
+  join public.survey_questions q on q.id = (a.answer ->> 'question_id')::uuid;
+  if texts is null then return; end if;
+  update public.survey_responses r set
+    sentiment_score = round(coalesce(0.7 * numbers + 0.3 * texts, texts), 3),
+    sentiment_engine = judged ->> 'engine'
+  where r.id = response.id;
+end
+$$;
+comment on function private.judge_survey_response(uuid, jsonb) is 'Scores a response the caller gave in the last ten minutes anew. judged is {engine, scores}, scores by question id, of text questions.';
+
+grant execute on function private.judge_survey_response(uuid, jsonb) to authenticated;

@@ -1,0 +1,49 @@
+import { expect, it } from "vitest";
+import { surveyDetailAnswer } from "../../shared/surveys.ts";
+import { sql } from "../stack.ts";
+import { answered, api } from "./client.ts";
+import { change, detailOf, newSurvey, respond } from "./survey-world.ts";
+import { newOrganization, newUser, newUsers } from "./world.ts";
+
+it("answers, starts, pauses, versions and a deleted account at once leave exact numbers and one live version", async () => {
+  const organization = await newOrganization();
+  const admin = await newUser("Admin", { organization, role: "admin" });
+  const crowd = await newUsers(40);
+  const first = await newSurvey(admin, organization);
+  const second = answered(await change(first.id, "versions", admin), 201, surveyDetailAnswer).data.id;
+  const calls = [
+    ...crowd.flatMap((person, n) => [
+      () => api("POST", `/api/surveys/${first.id}/start`, { as: person }),
+      () => respond(first, person, { 0: n % 11, 1: 1 + (n % 5), 3: ["Votes"], 5: `p${n}@example.org` }),
+      () => respond(first, person, { 0: 9 }),
+    ]),
+    ...(["pause", "resume", "pause", "resume", "versions"] as const).map(
+      (action) => () => change(first.id, action, admin),
+    ),
+  ];
+  const [someone] = crowd;
+  const [answers] = await Promise.all([
+    Promise.all(calls.map((call) => call())),
+    sql`delete from auth.users where id = ${someone?.id ?? ""}`,
+  ]);
+  const [last] = await Promise.all([
+    change(second, "publish", admin),
+    change(first.id, "pause", admin),
+    ...crowd.map((person) => respond(first, person, { 0: 10 })),
+  ]);
+  answered(last, 200, surveyDetailAnswer);
+  for (const { status, text } of answers) expect([200, 201, 401, 409], text).toContain(status);
+
+  const { n } = (
+    await sql<
+      { n: number }[]
+    >`select count(*)::int as n from public.survey_responses where survey_id = ${first.id}`
+  )[0] ?? { n: -1 };
+  expect(await detailOf(first.id, admin)).toMatchObject({ status: "archived", response_count: n });
+  expect(await detailOf(second, admin)).toMatchObject({ status: "published", response_count: 0 });
+  const mistakes = await sql`
+    select m.* from private.survey_count_mistakes() m
+    where m.id in (select id from public.surveys where organization_id = ${organization.id}
+      union all select id from public.survey_questions where organization_id = ${organization.id})`;
+  expect([...mistakes]).toEqual([]);
+});
