@@ -155,7 +155,7 @@ test.each(["starting Postgres", "starting migrations", "starting demo data"])(
           (select count(*) from auth.users where email like '%@demo.example') as users,
           (select count(*) from private.api_keys) as keys,
           (select count(*) from public.submissions) >= 60 as submissions`;
-      expect(row).toEqual({ organizations: "1", users: "4", keys: "2", submissions: true });
+      expect(row).toEqual({ organizations: "1", users: "4", keys: "3", submissions: true });
     });
     const { demo } = stack;
     const answer = await fetch(`${stack.base_url}/api/submissions`, {
