@@ -1,3 +1,4 @@
+import { createConnection, type Socket } from "node:net";
 import postgres from "postgres";
 import { ApiError, isConnectionFailure, unavailable } from "./api-error.ts";
 import { environment } from "./environment.ts";
@@ -49,38 +50,83 @@ export type RateState = { max_requests: number; remaining: number; reset_at: num
 export type Verdict = RateState & { origin_allowed: boolean };
 
 // A connection serves one request at a time, so that its statements can be sent without waiting for each other.
-type Connection = { sql: Sql; role: Role; lost: boolean };
+type Connection = { sql: Sql; role: Role; lost: boolean; onLost: () => void };
 const idle: Connection[] = [];
 const waiting: ((connection: Connection) => void)[] = [];
 const mostWaiting = 1000;
 const longestWaitMs = 2_000;
 // Above the role's statement_timeout: it comes to this only where the database does not answer at all.
 const longestWorkMs = 9_000;
+const connectTimeoutMs = 5_000;
 // Not SUPABASE_DB_URL: that role bypasses row-level security.
 if (!environment.databaseUrl)
   throw new Error("DATABASE_URL is missing: the URL of role feedback_api (docs/deploy.md)");
 const databaseUrl = environment.databaseUrl;
 for (let i = 0; i < environment.databaseConnections; i++) idle.push(connect());
 
-/**
- * Never connects a second time: postgres.js would run what is left of a request on the new connection, as the login role,
- * and may take the answer to one statement for that to another.
- */
+/** One that is lost stays lost: postgres.js by itself would run what is left of a request on its next connection, as the login role. */
 function connect(): Connection {
-  const sql = postgres(databaseUrl, {
-    max: 1,
-    max_lifetime: null,
-    connect_timeout: 5,
-    onclose: () => {
-      connection.lost = true;
-    },
-    connection: { application_name: "feedback-functions", TimeZone: "UTC" },
-    types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
-    onnotice: () => {},
-  });
-  const connection: Connection = { sql, role: "login", lost: false };
+  // The types of postgres.js do not know `socket`.
+  const transport = { socket: once(openSocket) };
+  const connection: Connection = {
+    role: "login",
+    lost: false,
+    onLost: () => {},
+    sql: postgres(databaseUrl, {
+      ...transport,
+      max: 1,
+      max_lifetime: null,
+      connect_timeout: connectTimeoutMs / 1000,
+      onclose: () => {
+        connection.lost = true;
+        connection.onLost();
+      },
+      connection: { application_name: "feedback-functions", TimeZone: "UTC" },
+      types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
+      onnotice: () => {},
+    }),
+  };
   return connection;
 }
+
+function once<Argument, Result>(make: (argument: Argument) => Result): (argument: Argument) => Result {
+  let made = false;
+  return (argument) => {
+    if (made) throw connectionLost();
+    made = true;
+    return make(argument);
+  };
+}
+
+function openSocket({
+  host,
+  port,
+  path,
+}: {
+  host: string[];
+  port: number[];
+  path?: string;
+}): Promise<Socket> {
+  const socket = path ? createConnection(path) : createConnection(port[0] ?? 5432, host[0]);
+  return new Promise((resolve, reject) => {
+    const fail = () => {
+      clearTimeout(timer);
+      socket.destroy();
+      reject(connectionLost());
+    };
+    const timer = setTimeout(fail, connectTimeoutMs);
+    socket.once("error", fail);
+    socket.once("connect", () => {
+      clearTimeout(timer);
+      socket.off("error", fail);
+      // What postgres.js calls the server when it speaks TLS.
+      resolve(Object.assign(socket, { host: host[0] }));
+    });
+  });
+}
+
+const connectionLost = () =>
+  Object.assign(new Error("No connection to the database."), { code: "CONNECTION_CLOSED" });
 
 type Role = "anon" | "authenticated" | "service_key" | "login";
 
@@ -119,15 +165,16 @@ async function withConnection<Result>(role: Role, work: (sql: Sql) => Promise<Re
   if (connection.lost) connection = renew(connection);
   connection.role = role;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const overdue = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(overdueError), longestWorkMs);
+  const failure = new Promise<never>((_, reject) => {
+    connection.onLost = () => reject(connectionLost());
+    timer = setTimeout(connection.onLost, longestWorkMs);
   });
   try {
-    const result = await Promise.race([work(connection.sql), overdue]);
-    if (connection.lost) throw unavailable();
+    const result = await Promise.race([work(connection.sql), failure]);
+    if (connection.lost) throw connectionLost();
     return result;
   } catch (error) {
-    connection.lost ||= error === overdueError || isConnectionFailure(error);
+    connection.lost ||= isConnectionFailure(error);
     throw connection.lost ? unavailable() : error;
   } finally {
     clearTimeout(timer);
@@ -140,8 +187,6 @@ function renew(lost: Connection): Connection {
   lost.sql.end({ timeout: 0 }).catch(() => {});
   return connect();
 }
-
-const overdueError = new Error("The database did not answer in time.");
 
 /**
  * Admits a request and runs its statements as its caller, in one transaction and one network round trip:
