@@ -25,6 +25,19 @@ const requests = {
     caller: n % board.callers.length,
   }),
   search: (_board, n) => read(`/api/submissions/search?limit=20&q=${topics[n % topics.length]}`),
+  "list, by a key": (board, n) => ({
+    ...read("/api/submissions?limit=20"),
+    caller: n % board.callers.length,
+  }),
+  "list, by an agent": (board, n) => ({
+    ...write("/api/mcp/tools", n % board.callers.length, {
+      jsonrpc: "2.0",
+      id: n,
+      method: "tools/call",
+      params: { name: "list_submissions", arguments: { limit: 20 } },
+    }),
+    status: 200,
+  }),
   vote: (board, n) => write(`/api/submissions/${voted(board, n)}/vote`, n % board.callers.length, {}),
   comment: (board, n) =>
     write(`/api/submissions/${anySubmission(board, n * 37)}/comments`, n % board.callers.length, {

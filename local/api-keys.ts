@@ -1,4 +1,4 @@
-import { newApiKey, orgKeyPrefix } from "../shared/api-keys.ts";
+import { agentKeyPrefix, newApiKey, orgKeyPrefix } from "../shared/api-keys.ts";
 import type { Runner } from "./database.ts";
 
 /** Makes an organization's key and answers its secret, which is nowhere else. */
@@ -11,5 +11,20 @@ export async function createApiKey(
 ): Promise<string> {
   const { secret, prefix, lastFour, digest } = await newApiKey(orgKeyPrefix);
   await sql`select private.create_api_key(${organizationId}, ${name}, ${scopes}, ${digest}, ${prefix}, ${lastFour}, ${expiresAt})`;
+  return secret;
+}
+
+/** Makes an agent with a key, and answers the key's secret. */
+export async function createAgentKey(
+  sql: Runner,
+  organizationId: string,
+  name: string,
+  tier: string,
+  scopes: readonly string[],
+  expiresAt: Date | null = null,
+): Promise<string> {
+  const { secret, prefix, lastFour, digest } = newApiKey(agentKeyPrefix);
+  await sql`select private.create_agent_key(private.create_agent(${organizationId}, ${name}, ${tier}),
+    ${name}, ${scopes}, ${digest}, ${prefix}, ${lastFour}, ${expiresAt})`;
   return secret;
 }

@@ -23,6 +23,7 @@ export interface Secrets {
   seed: "demo" | "none";
   demo_password: string;
   demo_api_keys?: { full: string; read_only: string };
+  demo_agent_keys?: { standard: string };
   /** Digest of the platform bootstrap this database has. */
   platform?: string;
 }

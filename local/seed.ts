@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { scopes } from "../shared/scopes.ts";
-import { createApiKey } from "./api-keys.ts";
+import { createAgentKey, createApiKey } from "./api-keys.ts";
 import type { DataFolder } from "./data-folder.ts";
 import type { Sql } from "./database.ts";
 import { type AuthClient, signUp } from "./sign-up.ts";
@@ -12,7 +12,7 @@ export interface Demo {
   password: string;
   users: typeof demoUsers;
   api_keys: { full: string; read_only: string };
-  agent_keys: Record<string, string>;
+  agent_keys: { standard: string };
 }
 
 const demoUsers = {
@@ -51,9 +51,15 @@ export async function seedDemo(
   const [organization] = await sql<
     Demo["organization"][]
   >`select id, slug from public.organizations order by created_at, id limit 1`;
-  const { demo_password, demo_api_keys } = folder.secrets;
-  if (organization === undefined || demo_api_keys === undefined) return null;
-  return { organization, password: demo_password, users: demoUsers, api_keys: demo_api_keys, agent_keys: {} };
+  const { demo_password, demo_api_keys, demo_agent_keys } = folder.secrets;
+  if (organization === undefined || demo_api_keys === undefined || demo_agent_keys === undefined) return null;
+  return {
+    organization,
+    password: demo_password,
+    users: demoUsers,
+    api_keys: demo_api_keys,
+    agent_keys: demo_agent_keys,
+  };
 }
 
 // The table in which the Supabase CLI notes the seed files it has run.
@@ -76,9 +82,13 @@ async function loadSeed(sql: Sql, folder: DataFolder, file: string): Promise<voi
       const full = await createApiKey(transaction, organization.id, "Demo: every scope", scopes);
       const reading = scopes.filter((scope) => scope.endsWith(":read"));
       const readOnly = await createApiKey(transaction, organization.id, "Demo: read only", reading);
+      const standard = await createAgentKey(transaction, organization.id, "Demo agent", "standard", scopes);
       await transaction`insert into supabase_migrations.seed_files (path, hash) values (${recordedPath(file)}, ${digest})`;
       // Kept before the commit: a crash between the two makes new keys, never keys nobody knows.
-      await folder.saveSecrets({ demo_api_keys: { full, read_only: readOnly } });
+      await folder.saveSecrets({
+        demo_api_keys: { full, read_only: readOnly },
+        demo_agent_keys: { standard },
+      });
     });
   } catch (error) {
     throw new StartError(`the demo data in ${file} could not be loaded: ${messageOf(error)}`);

@@ -24,6 +24,11 @@ export function digestOf(secret: string): Uint8Array {
   return createHash("sha256").update(secret).digest();
 }
 
+/** Whether it is the key of an agent, which works under /api/mcp only. */
+export function isAgentKey(text: string): boolean {
+  return text.startsWith(agentKeyPrefix) && isApiKey(text);
+}
+
 /** Whether the text has the form and checksum of a key of ours; says nothing of whether it is valid. */
 export function isApiKey(text: string): boolean {
   const match = pattern.exec(text);

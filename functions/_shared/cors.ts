@@ -32,7 +32,7 @@ export async function preflight(c: Context): Promise<Response> {
       ...(allowed && {
         "Access-Control-Allow-Methods": "GET, POST, PATCH, PUT, DELETE",
         "Access-Control-Allow-Headers":
-          "Authorization, Content-Type, Accept-Language, X-Organization, Idempotency-Key, apikey, x-client-info",
+          "Authorization, Content-Type, Accept-Language, X-Organization, Idempotency-Key, apikey, x-client-info, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name",
         "Access-Control-Max-Age": "600",
       }),
     },

@@ -6,7 +6,7 @@ import {
   type JWTVerifyGetKey,
   jwtVerify,
 } from "jose";
-import { digestOf, isApiKey } from "../../shared/api-keys.ts";
+import { digestOf, isAgentKey, isApiKey } from "../../shared/api-keys.ts";
 import { isUuid } from "../../shared/fields.ts";
 import { environment } from "./environment.ts";
 
@@ -31,7 +31,14 @@ export function credentialOf(
   // supabase-js sends the publishable key as a bearer when no one is signed in.
   if (environment.publicKeys.has(token)) return none;
   if (isJwt(token)) return ofAccessToken(token);
-  return isApiKey(token) ? { kind: "key", digest: digestOf(token) } : refused;
+  return isApiKey(token) && !isAgentKey(token) ? { kind: "key", digest: digestOf(token) } : refused;
+}
+
+/** What a request under /api/mcp shows: the key of an agent, and nothing else but a Bearer header. */
+export function agentCredentialOf(authorization: string | undefined): Credential {
+  if (!authorization) return none;
+  const token = bearerToken(authorization);
+  return token && isAgentKey(token) ? { kind: "key", digest: digestOf(token) } : refused;
 }
 
 export function bearerToken(authorization: string): string | undefined {

@@ -32,9 +32,12 @@ export type Admission = {
   /** Table and id of the row the path names. */
   resource: string | null;
   resourceId: string | null;
-  access: Access;
+  /** agent: the key of an agent, under /api/mcp. */
+  access: Access | "agent";
   /** A key needs one of these where access is caller. */
   scopes: string[];
+  /** The tool an agent is about to call. */
+  call?: { tool: string; scope: string; destructive: boolean; confirmed: boolean };
 };
 
 /** public: anyone; person: a signed-in user; caller: a user, or a key with the endpoint's scope. */
@@ -211,35 +214,57 @@ export function run<const Statements extends readonly Statement[]>(
   });
 }
 
+/** What goes on within a request that was admitted: each call is one round trip. */
+export type Ask = <const Statements extends readonly Statement[]>(
+  statements: Statements,
+) => Promise<Results<Statements>>;
+
+/** As `run`, for a request that has to look at some answers before it asks for more. `last` goes with the commit. */
+export function runInSteps<const First extends readonly Statement[], Result>(
+  admission: Admission,
+  first: First,
+  hear: (verdict: Verdict) => void,
+  work: (results: Results<First>, ask: Ask) => Promise<{ result: Result; last: readonly Statement[] }>,
+): Promise<Result> {
+  return withConnection(roleOf(admission), async (sql) => {
+    const ask = async (statements: readonly Statement[]) =>
+      valuesOf(await settle(statements.map((make) => make(sql))));
+    const admitted = await settle([
+      take(sql, admission),
+      sql`begin`,
+      enter(sql, admission),
+      ...first.map((make) => make(sql)),
+    ]);
+    reportVerdict(admitted[0], hear);
+    try {
+      const [, , , ...results] = valuesOf(admitted);
+      const { result, last } = await work(results as Results<First>, ask as Ask);
+      assertCommitted((await ask([...last, (sql) => sql`commit`])).at(-1));
+      return result;
+    } catch (error) {
+      if (!isConnectionFailure(error)) await sql`rollback`.catch(() => {});
+      throw error;
+    }
+  });
+}
+
 /** As `run`, for a request that may come twice: the first answer is kept in its transaction and given again. Takes three round trips, two to repeat an answer. */
 export function runOnce<const Statements extends readonly Statement[]>(
   admission: Admission,
   statements: Statements,
   hear: (verdict: Verdict) => void,
-  idempotency: { key: string; request: Uint8Array; answer: (results: Results<Statements>) => string },
+  {
+    key,
+    request,
+    answer,
+  }: { key: string; request: Uint8Array; answer: (results: Results<Statements>) => string },
 ): Promise<string> {
-  return withConnection(roleOf(admission), async (sql) => {
-    const replay = sql`select private.replay(${idempotency.key}, ${idempotency.request}) as answer`;
-    const admitted = await settle([take(sql, admission), sql`begin`, enter(sql, admission), replay]);
-    reportVerdict(admitted[0], hear);
-    try {
-      const [, , , earlier] = valuesOf(admitted);
-      const known = (earlier?.[0] as { answer: string | null } | undefined)?.answer;
-      if (known) {
-        await sql`rollback`;
-        return known;
-      }
-      const results = valuesOf(await settle(statements.map((make) => make(sql)))) as Results<Statements>;
-      const answer = idempotency.answer(results);
-      const [, commit] = valuesOf(
-        await settle([sql`select private.remember(${idempotency.key}, ${answer})`, sql`commit`]),
-      );
-      assertCommitted(commit);
-      return answer;
-    } catch (error) {
-      if (!isConnectionFailure(error)) await sql`rollback`.catch(() => {});
-      throw error;
-    }
+  const replay: Statement<{ answer: string | null }> = (sql) =>
+    sql`select private.replay(${key}, ${request}) as answer`;
+  return runInSteps(admission, [replay], hear, async ([[earlier]], ask) => {
+    if (earlier?.answer) return { result: earlier.answer, last: [] };
+    const result = answer(await ask(statements));
+    return { result, last: [(sql) => sql`select private.remember(${key}, ${result})`] };
   });
 }
 
@@ -263,7 +288,9 @@ function take(sql: Sql, admission: Admission) {
     ${origin}, ${needsOrigin}, ${resource}, ${resourceId})`;
 }
 
-function enter(sql: Sql, { requestId, access, scopes }: Admission) {
+function enter(sql: Sql, { requestId, access, scopes, call }: Admission) {
+  if (call)
+    return sql`select private.enter_call(${requestId}, ${call.tool}, ${call.scope}, ${call.destructive}, ${call.confirmed})`;
   return sql`select private.enter(${requestId}, ${access}, ${scopes})`;
 }
 
@@ -299,19 +326,21 @@ function assertCommitted(result: Rows | undefined) {
 
 /** The newest migration the database has; undefined where it does not answer. */
 export function latestMigration(): Promise<string | undefined> {
-  return alone((sql) => sql`select private.latest_migration() as version`).then(
-    ([row]) => (row as { version: string } | undefined)?.version,
+  return alone<{ version: string }>((sql) => sql`select private.latest_migration() as version`).then(
+    ([row]) => row?.version,
     () => undefined,
   );
 }
 
 /** Whether any organization lets pages of this origin call. */
 export async function isAllowedOrigin(origin: string): Promise<boolean> {
-  const [row] = await alone((sql) => sql`select private.is_allowed_origin(${origin}) as allowed`);
-  return (row as { allowed: boolean } | undefined)?.allowed === true;
+  const [row] = await alone<{ allowed: boolean }>(
+    (sql) => sql`select private.is_allowed_origin(${origin}) as allowed`,
+  );
+  return row?.allowed === true;
 }
 
 /** One statement as the login role, outside any request. */
-function alone(statement: Statement): Promise<Rows> {
+export function alone<Row>(statement: Statement<Row>): Promise<Rows<Row>> {
   return withConnection("login", async (sql) => await statement(sql));
 }

@@ -13,6 +13,10 @@ export const environment = {
   addressHeader: read("ADDRESS_HEADER"),
   addressFromSocket: read("ADDRESS_FROM_SOCKET") === "true",
   addressHashKey: read("ADDRESS_HASH_KEY"),
+  allowedHosts: (read("MCP_ALLOWED_HOSTS") ?? "")
+    .split(",")
+    .map((name) => name.trim())
+    .filter(Boolean),
   sentimentLlmUrl: read("SENTIMENT_LLM_URL"),
   sentimentLlmKey: read("SENTIMENT_LLM_KEY"),
   sentimentLlmModel: read("SENTIMENT_LLM_MODEL"),

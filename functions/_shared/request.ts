@@ -53,7 +53,7 @@ function check(schema: z.ZodType, value: unknown): unknown {
 }
 
 /** A JSON body of at most 1 MiB; none at all is an empty object. */
-async function readJson(request: Request): Promise<unknown> {
+export async function readJson(request: Request): Promise<unknown> {
   const bytes = await readBytes(request);
   if (bytes.length === 0) return {};
   if (!/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(request.headers.get("Content-Type") ?? "")) {
@@ -94,16 +94,18 @@ async function readBytes(request: Request): Promise<Uint8Array> {
     reader.cancel().catch(() => {});
   }
   if (late) throw invalid("body", "did not arrive within 10 seconds");
+  const [only, second] = chunks;
+  if (only && !second) return only;
   return new Uint8Array(await new Blob(chunks as BlobPart[]).arrayBuffer());
 }
 
 /** What the database is told of the request before anything else. */
 export function admissionOf(
   c: Context,
-  endpoint: Endpoint,
+  endpoint: Pick<Endpoint, "method" | "path" | "access" | "scopes" | "operation">,
   requestId: string,
   credential: Credential,
-  input: Input,
+  input: Pick<Input, "params" | "body">,
 ): Admission {
   const needsOrigin = endpoint.method !== "get" && isByCookie(c);
   const row = resourceOf(endpoint, input.params);

@@ -5,6 +5,7 @@ import type { Endpoint } from "../_shared/endpoint.ts";
 import { rateHeaders } from "../_shared/rate-headers.ts";
 import { refusal } from "../_shared/refusal.ts";
 import { respond, serve } from "../_shared/serve.ts";
+import { mcp } from "../mcp/app.ts";
 import { documentation } from "./documentation.ts";
 import { admin } from "./routes/admin.ts";
 import { adminAnalytics } from "./routes/admin-analytics.ts";
@@ -12,6 +13,7 @@ import { adminAudit } from "./routes/admin-audit.ts";
 import { adminEvents } from "./routes/admin-events.ts";
 import { adminModeration } from "./routes/admin-moderation.ts";
 import { adminTaxonomy } from "./routes/admin-taxonomy.ts";
+import { agents } from "./routes/agents.ts";
 import { comments } from "./routes/comments.ts";
 import { exchange } from "./routes/exchange.ts";
 import { follows } from "./routes/follows.ts";
@@ -47,6 +49,7 @@ export const endpoints: Endpoint[] = [
   ...adminAudit,
   ...exchange,
   ...people,
+  ...agents,
 ];
 
 export const app = new Hono().basePath("/api");
@@ -57,7 +60,7 @@ const uncharged: MiddlewareHandler = async (c, next) => {
   const headers = { "X-Request-Id": crypto.randomUUID(), ...rateHeaders() };
   for (const [name, value] of Object.entries(headers)) c.header(name, value);
 };
-for (const path of ["/health", "/ready", "/openapi.json", "/docs"]) app.get(path, uncharged);
+for (const path of ["/health", "/ready", "/openapi.json", "/docs", "/mcp/health"]) app.get(path, uncharged);
 app.route("/", health);
 app.route("/", documentation(endpoints));
 
@@ -71,6 +74,7 @@ app.onError((error, c) => {
   const requestId = crypto.randomUUID();
   return respond(c, requestId, refusal(error, requestId, false));
 });
+app.route("/mcp", mcp);
 app.notFound((c) => serve(c, nowhere));
 
 const nowhere: Endpoint = {

@@ -1,5 +1,6 @@
 import { environment } from "../_shared/environment.ts";
 import { flushLog, logWarning } from "../_shared/log.ts";
+import { closeAgentStreams } from "../mcp/app.ts";
 import { app } from "./app.ts";
 
 if (!environment.addressHeader && !environment.addressFromSocket) {
@@ -17,7 +18,10 @@ const server = Deno.serve({ ...listen, onListen: () => {} }, (request, info) => 
 
 if (environment.port) {
   Deno.addSignalListener("SIGTERM", async () => {
-    await server.shutdown();
+    // Open streams would keep the server from ending.
+    const ended = server.shutdown();
+    await closeAgentStreams();
+    await ended;
     flushLog();
     Deno.exit(0);
   });

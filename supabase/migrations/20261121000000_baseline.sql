@@ -137,6 +137,11 @@ end
 $$;
 comment on function private.caller_id() is 'The profile that acts: the signed-in user, or the key''s own profile; null for nobody.';
 
+create function private.agent_id() returns uuid
+language sql stable
+return case when private.is_key() then nullif(current_setting('feedback.agent_id', true), '')::uuid end;
+comment on function private.agent_id() is 'The agent that calls, which is also the profile it acts as; null for everyone else.';
+
 create function private.is_quiet() returns boolean
 language sql stable
 return coalesce(current_setting('feedback.quiet', true), '') in ('on', 'import');
@@ -166,7 +171,7 @@ comment on function private.touch_updated_at() is 'Trigger: updated_at is the ti
 
 grant execute on function private.error_state(text), private.raise_error(text, text, text, jsonb), private.trim_text(text),
   private.is_slug(text), private.are_origins(text[]), private.are_translations(jsonb), private.localized(text, jsonb, text), private.is_key(),
-  private.has_scope(text), private.key_organization_id(), private.caller_id(), private.is_direct(), private.is_quiet(), private.is_importing()
+  private.has_scope(text), private.key_organization_id(), private.caller_id(), private.agent_id(), private.is_direct(), private.is_quiet(), private.is_importing()
   to anon, authenticated, service_role, service_key, feedback_api;
 
 -- Organizations, the people in them, and the categories and tags they file feedback under.
@@ -388,10 +393,10 @@ begin
   return private.is_key() and exists (
   select from public.profiles p
   where p.id = profile_id and p.organization_id = private.key_organization_id()
-    and (p.kind = 'email' or p.id = private.caller_id()));
+    and (p.id = private.caller_id() or p.kind = 'email' and private.agent_id() is null));
 end
 $$;
-comment on function private.is_author_of_key(uuid) is 'Whether a key may act as the profile: its own, or one its organization knows by e-mail alone; never a user''s.';
+comment on function private.is_author_of_key(uuid) is 'Whether a key may act as the profile: its own, or one its organization knows by e-mail alone; never a user''s. An agent acts as itself only.';
 
 create function private.may_act_as(profile_id uuid) returns boolean
 language plpgsql volatile set search_path = '' as $$
@@ -1747,19 +1752,22 @@ language plpgsql stable security definer set search_path = '' as $$
 declare
   all_of_them boolean := count_submissions.organization_id = any (private.team_organization_ids());
   caller uuid := private.caller_id();
+  kept_to uuid[] := private.agent_category_ids();
 begin
   return coalesce((
     select sum(c.total) from private.submission_counts c
     where c.organization_id = count_submissions.organization_id and (c.is_public or all_of_them)
       and (count_submissions.status is null or c.status = count_submissions.status)
       and (count_submissions.type is null or c.type = count_submissions.type)
-      and (category_ids is null or c.category_id = any (category_ids))), 0)
+      and (category_ids is null or c.category_id = any (category_ids))
+      and (kept_to is null or c.category_id = any (kept_to))), 0)
   + case when all_of_them or caller is null then 0 else (
     select count(*) from public.submissions s
     where s.organization_id = count_submissions.organization_id and s.author_id = caller and not s.is_public and s.merged_into_id is null
       and (count_submissions.status is null or s.status = count_submissions.status)
       and (count_submissions.type is null or s.type = count_submissions.type)
-      and (category_ids is null or s.category_id = any (category_ids))) end;
+      and (category_ids is null or s.category_id = any (category_ids))
+      and (kept_to is null or s.category_id = any (kept_to))) end;
 end
 $$;
 comment on function private.count_submissions(uuid, text, text, uuid[]) is 'How many submissions of a kind the caller sees in lists; null counts every status, type or category.';
@@ -3543,7 +3551,7 @@ create table private.api_keys (
   constraint scopes_are_plural_noun_colon_action check (
     cardinality(scopes) <= 40 and array_to_string(scopes, ' ') ~ '^([a-z]+:[a-z]+( [a-z]+:[a-z]+)*)?$')
 );
-comment on table private.api_keys is 'Keys of organizations'' backends. Only the SHA-256 of the secret is kept, with its prefix and last four characters.';
+comment on table private.api_keys is 'Keys of organizations'' backends, and of agents: those act as an agent''s profile. Only the SHA-256 of the secret is kept, with its prefix and last four characters.';
 create index api_keys_organization_idx on private.api_keys (organization_id, created_at desc);
 alter table private.api_keys enable row level security;
 revoke all on private.api_keys from public, anon, authenticated, service_role, service_key;
@@ -3589,7 +3597,7 @@ language plpgsql stable security definer set search_path = '' as $$ -- definer: 
 declare own_id uuid := private.require_key_admin();
 begin
   return coalesce((select json_agg(private.api_key_shape(k) order by k.created_at desc, k.id)
-    from (select * from private.api_keys k where k.organization_id = own_id
+    from (select * from private.api_keys k where k.organization_id = own_id and k.prefix = 'fcs_org_'
       order by k.created_at desc, k.id limit 500) k), '[]');
 end
 $$;
@@ -3606,12 +3614,14 @@ end
 $$;
 comment on function private.admin_create_api_key(text, text[], bytea, text, text, timestamptz) is 'Makes a key of the current organization; its secret stays with the caller.';
 
-create function private.admin_rotate_api_key(key_id uuid, digest bytea, prefix text, last_four text, overlap interval)
+create function private.admin_rotate_api_key(
+  key_id uuid, digest bytea, prefix text, last_four text, overlap interval, agent_id uuid default null)
 returns json language plpgsql security definer set search_path = '' as $$ -- definer: as above
 declare own_id uuid := private.require_key_admin(); key private.api_keys; new_id uuid;
 begin
   select * into key from private.api_keys k
-  where k.id = key_id and k.organization_id = own_id for no key update;
+  where k.id = key_id and k.organization_id = own_id and k.prefix = admin_rotate_api_key.prefix
+    and (agent_id is null or k.profile_id = agent_id) for no key update;
   if key.id is null then return null; end if;
   if key.revoked_at is not null or key.expires_at <= now() then
     perform private.raise_error('CONFLICT', 'This key is no longer valid: make a new one.');
@@ -3624,22 +3634,24 @@ begin
   return (select private.api_key_shape(k) from private.api_keys k where k.id = new_id);
 end
 $$;
-comment on function private.admin_rotate_api_key(uuid, bytea, text, text, interval) is 'A new secret with the same name, scopes, expiry and profile; the old one stays valid for the overlap. Null where there is no such key.';
+comment on function private.admin_rotate_api_key(uuid, bytea, text, text, interval, uuid) is 'A new secret with the same prefix, name, scopes, expiry and profile; the old one stays valid for the overlap. Null where there is no such key.';
 
-create function private.admin_revoke_api_key(key_id uuid) returns json
+create function private.admin_revoke_api_key(key_id uuid, agent_id uuid default null) returns json
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
 declare own_id uuid := private.require_key_admin(); key private.api_keys;
 begin
   update private.api_keys k set revoked_at = coalesce(k.revoked_at, now())
-  where k.id = key_id and k.organization_id = own_id returning k.* into key;
+  where k.id = key_id and k.organization_id = own_id
+    and case when agent_id is null then k.prefix = 'fcs_org_' else k.profile_id = agent_id end
+  returning k.* into key;
   if key.id is not null then perform private.audit('api_key.revoke', 'api_key', key.id, '{}', own_id); end if;
   return case when key.id is not null then private.api_key_shape(key) end;
 end
 $$;
-comment on function private.admin_revoke_api_key(uuid) is 'The key stops working at once and for good; again is not an error. Null where there is no such key.';
+comment on function private.admin_revoke_api_key(uuid, uuid) is 'The key stops working at once and for good; again is not an error. Null where there is no such key.';
 
 grant execute on function private.admin_list_api_keys(), private.admin_create_api_key(text, text[], bytea, text, text, timestamptz),
-  private.admin_rotate_api_key(uuid, bytea, text, text, interval), private.admin_revoke_api_key(uuid) to authenticated;
+  private.admin_rotate_api_key(uuid, bytea, text, text, interval, uuid), private.admin_revoke_api_key(uuid, uuid) to authenticated;
 
 -- How often a caller may call: rules as data, and exact counters.
 
@@ -3653,8 +3665,8 @@ alter table private.rate_limit_rules enable row level security;
 insert into private.rate_limit_rules (name, max_requests, window_seconds) values
   ('level_public', 30, 60), ('level_user', 100, 60), ('level_admin', 300, 60), ('level_key', 300, 60),
   ('agent_standard', 60, 60), ('agent_professional', 300, 60), ('agent_enterprise', 1000, 60),
-  ('submission_create_key', 100, 60), ('submission_create_user', 300, 60), ('submission_update_user', 300, 60),
-  ('duplicate_check_public', 30, 60), ('duplicate_check_user', 100, 60), ('duplicate_check_key', 100, 60),
+  ('submission_create_key', 100, 60), ('submission_create_agent', 100, 60), ('submission_create_user', 300, 60), ('submission_update_user', 300, 60),
+  ('duplicate_check_public', 30, 60), ('duplicate_check_user', 100, 60), ('duplicate_check_key', 100, 60), ('duplicate_check_agent', 100, 60),
   ('comment_create', 20, 3600), ('comment_update', 10, 3600), ('comment_delete', 10, 3600), ('comment_list', 100, 60),
   ('vote_create', 30, 3600), ('vote_delete', 30, 3600), ('vote_list', 100, 60),
   ('survey_response_create', 100, 60);
@@ -3724,7 +3736,7 @@ comment on type private.verdict is 'What private.take leaves for private.enter. 
 
 create function private.resolve_caller(user_id uuid, digest bytea) returns private.caller
 language plpgsql set search_path = '' as $$
-declare who private.caller; key private.api_keys;
+declare who private.caller; key private.api_keys; tier text; reads boolean; retired boolean;
 begin
   if user_id is not null then
     who.kind := 'user';
@@ -3741,6 +3753,15 @@ begin
     who.organization_id := key.organization_id;
     who.key_id := key.id;
     who.scopes := key.scopes;
+    if key.prefix = 'fcs_agt_' then
+      who.kind := 'agent';
+      select a.tier, a.read_only, a.retired_at is not null into tier, reads, retired from private.agents a where a.id = key.profile_id;
+      who.level := 'agent_' || tier;
+      who.valid := who.valid and not coalesce(retired, true);
+      if reads then
+        who.scopes := array(select s from unnest(key.scopes) s where s like '%:read');
+      end if;
+    end if;
     if who.valid and (key.last_used_at is null or key.last_used_at < now() - interval '1 minute') then
       update private.api_keys k set last_used_at = now()
       where k.id = (select l.id from private.api_keys l where l.id = key.id for update skip locked);
@@ -3753,7 +3774,7 @@ begin
   return who;
 end
 $$;
-comment on function private.resolve_caller(uuid, bytea) is 'Whom a credential stands for: the auth user''s id, the SHA-256 of a key, or neither for nobody. Unknown, revoked and expired keys are alike.';
+comment on function private.resolve_caller(uuid, bytea) is 'Whom a credential stands for: the auth user''s id, the SHA-256 of a key, or neither for nobody. Unknown, revoked and expired keys are alike. An agent that only reads has the scopes that read.';
 
 -- definer: the login role may read nothing; this is its window on credentials, organizations and counters.
 create function private.take(
@@ -3790,11 +3811,16 @@ begin
     who := row('public', null, null, null, null, 'level_public', false)::private.caller;
   end if;
   if who.kind = 'user' or who.kind = 'public' then on_behalf := null; end if;
-  subject := coalesce(who.key_id::text, who.profile_id::text, address);
-  foreach wanted in array array[who.level] || case when outcome = 'ok' then operations else '{}' end loop
+  -- An agent has one bucket, however many keys it has.
+  subject := case when who.kind = 'agent' then who.profile_id::text else coalesce(who.key_id::text, who.profile_id::text, address) end;
+  foreach wanted in array array[who.level] || case when outcome = 'ok' then operations else '{}' end
+    || case when who.kind = 'agent' then array['agent_day'] else '{}' end loop
     select * into rule from private.rate_limit_rules r where r.name = wanted || '_' || who.kind;
     if rule.name is null then
       select * into rule from private.rate_limit_rules r where r.name = wanted;
+    end if;
+    if wanted = 'agent_day' then
+      select wanted, a.calls_a_day, 86400 into rule from private.agents a where a.id = who.profile_id and a.calls_a_day is not null;
     end if;
     continue when rule.name is null;
     if subject is null then
@@ -3893,7 +3919,11 @@ begin
     else
       perform private.raise_error('NOT_FOUND', 'There is no such organization.', 'organization');
   end case;
-  if access <> 'public' and verdict.kind = 'public' then
+  if (access = 'agent') <> (verdict.kind = 'agent') then
+    perform private.raise_error('UNAUTHORIZED', case when access = 'agent'
+      then 'Send the key of an agent: Authorization: Bearer fcs_agt_…'
+      else 'Keys of agents work under /api/mcp only.' end);
+  elsif access <> 'public' and verdict.kind = 'public' then
     perform private.raise_error('UNAUTHORIZED', 'Sign in, or send a key: Authorization: Bearer <token>.');
   elsif access = 'person' and verdict.kind <> 'user' then
     perform private.raise_error('FORBIDDEN', 'This is for people who signed in, not for keys.');
@@ -3905,6 +3935,9 @@ begin
   ignored := set_config('feedback.profile_id', coalesce(verdict.profile_id::text, ''), true);
   ignored := set_config('feedback.key_id', coalesce(verdict.key_id::text, ''), true);
   ignored := set_config('feedback.scopes', coalesce(array_to_string(verdict.scopes, ' '), ''), true);
+  if verdict.kind = 'agent' then
+    ignored := set_config('feedback.agent_id', verdict.profile_id::text, true);
+  end if;
   ignored := set_config('feedback.quiet', 'off', true);
   ignored := set_config('request.jwt.claims', case verdict.kind
     when 'user' then format('{"sub":"%s","role":"authenticated"}', verdict.profile_id)
@@ -3912,7 +3945,7 @@ begin
   ignored := set_config('role', case verdict.kind when 'public' then 'anon' when 'user' then 'authenticated' else 'service_key' end, true);
 end
 $$;
-comment on function private.enter(text, text, text[]) is 'Within a transaction: becomes the caller that private.take found, or raises UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN or NOT_FOUND. access is public, person or caller; a caller''s key needs one of the scopes. Invoker, for a definer may not set the role.';
+comment on function private.enter(text, text, text[]) is 'Within a transaction: becomes the caller that private.take found, or raises UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN or NOT_FOUND. access is public, person, caller or agent; a caller''s key needs one of the scopes. Invoker, for a definer may not set the role.';
 
 create function private.in_organization(organization_id uuid) returns boolean
 language sql stable
@@ -3997,6 +4030,515 @@ end
 $$;
 comment on function private.latest_migration() is 'Version of the newest applied migration, for readiness.';
 grant execute on function private.latest_migration() to feedback_api;
+
+-- Agents: identities with their policies, the keys they call with, and the trail of what they did.
+
+create table private.agents (
+  id uuid primary key references public.profiles (id) on delete cascade deferrable initially deferred,
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  tier text not null default 'standard',
+  description text,
+  read_only boolean not null default false,
+  confirm_destructive boolean not null default false,
+  tools text[],
+  category_ids uuid[],
+  survey_ids uuid[],
+  calls_a_day integer,
+  retired_at timestamptz,
+  created_by uuid references public.profiles (id) deferrable initially deferred,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint tier_is_known check (tier in ('standard', 'professional', 'enterprise')),
+  constraint description_has_1_to_500_characters check (char_length(description) between 1 and 500),
+  constraint tools_are_snake_case check (cardinality(tools) <= 100 and array_to_string(tools, ' ') ~ '^([a-z_]{1,64}( [a-z_]{1,64})*)?$'),
+  constraint lists_are_short check (greatest(cardinality(category_ids), cardinality(survey_ids)) <= 200),
+  constraint calls_a_day_is_positive check (calls_a_day > 0)
+);
+comment on table private.agents is 'Agents of an organization. The id is that of the profile they act as; tier names their rate rule; read_only to calls_a_day are policies, which narrow what their keys may do; null narrows nothing.';
+create index agents_organization_idx on private.agents (organization_id, created_at desc, id);
+alter table private.agents enable row level security;
+revoke all on private.agents from public, anon, authenticated, service_role, service_key;
+create trigger touch_updated_at before update on private.agents
+  for each row execute function private.touch_updated_at();
+
+create function private.create_agent(organization_id uuid, name text, tier text default 'standard', description text default null, created_by uuid default null)
+returns uuid language plpgsql set search_path = '' as $$
+declare agent_id uuid;
+begin
+  insert into public.profiles (kind, organization_id, name) values ('agent', organization_id, name) returning id into agent_id;
+  insert into private.agents (id, organization_id, tier, description, created_by)
+  values (agent_id, organization_id, tier, description, created_by);
+  return agent_id;
+end
+$$;
+comment on function private.create_agent(uuid, text, text, text, uuid) is 'An agent, and the profile it acts as.';
+
+create function private.create_agent_key(
+  agent_id uuid, name text, scopes text[], digest bytea, prefix text, last_four text,
+  expires_at timestamptz default null, created_by uuid default null)
+returns uuid language plpgsql set search_path = '' as $$
+declare key_id uuid;
+begin
+  insert into private.api_keys (organization_id, profile_id, name, scopes, digest, prefix, last_four, expires_at, created_by)
+  select a.organization_id, a.id, coalesce(create_agent_key.name, p.name), scopes, digest, prefix, last_four, expires_at, create_agent_key.created_by
+  from private.agents a join public.profiles p on p.id = a.id where a.id = agent_id
+  returning id into key_id;
+  return key_id;
+end
+$$;
+comment on function private.create_agent_key(uuid, text, text[], bytea, text, text, timestamptz, uuid) is 'A key of an agent: a row of api_keys that acts as the agent''s profile. Null where there is no such agent.';
+
+-- What policies narrow --------------------------------------------------------------------------------------------
+
+-- definer: agents are not granted. Read in each statement, so that a policy counts at once.
+create function private.agent_category_ids() returns uuid[]
+language plpgsql stable security definer set search_path = '' as $$
+declare own_id uuid := private.agent_id();
+begin
+  return case when own_id is not null then (select a.category_ids from private.agents a where a.id = own_id) end;
+end
+$$;
+comment on function private.agent_category_ids() is 'The categories the calling agent is kept to; null where it is kept to none, and for everyone else.';
+
+create function private.agent_survey_ids() returns uuid[]
+language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.agent_id();
+begin
+  return case when own_id is not null then (select a.survey_ids from private.agents a where a.id = own_id) end;
+end
+$$;
+comment on function private.agent_survey_ids() is 'The surveys the calling agent is kept to; null where it is kept to none, and for everyone else.';
+
+grant execute on function private.agent_category_ids(), private.agent_survey_ids() to service_key;
+
+create policy "an agent keeps to its categories" on public.submissions
+  as restrictive to service_key using (
+    (select private.agent_category_ids()) is null or category_id = any ((select private.agent_category_ids())::uuid[]));
+create policy "an agent keeps to the comments of its categories" on public.comments
+  as restrictive to service_key using (
+    (select private.agent_category_ids()) is null or exists (select from public.submissions s where s.id = submission_id));
+create policy "an agent keeps to its surveys" on public.surveys
+  as restrictive to service_key using (
+    (select private.agent_survey_ids()) is null or id = any ((select private.agent_survey_ids())::uuid[]));
+create policy "an agent keeps to the responses of its surveys" on public.survey_responses
+  as restrictive to service_key using (
+    (select private.agent_survey_ids()) is null or survey_id = any ((select private.agent_survey_ids())::uuid[]));
+
+-- A call ----------------------------------------------------------------------------------------------------------
+
+-- definer: reads the agent's policies.
+create function private.begin_call(tool text, scope text, destructive boolean, confirmed boolean) returns void
+language plpgsql stable security definer set search_path = '' as $$
+declare agent private.agents;
+begin
+  if not private.has_scope(scope) then
+    perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s.', scope), null, jsonb_build_object('scope', scope));
+  end if;
+  select * into agent from private.agents a where a.id = private.agent_id();
+  if tool <> all (agent.tools) then
+    perform private.raise_error('FORBIDDEN', format('The agent''s policies do not allow %s.', tool));
+  end if;
+  if destructive and agent.confirm_destructive and not confirmed then
+    perform private.raise_error('VALIDATION_ERROR', 'This changes or removes what is there: call again with confirm: true if that is meant.', 'confirm');
+  end if;
+end
+$$;
+comment on function private.begin_call(text, text, boolean, boolean) is 'Raises unless the calling agent''s key has the scope and its policies allow the tool. What read_only, categories, surveys and calls_a_day narrow stands in scopes, row-level security and private.take.';
+
+-- Invoker, as private.enter is: what follows it runs as the role it became.
+create function private.enter_call(request_id text, tool text, scope text, destructive boolean, confirmed boolean) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform private.enter(request_id, 'agent', '{}');
+  perform private.begin_call(tool, scope, destructive, confirmed);
+end
+$$;
+comment on function private.enter_call(text, text, text, boolean, boolean) is 'private.enter and private.begin_call at once, for a tool that is known before the caller is.';
+grant execute on function private.enter_call(text, text, text, boolean, boolean) to feedback_api;
+
+create table private.agent_audit (
+  id bigint generated always as identity primary key,
+  organization_id uuid not null,
+  agent_id uuid not null,
+  key_id uuid not null,
+  request_id uuid not null,
+  tool text not null,
+  scope text,
+  outcome text not null,
+  duration_ms real not null,
+  argument_names text[] not null,
+  address text,
+  created_at timestamptz not null default now()
+);
+comment on table private.agent_audit is 'What agents called: appended to, never changed, kept 400 days. Names of arguments and no values; the address as a keyed hash; outcome is ok or the code of the error. Without foreign keys: each call would lock its agent''s row.';
+create index agent_audit_agent_idx on private.agent_audit (agent_id, id desc);
+create index agent_audit_age_idx on private.agent_audit using brin (created_at);
+alter table private.agent_audit enable row level security;
+revoke all on private.agent_audit from public, anon, authenticated, service_role, service_key;
+
+create function private.keep_audit() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  if tg_op = 'DELETE' and old.created_at < now() - interval '400 days' then
+    return old;
+  end if;
+  perform private.raise_error('FORBIDDEN', 'The audit trail is appended to, never changed.');
+end
+$$;
+comment on function private.keep_audit() is 'Trigger: rows of the audit trail stay as they are until they are 400 days old.';
+create trigger keep before update or delete on private.agent_audit
+  for each row execute function private.keep_audit();
+
+-- definer: the trail is not granted.
+create function private.record_call(request_id uuid, tool text, scope text, argument_names text[], address text) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  insert into private.agent_audit (organization_id, agent_id, key_id, request_id, tool, scope, outcome, duration_ms, argument_names, address)
+  values (private.key_organization_id(), private.agent_id(), current_setting('feedback.key_id')::uuid, request_id, tool, scope, 'ok',
+    extract(epoch from clock_timestamp() - now()) * 1000, argument_names, address);
+end
+$$;
+comment on function private.record_call(uuid, text, text, text[], text) is 'Appends a call that changes something to the audit trail, in its own transaction: what was done is in the trail.';
+
+-- definer: called by the login role, for calls whose transaction is over.
+create function private.record_calls(calls jsonb) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  insert into private.agent_audit (organization_id, agent_id, key_id, request_id, tool, scope, outcome, duration_ms, argument_names, address)
+  select k.organization_id, k.profile_id, k.id, c.request_id, c.tool, c.scope, c.outcome, c.duration_ms, c.argument_names, c.address
+  from jsonb_to_recordset(calls) as c (digest text, request_id uuid, tool text, scope text, outcome text, duration_ms real,
+    argument_names text[], address text)
+  join private.api_keys k on k.digest = decode(c.digest, 'hex') join private.agents a on a.id = k.profile_id;
+end
+$$;
+comment on function private.record_calls(jsonb) is 'Appends calls that only read or that were refused, of keys that are or were an agent''s. They changed nothing, so their trail need not wait for the disk.';
+
+-- definer: agents are not granted.
+create function private.agent_self() returns json
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select json_build_object('id', a.id, 'name', p.name, 'tier', a.tier,
+      'scopes', string_to_array(coalesce(current_setting('feedback.scopes', true), ''), ' '), 'tools', a.tools)
+    from private.agents a join public.profiles p on p.id = a.id where a.id = private.agent_id());
+end
+$$;
+comment on function private.agent_self() is 'The calling agent, with the scopes its key has after its policies and the tools they leave it; null tools are all.';
+
+grant execute on function private.begin_call(text, text, boolean, boolean), private.record_call(uuid, text, text, text[], text),
+  private.agent_self() to service_key;
+grant execute on function private.record_calls(jsonb) to feedback_api;
+
+-- Administration --------------------------------------------------------------------------------------------------
+
+create function private.agent_shape(agent private.agents) returns json
+language plpgsql stable set search_path = '' as $$
+begin
+  return json_build_object('id', agent.id, 'name', (select p.name from public.profiles p where p.id = agent.id), 'description', agent.description,
+    'tier', agent.tier, 'retired_at', agent.retired_at, 'created_at', agent.created_at);
+end
+$$;
+comment on function private.agent_shape(private.agents) is 'An agent as admins see it.';
+
+create function private.find_agent(agent_id uuid) returns private.agents
+language plpgsql stable set search_path = '' as $$
+declare own_id uuid := private.require_key_admin(); agent private.agents;
+begin
+  select * into agent from private.agents a where a.id = agent_id and a.organization_id = own_id;
+  if agent.id is null then
+    perform private.raise_error('NOT_FOUND', 'There is no such agent.');
+  end if;
+  return agent;
+end
+$$;
+comment on function private.find_agent(uuid) is 'The agent of the current organization, for its signed-in admins; FORBIDDEN for others, NOT_FOUND where there is none.';
+
+create function private.admin_list_agents() returns json
+language plpgsql stable security definer set search_path = '' as $$ -- definer: private tables; asks for an admin, as all of these
+declare own_id uuid := private.require_key_admin();
+begin
+  return coalesce((select json_agg(private.agent_shape(a) order by a.created_at desc, a.id)
+    from (select * from private.agents a where a.organization_id = own_id order by a.created_at desc, a.id limit 500) a), '[]');
+end
+$$;
+comment on function private.admin_list_agents() is 'The organization''s newest 500 agents, retired ones too.';
+
+create function private.admin_create_agent(name text, tier text, description text) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare made uuid := private.create_agent(private.require_key_admin(), name, tier, description, private.caller_id());
+begin
+  return (select private.agent_shape(a) from private.agents a where a.id = made);
+end
+$$;
+comment on function private.admin_create_agent(text, text, text) is 'An agent of the current organization.';
+
+create function private.admin_update_agent(agent_id uuid, name text, tier text, description text) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare agent private.agents := private.find_agent(agent_id);
+begin
+  update public.profiles p set name = admin_update_agent.name where p.id = agent.id and admin_update_agent.name is not null;
+  update private.agents a set tier = coalesce(admin_update_agent.tier, a.tier),
+    description = case when admin_update_agent.description is null then a.description else nullif(admin_update_agent.description, '') end
+  where a.id = agent.id returning a.* into agent;
+  return private.agent_shape(agent);
+end
+$$;
+comment on function private.admin_update_agent(uuid, text, text, text) is 'Changes what is not null; an empty description takes it away.';
+
+create function private.admin_retire_agent(agent_id uuid) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare agent private.agents := private.find_agent(agent_id);
+begin
+  update private.api_keys k set revoked_at = now() where k.profile_id = agent.id and k.revoked_at is null;
+  update private.agents a set retired_at = coalesce(a.retired_at, now()) where a.id = agent.id returning a.* into agent;
+  return private.agent_shape(agent);
+end
+$$;
+comment on function private.admin_retire_agent(uuid) is 'Ends the agent and its keys for good; it stays as the author of what it wrote.';
+
+create function private.admin_agent_policies(agent_id uuid, policies jsonb) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare agent private.agents := private.find_agent(agent_id);
+begin
+  if policies is not null then
+    update private.agents a set
+      read_only = (policies ->> 'read_only')::boolean,
+      confirm_destructive = (policies ->> 'confirm_destructive')::boolean,
+      calls_a_day = (policies ->> 'calls_a_day')::integer,
+      tools = private.text_array(policies -> 'tools'),
+      category_ids = private.text_array(policies -> 'category_ids')::uuid[],
+      survey_ids = private.text_array(policies -> 'survey_ids')::uuid[]
+    where a.id = agent.id returning a.* into agent;
+    if exists (select from unnest(agent.category_ids) as wanted
+      where not exists (select from public.categories c where c.id = wanted and c.organization_id = agent.organization_id)) then
+      perform private.raise_error('VALIDATION_ERROR', 'has one that is not a category of this organization', 'category_ids');
+    end if;
+    if exists (select from unnest(agent.survey_ids) as wanted
+      where not exists (select from public.surveys s where s.id = wanted and s.organization_id = agent.organization_id)) then
+      perform private.raise_error('VALIDATION_ERROR', 'has one that is not a survey of this organization', 'survey_ids');
+    end if;
+  end if;
+  return json_build_object('read_only', agent.read_only, 'confirm_destructive', agent.confirm_destructive, 'tools', agent.tools,
+    'category_ids', agent.category_ids, 'survey_ids', agent.survey_ids, 'calls_a_day', agent.calls_a_day);
+end
+$$;
+comment on function private.admin_agent_policies(uuid, jsonb) is 'An agent''s policies; with an object, sets all of them first.';
+
+create function private.text_array(value jsonb) returns text[]
+language plpgsql immutable set search_path = '' as $$
+begin
+  return case when jsonb_typeof(value) = 'array' then array(select jsonb_array_elements_text(value)) end;
+end
+$$;
+comment on function private.text_array(jsonb) is 'A JSON array of text as an array; null for null.';
+
+create function private.admin_list_agent_keys(agent_id uuid) returns json
+language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
+declare agent private.agents := private.find_agent(agent_id);
+begin
+  return coalesce((select json_agg(private.api_key_shape(k) order by k.created_at desc, k.id)
+    from (select * from private.api_keys k where k.organization_id = agent.organization_id and k.profile_id = agent.id
+      order by k.created_at desc, k.id limit 500) k), '[]');
+end
+$$;
+comment on function private.admin_list_agent_keys(uuid) is 'The agent''s newest 500 keys, revoked and expired ones too.';
+
+create function private.admin_create_agent_key(
+  agent_id uuid, name text, scopes text[], digest bytea, prefix text, last_four text, expires_at timestamptz)
+returns json language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare agent private.agents := private.find_agent(agent_id); key_id uuid;
+begin
+  if agent.retired_at is not null then
+    perform private.raise_error('CONFLICT', 'This agent is retired: make another.');
+  end if;
+  key_id := private.create_agent_key(agent.id, name, scopes, digest, prefix, last_four, expires_at, private.caller_id());
+  return (select private.api_key_shape(k) from private.api_keys k where k.id = key_id);
+end
+$$;
+comment on function private.admin_create_agent_key(uuid, text, text[], bytea, text, text, timestamptz) is 'Makes a key of an agent; its secret stays with the caller.';
+
+create function private.admin_agent_audit(agent_id uuid, before bigint, tool text, outcome text, most integer) returns json
+language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
+declare agent private.agents := private.find_agent(agent_id);
+begin
+  return coalesce((select json_agg(json_build_object('id', t.id, 'key_id', t.key_id, 'request_id', t.request_id, 'tool', t.tool, 'scope', t.scope,
+      'outcome', t.outcome, 'duration_ms', round(t.duration_ms::numeric, 1), 'argument_names', t.argument_names, 'address', t.address,
+      'created_at', t.created_at) order by t.id desc)
+    from (select * from private.agent_audit t
+      where t.agent_id = agent.id and t.organization_id = agent.organization_id and (before is null or t.id < before)
+        and (admin_agent_audit.tool is null or t.tool = admin_agent_audit.tool)
+        and (admin_agent_audit.outcome is null or t.outcome = admin_agent_audit.outcome)
+      order by t.id desc limit most) t), '[]');
+end
+$$;
+comment on function private.admin_agent_audit(uuid, bigint, text, text, integer) is 'What an agent called, newest first, from below an id.';
+
+grant execute on function private.admin_list_agents(), private.admin_create_agent(text, text, text), private.admin_update_agent(uuid, text, text, text),
+  private.admin_retire_agent(uuid), private.admin_agent_policies(uuid, jsonb), private.admin_list_agent_keys(uuid),
+  private.admin_create_agent_key(uuid, text, text[], bytea, text, text, timestamptz),
+  private.admin_agent_audit(uuid, bigint, text, text, integer) to authenticated;
+
+-- Streams and subscriptions of agents: rows, so that one opened by one process is served by another.
+
+create table private.agent_streams (
+  id uuid primary key,
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  agent_id uuid not null references private.agents (id) on delete cascade,
+  tool text not null,
+  arguments jsonb not null,
+  confirmed boolean not null,
+  locale text not null,
+  events jsonb,
+  expires_at timestamptz not null default now() + interval '10 minutes'
+);
+comment on table private.agent_streams is 'Calls to be run when their stream is read, for ten minutes. events are [name, data] once it ran; they are there with what it did, or not at all.';
+create index agent_streams_agent_idx on private.agent_streams (agent_id);
+create index agent_streams_organization_idx on private.agent_streams (organization_id);
+create index agent_streams_expiry_idx on private.agent_streams (expires_at);
+
+create table private.agent_subscriptions (
+  id uuid primary key,
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  agent_id uuid not null references private.agents (id) on delete cascade,
+  events text[] not null,
+  survey_id uuid,
+  xid xid8 not null default pg_snapshot_xmin(pg_current_snapshot()),
+  expires_at timestamptz not null default now() + interval '1 day'
+);
+comment on table private.agent_subscriptions is 'Which events an agent asked for, for a day. xid is where the outbox stood: what came later is delivered, also what came before the stream was opened.';
+create index agent_subscriptions_agent_idx on private.agent_subscriptions (agent_id);
+create index agent_subscriptions_organization_idx on private.agent_subscriptions (organization_id);
+create index agent_subscriptions_expiry_idx on private.agent_subscriptions (expires_at);
+
+alter table private.agent_streams enable row level security;
+alter table private.agent_subscriptions enable row level security;
+revoke all on private.agent_streams, private.agent_subscriptions from public, anon, authenticated, service_role, service_key;
+
+-- definer: as all of these, private tables; each touches rows of the calling agent only.
+create function private.open_stream(id uuid, tool text, arguments jsonb, confirmed boolean, locale text) returns void
+language plpgsql security definer set search_path = '' as $$
+declare own_id uuid := private.agent_id();
+begin
+  perform private.make_room('private.agent_streams', own_id);
+  insert into private.agent_streams (id, organization_id, agent_id, tool, arguments, confirmed, locale)
+  values (id, private.key_organization_id(), own_id, tool, arguments, confirmed, locale);
+end
+$$;
+comment on function private.open_stream(uuid, text, jsonb, boolean, text) is 'Keeps a call for the stream that will run it.';
+
+create function private.make_room(kind regclass, agent_id uuid) returns void
+language plpgsql set search_path = '' as $$
+declare most constant integer := 100; open integer;
+begin
+  -- Of one agent they take turns, so that the limit holds.
+  perform 1 from private.agents a where a.id = agent_id for no key update;
+  execute format('select count(*) from %s where agent_id = $1 and expires_at > now()', kind) into open using agent_id;
+  if open >= most then
+    perform private.raise_error('RATE_LIMIT_EXCEEDED', format('An agent has at most %s of these open at a time: use or wait for them.', most), null,
+      jsonb_build_object('retry_after', 60));
+  end if;
+end
+$$;
+comment on function private.make_room(regclass, uuid) is 'Raises RATE_LIMIT_EXCEEDED where an agent has 100 streams or subscriptions.';
+
+create function private.claim_stream(id uuid) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare stream private.agent_streams;
+begin
+  select * into stream from private.agent_streams s
+  where s.id = claim_stream.id and s.agent_id = private.agent_id() and s.expires_at > now() for update skip locked;
+  if stream.id is null then
+    return case when exists (select from private.agent_streams s
+      where s.id = claim_stream.id and s.agent_id = private.agent_id() and s.expires_at > now())
+      then json_build_object('state', 'running') end;
+  end if;
+  return json_build_object('state', case when stream.events is null then 'waiting' else 'finished' end,
+    'tool', stream.tool, 'arguments', stream.arguments, 'confirmed', stream.confirmed, 'locale', stream.locale, 'events', stream.events);
+end
+$$;
+comment on function private.claim_stream(uuid) is 'A stream of the calling agent: finished, running elsewhere, or waiting, and then this transaction''s to run. Null where there is none.';
+
+create function private.finish_stream(id uuid, events jsonb) returns void
+language plpgsql security definer set search_path = '' as $$ -- definer: as above; the id is known to its agent and the functions only
+begin
+  update private.agent_streams s set events = finish_stream.events where s.id = finish_stream.id and s.events is null;
+end
+$$;
+comment on function private.finish_stream(uuid, jsonb) is 'Keeps what a stream told, for who reads it again.';
+
+create function private.stream_events(id uuid) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
+begin
+  return (select s.events from private.agent_streams s where s.id = stream_events.id and s.expires_at > now());
+end
+$$;
+comment on function private.stream_events(uuid) is 'What a stream told; null until it ran.';
+
+create function private.open_subscription(id uuid, events text[], scopes text[], survey_id uuid) returns void
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.agent_id(); wanted text;
+begin
+  foreach wanted in array scopes loop
+    if not private.has_scope(wanted) then
+      perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s.', wanted), null, jsonb_build_object('scope', wanted));
+    end if;
+  end loop;
+  perform private.make_room('private.agent_subscriptions', own_id);
+  insert into private.agent_subscriptions (id, organization_id, agent_id, events, survey_id)
+  values (id, private.key_organization_id(), own_id, events, survey_id);
+end
+$$;
+comment on function private.open_subscription(uuid, text[], text[], uuid) is 'Keeps which events the calling agent wants from now on; its key needs the scopes that go with them.';
+
+create function private.read_subscription(id uuid) returns json
+language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
+begin
+  return (
+    select json_build_object('organization_id', s.organization_id, 'agent_id', a.id, 'events', s.events, 'survey_id', s.survey_id, 'xid', s.xid::text,
+      'expires_at', s.expires_at, 'expired', s.expires_at <= now(), 'key_id', current_setting('feedback.key_id'),
+      'version', a.updated_at, 'category_ids', a.category_ids, 'survey_ids', a.survey_ids,
+      'scopes', string_to_array(current_setting('feedback.scopes'), ' '))
+    from private.agent_subscriptions s join private.agents a on a.id = s.agent_id
+    where s.id = read_subscription.id and s.agent_id = private.agent_id());
+end
+$$;
+comment on function private.read_subscription(uuid) is 'A subscription of the calling agent, with the policies and scopes that narrow it; null where there is none.';
+
+grant execute on function private.open_stream(uuid, text, jsonb, boolean, text), private.claim_stream(uuid), private.finish_stream(uuid, jsonb),
+  private.open_subscription(uuid, text[], text[], uuid), private.read_subscription(uuid) to service_key;
+
+-- For the process that serves open streams: it asks for all of them at once, as the login role ---------------------
+
+create function private.events_after(xid xid8, id bigint, organization_ids uuid[], most integer) returns json
+language plpgsql stable security definer set search_path = '' as $$ -- definer: the outbox is not granted
+begin
+  return json_build_object('head', pg_snapshot_xmin(pg_current_snapshot())::text, 'events', coalesce((
+    select json_agg(json_build_object('xid', e.xid::text, 'id', e.id, 'event_id', e.event_id, 'organization_id', e.organization_id, 'type', e.type,
+      'timestamp', e.created_at, 'data', e.data, 'survey_id', coalesce(e.data ->> 'survey_id', e.data -> 'survey' ->> 'id'),
+      'category_id', (select s.category_id from public.submissions s
+        where s.id = coalesce(e.data ->> 'submission_id', e.data -> 'submission' ->> 'id', e.data -> 'comment' ->> 'submission_id')::uuid))
+      order by e.xid, e.id)
+    from (
+      select * from private.outbox o
+      where (o.xid, o.id) > (events_after.xid, events_after.id) and o.xid < pg_snapshot_xmin(pg_current_snapshot())
+        and o.organization_id = any (organization_ids)
+      order by o.xid, o.id limit most) e), '[]'));
+end
+$$;
+comment on function private.events_after(xid8, bigint, uuid[], integer) is 'Events of organizations after a cursor, in commit order, and where the outbox stands; with the survey and category by which policies narrow.';
+
+create function private.living_keys(key_ids uuid[]) returns table (key_id uuid, version timestamptz)
+language plpgsql stable security definer set search_path = '' as $$ -- definer: keys are not granted
+begin
+  return query select k.id, a.updated_at from private.api_keys k join private.agents a on a.id = k.profile_id
+  where k.id = any (key_ids) and k.revoked_at is null and (k.expires_at is null or k.expires_at > now()) and a.retired_at is null;
+end
+$$;
+comment on function private.living_keys(uuid[]) is 'Those keys of agents that are still valid, and when their agent last changed: an open stream ends with its key, and with a change of its policies.';
+
+grant execute on function private.finish_stream(uuid, jsonb), private.stream_events(uuid), private.events_after(xid8, bigint, uuid[], integer),
+  private.living_keys(uuid[]) to feedback_api;
 
 -- The outbox: every mutation writes its event in its own transaction. Webhooks, streams and the change feed read from it.
 
@@ -4886,13 +5428,13 @@ create policy "who may listen hears" on realtime.messages
 
 create function private.run_schedule() returns jsonb
 language plpgsql set search_path = '' as $$
-declare fanouts integer; activity integer; surveys integer; counters integer; keys integer; events integer; deliveries integer;
+declare fanouts integer; activity integer; surveys integer; counters integer; keys integer; events integer; deliveries integer; streams integer;
 begin
   fanouts := private.run_fanouts();
   activity := private.sum_activity();
   surveys := private.close_surveys();
   delete from private.rate_counters c where ctid in (
-    select o.ctid from private.rate_counters o where o.started_at < now() - interval '2 hours' limit 5000);
+    select o.ctid from private.rate_counters o where o.started_at < now() - case o.rule when 'agent_day' then interval '1 day' else interval '2 hours' end limit 5000);
   get diagnostics counters = row_count;
   delete from private.idempotency_keys k where ctid in (
     select o.ctid from private.idempotency_keys o where o.created_at < now() - interval '1 day' limit 5000);
@@ -4903,7 +5445,14 @@ begin
   delete from private.invites i where ctid in (
     select o.ctid from private.invites o where o.expires_at < now() - interval '30 days' limit 5000);
   deliveries := private.trim_deliveries();
-  return jsonb_build_object('fanouts', fanouts, 'activity', activity, 'surveys', surveys, 'rate_counters', counters, 'idempotency_keys', keys, 'events', events, 'deliveries', deliveries);
+  delete from private.agent_streams s where ctid in (
+    select o.ctid from private.agent_streams o where o.expires_at < now() limit 5000);
+  get diagnostics streams = row_count;
+  delete from private.agent_subscriptions s where ctid in (
+    select o.ctid from private.agent_subscriptions o where o.expires_at < now() - interval '1 day' limit 5000);
+  delete from private.agent_audit t where ctid in (
+    select o.ctid from private.agent_audit o where o.created_at < now() - interval '400 days' limit 5000);
+  return jsonb_build_object('fanouts', fanouts, 'activity', activity, 'surveys', surveys, 'rate_counters', counters, 'idempotency_keys', keys, 'events', events, 'deliveries', deliveries, 'agent_streams', streams);
 end
 $$;
 comment on function private.run_schedule() is 'Every few seconds, by pg_cron on hosted Supabase and by a timer in the embedded stack: writes waiting notifications, closes surveys whose time has passed and deletes what has expired, in bounded batches. Idempotent; says what it did.';

@@ -135,6 +135,11 @@ end
 $$;
 comment on function private.caller_id() is 'The profile that acts: the signed-in user, or the key''s own profile; null for nobody.';
 
+create function private.agent_id() returns uuid
+language sql stable
+return case when private.is_key() then nullif(current_setting('feedback.agent_id', true), '')::uuid end;
+comment on function private.agent_id() is 'The agent that calls, which is also the profile it acts as; null for everyone else.';
+
 create function private.is_quiet() returns boolean
 language sql stable
 return coalesce(current_setting('feedback.quiet', true), '') in ('on', 'import');
@@ -164,5 +169,5 @@ comment on function private.touch_updated_at() is 'Trigger: updated_at is the ti
 
 grant execute on function private.error_state(text), private.raise_error(text, text, text, jsonb), private.trim_text(text),
   private.is_slug(text), private.are_origins(text[]), private.are_translations(jsonb), private.localized(text, jsonb, text), private.is_key(),
-  private.has_scope(text), private.key_organization_id(), private.caller_id(), private.is_direct(), private.is_quiet(), private.is_importing()
+  private.has_scope(text), private.key_organization_id(), private.caller_id(), private.agent_id(), private.is_direct(), private.is_quiet(), private.is_importing()
   to anon, authenticated, service_role, service_key, feedback_api;

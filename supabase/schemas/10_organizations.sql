@@ -217,10 +217,10 @@ begin
   return private.is_key() and exists (
   select from public.profiles p
   where p.id = profile_id and p.organization_id = private.key_organization_id()
-    and (p.kind = 'email' or p.id = private.caller_id()));
+    and (p.id = private.caller_id() or p.kind = 'email' and private.agent_id() is null));
 end
 $$;
-comment on function private.is_author_of_key(uuid) is 'Whether a key may act as the profile: its own, or one its organization knows by e-mail alone; never a user''s.';
+comment on function private.is_author_of_key(uuid) is 'Whether a key may act as the profile: its own, or one its organization knows by e-mail alone; never a user''s. An agent acts as itself only.';
 
 create function private.may_act_as(profile_id uuid) returns boolean
 language plpgsql volatile set search_path = '' as $$

@@ -76,19 +76,22 @@ language plpgsql stable security definer set search_path = '' as $$
 declare
   all_of_them boolean := count_submissions.organization_id = any (private.team_organization_ids());
   caller uuid := private.caller_id();
+  kept_to uuid[] := private.agent_category_ids();
 begin
   return coalesce((
     select sum(c.total) from private.submission_counts c
     where c.organization_id = count_submissions.organization_id and (c.is_public or all_of_them)
       and (count_submissions.status is null or c.status = count_submissions.status)
       and (count_submissions.type is null or c.type = count_submissions.type)
-      and (category_ids is null or c.category_id = any (category_ids))), 0)
+      and (category_ids is null or c.category_id = any (category_ids))
+      and (kept_to is null or c.category_id = any (kept_to))), 0)
   + case when all_of_them or caller is null then 0 else (
     select count(*) from public.submissions s
     where s.organization_id = count_submissions.organization_id and s.author_id = caller and not s.is_public and s.merged_into_id is null
       and (count_submissions.status is null or s.status = count_submissions.status)
       and (count_submissions.type is null or s.type = count_submissions.type)
-      and (category_ids is null or s.category_id = any (category_ids))) end;
+      and (category_ids is null or s.category_id = any (category_ids))
+      and (kept_to is null or s.category_id = any (kept_to))) end;
 end
 $$;
 comment on function private.count_submissions(uuid, text, text, uuid[]) is 'How many submissions of a kind the caller sees in lists; null counts every status, type or category.';

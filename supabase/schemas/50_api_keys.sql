@@ -19,7 +19,7 @@ create table private.api_keys (
   constraint scopes_are_plural_noun_colon_action check (
     cardinality(scopes) <= 40 and array_to_string(scopes, ' ') ~ '^([a-z]+:[a-z]+( [a-z]+:[a-z]+)*)?$')
 );
-comment on table private.api_keys is 'Keys of organizations'' backends. Only the SHA-256 of the secret is kept, with its prefix and last four characters.';
+comment on table private.api_keys is 'Keys of organizations'' backends, and of agents: those act as an agent''s profile. Only the SHA-256 of the secret is kept, with its prefix and last four characters.';
 create index api_keys_organization_idx on private.api_keys (organization_id, created_at desc);
 alter table private.api_keys enable row level security;
 revoke all on private.api_keys from public, anon, authenticated, service_role, service_key;
@@ -65,7 +65,7 @@ language plpgsql stable security definer set search_path = '' as $$ -- definer: 
 declare own_id uuid := private.require_key_admin();
 begin
   return coalesce((select json_agg(private.api_key_shape(k) order by k.created_at desc, k.id)
-    from (select * from private.api_keys k where k.organization_id = own_id
+    from (select * from private.api_keys k where k.organization_id = own_id and k.prefix = 'fcs_org_'
       order by k.created_at desc, k.id limit 500) k), '[]');
 end
 $$;
@@ -82,12 +82,14 @@ end
 $$;
 comment on function private.admin_create_api_key(text, text[], bytea, text, text, timestamptz) is 'Makes a key of the current organization; its secret stays with the caller.';
 
-create function private.admin_rotate_api_key(key_id uuid, digest bytea, prefix text, last_four text, overlap interval)
+create function private.admin_rotate_api_key(
+  key_id uuid, digest bytea, prefix text, last_four text, overlap interval, agent_id uuid default null)
 returns json language plpgsql security definer set search_path = '' as $$ -- definer: as above
 declare own_id uuid := private.require_key_admin(); key private.api_keys; new_id uuid;
 begin
   select * into key from private.api_keys k
-  where k.id = key_id and k.organization_id = own_id for no key update;
+  where k.id = key_id and k.organization_id = own_id and k.prefix = admin_rotate_api_key.prefix
+    and (agent_id is null or k.profile_id = agent_id) for no key update;
   if key.id is null then return null; end if;
   if key.revoked_at is not null or key.expires_at <= now() then
     perform private.raise_error('CONFLICT', 'This key is no longer valid: make a new one.');
@@ -100,19 +102,21 @@ begin
   return (select private.api_key_shape(k) from private.api_keys k where k.id = new_id);
 end
 $$;
-comment on function private.admin_rotate_api_key(uuid, bytea, text, text, interval) is 'A new secret with the same name, scopes, expiry and profile; the old one stays valid for the overlap. Null where there is no such key.';
+comment on function private.admin_rotate_api_key(uuid, bytea, text, text, interval, uuid) is 'A new secret with the same prefix, name, scopes, expiry and profile; the old one stays valid for the overlap. Null where there is no such key.';
 
-create function private.admin_revoke_api_key(key_id uuid) returns json
+create function private.admin_revoke_api_key(key_id uuid, agent_id uuid default null) returns json
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
 declare own_id uuid := private.require_key_admin(); key private.api_keys;
 begin
   update private.api_keys k set revoked_at = coalesce(k.revoked_at, now())
-  where k.id = key_id and k.organization_id = own_id returning k.* into key;
+  where k.id = key_id and k.organization_id = own_id
+    and case when agent_id is null then k.prefix = 'fcs_org_' else k.profile_id = agent_id end
+  returning k.* into key;
   if key.id is not null then perform private.audit('api_key.revoke', 'api_key', key.id, '{}', own_id); end if;
   return case when key.id is not null then private.api_key_shape(key) end;
 end
 $$;
-comment on function private.admin_revoke_api_key(uuid) is 'The key stops working at once and for good; again is not an error. Null where there is no such key.';
+comment on function private.admin_revoke_api_key(uuid, uuid) is 'The key stops working at once and for good; again is not an error. Null where there is no such key.';
 
 grant execute on function private.admin_list_api_keys(), private.admin_create_api_key(text, text[], bytea, text, text, timestamptz),
-  private.admin_rotate_api_key(uuid, bytea, text, text, interval), private.admin_revoke_api_key(uuid) to authenticated;
+  private.admin_rotate_api_key(uuid, bytea, text, text, interval, uuid), private.admin_revoke_api_key(uuid, uuid) to authenticated;

@@ -10,8 +10,8 @@ alter table private.rate_limit_rules enable row level security;
 insert into private.rate_limit_rules (name, max_requests, window_seconds) values
   ('level_public', 30, 60), ('level_user', 100, 60), ('level_admin', 300, 60), ('level_key', 300, 60),
   ('agent_standard', 60, 60), ('agent_professional', 300, 60), ('agent_enterprise', 1000, 60),
-  ('submission_create_key', 100, 60), ('submission_create_user', 300, 60), ('submission_update_user', 300, 60),
-  ('duplicate_check_public', 30, 60), ('duplicate_check_user', 100, 60), ('duplicate_check_key', 100, 60),
+  ('submission_create_key', 100, 60), ('submission_create_agent', 100, 60), ('submission_create_user', 300, 60), ('submission_update_user', 300, 60),
+  ('duplicate_check_public', 30, 60), ('duplicate_check_user', 100, 60), ('duplicate_check_key', 100, 60), ('duplicate_check_agent', 100, 60),
   ('comment_create', 20, 3600), ('comment_update', 10, 3600), ('comment_delete', 10, 3600), ('comment_list', 100, 60),
   ('vote_create', 30, 3600), ('vote_delete', 30, 3600), ('vote_list', 100, 60),
   ('survey_response_create', 100, 60);

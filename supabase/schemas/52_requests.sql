@@ -9,7 +9,7 @@ comment on type private.verdict is 'What private.take leaves for private.enter. 
 
 create function private.resolve_caller(user_id uuid, digest bytea) returns private.caller
 language plpgsql set search_path = '' as $$
-declare who private.caller; key private.api_keys;
+declare who private.caller; key private.api_keys; tier text; reads boolean; retired boolean;
 begin
   if user_id is not null then
     who.kind := 'user';
@@ -26,6 +26,15 @@ begin
     who.organization_id := key.organization_id;
     who.key_id := key.id;
     who.scopes := key.scopes;
+    if key.prefix = 'fcs_agt_' then
+      who.kind := 'agent';
+      select a.tier, a.read_only, a.retired_at is not null into tier, reads, retired from private.agents a where a.id = key.profile_id;
+      who.level := 'agent_' || tier;
+      who.valid := who.valid and not coalesce(retired, true);
+      if reads then
+        who.scopes := array(select s from unnest(key.scopes) s where s like '%:read');
+      end if;
+    end if;
     if who.valid and (key.last_used_at is null or key.last_used_at < now() - interval '1 minute') then
       update private.api_keys k set last_used_at = now()
       where k.id = (select l.id from private.api_keys l where l.id = key.id for update skip locked);
@@ -38,7 +47,7 @@ begin
   return who;
 end
 $$;
-comment on function private.resolve_caller(uuid, bytea) is 'Whom a credential stands for: the auth user''s id, the SHA-256 of a key, or neither for nobody. Unknown, revoked and expired keys are alike.';
+comment on function private.resolve_caller(uuid, bytea) is 'Whom a credential stands for: the auth user''s id, the SHA-256 of a key, or neither for nobody. Unknown, revoked and expired keys are alike. An agent that only reads has the scopes that read.';
 
 -- definer: the login role may read nothing; this is its window on credentials, organizations and counters.
 create function private.take(
@@ -75,11 +84,16 @@ begin
     who := row('public', null, null, null, null, 'level_public', false)::private.caller;
   end if;
   if who.kind = 'user' or who.kind = 'public' then on_behalf := null; end if;
-  subject := coalesce(who.key_id::text, who.profile_id::text, address);
-  foreach wanted in array array[who.level] || case when outcome = 'ok' then operations else '{}' end loop
+  -- An agent has one bucket, however many keys it has.
+  subject := case when who.kind = 'agent' then who.profile_id::text else coalesce(who.key_id::text, who.profile_id::text, address) end;
+  foreach wanted in array array[who.level] || case when outcome = 'ok' then operations else '{}' end
+    || case when who.kind = 'agent' then array['agent_day'] else '{}' end loop
     select * into rule from private.rate_limit_rules r where r.name = wanted || '_' || who.kind;
     if rule.name is null then
       select * into rule from private.rate_limit_rules r where r.name = wanted;
+    end if;
+    if wanted = 'agent_day' then
+      select wanted, a.calls_a_day, 86400 into rule from private.agents a where a.id = who.profile_id and a.calls_a_day is not null;
     end if;
     continue when rule.name is null;
     if subject is null then
@@ -178,7 +192,11 @@ begin
     else
       perform private.raise_error('NOT_FOUND', 'There is no such organization.', 'organization');
   end case;
-  if access <> 'public' and verdict.kind = 'public' then
+  if (access = 'agent') <> (verdict.kind = 'agent') then
+    perform private.raise_error('UNAUTHORIZED', case when access = 'agent'
+      then 'Send the key of an agent: Authorization: Bearer fcs_agt_…'
+      else 'Keys of agents work under /api/mcp only.' end);
+  elsif access <> 'public' and verdict.kind = 'public' then
     perform private.raise_error('UNAUTHORIZED', 'Sign in, or send a key: Authorization: Bearer <token>.');
   elsif access = 'person' and verdict.kind <> 'user' then
     perform private.raise_error('FORBIDDEN', 'This is for people who signed in, not for keys.');
@@ -190,6 +208,9 @@ begin
   ignored := set_config('feedback.profile_id', coalesce(verdict.profile_id::text, ''), true);
   ignored := set_config('feedback.key_id', coalesce(verdict.key_id::text, ''), true);
   ignored := set_config('feedback.scopes', coalesce(array_to_string(verdict.scopes, ' '), ''), true);
+  if verdict.kind = 'agent' then
+    ignored := set_config('feedback.agent_id', verdict.profile_id::text, true);
+  end if;
   ignored := set_config('feedback.quiet', 'off', true);
   ignored := set_config('request.jwt.claims', case verdict.kind
     when 'user' then format('{"sub":"%s","role":"authenticated"}', verdict.profile_id)
@@ -197,7 +218,7 @@ begin
   ignored := set_config('role', case verdict.kind when 'public' then 'anon' when 'user' then 'authenticated' else 'service_key' end, true);
 end
 $$;
-comment on function private.enter(text, text, text[]) is 'Within a transaction: becomes the caller that private.take found, or raises UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN or NOT_FOUND. access is public, person or caller; a caller''s key needs one of the scopes. Invoker, for a definer may not set the role.';
+comment on function private.enter(text, text, text[]) is 'Within a transaction: becomes the caller that private.take found, or raises UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN or NOT_FOUND. access is public, person, caller or agent; a caller''s key needs one of the scopes. Invoker, for a definer may not set the role.';
 
 create function private.in_organization(organization_id uuid) returns boolean
 language sql stable

@@ -11,6 +11,7 @@ import {
   only,
   type User,
 } from "../api/world.ts";
+import { newAgent } from "../mcp/agents.ts";
 import { sql } from "../stack.ts";
 
 /** The columns of the tables in docs/security.md, in their order. */
@@ -79,6 +80,9 @@ const bodies: Record<string, object | ((board: Board, id: string) => Promise<obj
   "POST /api/organizations/:id/transfer": async (board) => ({ user_id: await newMember(board) }),
   "POST /api/organizations/:id/invites": async () => ({ email: `${randomUUID()}@test.example` }),
   "POST /api/invites/accept": { token: "fcs_inv_of_nobody" },
+  "POST /api/admin/agents": { name: "An agent" },
+  "PATCH /api/admin/agents/:id": { name: "Another name" },
+  "POST /api/admin/agents/:id/keys": { scopes: [] },
   "POST /api/surveys": { title },
   "PATCH /api/surveys/:id": { title },
   // The question of a survey made here has its survey's id.
@@ -200,6 +204,11 @@ async function newRow({ method, path }: Pick<Route, "method" | "path">, board: B
         values ('email', ${organization.id}, ${`${randomUUID()}@example.org`}) returning id`;
       return only(made).id;
     }
+    case "admin/agents":
+      return (await newAgent({ organization })).id;
+    case "mcp/stream":
+    case "mcp/subscribe":
+      return randomUUID();
     default:
       throw new Error(`tests/access/callers.ts has to be told what :id is in ${path}`);
   }
@@ -218,8 +227,12 @@ async function withRows(path: string, id: string, board: Board): Promise<string>
   const { webhookId, eventId } = path.includes(":webhook_id")
     ? await newDelivery(board.organization.id)
     : { webhookId: "", eventId: "" };
+  const [key] = path.includes(":keyId")
+    ? await sql<{ id: string }[]>`select id from private.api_keys where profile_id = ${id}`
+    : [];
   return path
     .replace(":id", id)
+    .replace(":keyId", key?.id ?? "")
     .replace(":webhook_id", webhookId)
     .replace(":event_id", eventId)
     .replace(":user_id", path.includes(":user_id") ? await newMember(board) : "")

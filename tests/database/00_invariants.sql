@@ -37,7 +37,7 @@ select is_empty($$
     -- One scan when an operator deletes an organization.
     'profiles_organization_id_fkey', 'notifications_organization_id_fkey', 'idempotency_keys_organization_id_fkey',
     -- Some dozens of rows at most.
-    'api_keys_profile_id_fkey', 'api_keys_created_by_fkey',
+    'api_keys_profile_id_fkey', 'api_keys_created_by_fkey', 'agents_created_by_fkey',
     'fanouts_organization_id_fkey', 'fanouts_submission_id_fkey', 'fanouts_comment_id_fkey') $$,
   'an index leads with the columns of every foreign key');
 select is_empty($$
@@ -81,7 +81,7 @@ create temporary table helpers (roles text[], names text[]);
 insert into helpers values
   (array['anon', 'authenticated', 'service_key', 'service_role', 'feedback_api'], array[
     'error_state', 'raise_error', 'trim_text', 'is_slug', 'are_translations', 'are_origins', 'localized', 'is_key', 'has_scope',
-    'key_organization_id', 'caller_id', 'is_direct', 'is_quiet', 'is_importing']),
+    'key_organization_id', 'caller_id', 'agent_id', 'is_direct', 'is_quiet', 'is_importing']),
   (array['anon', 'authenticated', 'service_key', 'service_role'], array[
     'is_time_zone', 'person_name', 'team_organization_ids', 'admin_organization_ids', 'is_admin', 'require_admin', 'is_member', 'author', 'is_author_of_key',
     'author_of_key', 'may_act_as', 'default_organization_id', 'requested_organization_id', 'current_organization_id',
@@ -109,9 +109,13 @@ insert into helpers values
   (array['authenticated', 'service_key'], array['admin_list_webhooks', 'admin_show_webhook', 'admin_create_webhook', 'admin_update_webhook', 'admin_delete_webhook', 'admin_rotate_webhook',
     'admin_test_webhook', 'admin_list_deliveries', 'admin_show_delivery', 'admin_redeliver']),
   (array['authenticated'], array['admin_list_api_keys', 'admin_create_api_key', 'admin_rotate_api_key', 'admin_revoke_api_key', 'admin_audit']),
-  (array['service_key'], array['replay', 'remember']),
+  (array['authenticated'], array['admin_list_agents', 'admin_create_agent', 'admin_update_agent', 'admin_retire_agent', 'admin_agent_policies',
+    'admin_list_agent_keys', 'admin_create_agent_key', 'admin_agent_audit']),
+  (array['service_key'], array['replay', 'remember', 'agent_category_ids', 'agent_survey_ids', 'begin_call', 'record_call', 'agent_self',
+    'open_stream', 'claim_stream', 'finish_stream', 'open_subscription', 'read_subscription']),
   (array['anon', 'authenticated'], array['may_listen']),
-  (array['feedback_api'], array['take', 'enter', 'is_allowed_origin', 'latest_migration']),
+  (array['feedback_api'], array['take', 'enter', 'is_allowed_origin', 'latest_migration', 'record_calls', 'enter_call',
+    'finish_stream', 'stream_events', 'events_after', 'living_keys']),
   (array['feedback_webhooks'], array['fan_out_events', 'exchange_deliveries']);
 select set_eq(
   format($$ select path from our_functions where schema = 'private' and has_function_privilege(%L, oid, 'execute') $$, role),

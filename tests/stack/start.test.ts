@@ -37,7 +37,7 @@ test("a start from an empty folder brings everything up, and SIGTERM takes every
       bob: "bob@demo.example",
     },
     api_keys: { full: expect.stringMatching(/^fcs_org_/), read_only: expect.stringMatching(/^fcs_org_/) },
-    agent_keys: {},
+    agent_keys: { standard: expect.stringMatching(/^fcs_agt_/) },
   });
   for (const file of ["stack.json", "secrets.json", "launcher.json", "postgres.log", "functions.log"]) {
     expect([file, ((await stat(join(folder, file))).mode & 0o777).toString(8)]).toEqual([file, "600"]);
@@ -155,7 +155,7 @@ test.each(["starting Postgres", "starting migrations", "starting demo data"])(
           (select count(*) from auth.users where email like '%@demo.example') as users,
           (select count(*) from private.api_keys) as keys,
           (select count(*) from public.submissions) >= 60 as submissions`;
-      expect(row).toEqual({ organizations: "1", users: "4", keys: "2", submissions: true });
+      expect(row).toEqual({ organizations: "1", users: "4", keys: "3", submissions: true });
     });
     const { demo } = stack;
     const answer = await fetch(`${stack.base_url}/api/submissions`, {

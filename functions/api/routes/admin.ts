@@ -21,7 +21,7 @@ import {
 const tag = "Administration";
 
 /** The key as the database shows it, and its secret, this once. */
-function withSecret(data: string | null | undefined, secret: string): string {
+export function withSecret(data: string | null | undefined, secret: string): string {
   if (!data) throw notFound("key");
   return JSON.stringify({ ...JSON.parse(data), secret });
 }

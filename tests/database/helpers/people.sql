@@ -85,7 +85,7 @@ language plpgsql as $$
 begin
   perform set_config('role', 'none', true), set_config('request.jwt.claims', '', true),
     set_config(setting, '', true)
-  from unnest(array['feedback.organization_id', 'feedback.organization_named', 'feedback.profile_id', 'feedback.scopes', 'feedback.key_id']) as setting;
+  from unnest(array['feedback.organization_id', 'feedback.organization_named', 'feedback.profile_id', 'feedback.scopes', 'feedback.key_id', 'feedback.agent_id']) as setting;
 end
 $$;
 comment on function tests.leave() is 'The operator again.';

@@ -1,0 +1,200 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { request } from "node:http";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { createAgentKey, createApiKey } from "../local/api-keys.ts";
+import { connect, type Sql } from "../local/database.ts";
+import { root } from "../local/database-server.ts";
+import { type Stack, startStack } from "../local/stack.ts";
+import { withTemporaryFolder } from "../local/temporary-database.ts";
+import { machine, versions } from "./about.ts";
+import { type Board, loadBoard } from "./board.ts";
+import { startGenerator } from "./generator.ts";
+import { formatted, type Measurement, summarize, table } from "./report.ts";
+
+// A tool call next to the same call of REST in one run, and how long an event takes from its commit to every one of a
+// thousand open subscriptions.
+
+const { values: flags } = parseArgs({
+  options: {
+    seconds: { type: "string", default: "4" },
+    rounds: { type: "string", default: "5" },
+    subscriptions: { type: "string", default: "1000" },
+    events: { type: "string", default: "50" },
+    /** Of the file in bench/results; *.local.json is not committed. */
+    name: { type: "string", default: `${new Date().toISOString().slice(0, 10)}-mcp.local` },
+  },
+});
+const settings = {
+  submissions: 10_000,
+  seconds: Number(flags.seconds),
+  rounds: Number(flags.rounds),
+  subscriptions: Number(flags.subscriptions),
+  events: Number(flags.events),
+  connections: 16,
+  database_connections: 8,
+};
+
+const mostOfOneAgent = 100;
+
+await withTemporaryFolder(async (folder) => {
+  const stack = await startStack({
+    port: 0,
+    dbPort: 0,
+    dataDir: folder,
+    seed: "none",
+    functionsEnvironment: { DATABASE_CONNECTIONS: String(settings.database_connections) },
+    trouble: say,
+  });
+  const sql = connect(stack.db_url);
+  try {
+    await bench(stack, sql);
+  } finally {
+    await sql.end({ timeout: 1 });
+    await stack.stop();
+  }
+});
+process.exit(0);
+
+async function bench(stack: Stack, sql: Sql): Promise<void> {
+  const board = await loadBoard(sql, stack, settings.submissions);
+  await sql`update private.rate_limit_rules set max_requests = 1000000`;
+  const results = [summarize(await compare(stack, sql, board))];
+  console.log(table(results));
+  const delivery = await deliver(stack, sql, board);
+  console.log(delivery);
+  const path = join(root, "bench", "results", `${flags.name}.json`);
+  await mkdir(dirname(path), { recursive: true });
+  const about = {
+    at: new Date().toISOString(),
+    ...settings,
+    machine: machine(),
+    versions: await versions(sql),
+  };
+  await writeFile(path, formatted({ ...about, results, delivery }));
+  say(`written to ${path}`);
+}
+
+/** The API's side is the tool, the floor's side REST. */
+async function compare(stack: Stack, sql: Sql, board: Board): Promise<Measurement> {
+  const callers = async (secret: () => Promise<string>) =>
+    Promise.all(Array.from({ length: 16 }, async () => ({ id: "", token: await secret() })));
+  const agents = await callers(() => newAgent(sql, board));
+  const keys = await callers(() => createApiKey(sql, board.organizationId, "Bench", ["submissions:read"]));
+  const sides = {
+    api: { generator: startGenerator({ ...board, callers: agents }), name: "list, by an agent" },
+    floor: { generator: startGenerator({ ...board, callers: keys }), name: "list, by a key" },
+  } as const;
+  const run = (side: keyof typeof sides, seconds: number) => {
+    const { generator, name } = sides[side];
+    return generator.measure({ origin: stack.base_url, name, connections: settings.connections, seconds });
+  };
+  const rounds: Measurement = { name: "tools/call list_submissions", aim: 0.8, api: [], floor: [] };
+  try {
+    await run("api", 1);
+    await run("floor", 1);
+    for (let round = 0; round < settings.rounds; round++) {
+      const order = round % 2 === 0 ? (["api", "floor"] as const) : (["floor", "api"] as const);
+      for (const side of order) rounds[side].push(await run(side, settings.seconds));
+    }
+  } finally {
+    for (const { generator } of Object.values(sides)) generator.stop();
+  }
+  return rounds;
+}
+
+/** Milliseconds from the moment a commit is answered to each stream's event; all streams want every event. */
+async function deliver(stack: Stack, sql: Sql, board: Board) {
+  const heard: number[] = [];
+  const committedAt = new Map<string, number>();
+  const early = new Map<string, number[]>();
+  const open = await Promise.all(
+    Array.from({ length: Math.ceil(settings.subscriptions / mostOfOneAgent) }, async () => {
+      const token = await newAgent(sql, board);
+      const count = Math.min(mostOfOneAgent, settings.subscriptions);
+      return Promise.all(
+        Array.from({ length: count }, async () =>
+          listen(await subscribe(stack, token), token, (id) => hear(id)),
+        ),
+      );
+    }),
+  );
+  const streams = open.flat();
+  say(`${streams.length} subscriptions open`);
+
+  function hear(id: string) {
+    const now = performance.now();
+    const at = committedAt.get(id);
+    if (at === undefined) early.set(id, [...(early.get(id) ?? []), now]);
+    else heard.push(now - at);
+  }
+
+  for (let n = 0; n < settings.events; n++) {
+    const id = crypto.randomUUID();
+    await sql`select private.emit_event(${board.organizationId}, 'survey.closed', ${id}, ${sql.json({ survey_id: id, response_count: 0 })})`;
+    const now = performance.now();
+    committedAt.set(id, now);
+    heard.push(...(early.get(id) ?? []).map((at) => Math.max(0, at - now)));
+    await sleep(130);
+  }
+  for (const deadline = Date.now() + 10_000; heard.length < streams.length * settings.events; await sleep(50))
+    if (Date.now() > deadline)
+      throw new Error(`heard ${heard.length} of ${streams.length * settings.events} events`);
+  for (const stream of streams) stream.destroy();
+  const sorted = Float64Array.from(heard).sort();
+  const at = (share: number) => Math.round(sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN);
+  return {
+    streams: streams.length,
+    events: settings.events,
+    p50_ms: at(0.5),
+    p99_ms: at(0.99),
+    max_ms: at(1),
+  };
+}
+
+function newAgent(sql: Sql, board: Board): Promise<string> {
+  return createAgentKey(sql, board.organizationId, "Bench", "enterprise", [
+    "submissions:read",
+    "surveys:read",
+  ]);
+}
+
+async function subscribe(stack: Stack, token: string): Promise<string> {
+  const response = await fetch(`${stack.base_url}/api/mcp/tools`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "subscribe",
+      params: { events: ["survey.closed"] },
+    }),
+  });
+  const { result, error } = (await response.json()) as { result?: { stream_url: string }; error?: object };
+  if (!result) throw new Error(JSON.stringify(error));
+  return result.stream_url;
+}
+
+function listen(url: string, token: string, hear: (id: string) => void): Promise<{ destroy(): void }> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request(
+      url,
+      { headers: { authorization: `Bearer ${token}` }, agent: false },
+      (incoming) => {
+        if (incoming.statusCode !== 200) return reject(new Error(`a stream answered ${incoming.statusCode}`));
+        incoming.setEncoding("utf8");
+        incoming.on("data", (chunk: string) => {
+          for (const [, id = ""] of chunk.matchAll(/"survey_id":"([^"]+)"/g)) hear(id);
+        });
+        resolve(outgoing);
+      },
+    );
+    outgoing.on("error", reject);
+    outgoing.end();
+  });
+}
+
+function say(message: string): void {
+  console.error(message);
+}

@@ -1,0 +1,152 @@
+import type { Context } from "hono";
+import { z } from "zod";
+import { text } from "../../shared/text.ts";
+import { ApiError } from "../_shared/api-error.ts";
+import { log } from "../_shared/log.ts";
+import { readJson } from "../_shared/request.ts";
+import { respond } from "../_shared/serve.ts";
+import { type AgentRequest, admit, agentRequest } from "./agent-request.ts";
+import { callTool } from "./call.ts";
+import { assertShallow } from "./depth.ts";
+import {
+  type Call,
+  type Id,
+  idOf,
+  invalidParams,
+  messagesOf,
+  methodNotFound,
+  parseError,
+  RpcError,
+  readCall,
+  toRpcError,
+} from "./json-rpc.ts";
+import { parse } from "./natural-language/parse.ts";
+import { toolByName } from "./registry.ts";
+import { openStream } from "./streams.ts";
+import { openSubscription } from "./subscriptions.ts";
+import { describeTool } from "./tool.ts";
+
+/** POST /api/mcp/tools: JSON-RPC 2.0, one call a request. */
+export async function serveDialect(c: Context): Promise<Response> {
+  const request = agentRequest(c);
+  let id: Id | undefined = null;
+  try {
+    const body = await bodyOf(request);
+    id = idOf(body);
+    const call = readCall(body);
+    const result = await (call instanceof RpcError ? refuse(request, call) : answer(request, call));
+    return send(request, id, { result });
+  } catch (error) {
+    const { code, message, data, status, headers } = toRpcError(error, request.id);
+    return send(request, id, { error: { code, message, ...(data && { data }) } }, status, headers);
+  }
+}
+
+async function bodyOf(request: AgentRequest): Promise<unknown> {
+  try {
+    const body = await readJson(request.c.req.raw);
+    assertShallow(body);
+    return body;
+  } catch (error) {
+    const isSyntax = error instanceof ApiError && error.code === "VALIDATION_ERROR";
+    return refuse(request, isSyntax ? parseError(`The body ${error.details[0]?.message}.`) : error);
+  }
+}
+
+function answer(request: AgentRequest, { method, params }: Call): Promise<object> {
+  switch (method) {
+    case "tools/call":
+      return params.mode === "natural_language"
+        ? callByNaturalLanguage(request, params)
+        : call(request, params);
+    case "tools/list":
+      return list(request);
+    case "subscribe":
+      return openSubscription(request, params);
+    default:
+      return refuse(request, methodNotFound(`There is no method ${JSON.stringify(method.slice(0, 100))}.`));
+  }
+}
+
+/** A wrong call is charged too, and a wrong key is told before a wrong call. */
+async function refuse(request: AgentRequest, error: unknown): Promise<never> {
+  await admit(request);
+  throw error;
+}
+
+const callParams = z.object({
+  name: z.string(),
+  arguments: z.record(z.string(), z.unknown()).default({}),
+  stream: z.boolean().default(false),
+  confirm: z.boolean().default(false),
+});
+
+async function call(request: AgentRequest, params: object): Promise<object> {
+  const parsed = callParams.safeParse(params);
+  if (!parsed.success) return refuse(request, invalidParams(messagesOf(parsed.error)));
+  const { name, arguments: given, stream, confirm } = parsed.data;
+  const asked = { name, arguments: given, confirmed: confirm };
+  return stream ? openStream(request, asked) : callTool(request, asked);
+}
+
+async function list(request: AgentRequest): Promise<object> {
+  const { allowed } = await admit(request);
+  return { tools: allowed.map(describeTool) };
+}
+
+const sentence = z.object({
+  input: text({ min: 1, max: 1000 }),
+  confirm: z.boolean().default(false),
+});
+
+/** Two calls for the limits: one to know which tools there are for this agent, one that runs the tool. */
+async function callByNaturalLanguage(request: AgentRequest, params: object): Promise<object> {
+  const parsed = sentence.safeParse(params);
+  if (!parsed.success) return refuse(request, invalidParams(messagesOf(parsed.error)));
+  const { input, confirm } = parsed.data;
+  const { allowed } = await admit(request);
+  const understood = await parse(input, allowed, request.locale);
+  if ("candidates" in understood)
+    throw invalidParams(
+      ["input could not be understood as one tool with its arguments: name one"],
+      understood,
+    );
+  const { tool: name, arguments: parsed_params } = understood;
+  const tool = toolByName.get(name);
+  if (tool?.annotations.destructiveHint && !confirm)
+    throw invalidParams(
+      [`input asks for ${name}, which changes or removes what is there: send confirm: true`],
+      {
+        parsed_tool: name,
+        parsed_params,
+      },
+    );
+  const execution_result = await callTool(request, { name, arguments: parsed_params, confirmed: confirm });
+  return { parsed_tool: name, parsed_params, execution_result };
+}
+
+function send(
+  request: AgentRequest,
+  id: Id | undefined,
+  told: { result: object } | { error: object },
+  status = 200,
+  headers: Record<string, string> = {},
+): Response {
+  const { c, startedAt, verdict } = request;
+  // A notification is never answered, whatever becomes of it.
+  const isSilent = id === undefined;
+  const shown = isSilent && status === 200 ? 204 : status;
+  log({
+    requestId: request.id,
+    method: "POST",
+    route: "/mcp/tools",
+    caller: "agent",
+    status: shown,
+    startedAt,
+  });
+  const json = JSON.stringify({ jsonrpc: "2.0", id, ...told });
+  const response = respond(c, request.id, { status, json, headers }, verdict);
+  if (!isSilent) return response;
+  response.headers.delete("Content-Type");
+  return new Response(null, { status: shown, headers: response.headers });
+}

@@ -1,0 +1,78 @@
+/** One server-sent event; the id is what Last-Event-ID brings back. */
+export type ServerEvent = { id: string; event: string; data: unknown };
+
+const encoder = new TextEncoder();
+const heartbeatMs = 15_000;
+const mostWaiting = 1_000;
+const open = new Set<EventStream>();
+let heart: ReturnType<typeof setInterval> | undefined;
+
+/** A response that stays open; one whose reader is slow is ended, to resume where it stopped. */
+export class EventStream {
+  readonly body: ReadableStream<Uint8Array>;
+  private controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+
+  constructor(onClose: () => void = () => {}) {
+    const ended = () => {
+      this.forget();
+      onClose();
+    };
+    this.body = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.controller = controller;
+        },
+        cancel: ended,
+      },
+      { highWaterMark: mostWaiting },
+    );
+    this.onClose = ended;
+    open.add(this);
+    heart ??= setInterval(beat, heartbeatMs);
+  }
+
+  private readonly onClose: () => void;
+
+  get isOpen(): boolean {
+    return this.controller !== undefined;
+  }
+
+  send({ id, event, data }: ServerEvent): void {
+    this.write(`id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+  }
+
+  /** A comment, which keeps proxies from ending a silent connection. */
+  comment(text: string): void {
+    this.write(`: ${text}\n\n`);
+  }
+
+  close(): void {
+    const { controller } = this;
+    if (!controller) return;
+    this.onClose();
+    controller.close();
+  }
+
+  private write(text: string): void {
+    if (!this.controller) return;
+    this.controller.enqueue(encoder.encode(text));
+    if ((this.controller.desiredSize ?? 0) <= 0) this.close();
+  }
+
+  private forget(): void {
+    this.controller = undefined;
+    open.delete(this);
+    if (open.size === 0) {
+      clearInterval(heart);
+      heart = undefined;
+    }
+  }
+}
+
+function beat(): void {
+  for (const stream of open) stream.comment("still here");
+}
+
+export function closeStreams(): void {
+  for (const stream of [...open]) stream.close();
+}

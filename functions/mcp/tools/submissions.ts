@@ -1,0 +1,244 @@
+import { z } from "zod";
+import { timestamp, uuid } from "../../../shared/fields.ts";
+import {
+  duplicateCheck,
+  duplicates,
+  statusChange,
+  statusChangeCreate,
+  submission,
+  submissionCreate,
+  submissionDetail,
+  submissionListQuery,
+  submissionPatch,
+  submissionSearchQuery,
+  submissionStatus,
+} from "../../../shared/submissions.ts";
+import { category, tagReference } from "../../../shared/taxonomy.ts";
+import { forbidden, notFound } from "../../_shared/api-error.ts";
+import { environment } from "../../_shared/environment.ts";
+import {
+  changeStatus,
+  createdSubmission,
+  createSubmission,
+  submissionDetail as detailOf,
+  listSubmissions,
+  requireAdminOf,
+  searchSubmissions,
+  similarSubmissions,
+  unchangedStatus,
+  updateSubmission,
+} from "../../_shared/statements/submissions.ts";
+import { listTaxonomy } from "../../_shared/statements/taxonomy.ts";
+import { adds, confirm, reads, settlesOver, tool } from "../tool.ts";
+import { listOf, pageInput, pageOf, pageOutput, shortened, shortText } from "./pages.ts";
+
+const missing = () => notFound("submission");
+const pageUrl = (id: string) => `${environment.siteUrl}/submissions/${id}`;
+const submissionId = uuid.describe("Id of the submission.");
+
+const { status, type, category: inCategory, tag, author, q, sort, order } = submissionListQuery.shape;
+const listed = submission.omit({ description: true, updated_at: true }).extend({ description: shortText });
+
+const list_submissions = tool({
+  name: "list_submissions",
+  title: "List submissions",
+  description:
+    "List ideas and problems that people submitted, filtered and sorted, newest first by default. Use search_submissions to find by words.",
+  input: z.object({ ...pageInput, status, type, category: inCategory, tag, author, q, sort, order }),
+  output: z.object({ submissions: z.array(listed), ...pageOutput }),
+  scope: "submissions:read",
+  annotations: reads,
+  untrusted: ["submissions.title", "submissions.description"],
+  call: (query) => [listSubmissions({ ...query, cursor: undefined })],
+  respond: ([[page]], query) => ({
+    submissions: listOf<z.infer<typeof submission>>(page?.data).map(({ updated_at: _, ...item }) => ({
+      ...item,
+      description: shortened(item.description),
+    })),
+    ...pageOf(query, page?.total ?? 0),
+  }),
+});
+
+const shown = submissionDetail
+  .omit({ author_id: true, category_id: true, is_following: true, user_vote: true, comments: true })
+  .required({ author: true, category: true })
+  .extend({
+    tags: z.array(tagReference),
+    url: z.string(),
+    has_voted: z.boolean().describe("Whether this agent voted for it."),
+  });
+
+const get_submission = tool({
+  name: "get_submission",
+  title: "Show a submission",
+  description:
+    "Show one submission whole, with its author, category and tags. list_comments has its comments.",
+  input: z.object({ submission_id: submissionId }),
+  output: z.object({ submission: shown }),
+  scope: "submissions:read",
+  annotations: reads,
+  untrusted: ["submission.title", "submission.description", "submission.author.name"],
+  call: ({ submission_id }, { locale }) => [detailOf(submission_id, ["author", "category", "tags"], locale)],
+  respond: ([[row]], { submission_id }) => {
+    if (!row) throw missing();
+    return { submission: detailed(row.data, submission_id) };
+  },
+});
+
+function detailed(json: string, id: string): z.infer<typeof shown> {
+  const { is_following: _, user_vote, ...item } = JSON.parse(json);
+  return { ...item, url: pageUrl(id), has_voted: user_vote !== null };
+}
+
+const found = z.object({
+  id: uuid,
+  title: z.string(),
+  description: shortText,
+  relevance: z.number().describe("Higher fits better."),
+});
+
+const search_submissions = tool({
+  name: "search_submissions",
+  title: "Search submissions",
+  description: "Search titles and descriptions of submissions for words, best first.",
+  input: z.object({
+    q: submissionSearchQuery.shape.q,
+    status: submissionSearchQuery.shape.status,
+    type: submissionSearchQuery.shape.type,
+    ...pageInput,
+  }),
+  output: z.object({ submissions: z.array(found), ...pageOutput }),
+  scope: "submissions:read",
+  annotations: reads,
+  untrusted: ["submissions.title", "submissions.description"],
+  call: (query) => [searchSubmissions(query)],
+  respond: ([[page]], query) => ({
+    submissions: listOf<z.infer<typeof found>>(page?.data).map(({ id, title, description, relevance }) => ({
+      id,
+      title,
+      description: shortened(description),
+      relevance,
+    })),
+    ...pageOf(query, page?.total ?? 0),
+  }),
+});
+
+const find_similar_submissions = tool({
+  name: "find_similar_submissions",
+  title: "Find similar submissions",
+  description:
+    "Find submissions like one about to be made. Call it before create_submission: where one fits, vote_submission is better than a duplicate.",
+  input: z.object({ ...duplicateCheck.shape }),
+  output: z.object({ ...duplicates.shape }),
+  scope: "submissions:read",
+  annotations: reads,
+  operation: "duplicate_check",
+  untrusted: ["similar.title"],
+  call: ({ title, description, limit }) => [similarSubmissions(title, description, limit)],
+  respond: ([[row]]) => {
+    const similar = listOf<z.infer<typeof duplicates>["similar"][number]>(row?.data);
+    return { has_duplicates: similar.length > 0, similar };
+  },
+});
+
+const list_categories = tool({
+  name: "list_categories",
+  title: "List categories",
+  description: "List the categories submissions are filed under, for category_id and the category filter.",
+  input: z.object({}),
+  output: z.object({ categories: z.array(category) }),
+  scope: "submissions:read",
+  annotations: reads,
+  untrusted: [],
+  call: (_, { locale }) => [listTaxonomy(undefined, "categories", locale)],
+  respond: ([[row]]) => ({ categories: listOf<z.infer<typeof category>>(row?.data) }),
+});
+
+const create_submission = tool({
+  name: "create_submission",
+  title: "Submit an idea or a problem",
+  description:
+    "Submit an idea or a problem as this agent, which votes for it and follows it. Each call makes another: look with find_similar_submissions first.",
+  input: z.object({ ...submissionCreate.shape }),
+  output: z.object({
+    id: uuid,
+    title: z.string(),
+    status: submissionStatus,
+    vote_count: z.int(),
+    url: z.string(),
+  }),
+  scope: "submissions:write",
+  annotations: adds,
+  operation: "submission_create",
+  untrusted: [],
+  call: (body, { newId }) => [
+    createSubmission(newId, { ...body, source: "agent" }, true),
+    createdSubmission(newId, pageUrl(newId)),
+  ],
+  respond: ([, [created]]) => {
+    if (!created) throw missing();
+    return JSON.parse(created.data);
+  },
+});
+
+const update_submission = tool({
+  name: "update_submission",
+  title: "Edit a submission",
+  description:
+    "Change title, description or category of a submission this agent wrote; of any with submissions:moderate, which may set tracker_issue_url too. Replaces what was there.",
+  input: z
+    .object({ submission_id: submissionId, ...submissionPatch.shape, confirm })
+    .refine(({ submission_id: _, confirm: __, ...patch }) => Object.keys(patch).length > 0, {
+      error: "must name at least one of title, description, category_id, tracker_issue_url",
+    }),
+  output: z.object({ submission: shown }),
+  scope: "submissions:write",
+  annotations: settlesOver,
+  operation: "submission_update",
+  untrusted: ["submission.title", "submission.description", "submission.author.name"],
+  call: ({ submission_id, confirm: _, ...patch }, { locale }) => [
+    updateSubmission(submission_id, patch),
+    detailOf(submission_id, ["author", "category", "tags"], locale),
+  ],
+  respond: ([updated, [row]], { submission_id }) => {
+    if (!row) throw missing();
+    if (updated.length === 0)
+      throw forbidden(
+        "An agent edits what it wrote itself, and the rest with the scope submissions:moderate.",
+      );
+    return { submission: detailed(row.data, submission_id) };
+  },
+});
+
+const set_submission_status = tool({
+  name: "set_submission_status",
+  title: "Change a submission's status",
+  description:
+    "Move a submission to another status, with a public note. Its followers are told unless notify is false.",
+  input: z.object({ submission_id: submissionId, ...statusChangeCreate.shape, confirm }),
+  output: z.object({ ...statusChange.shape, changed_at: timestamp }),
+  scope: "submissions:moderate",
+  annotations: settlesOver,
+  untrusted: [],
+  call: ({ submission_id, confirm: _, ...change }) => [
+    requireAdminOf(submission_id),
+    changeStatus(submission_id, change),
+    unchangedStatus(submission_id),
+  ],
+  respond: ([admin, [changed], [unchanged]]) => {
+    const state = changed ?? unchanged;
+    if (admin.length === 0 || !state) throw missing();
+    return JSON.parse(state.data);
+  },
+});
+
+export const submissionTools = [
+  list_submissions,
+  get_submission,
+  search_submissions,
+  find_similar_submissions,
+  list_categories,
+  create_submission,
+  update_submission,
+  set_submission_status,
+];

@@ -1,0 +1,45 @@
+import { z } from "zod";
+import { uuid } from "../../../shared/fields.ts";
+import { vote, voteRemoved } from "../../../shared/votes.ts";
+import { notFound } from "../../_shared/api-error.ts";
+import { castVote, removeVote, voteRemovedResult, voteResult } from "../../_shared/statements/votes.ts";
+import { confirm, settles, settlesOver, tool } from "../tool.ts";
+
+const submissionId = uuid.describe("Id of the submission.");
+const itself = {};
+
+const vote_submission = tool({
+  name: "vote_submission",
+  title: "Vote for a submission",
+  description: "Vote for a submission as this agent, and follow it. Again is not an error and counts once.",
+  input: z.object({ submission_id: submissionId }),
+  output: z.object({ ...vote.shape }),
+  scope: "submissions:write",
+  annotations: settles,
+  operation: "vote_create",
+  untrusted: [],
+  call: ({ submission_id }) => [castVote(submission_id, itself, true), voteResult(submission_id, itself)],
+  respond: ([, [result]]) => {
+    if (!result) throw notFound("submission");
+    return JSON.parse(result.data);
+  },
+});
+
+const remove_vote = tool({
+  name: "remove_vote",
+  title: "Take a vote back",
+  description: "Take this agent's own vote for a submission back. Again is not an error.",
+  input: z.object({ submission_id: submissionId, confirm }),
+  output: z.object({ ...voteRemoved.shape }),
+  scope: "submissions:write",
+  annotations: settlesOver,
+  operation: "vote_delete",
+  untrusted: [],
+  call: ({ submission_id }) => [removeVote(submission_id, itself), voteRemovedResult(submission_id, itself)],
+  respond: ([, [result]]) => {
+    if (!result) throw notFound("submission");
+    return JSON.parse(result.data);
+  },
+});
+
+export const voteTools = [vote_submission, remove_vote];

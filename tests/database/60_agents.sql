@@ -1,0 +1,144 @@
+-- Agents: what their keys may do, what policies narrow, and what is kept of it.
+begin;
+set local search_path = public, extensions;
+select plan(43);
+do $$ begin
+  perform tests.start();
+  insert into public.categories (id, organization_id, name, slug) values
+    (tests.id('mobile'), tests.id('acme'), 'Mobile', 'mobile'), (tests.id('billing'), tests.id('acme'), 'Billing', 'billing');
+  perform tests.submission('On mobile', 'alice');
+  perform tests.submission('On billing', 'alice');
+  perform tests.submission('In the vault', 'vic', 'vault');
+  perform tests.comment('Of mobile', 'bob', 'On mobile');
+  perform tests.comment('Of billing', 'bob', 'On billing');
+  update public.submissions set category_id = tests.id('mobile') where id = tests.id('On mobile');
+  update public.submissions set category_id = tests.id('billing') where id = tests.id('On billing');
+  insert into public.profiles (id, kind, organization_id, email) values (tests.id('eve'), 'email', tests.id('acme'), 'eve@example.test');
+  perform tests.submission('By e-mail', 'eve');
+end $$;
+
+create temporary table made (name text primary key, id uuid);
+create function pg_temp.digest(secret text) returns bytea language sql as $$ select sha256(secret::bytea) $$;
+create function pg_temp.agent(agent_name text, scopes text[], expires_at timestamptz default null) returns void language plpgsql as $$
+declare agent_id uuid := private.create_agent(tests.id('acme'), agent_name);
+begin
+  insert into made values (agent_name, agent_id);
+  perform private.create_agent_key(agent_id, agent_name, scopes, pg_temp.digest(agent_name), 'fcs_agt_', 'last', expires_at);
+end
+$$;
+create function pg_temp.id(agent_name text) returns uuid language sql as $$ select id from made where name = agent_name $$;
+create function pg_temp.take(secret text, person text default null) returns text language sql as $$
+  select tests.see('feedback_api', format($q$ select private.take('r1', %L, %L, false, 'an address', '{}', null, null, null, false, null, null) $q$,
+    tests.id(person), pg_temp.digest(secret)))
+$$;
+-- What a query answers to an agent that calls a tool, or how it is refused.
+create function pg_temp.call(secret text, query text default 'select ''leave''', tool text default 'list_submissions', scope text default 'submissions:read',
+  destructive boolean default false, confirmed boolean default false) returns text language plpgsql as $$
+begin
+  perform pg_temp.take(secret);
+  return tests.see('feedback_api', format('select private.enter_call(%L, %L, %L, %L, %L); %s', 'r1', tool, scope, destructive, confirmed, query));
+end
+$$;
+create function pg_temp.enter(access text, secret text default null, person text default null) returns text language plpgsql as $$
+begin
+  perform pg_temp.take(secret, person);
+  return tests.see('feedback_api', format($q$ select private.enter('r1', %L, '{}'); select current_setting('role') $q$, access));
+end
+$$;
+
+do $$ begin
+  perform pg_temp.agent('full', '{submissions:read,submissions:write,submissions:moderate}');
+  perform pg_temp.agent('writer', '{submissions:read,submissions:write}');
+  perform pg_temp.agent('expired', '{submissions:read}', now());
+  perform private.create_api_key(tests.id('acme'), 'backend', '{submissions:read}', pg_temp.digest('backend'), 'fcs_org_', 'last');
+end $$;
+
+-- Who calls
+select is(pg_temp.enter('agent', 'full'), 'service_key', 'an agent''s key enters as an agent');
+select is(pg_temp.enter('agent', 'backend'), 'FB401', 'an organization''s key does not');
+select is(pg_temp.enter('agent', person => 'olga'), 'FB401', 'nor does a person');
+select is(pg_temp.enter('agent'), 'FB401', 'nor nobody');
+select is(pg_temp.enter(access, 'full'), 'FB401', format('an agent''s key does not enter as %s', access))
+from unnest(array['public', 'person', 'caller']) as access;
+select is(pg_temp.enter('agent', 'expired'), 'FB401', 'nor does one that expired');
+select is(pg_temp.call('full', 'select private.agent_id()::text'), pg_temp.id('full')::text, 'an agent is known by its profile');
+select is(pg_temp.call('full', 'select private.caller_id()::text'), pg_temp.id('full')::text, 'which is whom it acts as');
+select is(tests.see('acme key with submissions:read', 'select private.agent_id()::text'), null, 'an organization''s key is no agent');
+select is(tests.see('alice', format($q$ select set_config('feedback.agent_id', %L, true); select private.agent_id()::text $q$, pg_temp.id('full'))), null,
+  'and a person who sets the setting is none either');
+
+-- What it acts as
+select is(pg_temp.call('writer', 'update public.submissions set title = ''Changed'' where id = tests.id(''By e-mail'') returning id::text'), null,
+  'an agent does not edit for authors known by e-mail, as an organization''s key does');
+select is(pg_temp.call('writer', 'insert into public.votes (submission_id, user_id) values (tests.id(''On mobile''), tests.id(''eve''))'), '42501',
+  'nor votes for them');
+select is(pg_temp.call('writer', format('insert into public.votes (submission_id, user_id) values (tests.id(''On mobile''), %L) returning user_id::text', pg_temp.id('full'))),
+  '42501', 'nor for another agent');
+select is(pg_temp.call('writer', 'insert into public.votes (submission_id, user_id) values (tests.id(''On mobile''), private.caller_id()) returning ''1'''), '1',
+  'it votes as itself');
+select is(pg_temp.call('full', $$ select private.admin_list_api_keys()::text $$), '42501', 'no agent reaches keys');
+
+-- Policies
+select is(pg_temp.call('writer', tool => 'set_submission_status', scope => 'submissions:moderate'), 'FB403', 'a tool needs its scope');
+select is(pg_temp.call('full', tool => 'set_submission_status', scope => 'submissions:moderate'), 'leave', 'and has it here');
+update private.agents set tools = '{list_submissions}' where id = pg_temp.id('full');
+select is(pg_temp.call('full'), 'leave', 'a tool that is named is allowed');
+select is(pg_temp.call('full', tool => 'get_submission'), 'FB403', 'another is not');
+update private.agents set tools = '{}' where id = pg_temp.id('full');
+select is(pg_temp.call('full'), 'FB403', 'none named allow none');
+update private.agents set tools = null, confirm_destructive = true where id = pg_temp.id('full');
+select is(pg_temp.call('full', destructive => true), 'FB400', 'a destructive tool waits for confirmation where that is asked');
+select is(pg_temp.call('full', destructive => true, confirmed => true), 'leave', 'and has it here');
+select is(pg_temp.call('full'), 'leave', 'others need none');
+update private.agents set read_only = true where id = pg_temp.id('full');
+select is(pg_temp.call('full', $$ select current_setting('feedback.scopes') $$), 'submissions:read', 'read_only leaves the scopes that read');
+select is(pg_temp.call('full', 'insert into public.votes (submission_id, user_id) values (tests.id(''On mobile''), private.caller_id())'), '42501',
+  'so that not even SQL writes');
+update private.agents set read_only = false, category_ids = array[tests.id('mobile')] where id = pg_temp.id('full');
+select is(pg_temp.call('full', $$ select string_agg(title, ', ') from public.submissions $$), 'On mobile', 'category_ids hide other submissions');
+select is(pg_temp.call('full', $$ select string_agg(body, ', ') from public.comments $$), 'Of mobile', 'and their comments');
+select is(pg_temp.call('full', $$ select private.count_submissions(tests.id('acme'), null, null, null)::text $$), '1', 'and what counts say of them');
+select is(pg_temp.call('full', $$ update public.submissions set category_id = tests.id('billing') where id = tests.id('On mobile') $$), '42501',
+  'nothing moves out of them');
+update private.agents set category_ids = null where id = pg_temp.id('full');
+select is(pg_temp.call('full', $$ select count(*)::text from public.submissions $$), '3', 'without, an agent sees its organization');
+
+-- Limits
+update private.agents set calls_a_day = 2 where id = pg_temp.id('writer');
+delete from private.rate_counters;
+select is(array[pg_temp.call('writer'), pg_temp.call('writer'), pg_temp.call('writer')], array['leave', 'leave', 'FB429'], 'calls_a_day is kept');
+select is((select string_agg(rule || ' ' || used, ', ' order by rule) from private.rate_counters where subject = pg_temp.id('writer')::text),
+  'agent_day 2, agent_standard 3', 'by the agent, whatever key it uses, besides its tier');
+update private.agents set retired_at = now() where id = pg_temp.id('writer');
+select is(pg_temp.call('writer'), 'FB401', 'who is retired is nobody');
+
+-- The trail
+do $$ begin
+  perform pg_temp.call('full', $q$ select set_config('feedback.key_id', (select private.agent_id())::text, true);
+    select private.record_call(gen_random_uuid(), 'vote_submission', 'submissions:write', '{submission_id}', 'hash') $q$);
+  perform tests.see('feedback_api', format($q$ select private.record_calls('[{"digest": "%s", "request_id": "%s", "tool": "list_submissions", "outcome": "ok",
+    "duration_ms": 1.5, "argument_names": ["q"]}, {"digest": "00", "request_id": "%2$s", "tool": "x", "outcome": "ok", "duration_ms": 1, "argument_names": []}]') $q$,
+    encode(pg_temp.digest('full'), 'hex'), gen_random_uuid()));
+end $$;
+select results_eq($$ select tool, outcome, argument_names from private.agent_audit order by id $$,
+  $$ values ('vote_submission', 'ok', '{submission_id}'::text[]), ('list_submissions', 'ok', '{q}') $$, 'what an agent called is kept, and nothing of unknown keys');
+select is(tests.try('operator', $$ update private.agent_audit set outcome = 'ok' $$), 'FB403', 'not even its owner changes it');
+select is(tests.try('operator', $$ delete from private.agent_audit $$), 'FB403', 'or deletes of it');
+do $$ begin
+  insert into private.agent_audit (organization_id, agent_id, key_id, request_id, tool, outcome, duration_ms, argument_names, created_at)
+  values (tests.id('acme'), pg_temp.id('full'), pg_temp.id('full'), gen_random_uuid(), 'old', 'ok', 1, '{}', now() - interval '401 days');
+  insert into private.agent_streams (id, organization_id, agent_id, tool, arguments, confirmed, locale, expires_at)
+  values (gen_random_uuid(), tests.id('acme'), pg_temp.id('full'), 'x', '{}', false, 'en', now() - interval '1 second');
+  insert into private.agent_subscriptions (id, organization_id, agent_id, events, expires_at)
+  values (gen_random_uuid(), tests.id('acme'), pg_temp.id('full'), '{submission.created}', now() - interval '2 days');
+  update private.rate_counters set started_at = now() - interval '3 hours';
+  perform private.run_schedule();
+end $$;
+select is_empty($$ select from private.agent_audit where tool = 'old' $$, 'until it is 400 days old');
+select is_empty($$ select from private.agent_streams union all select from private.agent_subscriptions $$, 'streams and subscriptions go when they have expired');
+select is((select string_agg(rule, ', ') from private.rate_counters), 'agent_day', 'calls of a day are counted for a day');
+select lives_ok($$ delete from public.organizations where id = tests.id('acme') $$, 'an organization goes with its agents');
+select is_empty($$ select from private.agents $$, 'and leaves none');
+
+select * from finish();
+rollback;

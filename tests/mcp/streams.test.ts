@@ -1,0 +1,121 @@
+import { randomUUID } from "node:crypto";
+import { beforeAll, expect, test } from "vitest";
+import { agentKeyPrefix, digestOf, newApiKey } from "../../shared/api-keys.ts";
+import { newSubmission, newUser } from "../api/world.ts";
+import { sql, stack } from "../stack.ts";
+import { type Agent, callTool, newAgent, readStream, resultOf } from "./agents.ts";
+
+let agent: Agent;
+beforeAll(async () => {
+  agent = await newAgent();
+});
+
+type Opened = { request_id: string; stream_url: string };
+async function open(
+  as: { token: string },
+  name: string,
+  args: object = {},
+  params: object = {},
+): Promise<Opened> {
+  const told = await callTool(as, name, args, { stream: true, ...params });
+  if (!told.result) throw new Error(JSON.stringify(told.error));
+  return told.result as Opened;
+}
+const names = ({ events }: { events: { event: string }[] }) => events.map(({ event }) => event);
+
+test("a streamed call tells progress, the result the call would have had, and done", async () => {
+  await newSubmission(agent.organization, agent);
+  const { request_id, stream_url } = await open(agent, "list_submissions", { limit: 1 });
+  expect(new URL(stream_url).pathname).toBe(`/api/mcp/stream/${request_id}`);
+  const stream = await readStream(stream_url, agent);
+  expect(names(stream)).toEqual(["progress", "progress", "result", "done"]);
+  expect(stream.events[0]?.data).toEqual({ step: "started", percent: 0 });
+  expect(stream.events[2]?.data).toEqual(await resultOf(agent, "list_submissions", { limit: 1 }));
+  expect(stream.events[3]?.data).toEqual({ success: true });
+});
+
+test("it runs once, however many read it at once, and each hears the same", async () => {
+  const args = {
+    title: "Made once only",
+    description: "However many listen to how it is made.",
+    type: "idea",
+  };
+  const { stream_url } = await open(agent, "create_submission", args);
+  const streams = await Promise.all(Array.from({ length: 8 }, () => readStream(stream_url, agent)));
+  for (const stream of streams) expect(stream.events).toEqual(streams[0]?.events);
+  const [made] =
+    await sql`select count(*)::integer as n from public.submissions where title = ${args.title} and organization_id = ${agent.organization.id}`;
+  expect(made).toEqual({ n: 1 });
+});
+
+test("who comes again with Last-Event-ID hears the rest", async () => {
+  const { stream_url } = await open(agent, "list_categories");
+  const whole = await readStream(stream_url, agent);
+  const rest = await readStream(stream_url, agent, whole.events[1]?.id);
+  expect(rest.events).toEqual(whole.events.slice(2));
+});
+
+test("a call that fails when it runs tells why, and that it did not succeed", async () => {
+  const id = await newSubmission(agent.organization, await newUser());
+  const { stream_url } = await open(agent, "vote_submission", { submission_id: id });
+  await sql`delete from public.submissions where id = ${id}`;
+  const stream = await readStream(stream_url, agent);
+  expect(names(stream)).toEqual(["progress", "result", "done"]);
+  expect(stream.events[1]?.data).toMatchObject({
+    error: { code: -32602, message: "There is no such submission." },
+  });
+  expect(stream.events[2]?.data).toEqual({ success: false });
+  expect((await readStream(stream_url, agent)).events).toEqual(stream.events);
+});
+
+test("wrong arguments, a missing scope and an unknown tool are refused before there is a stream", async () => {
+  const reader = await newAgent({ scopes: ["submissions:read"] });
+  const stream = { stream: true };
+  expect((await callTool(agent, "list_submissions", { limit: 0 }, stream)).error.code).toBe(-32602);
+  expect((await callTool(agent, "no_tool", {}, stream)).error.code).toBe(-32602);
+  expect((await callTool(reader, "remove_vote", { submission_id: randomUUID() }, stream)).error.code).toBe(
+    -32001,
+  );
+});
+
+test("a stream is its agent's only, and its ten minutes long", async () => {
+  const { request_id, stream_url } = await open(agent, "list_categories");
+  const other = await newAgent({ organization: agent.organization });
+  for (const [url, as, status] of [
+    [stream_url, other, 404],
+    [stream_url, { token: "garbage" }, 401],
+    [`${stack.base_url}/api/mcp/stream/${randomUUID()}`, agent, 404],
+    [`${stack.base_url}/api/mcp/stream/none`, agent, 404],
+  ] as const)
+    expect((await readStream(url, as)).status).toBe(status);
+  await sql`update private.agent_streams set expires_at = now() where id = ${request_id}`;
+  expect((await readStream(stream_url, agent)).status).toBe(404);
+});
+
+test("another key of the agent reads it, but only if it may call the tool", async () => {
+  const { stream_url } = await open(agent, "vote_submission", {
+    submission_id: await newSubmission(agent.organization, await newUser()),
+  });
+  const { secret, digest } = newApiKey(agentKeyPrefix);
+  await sql`select private.create_agent_key(${agent.id}, 'Reader', '{submissions:read}', ${digest}, ${agentKeyPrefix}, 'last')`;
+  const stream = await readStream(stream_url, { token: secret });
+  expect(stream.events[1]?.data).toMatchObject({ error: { code: -32001 } });
+});
+
+test("a key that was revoked meanwhile runs nothing", async () => {
+  const own = await newAgent();
+  const { stream_url } = await open(own, "list_categories");
+  await sql`update private.api_keys set revoked_at = now() where digest = ${digestOf(own.token)}`;
+  expect((await readStream(stream_url, own)).status).toBe(401);
+});
+
+test("an agent has at most 100 waiting, and the next is -32002", async () => {
+  const greedy = await newAgent();
+  await sql`
+    insert into private.agent_streams (id, organization_id, agent_id, tool, arguments, confirmed, locale)
+    select gen_random_uuid(), ${greedy.organization.id}, ${greedy.id}, 'list_categories', '{}', false, 'en' from generate_series(1, 99)`;
+  const told = await Promise.all(
+    Array.from({ length: 4 }, () => callTool(greedy, "list_categories", {}, { stream: true })),
+  );
+  expect(told.map(({ error }) => error?.code).toSorted()).toEqual([-32002, -32002, -32002, undefined]);
+});

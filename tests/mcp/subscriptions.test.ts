@@ -1,0 +1,180 @@
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { digestOf } from "../../shared/api-keys.ts";
+import { newComment, newOrganization, newSubmission, newUser, type User } from "../api/world.ts";
+import { sql, stack } from "../stack.ts";
+import { type Agent, Listener, newAgent, readStream, rpc } from "./agents.ts";
+
+let agent: Agent;
+let author: User;
+beforeAll(async () => {
+  [agent, author] = [await newAgent(), await newUser("Ann Author")];
+});
+
+async function subscribe(as: { token: string }, events: string[], filters?: object): Promise<string> {
+  const told = await rpc(as, "subscribe", { events, filters });
+  if (!told.result) throw new Error(JSON.stringify(told.error));
+  expect(new URL(String(told.result.stream_url)).pathname).toBe(
+    `/api/mcp/subscribe/${told.result.subscription_id}`,
+  );
+  return String(told.result.stream_url);
+}
+
+function listen(url: string, as: { token: string }, lastEventId?: string): Listener {
+  const listener = new Listener(url, as, lastEventId);
+  onTestFinished(() => listener.close());
+  return listener;
+}
+
+const emit = (type: string, data: object, organizationId = agent.organization.id) =>
+  sql`select private.emit_event(${organizationId}, ${type}, ${randomUUID()}, ${sql.json(data as never)})`;
+
+test("events arrive under the names asked for, in the envelope of webhooks, and no others", async () => {
+  const url = await subscribe(agent, ["submission.created", "vote.created"]);
+  const listener = listen(url, agent);
+  const id = await newSubmission(agent.organization, author, { title: "Heard of at once" });
+  await newComment(id, author);
+  await sql`insert into public.votes (organization_id, submission_id, user_id) values (${agent.organization.id}, ${id}, ${(await newUser()).id})`;
+  const { events } = await listener.until(({ events }) => events.length === 2);
+  expect(events).toMatchObject([
+    {
+      event: "submission.created",
+      data: {
+        id: expect.stringMatching(/^evt_/),
+        event: "submission.created",
+        org_id: agent.organization.id,
+        data: { submission: { id, title: "Heard of at once", url: expect.stringContaining(id) } },
+      },
+    },
+    { event: "vote.created", data: { event: "vote.created", data: { submission_id: id, vote_count: 2 } } },
+  ]);
+  expect(JSON.stringify(events)).not.toContain("@");
+});
+
+test("what came between subscribing and listening is told, and so is what Last-Event-ID missed", async () => {
+  const url = await subscribe(agent, ["submission.created"]);
+  const ids = [];
+  for (let n = 0; n < 3; n++) ids.push(await newSubmission(agent.organization, author));
+  const idsOf = ({ events }: Listener) =>
+    events.map(({ data }) => (data as { data: { submission: { id: string } } }).data.submission.id);
+  const first = await listen(url, agent).until(({ events }) => events.length === 3);
+  expect(idsOf(first)).toEqual(ids);
+  const again = await listen(url, agent, first.events[0]?.id).until(({ events }) => events.length === 2);
+  expect(idsOf(again)).toEqual(ids.slice(1));
+  // Nobody reads what was before the subscription, whatever they claim to have heard.
+  const forged = await listen(url, agent, "1-1").until(({ events }) => events.length === 3);
+  expect(idsOf(forged)).toEqual(ids);
+});
+
+test("a transaction that began first and commits last is not skipped", async () => {
+  const url = await subscribe(agent, ["survey.published"]);
+  const listener = listen(url, agent);
+  await sql.begin(async (slow) => {
+    await slow`select private.emit_event(${agent.organization.id}, 'survey.published', ${randomUUID()}, '{"survey": {"title": "slow"}}')`;
+    await emit("survey.published", { survey: { title: "fast" } });
+  });
+  await listener.until(({ events }) => events.length === 2);
+  expect(
+    listener.events.map(({ data }) => (data as { data: { survey: { title: string } } }).data.survey.title),
+  ).toEqual(["slow", "fast"]);
+});
+
+test("survey_id narrows to one survey", async () => {
+  const [one, other] = [randomUUID(), randomUUID()];
+  const url = await subscribe(agent, ["survey.response.created"], { survey_id: one });
+  const listener = listen(url, agent);
+  await emit("survey.response.created", { survey_id: other, response_id: randomUUID() });
+  await emit("survey.response.created", { survey_id: one, response_id: randomUUID() });
+  await listener.until(({ events }) => events.length > 0);
+  expect(listener.events).toMatchObject([
+    { event: "survey.response.created", data: { data: { survey_id: one } } },
+  ]);
+});
+
+test("another organization's events are never told", async () => {
+  const other = await newAgent();
+  const url = await subscribe(agent, ["submission.created"]);
+  const listener = listen(url, agent);
+  await newSubmission(other.organization, author, { title: "Of somebody else" });
+  await newSubmission(agent.organization, author, { title: "Of its own" });
+  await listener.until(({ events }) => events.length > 0);
+  expect(listener.text).not.toContain("Of somebody else");
+});
+
+test("an agent kept to categories hears of those only", async () => {
+  const organization = await newOrganization();
+  const [category] = await sql<{ id: string }[]>`
+    insert into public.categories (organization_id, name, slug) values (${organization.id}, 'Mobile', 'mobile') returning id`;
+  const kept = await newAgent({ organization, policies: { category_ids: [category?.id] } });
+  const listener = listen(await subscribe(kept, ["submission.created"]), kept);
+  await newSubmission(organization, author, { title: "About nothing" });
+  await newSubmission(organization, author, { title: "About mobile", category_id: category?.id ?? null });
+  await listener.until(({ events }) => events.length > 0);
+  expect(listener.text).not.toContain("About nothing");
+});
+
+describe("who may not hear", () => {
+  test.each([
+    [["*"], /events.0 has none|events.0 must be one of/],
+    [[], /at least 1/],
+    [["member.joined"], /must be one of/],
+    ["submission.created", /must be an array/],
+    [Array.from({ length: 51 }, () => "submission.created"), /at most 50/],
+  ])("%j is -32602", async (events, why) => {
+    const { error } = await rpc(agent, "subscribe", { events });
+    expect([error.code, error.data.validation_errors]).toEqual([-32602, [expect.stringMatching(why)]]);
+  });
+
+  test("an event whose scope the key lacks is -32001", async () => {
+    const reader = await newAgent({ scopes: ["submissions:read", "surveys:read"] });
+    const { status, error } = await rpc(reader, "subscribe", {
+      events: ["submission.created", "survey.response.created"],
+    });
+    expect([status, error.code, error.data.scope]).toEqual([403, -32001, "responses:read"]);
+  });
+
+  test("a subscription is its agent's only, and a day long", async () => {
+    const url = await subscribe(agent, ["submission.created"]);
+    const other = await newAgent({ organization: agent.organization });
+    expect((await readStream(url, other)).status).toBe(404);
+    expect((await readStream(`${stack.base_url}/api/mcp/subscribe/none`, agent)).status).toBe(404);
+    expect((await readStream(url, { token: "garbage" })).status).toBe(401);
+    await sql`update private.agent_subscriptions set expires_at = now() where id = ${url.slice(-36)}`;
+    expect((await readStream(url, agent)).status).toBe(410);
+  });
+
+  test.concurrent.each<[string, (own: Agent) => PromiseLike<unknown>]>([
+    [
+      "is revoked",
+      ({ token }) => sql`update private.api_keys set revoked_at = now() where digest = ${digestOf(token)}`,
+    ],
+    [
+      "expires",
+      ({ token }) => sql`update private.api_keys set expires_at = now() where digest = ${digestOf(token)}`,
+    ],
+    [
+      "belongs to an agent that is retired",
+      ({ id }) => sql`update private.agents set retired_at = now() where id = ${id}`,
+    ],
+    ["gets other policies", ({ id }) => sql`update private.agents set read_only = true where id = ${id}`],
+  ])("an open stream ends soon after its key %s", async (_, end) => {
+    const own = await newAgent();
+    const listener = new Listener(await subscribe(own, ["submission.created"]), own);
+    await listener.until(({ status }) => status === 200);
+    await end(own);
+    await listener.until(({ ended }) => ended);
+  });
+
+  test("an agent has at most 100 subscriptions and 100 open streams", async () => {
+    const greedy = await newAgent();
+    await sql`
+      insert into private.agent_subscriptions (id, organization_id, agent_id, events)
+      select gen_random_uuid(), ${greedy.organization.id}, ${greedy.id}, '{submission.created}' from generate_series(1, 99)`;
+    const url = await subscribe(greedy, ["submission.created"]);
+    const { status, error } = await rpc(greedy, "subscribe", { events: ["submission.created"] });
+    expect([status, error.code]).toEqual([429, -32002]);
+    const listeners = Array.from({ length: 110 }, () => listen(url, greedy));
+    await Promise.all(listeners.map((listener) => listener.until(({ status }) => status > 0)));
+    expect(listeners.filter(({ status }) => status === 429)).toHaveLength(10);
+  });
+});
