@@ -1955,9 +1955,10 @@ create policy "people mark their own notifications read" on public.notifications
 
 -- Surveys, their questions, and their life: draft → published ⇄ paused, any → archived. What is not a draft stays as it is.
 --
--- Lock order: a version, the survey it is a version of, then the start of a person, responses, and counters in a lane of
--- their own, which are never waited for (42_survey_analytics.sql). Writers of a survey and of its questions take its row for no key update; who answers takes it
--- for share, so that nobody answers what another is about to close, and many answer at once.
+-- Lock order: a version, the survey it is a version of, then who answers it (an advisory lock), their start, responses, and
+-- counters in a lane of their own, which are never waited for (42_survey_analytics.sql). Writers of a survey and of its
+-- questions take its row for no key update; who answers takes it for share, so that nobody answers what another is about to
+-- close, and many answer at once.
 
 create table public.surveys (
   id uuid primary key default gen_random_uuid(),
@@ -2527,12 +2528,13 @@ comment on function private.delete_survey(uuid, boolean) is 'Deletes a survey wi
 create function private.survey_targeting(survey_id uuid) returns json
 language plpgsql stable security definer set search_path = '' as $$
 begin
+  perform private.require_admin((select s.organization_id from public.surveys s where s.id = survey_targeting.survey_id), 'surveys:read');
   return (
     select json_build_object('audience', s.audience, 'submission_id', s.audience_submission_id, 'locales', s.locales)
-    from public.surveys s where s.id = survey_targeting.survey_id and private.is_admin(s.organization_id, 'surveys:read'));
+    from public.surveys s where s.id = survey_targeting.survey_id);
 end
 $$;
-comment on function private.survey_targeting(uuid) is 'Whom a survey asks, {audience, submission_id, locales}, for admins; null for anyone else.';
+comment on function private.survey_targeting(uuid) is 'Whom a survey asks, {audience, submission_id, locales}, for admins; FORBIDDEN for anyone else.';
 
 grant execute on function private.require_survey(uuid, text), private.survey_targeting(uuid) to anon, authenticated, service_key;
 grant execute on function private.require_draft(text), private.lock_survey(uuid), private.write_questions(uuid, uuid, jsonb), private.write_settings(uuid, jsonb),
@@ -2665,6 +2667,10 @@ begin
     perform private.raise_error('SURVEY_NOT_OPEN', format('This survey is %s: it takes no responses.', survey.status));
   elsif survey.closes_at <= clock_timestamp() then
     perform private.raise_error('SURVEY_NOT_OPEN', 'This survey has closed.');
+  end if;
+  -- One person starts and answers a survey one after the other, else a start could outlive the answer that ends it.
+  if user_id = private.caller_id() then
+    perform pg_advisory_xact_lock(hashtextextended(survey.id::text || user_id, 0));
   end if;
   if not survey.allow_multiple_responses and exists (
     select from public.survey_responses r where r.survey_id = survey.id and r.user_id = open_survey.user_id) then
@@ -3213,11 +3219,11 @@ begin atomic
 end;
 comment on function private.survey_count_mistakes() is 'The part of private.count_mistakes that is about surveys; scores in thousandths.';
 
-grant execute on function private.survey_figures(uuid[]) to anon, authenticated, service_key;
-grant execute on function private.reads_analytics(uuid), private.survey_sentiment(uuid), private.survey_breakdown(uuid), private.survey_figures(uuid[])
+grant execute on function private.survey_figures(uuid[]) to anon, authenticated, service_key, service_role;
+grant execute on function private.survey_analytics(uuid) to anon, authenticated, service_key;
+grant execute on function private.reads_analytics(uuid), private.survey_sentiment(uuid), private.survey_breakdown(uuid)
   to authenticated, service_key, service_role;
-grant execute on function private.survey_analytics(uuid), private.count_survey_responses(uuid, text, timestamptz, timestamptz)
-  to authenticated, service_key;
+grant execute on function private.count_survey_responses(uuid, text, timestamptz, timestamptz) to authenticated, service_key;
 
 -- What a model says of texts that were stored already.
 
@@ -3226,6 +3232,9 @@ create function private.judge_survey_response(response_id uuid, judged jsonb) re
 language plpgsql security definer set search_path = '' as $$
 declare response public.survey_responses; numbers numeric; texts numeric;
 begin
+  -- The survey first: one that is being deleted takes its responses along.
+  perform 1 from public.surveys s
+  where s.id = (select r.survey_id from public.survey_responses r where r.id = response_id) for key share;
   select * into response from public.survey_responses r
   where r.id = response_id and r.user_id = private.caller_id() and r.submitted_at > now() - interval '10 minutes'
   for no key update;

@@ -5,6 +5,9 @@ create function private.judge_survey_response(response_id uuid, judged jsonb) re
 language plpgsql security definer set search_path = '' as $$
 declare response public.survey_responses; numbers numeric; texts numeric;
 begin
+  -- The survey first: one that is being deleted takes its responses along.
+  perform 1 from public.surveys s
+  where s.id = (select r.survey_id from public.survey_responses r where r.id = response_id) for key share;
   select * into response from public.survey_responses r
   where r.id = response_id and r.user_id = private.caller_id() and r.submitted_at > now() - interval '10 minutes'
   for no key update;
