@@ -19,7 +19,7 @@ begin
   join public.survey_questions q on q.id = (a.answer ->> 'question_id')::uuid;
   if texts is null then return; end if;
   update public.survey_responses r set
-    sentiment_score = round(coalesce(0.7 * numbers + 0.3 * texts, texts), 3),
+    sentiment_score = private.sentiment_of_response(numbers, texts),
     sentiment_engine = judged ->> 'engine'
   where r.id = response.id;
 end
