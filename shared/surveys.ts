@@ -25,6 +25,10 @@ const mostOptions = 100;
 
 const title = text({ min: 1, max: 200 }).describe("1 to 200 characters (code points), trimmed.");
 const description = text({ min: 0, max: 5000 }).describe("Up to 5000 characters (code points), trimmed.");
+const closesAt = moment.refine(
+  (value) => Date.parse(value) >= Date.UTC(2000) && Date.parse(value) < Date.UTC(9999, 11, 31),
+  "must be from 2000-01-01 to 9999-12-30, in UTC",
+);
 const questionText = text({ min: 1, max: 1000 }).describe("What is asked, 1 to 1000 characters.");
 
 // In ------------------------------------------------------------------------------------------------------------
@@ -92,7 +96,7 @@ const surveyFields = {
   questions: shortArrayOf(questionCreate, mostQuestions).optional().describe("At most 200, in their order."),
   settings: settings.optional(),
   targeting: targeting.nullish(),
-  closes_at: moment.nullish().describe("When it stops to take responses; null for never."),
+  closes_at: closesAt.nullish().describe("When it stops to take responses; null for never."),
 };
 
 export const surveyCreate = z

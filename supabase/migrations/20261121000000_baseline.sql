@@ -2239,9 +2239,10 @@ create policy "people mark their own notifications read" on public.notifications
 
 -- Surveys, their questions, and their life: draft → published ⇄ paused, any → archived. What is not a draft stays as it is.
 --
--- Lock order: a version, the survey it is a version of, then the start of a person, responses, and counters in a lane of
--- their own, which are never waited for (42_survey_analytics.sql). Writers of a survey and of its questions take its row for no key update; who answers takes it
--- for share, so that nobody answers what another is about to close, and many answer at once.
+-- Lock order: a version, the survey it is a version of, then who answers it (an advisory lock), their start, responses, and
+-- counters in a lane of their own, which are never waited for (42_survey_analytics.sql). Writers of a survey and of its
+-- questions take its row for no key update; who answers takes it for share, so that nobody answers what another is about to
+-- close, and many answer at once.
 
 create table public.surveys (
   id uuid primary key default gen_random_uuid(),
@@ -2811,12 +2812,13 @@ comment on function private.delete_survey(uuid, boolean) is 'Deletes a survey wi
 create function private.survey_targeting(survey_id uuid) returns json
 language plpgsql stable security definer set search_path = '' as $$
 begin
+  perform private.require_admin((select s.organization_id from public.surveys s where s.id = survey_targeting.survey_id), 'surveys:read');
   return (
     select json_build_object('audience', s.audience, 'submission_id', s.audience_submission_id, 'locales', s.locales)
-    from public.surveys s where s.id = survey_targeting.survey_id and private.is_admin(s.organization_id, 'surveys:read'));
+    from public.surveys s where s.id = survey_targeting.survey_id);
 end
 $$;
-comment on function private.survey_targeting(uuid) is 'Whom a survey asks, {audience, submission_id, locales}, for admins; null for anyone else.';
+comment on function private.survey_targeting(uuid) is 'Whom a survey asks, {audience, submission_id, locales}, for admins; FORBIDDEN for anyone else.';
 
 grant execute on function private.require_survey(uuid, text), private.survey_targeting(uuid) to anon, authenticated, service_key;
 grant execute on function private.require_draft(text), private.lock_survey(uuid), private.write_questions(uuid, uuid, jsonb), private.write_settings(uuid, jsonb),
@@ -2950,6 +2952,10 @@ begin
   elsif survey.closes_at <= clock_timestamp() then
     perform private.raise_error('SURVEY_NOT_OPEN', 'This survey has closed.');
   end if;
+  -- One person starts and answers a survey one after the other, else a start could outlive the answer that ends it.
+  if user_id = private.caller_id() then
+    perform pg_advisory_xact_lock(hashtextextended(survey.id::text || user_id, 0));
+  end if;
   if not survey.allow_multiple_responses and exists (
     select from public.survey_responses r where r.survey_id = survey.id and r.user_id = open_survey.user_id) then
     perform private.raise_error('ALREADY_RESPONDED', 'You answered this survey already.');
@@ -3032,6 +3038,11 @@ return case
 end;
 comment on function private.sentiment_of_number(public.survey_questions, integer) is 'What a rating or nps answer says, from -1 to 1: of nps, detractors are negative, passives neutral, promoters positive.';
 
+create function private.sentiment_of_response(numbers numeric, texts numeric) returns numeric
+language sql immutable
+return round(coalesce(0.7 * numbers + 0.3 * texts, numbers, texts), 3);
+comment on function private.sentiment_of_response(numeric, numeric) is 'What a response says, of the means of its numbers and of its texts, where it has them.';
+
 -- definer: reads what every respondent answers against, whoever answers.
 create function private.check_response(response public.survey_responses) returns public.survey_responses
 language plpgsql security definer set search_path = '' as $$
@@ -3095,9 +3106,7 @@ begin
     where s.survey_id = survey.id and s.user_id = response.user_id for update;
   end if;
   if response.sentiment_score is null then
-    response.sentiment_score := round(case
-      when cardinality(numbers) > 0 and cardinality(texts) > 0 then 0.7 * private.mean(numbers) + 0.3 * private.mean(texts)
-      else coalesce(private.mean(numbers), private.mean(texts)) end, 3);
+    response.sentiment_score := private.sentiment_of_response(private.mean(numbers), private.mean(texts));
     response.sentiment_engine := case when cardinality(texts) > 0 then judged ->> 'engine' when cardinality(numbers) > 0 then 'answers' end;
   end if;
   return response;
@@ -3497,11 +3506,11 @@ begin atomic
 end;
 comment on function private.survey_count_mistakes() is 'The part of private.count_mistakes that is about surveys; scores in thousandths.';
 
-grant execute on function private.survey_figures(uuid[]) to anon, authenticated, service_key;
-grant execute on function private.reads_analytics(uuid), private.survey_sentiment(uuid), private.survey_breakdown(uuid), private.survey_figures(uuid[])
+grant execute on function private.survey_figures(uuid[]) to anon, authenticated, service_key, service_role;
+grant execute on function private.survey_analytics(uuid) to anon, authenticated, service_key;
+grant execute on function private.reads_analytics(uuid), private.survey_sentiment(uuid), private.survey_breakdown(uuid)
   to authenticated, service_key, service_role;
-grant execute on function private.survey_analytics(uuid), private.count_survey_responses(uuid, text, timestamptz, timestamptz)
-  to authenticated, service_key;
+grant execute on function private.count_survey_responses(uuid, text, timestamptz, timestamptz) to authenticated, service_key;
 
 -- What a model says of texts that were stored already.
 
@@ -3510,6 +3519,9 @@ create function private.judge_survey_response(response_id uuid, judged jsonb) re
 language plpgsql security definer set search_path = '' as $$
 declare response public.survey_responses; numbers numeric; texts numeric;
 begin
+  -- The survey first: one that is being deleted takes its responses along.
+  perform 1 from public.surveys s
+  where s.id = (select r.survey_id from public.survey_responses r where r.id = response_id) for key share;
   select * into response from public.survey_responses r
   where r.id = response_id and r.user_id = private.caller_id() and r.submitted_at > now() - interval '10 minutes'
   for no key update;
@@ -3521,7 +3533,7 @@ begin
   join public.survey_questions q on q.id = (a.answer ->> 'question_id')::uuid;
   if texts is null then return; end if;
   update public.survey_responses r set
-    sentiment_score = round(coalesce(0.7 * numbers + 0.3 * texts, texts), 3),
+    sentiment_score = private.sentiment_of_response(numbers, texts),
     sentiment_engine = judged ->> 'engine'
   where r.id = response.id;
 end

@@ -1,8 +1,9 @@
 -- Surveys, their questions, and their life: draft → published ⇄ paused, any → archived. What is not a draft stays as it is.
 --
--- Lock order: a version, the survey it is a version of, then the start of a person, responses, and counters in a lane of
--- their own, which are never waited for (42_survey_analytics.sql). Writers of a survey and of its questions take its row for no key update; who answers takes it
--- for share, so that nobody answers what another is about to close, and many answer at once.
+-- Lock order: a version, the survey it is a version of, then who answers it (an advisory lock), their start, responses, and
+-- counters in a lane of their own, which are never waited for (42_survey_analytics.sql). Writers of a survey and of its
+-- questions take its row for no key update; who answers takes it for share, so that nobody answers what another is about to
+-- close, and many answer at once.
 
 create table public.surveys (
   id uuid primary key default gen_random_uuid(),
@@ -572,12 +573,13 @@ comment on function private.delete_survey(uuid, boolean) is 'Deletes a survey wi
 create function private.survey_targeting(survey_id uuid) returns json
 language plpgsql stable security definer set search_path = '' as $$
 begin
+  perform private.require_admin((select s.organization_id from public.surveys s where s.id = survey_targeting.survey_id), 'surveys:read');
   return (
     select json_build_object('audience', s.audience, 'submission_id', s.audience_submission_id, 'locales', s.locales)
-    from public.surveys s where s.id = survey_targeting.survey_id and private.is_admin(s.organization_id, 'surveys:read'));
+    from public.surveys s where s.id = survey_targeting.survey_id);
 end
 $$;
-comment on function private.survey_targeting(uuid) is 'Whom a survey asks, {audience, submission_id, locales}, for admins; null for anyone else.';
+comment on function private.survey_targeting(uuid) is 'Whom a survey asks, {audience, submission_id, locales}, for admins; FORBIDDEN for anyone else.';
 
 grant execute on function private.require_survey(uuid, text), private.survey_targeting(uuid) to anon, authenticated, service_key;
 grant execute on function private.require_draft(text), private.lock_survey(uuid), private.write_questions(uuid, uuid, jsonb), private.write_settings(uuid, jsonb),

@@ -124,6 +124,10 @@ begin
   elsif survey.closes_at <= clock_timestamp() then
     perform private.raise_error('SURVEY_NOT_OPEN', 'This survey has closed.');
   end if;
+  -- One person starts and answers a survey one after the other, else a start could outlive the answer that ends it.
+  if user_id = private.caller_id() then
+    perform pg_advisory_xact_lock(hashtextextended(survey.id::text || user_id, 0));
+  end if;
   if not survey.allow_multiple_responses and exists (
     select from public.survey_responses r where r.survey_id = survey.id and r.user_id = open_survey.user_id) then
     perform private.raise_error('ALREADY_RESPONDED', 'You answered this survey already.');
@@ -206,6 +210,11 @@ return case
 end;
 comment on function private.sentiment_of_number(public.survey_questions, integer) is 'What a rating or nps answer says, from -1 to 1: of nps, detractors are negative, passives neutral, promoters positive.';
 
+create function private.sentiment_of_response(numbers numeric, texts numeric) returns numeric
+language sql immutable
+return round(coalesce(0.7 * numbers + 0.3 * texts, numbers, texts), 3);
+comment on function private.sentiment_of_response(numeric, numeric) is 'What a response says, of the means of its numbers and of its texts, where it has them.';
+
 -- definer: reads what every respondent answers against, whoever answers.
 create function private.check_response(response public.survey_responses) returns public.survey_responses
 language plpgsql security definer set search_path = '' as $$
@@ -269,9 +278,7 @@ begin
     where s.survey_id = survey.id and s.user_id = response.user_id for update;
   end if;
   if response.sentiment_score is null then
-    response.sentiment_score := round(case
-      when cardinality(numbers) > 0 and cardinality(texts) > 0 then 0.7 * private.mean(numbers) + 0.3 * private.mean(texts)
-      else coalesce(private.mean(numbers), private.mean(texts)) end, 3);
+    response.sentiment_score := private.sentiment_of_response(private.mean(numbers), private.mean(texts));
     response.sentiment_engine := case when cardinality(texts) > 0 then judged ->> 'engine' when cardinality(numbers) > 0 then 'answers' end;
   end if;
   return response;

@@ -305,8 +305,8 @@ begin atomic
 end;
 comment on function private.survey_count_mistakes() is 'The part of private.count_mistakes that is about surveys; scores in thousandths.';
 
-grant execute on function private.survey_figures(uuid[]) to anon, authenticated, service_key;
-grant execute on function private.reads_analytics(uuid), private.survey_sentiment(uuid), private.survey_breakdown(uuid), private.survey_figures(uuid[])
+grant execute on function private.survey_figures(uuid[]) to anon, authenticated, service_key, service_role;
+grant execute on function private.survey_analytics(uuid) to anon, authenticated, service_key;
+grant execute on function private.reads_analytics(uuid), private.survey_sentiment(uuid), private.survey_breakdown(uuid)
   to authenticated, service_key, service_role;
-grant execute on function private.survey_analytics(uuid), private.count_survey_responses(uuid, text, timestamptz, timestamptz)
-  to authenticated, service_key;
+grant execute on function private.count_survey_responses(uuid, text, timestamptz, timestamptz) to authenticated, service_key;

@@ -5,6 +5,9 @@ create function private.judge_survey_response(response_id uuid, judged jsonb) re
 language plpgsql security definer set search_path = '' as $$
 declare response public.survey_responses; numbers numeric; texts numeric;
 begin
+  -- The survey first: one that is being deleted takes its responses along.
+  perform 1 from public.surveys s
+  where s.id = (select r.survey_id from public.survey_responses r where r.id = response_id) for key share;
   select * into response from public.survey_responses r
   where r.id = response_id and r.user_id = private.caller_id() and r.submitted_at > now() - interval '10 minutes'
   for no key update;
@@ -16,7 +19,7 @@ begin
   join public.survey_questions q on q.id = (a.answer ->> 'question_id')::uuid;
   if texts is null then return; end if;
   update public.survey_responses r set
-    sentiment_score = round(coalesce(0.7 * numbers + 0.3 * texts, texts), 3),
+    sentiment_score = private.sentiment_of_response(numbers, texts),
     sentiment_engine = judged ->> 'engine'
   where r.id = response.id;
 end

@@ -1,9 +1,20 @@
 import { expect, it } from "vitest";
 import { surveyDetailAnswer } from "../../shared/surveys.ts";
 import { sql } from "../stack.ts";
-import { answered, api } from "./client.ts";
+import { answered, api, type Caller } from "./client.ts";
 import { change, detailOf, newSurvey, respond } from "./survey-world.ts";
 import { newOrganization, newUser, newUsers } from "./world.ts";
+
+it("who starts and answers at once has answered, and is not counted as only having started", async () => {
+  const organization = await newOrganization();
+  const admin = await newUser("Admin", { organization, role: "admin" });
+  const survey = await newSurvey(admin, organization);
+  const crowd = await newUsers(25);
+  const start = (as: Caller) => api("POST", `/api/surveys/${survey.id}/start`, { as });
+  await Promise.all(crowd.map(start));
+  await Promise.all(crowd.flatMap((as) => [start(as), respond(survey, as, { 0: 9 }), start(as), start(as)]));
+  expect(await detailOf(survey.id, admin)).toMatchObject({ response_count: 25, completion_rate: 1 });
+});
 
 it("answers, starts, pauses, versions and a deleted account at once leave exact numbers and one live version", async () => {
   const organization = await newOrganization();

@@ -220,6 +220,8 @@ describe("making a survey", () => {
     ],
     ["an end without an offset", { title: "T", closes_at: "2999-01-31T12:00:00" }, ["closes_at"]],
     ["an end in no year of ours", { title: "T", closes_at: "0000-01-31T12:00:00Z" }, ["closes_at"]],
+    ["an end long past", { title: "T", closes_at: "2000-01-01T00:00:00+01:00" }, ["closes_at"]],
+    ["an end on the last day there is", { title: "T", closes_at: "9999-12-31T00:00:00Z" }, ["closes_at"]],
     [
       "several at once",
       { title: "", questions: [question({ text: "" }), question({ type: "x" })] },
@@ -314,8 +316,8 @@ describe("showing a survey", () => {
     const { id } = await newSurvey(admin, organization);
     const get = (as?: { token: string }) => api("GET", `/api/surveys/${id}?expand=${what}`, { as });
     for (const as of [undefined, stranger, rival, member]) {
-      const { status, text } = await get(as);
-      expect([403, 404], text).toContain(status);
+      const { message } = refused(await get(as), "FORBIDDEN");
+      expect(message).toBe("This is for the organization's admins.");
     }
     const scope = what === "targeting" ? "surveys:read" : "analytics:read";
     refused(
@@ -324,6 +326,17 @@ describe("showing a survey", () => {
     );
     answered(await get(await newKey(organization, [scope])), 200, surveyDetailAnswer);
     answered(await get(admin), 200, surveyDetailAnswer);
+  });
+
+  it.each(["targeting", "analytics"])("does not change a survey for who may not see its %s", async (what) => {
+    const { id } = await newDraft(admin, organization, { title: "Before" });
+    const as = await newKey(organization, ["surveys:write", "surveys:publish"]);
+    refused(
+      await api("PATCH", `/api/surveys/${id}?expand=${what}`, { as, body: { title: "After" } }),
+      "FORBIDDEN",
+    );
+    refused(await api("POST", `/api/surveys/${id}/archive?expand=${what}`, { as }), "FORBIDDEN");
+    expect(await detailOf(id, admin)).toMatchObject({ title: "Before", status: "draft" });
   });
 
   it.each(["responses", "questions,", "Questions"])("refuses to expand %j", async (expand) => {

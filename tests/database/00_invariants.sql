@@ -89,10 +89,10 @@ insert into helpers values
   (array['anon', 'authenticated', 'service_key'], array[
     'my_vote', 'vote_of', 'is_following', 'my_votes', 'remove_vote', 'submission_voters',
     'find_submissions', 'count_submissions', 'tags_of', 'highlight', 'escape_html', 'similar_submissions', 'search_query', 'plain_text', 'in_organization',
-    'require_survey', 'survey_targeting']),
+    'require_survey', 'survey_targeting', 'survey_analytics']),
   (array['anon', 'authenticated'], array['may_listen']),
   (array['authenticated', 'service_key'], array['create_survey', 'update_survey', 'write_settings', 'write_questions', 'require_draft', 'lock_survey',
-    'change_survey_status', 'create_survey_version', 'clone_survey', 'delete_survey', 'survey_analytics', 'count_survey_responses']),
+    'change_survey_status', 'create_survey_version', 'clone_survey', 'delete_survey', 'count_survey_responses']),
   (array['anon', 'authenticated', 'service_key', 'service_role'], array['survey_figures']),
   (array['authenticated', 'service_key', 'service_role'], array['reads_analytics', 'survey_sentiment', 'survey_breakdown']),
   (array['authenticated', 'service_role'], array['ordered_id', 'check_response']),
