@@ -75,7 +75,7 @@ const bodies: Record<string, object | ((board: Board) => Promise<object>)> = {
   "PATCH /api/admin/tags/:id": { name: "Another name" },
   "POST /api/admin/tags/:id/merge": async (board) => ({ into_id: await newLabel("tags", board) }),
   "PATCH /api/organizations/:id": { name: "Another name" },
-  "PATCH /api/organizations/:id/members/:user_id": { role: "admin" },
+  "PATCH /api/organizations/:id/members/:member": { role: "admin" },
   "POST /api/organizations/:id/transfer": async (board) => ({ user_id: await newMember(board) }),
   "POST /api/organizations/:id/invites": async () => ({ email: `${randomUUID()}@test.example` }),
   "POST /api/invites/accept": { token: "fcs_inv_of_nobody" },
@@ -199,6 +199,6 @@ async function withRow(path: string, board: Board): Promise<string> {
   };
   return path
     .replace(":id", await id())
-    .replace(":user_id", path.includes(":user_id") ? await newMember(board) : "")
-    .replace(":invite_id", path.includes(":invite_id") ? await newInvite(board) : "");
+    .replace(":member", path.includes(":member") ? await newMember(board) : "")
+    .replace(":invite", path.includes(":invite") ? await newInvite(board) : "");
 }
