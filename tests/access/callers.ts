@@ -3,6 +3,7 @@ import { createApiKey } from "../../local/api-keys.ts";
 import { scopes as allScopes, type Scope } from "../../shared/scopes.ts";
 import { type Method, send } from "../api/client.ts";
 import {
+  merge,
   newComment,
   newOrganization,
   newSubmission,
@@ -79,6 +80,24 @@ const bodies: Record<string, object | ((board: Board) => Promise<object>)> = {
   "POST /api/organizations/:id/transfer": async (board) => ({ user_id: await newMember(board) }),
   "POST /api/organizations/:id/invites": async () => ({ email: `${randomUUID()}@test.example` }),
   "POST /api/invites/accept": { token: "fcs_inv_of_nobody" },
+  "POST /api/admin/merge": async ({ organization, people: { author } }) => ({
+    source_ids: [await newSubmission(organization, author)],
+    target_id: await newSubmission(organization, author),
+  }),
+  "POST /api/admin/unmerge": async ({ organization, people: { author } }) => {
+    const submission_id = await newSubmission(organization, author);
+    await merge(submission_id, await newSubmission(organization, author));
+    return { submission_id };
+  },
+  "POST /api/admin/moderation": async ({ organization, people: { author } }) => ({
+    target_type: "submission",
+    target_id: await newSubmission(organization, author),
+    action: "approve",
+  }),
+  "POST /api/admin/bulk": async ({ organization, people: { author } }) => ({
+    ids: [await newSubmission(organization, author)],
+    action: "delete",
+  }),
   "PUT /api/admin/origins": { origins: ["https://app.example.org"] },
 };
 
