@@ -1,4 +1,5 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { loadavg } from "node:os";
 import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import type { ReadableStream } from "node:stream/web";
@@ -10,6 +11,7 @@ import { root } from "../local/database-server.ts";
 import { type Stack, startStack } from "../local/stack.ts";
 import { withTemporaryFolder } from "../local/temporary-database.ts";
 import { machine, versions } from "./about.ts";
+import { formatted } from "./report.ts";
 
 // Import and export through the API: records a second, and how much memory the functions take for it.
 
@@ -119,8 +121,12 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
   if (mistakes.length > 0) throw new Error(`${mistakes.length} counts are wrong`);
   const path = join(root, "bench", "results", `${flags.name}.json`);
   await mkdir(dirname(path), { recursive: true });
-  const about = { at: new Date().toISOString(), machine: machine(), versions: await versions(sql) };
-  await writeFile(path, `${JSON.stringify({ ...about, rows, idle_megabytes: idle, steps }, null, 2)}\n`);
+  const about = {
+    at: new Date().toISOString(),
+    machine: { ...machine(), load_average: loadavg().map((load) => Math.round(load * 10) / 10) },
+    versions: await versions(sql),
+  };
+  await writeFile(path, formatted({ ...about, rows, idle_megabytes: idle, steps }));
   console.error(`written to ${path}`);
 }
 

@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { connect, type Sql } from "../local/database.ts";
 import { root } from "../local/database-server.ts";
@@ -22,6 +23,7 @@ const { values: flags } = parseArgs({
 const votes = Number(flags.votes);
 const rounds = Number(flags.rounds);
 const voters = 8;
+const pauseMs = 100;
 
 type Operation = { name: string; aim_ms: number | null; ms: number[]; votes_meanwhile: Latency[] };
 /** Of the calls that began or ended while the operation ran. */
@@ -55,12 +57,16 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
     select private.create_organization('Bench', 'bench', 'public', 'admin-1@bench.example') as id`;
   if (!admin || !organization) throw new Error("no organization was made");
   const operations: Operation[] = [];
+  // What it takes to write as many votes and follows anew, by nobody else's side: the machine is shared.
+  const writing: number[] = [];
   for (const shared of [0, 0.5]) {
     const title = `${votes.toLocaleString("en")} votes into as many, ${shared * 100} % by the same people`;
     const merged: Operation = { name: `merge of ${title}`, aim_ms: 2000, ms: [], votes_meanwhile: [] };
     const unmerged: Operation = { name: `unmerge of ${title}`, aim_ms: null, ms: [], votes_meanwhile: [] };
     const from = Math.round(votes * (1 - shared));
+    const startedAt = performance.now();
     const source = await addSubmission(sql, organization.id, admin, people.slice(0, votes));
+    writing.push(Math.round(performance.now() - startedAt));
     const target = await addSubmission(sql, organization.id, admin, people.slice(from, from + votes));
     const other = await addSubmission(sql, organization.id, admin, []);
     const board = [source, target, other];
@@ -82,16 +88,18 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
     console.log(
       `${name}: ${ms.join(", ")} ms; slowest vote meanwhile ${Math.max(...votes_meanwhile.map(({ slowest_ms }) => slowest_ms))} ms`,
     );
+  console.log(`writing ${votes.toLocaleString("en")} votes and follows: ${writing.join(", ")} ms`);
   const path = join(root, "bench", "results", `${flags.name}.json`);
   await mkdir(dirname(path), { recursive: true });
   const about = {
     at: new Date().toISOString(),
     votes,
     voters,
+    pause_ms: pauseMs,
     machine: machine(),
     versions: await versions(sql),
   };
-  await writeFile(path, formatted({ ...about, operations }));
+  await writeFile(path, formatted({ ...about, writing_ms: writing, operations }));
   console.error(`written to ${path}`);
 }
 
@@ -136,6 +144,7 @@ async function timed(
       const path = `/api/submissions/${board[turn % board.length]}/vote`;
       const status = await call(stack, caller, turn % 2 ? "POST" : "DELETE", path, {});
       heard.push({ ms: performance.now() - startedAt, status });
+      await setTimeout(pauseMs);
     }
   });
   const startedAt = performance.now();

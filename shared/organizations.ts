@@ -48,7 +48,7 @@ export const organizationPatch = z
       .optional()
       .describe("Whose days analytics counts, such as `Europe/Berlin`."),
     settings: z
-      .record(z.string(), z.json())
+      .record(z.string(), z.unknown())
       .optional()
       .describe(
         "Your own, which the service keeps and does not read. Names sent are set, null removes one; at most 20,000 bytes.",
@@ -74,7 +74,7 @@ export const organizationDetailAnswer = dataOf(
       require_approval: z.boolean(),
       trust_after: count.nullable(),
       time_zone: z.string(),
-      settings: z.record(z.string(), z.json()),
+      settings: z.record(z.string(), z.unknown()),
       role: z.enum(memberRoles).nullable().describe("The caller's own; null for a key."),
       plan: z.object({
         submissions: count.describe("Submissions there are, merged ones too."),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { dataOf } from "./envelopes.ts";
-import { count, shortArrayOf, slug, timestamp, uuid, wholeNumber } from "./fields.ts";
+import { count, slug, timestamp, uuid, wholeNumber } from "./fields.ts";
 import { locales } from "./locales.ts";
 import { newSlug } from "./organizations.ts";
 import { text } from "./text.ts";
@@ -100,9 +100,10 @@ export const labelMerge = z
 
 export const categoryOrder = z
   .object({
-    ids: shortArrayOf(uuid, 1000).describe(
-      "Categories of the organization, first to last; others follow as they stood.",
-    ),
+    ids: z
+      .array(uuid)
+      .max(1000)
+      .describe("Categories of the organization, first to last; others follow as they stood."),
   })
   .meta({ id: "CategoryOrder", description: "The order categories are shown in." });
 

@@ -2022,30 +2022,30 @@ begin
 end
 $$;
 comment on function private.track_moved_submission() is 'Trigger: a submission that changes its kind moves from one count to another.';
-create trigger track_moved after update of status, category_id, source on public.submissions
-  for each row when ((old.status, old.category_id, old.source) is distinct from (new.status, new.category_id, new.source))
+create trigger track_moved after update of status, category_id, source, created_at on public.submissions
+  for each row when ((old.status, old.category_id, old.source, old.created_at) is distinct from (new.status, new.category_id, new.source, new.created_at))
   execute function private.track_moved_submission();
 
-create function private.track_another_person() returns trigger
+create function private.track_corrected() returns trigger
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
 declare column_name text := case tg_table_name when 'votes' then 'user_id' else 'author_id' end;
 begin
   insert into private.person_activity (organization_id, slot, user_id, submissions, votes, comments)
-  select new.organization_id, private.slot(new.created_at), m.user_id::uuid,
+  select new.organization_id, private.slot(m.created_at), m.user_id::uuid,
     case tg_table_name when 'submissions' then m.change else 0 end,
     case tg_table_name when 'votes' then m.change else 0 end,
     case tg_table_name when 'comments' then m.change else 0 end
-  from (values (to_jsonb(old) ->> column_name, -1), (to_jsonb(new) ->> column_name, 1)) m (user_id, change);
+  from (values (to_jsonb(old) ->> column_name, old.created_at, -1), (to_jsonb(new) ->> column_name, new.created_at, 1)) m (user_id, created_at, change);
   return null;
 end
 $$;
-comment on function private.track_another_person() is 'Trigger: what is given to another person, as by erasure, takes its activity along.';
-create trigger track_another_person after update of author_id on public.submissions
-  for each row when (old.author_id <> new.author_id) execute function private.track_another_person();
-create trigger track_another_person after update of user_id on public.votes
-  for each row when (old.user_id <> new.user_id) execute function private.track_another_person();
-create trigger track_another_person after update of author_id on public.comments
-  for each row when (old.author_id <> new.author_id) execute function private.track_another_person();
+comment on function private.track_corrected() is 'Trigger: what is given to another person, as by erasure, or another time takes its activity along.';
+create trigger track_corrected after update of author_id, created_at on public.submissions
+  for each row when ((old.author_id, old.created_at) <> (new.author_id, new.created_at)) execute function private.track_corrected();
+create trigger track_corrected after update of user_id, created_at on public.votes
+  for each row when ((old.user_id, old.created_at) <> (new.user_id, new.created_at)) execute function private.track_corrected();
+create trigger track_corrected after update of author_id, created_at on public.comments
+  for each row when ((old.author_id, old.created_at) <> (new.author_id, new.created_at)) execute function private.track_corrected();
 
 create function private.sum_activity(batch integer default 20000) returns integer
 language plpgsql set search_path = '' as $$
@@ -5964,8 +5964,9 @@ begin
       and not exists (select from public.votes t where t.submission_id = admin_merge.target_id and t.user_id = o.user_id)
     order by o.user_id, array_position(source_ids, o.submission_id)) lent
   where v.submission_id = lent.submission_id and v.id = lent.id;
+  -- Those that moved are somewhere else by now.
   with double as (
-    delete from public.votes v where v.ctid = any (rows) and v.submission_id = any (source_ids)
+    delete from public.votes v where v.ctid = any (rows)
     returning case when v.merged_from = any (grandchildren) then v.merged_from else v.submission_id end as source_id,
       v.user_id, v.organization_id, v.id, v.created_at)
   insert into private.merged_votes (source_id, user_id, organization_id, id, created_at) select * from double;
@@ -6047,7 +6048,7 @@ begin
     where v.ctid = any (rows) and not exists (select from public.votes o where o.submission_id = source_id and o.user_id = v.user_id)
     returning v.user_id)
   select array_agg(b.user_id) into vacant from back b;
-  delete from public.votes v where v.ctid = any (rows) and v.submission_id = root;
+  delete from public.votes v where v.ctid = any (rows);
   insert into public.votes (organization_id, submission_id, id, user_id, created_at)
   select j.organization_id, j.source_id, j.id, j.user_id, j.created_at from private.merged_votes j
   where j.source_id = source_id and not exists (select from public.votes o where o.submission_id = source_id and o.user_id = j.user_id);
@@ -7437,16 +7438,16 @@ end
 $$;
 comment on function private.import_target(private.imports, text) is 'The submission that votes and comments of an external id belong to: where it was merged, the target.';
 
-create function private.import_targets(import private.imports, records jsonb) returns void
+create function private.import_targets(import private.imports, records jsonb, field text default 'submission_id') returns void
 language plpgsql set search_path = '' as $$
 begin
   perform 1 from public.submissions s
   where s.id in (select private.import_target(import, r.id) from (
-    select distinct value ->> 'submission_id' as id from jsonb_array_elements(records)) r)
+    select distinct value ->> field as id from jsonb_array_elements(records)) r)
   order by s.id for no key update;
 end
 $$;
-comment on function private.import_targets(private.imports, jsonb) is 'Locks the submissions that records name, in the order of their ids.';
+comment on function private.import_targets(private.imports, jsonb, text) is 'Locks the submissions that records name, in the order of their ids.';
 
 create type private.import_outcome as (created bigint, skipped bigint, failures jsonb);
 comment on type private.import_outcome is 'What became of some records; failures is an array of {line, field, message, kept}, kept where the record was taken all the same.';
@@ -7519,6 +7520,7 @@ create function private.import_submissions(import private.imports, people jsonb,
 language plpgsql set search_path = '' as $$
 declare outcome private.import_outcome;
 begin
+  perform private.import_targets(import, records, 'merged_into_id');
   with r as materialized (
     select r.*, (people ->> r.author)::uuid as author_id, private.imported_row(import, 'submission', r.id) as known_id,
       row_number() over (partition by r.id order by r.n) as nth, c.id as category_id, gen_random_uuid() as row_id,
@@ -7543,6 +7545,9 @@ begin
   ), named as (
     insert into private.external_ids (organization_id, source, kind, external_id, submission_id)
     select import.organization_id, import.source, 'submission', id, row_id from fresh
+  ), merged as (
+    insert into private.merges (source_id, organization_id, parent_id, event_id, previous_status)
+    select row_id, import.organization_id, target_id, gen_random_uuid(), 'open' from fresh where target_id is not null order by n
   ), voted as (
     insert into public.votes (organization_id, submission_id, user_id, created_at)
     select import.organization_id, row_id, author_id, at from fresh where author_votes
@@ -7675,6 +7680,7 @@ create function private.import_follows(import private.imports, people jsonb, rec
 language plpgsql set search_path = '' as $$
 declare outcome private.import_outcome;
 begin
+  perform private.import_targets(import, records);
   with r as materialized (
     select r.*, (people ->> r.author)::uuid as user_id, private.import_target(import, r.submission_id) as target_id
     from jsonb_to_recordset(records) as r (line integer, n integer, submission_id text, author text, reason text, created_at timestamptz, seen boolean)
@@ -7703,9 +7709,8 @@ create function private.import_status_changes(import private.imports, people jso
 language plpgsql set search_path = '' as $$
 declare outcome private.import_outcome;
 begin
-  perform private.import_targets(import, records);
   with r as materialized (
-    select r.*, (people ->> r.author)::uuid as changed_by, private.import_target(import, r.submission_id) as target_id
+    select r.*, (people ->> r.author)::uuid as changed_by, private.imported_row(import, 'submission', r.submission_id) as target_id
     from jsonb_to_recordset(records) as r (line integer, n integer, submission_id text, author text, previous_status text, new_status text, note text,
       created_at timestamptz, seen boolean)
   ), added as (
@@ -7724,7 +7729,7 @@ begin
   return outcome;
 end
 $$;
-comment on function private.import_status_changes(private.imports, jsonb, jsonb) is 'The history of statuses; what a submission''s status is now, its own record says. The same change at the same time is known.';
+comment on function private.import_status_changes(private.imports, jsonb, jsonb) is 'The history of statuses, also of what was merged; what a submission''s status is now, its own record says. The same change at the same time is known.';
 
 -- A chunk ------------------------------------------------------------------------------------------------------
 

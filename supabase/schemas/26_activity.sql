@@ -112,30 +112,30 @@ begin
 end
 $$;
 comment on function private.track_moved_submission() is 'Trigger: a submission that changes its kind moves from one count to another.';
-create trigger track_moved after update of status, category_id, source on public.submissions
-  for each row when ((old.status, old.category_id, old.source) is distinct from (new.status, new.category_id, new.source))
+create trigger track_moved after update of status, category_id, source, created_at on public.submissions
+  for each row when ((old.status, old.category_id, old.source, old.created_at) is distinct from (new.status, new.category_id, new.source, new.created_at))
   execute function private.track_moved_submission();
 
-create function private.track_another_person() returns trigger
+create function private.track_corrected() returns trigger
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
 declare column_name text := case tg_table_name when 'votes' then 'user_id' else 'author_id' end;
 begin
   insert into private.person_activity (organization_id, slot, user_id, submissions, votes, comments)
-  select new.organization_id, private.slot(new.created_at), m.user_id::uuid,
+  select new.organization_id, private.slot(m.created_at), m.user_id::uuid,
     case tg_table_name when 'submissions' then m.change else 0 end,
     case tg_table_name when 'votes' then m.change else 0 end,
     case tg_table_name when 'comments' then m.change else 0 end
-  from (values (to_jsonb(old) ->> column_name, -1), (to_jsonb(new) ->> column_name, 1)) m (user_id, change);
+  from (values (to_jsonb(old) ->> column_name, old.created_at, -1), (to_jsonb(new) ->> column_name, new.created_at, 1)) m (user_id, created_at, change);
   return null;
 end
 $$;
-comment on function private.track_another_person() is 'Trigger: what is given to another person, as by erasure, takes its activity along.';
-create trigger track_another_person after update of author_id on public.submissions
-  for each row when (old.author_id <> new.author_id) execute function private.track_another_person();
-create trigger track_another_person after update of user_id on public.votes
-  for each row when (old.user_id <> new.user_id) execute function private.track_another_person();
-create trigger track_another_person after update of author_id on public.comments
-  for each row when (old.author_id <> new.author_id) execute function private.track_another_person();
+comment on function private.track_corrected() is 'Trigger: what is given to another person, as by erasure, or another time takes its activity along.';
+create trigger track_corrected after update of author_id, created_at on public.submissions
+  for each row when ((old.author_id, old.created_at) <> (new.author_id, new.created_at)) execute function private.track_corrected();
+create trigger track_corrected after update of user_id, created_at on public.votes
+  for each row when ((old.user_id, old.created_at) <> (new.user_id, new.created_at)) execute function private.track_corrected();
+create trigger track_corrected after update of author_id, created_at on public.comments
+  for each row when ((old.author_id, old.created_at) <> (new.author_id, new.created_at)) execute function private.track_corrected();
 
 create function private.sum_activity(batch integer default 20000) returns integer
 language plpgsql set search_path = '' as $$

@@ -337,8 +337,9 @@ begin
       and not exists (select from public.votes t where t.submission_id = admin_merge.target_id and t.user_id = o.user_id)
     order by o.user_id, array_position(source_ids, o.submission_id)) lent
   where v.submission_id = lent.submission_id and v.id = lent.id;
+  -- Those that moved are somewhere else by now.
   with double as (
-    delete from public.votes v where v.ctid = any (rows) and v.submission_id = any (source_ids)
+    delete from public.votes v where v.ctid = any (rows)
     returning case when v.merged_from = any (grandchildren) then v.merged_from else v.submission_id end as source_id,
       v.user_id, v.organization_id, v.id, v.created_at)
   insert into private.merged_votes (source_id, user_id, organization_id, id, created_at) select * from double;
@@ -420,7 +421,7 @@ begin
     where v.ctid = any (rows) and not exists (select from public.votes o where o.submission_id = source_id and o.user_id = v.user_id)
     returning v.user_id)
   select array_agg(b.user_id) into vacant from back b;
-  delete from public.votes v where v.ctid = any (rows) and v.submission_id = root;
+  delete from public.votes v where v.ctid = any (rows);
   insert into public.votes (organization_id, submission_id, id, user_id, created_at)
   select j.organization_id, j.source_id, j.id, j.user_id, j.created_at from private.merged_votes j
   where j.source_id = source_id and not exists (select from public.votes o where o.submission_id = source_id and o.user_id = j.user_id);

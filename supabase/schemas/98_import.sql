@@ -94,16 +94,16 @@ end
 $$;
 comment on function private.import_target(private.imports, text) is 'The submission that votes and comments of an external id belong to: where it was merged, the target.';
 
-create function private.import_targets(import private.imports, records jsonb) returns void
+create function private.import_targets(import private.imports, records jsonb, field text default 'submission_id') returns void
 language plpgsql set search_path = '' as $$
 begin
   perform 1 from public.submissions s
   where s.id in (select private.import_target(import, r.id) from (
-    select distinct value ->> 'submission_id' as id from jsonb_array_elements(records)) r)
+    select distinct value ->> field as id from jsonb_array_elements(records)) r)
   order by s.id for no key update;
 end
 $$;
-comment on function private.import_targets(private.imports, jsonb) is 'Locks the submissions that records name, in the order of their ids.';
+comment on function private.import_targets(private.imports, jsonb, text) is 'Locks the submissions that records name, in the order of their ids.';
 
 create type private.import_outcome as (created bigint, skipped bigint, failures jsonb);
 comment on type private.import_outcome is 'What became of some records; failures is an array of {line, field, message, kept}, kept where the record was taken all the same.';
@@ -176,6 +176,7 @@ create function private.import_submissions(import private.imports, people jsonb,
 language plpgsql set search_path = '' as $$
 declare outcome private.import_outcome;
 begin
+  perform private.import_targets(import, records, 'merged_into_id');
   with r as materialized (
     select r.*, (people ->> r.author)::uuid as author_id, private.imported_row(import, 'submission', r.id) as known_id,
       row_number() over (partition by r.id order by r.n) as nth, c.id as category_id, gen_random_uuid() as row_id,
@@ -200,6 +201,9 @@ begin
   ), named as (
     insert into private.external_ids (organization_id, source, kind, external_id, submission_id)
     select import.organization_id, import.source, 'submission', id, row_id from fresh
+  ), merged as (
+    insert into private.merges (source_id, organization_id, parent_id, event_id, previous_status)
+    select row_id, import.organization_id, target_id, gen_random_uuid(), 'open' from fresh where target_id is not null order by n
   ), voted as (
     insert into public.votes (organization_id, submission_id, user_id, created_at)
     select import.organization_id, row_id, author_id, at from fresh where author_votes
@@ -332,6 +336,7 @@ create function private.import_follows(import private.imports, people jsonb, rec
 language plpgsql set search_path = '' as $$
 declare outcome private.import_outcome;
 begin
+  perform private.import_targets(import, records);
   with r as materialized (
     select r.*, (people ->> r.author)::uuid as user_id, private.import_target(import, r.submission_id) as target_id
     from jsonb_to_recordset(records) as r (line integer, n integer, submission_id text, author text, reason text, created_at timestamptz, seen boolean)
@@ -360,9 +365,8 @@ create function private.import_status_changes(import private.imports, people jso
 language plpgsql set search_path = '' as $$
 declare outcome private.import_outcome;
 begin
-  perform private.import_targets(import, records);
   with r as materialized (
-    select r.*, (people ->> r.author)::uuid as changed_by, private.import_target(import, r.submission_id) as target_id
+    select r.*, (people ->> r.author)::uuid as changed_by, private.imported_row(import, 'submission', r.submission_id) as target_id
     from jsonb_to_recordset(records) as r (line integer, n integer, submission_id text, author text, previous_status text, new_status text, note text,
       created_at timestamptz, seen boolean)
   ), added as (
@@ -381,7 +385,7 @@ begin
   return outcome;
 end
 $$;
-comment on function private.import_status_changes(private.imports, jsonb, jsonb) is 'The history of statuses; what a submission''s status is now, its own record says. The same change at the same time is known.';
+comment on function private.import_status_changes(private.imports, jsonb, jsonb) is 'The history of statuses, also of what was merged; what a submission''s status is now, its own record says. The same change at the same time is known.';
 
 -- A chunk ------------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@ import { createApiKey } from "../../local/api-keys.ts";
 import { scopes as allScopes, type Scope } from "../../shared/scopes.ts";
 import { type Method, send } from "../api/client.ts";
 import {
+  merge,
   newComment,
   newOrganization,
   newSubmission,
@@ -76,7 +77,7 @@ const bodies: Record<string, object | ((board: Board, id: string) => Promise<obj
   "PATCH /api/admin/tags/:id": { name: "Another name" },
   "POST /api/admin/tags/:id/merge": async (board) => ({ into_id: await newLabel("tags", board) }),
   "PATCH /api/organizations/:id": { name: "Another name" },
-  "PATCH /api/organizations/:id/members/:user_id": { role: "admin" },
+  "PATCH /api/organizations/:id/members/:member": { role: "admin" },
   "POST /api/organizations/:id/transfer": async (board) => ({ user_id: await newMember(board) }),
   "POST /api/organizations/:id/invites": async () => ({ email: `${randomUUID()}@test.example` }),
   "POST /api/invites/accept": { token: "fcs_inv_of_nobody" },
@@ -89,6 +90,24 @@ const bodies: Record<string, object | ((board: Board, id: string) => Promise<obj
   "POST /api/surveys/:id/responses": async (_, id) => ({ answers: [{ question_id: id, value: 9 }] }),
   "POST /api/organizations/:id/webhooks": { url: "https://example.com/hook", events: ["comment.created"] },
   "PATCH /api/organizations/:id/webhooks/:webhook_id": { enabled: true },
+  "POST /api/admin/merge": async ({ organization, people: { author } }) => ({
+    source_ids: [await newSubmission(organization, author)],
+    target_id: await newSubmission(organization, author),
+  }),
+  "POST /api/admin/unmerge": async ({ organization, people: { author } }) => {
+    const submission_id = await newSubmission(organization, author);
+    await merge(submission_id, await newSubmission(organization, author));
+    return { submission_id };
+  },
+  "POST /api/admin/moderation": async ({ organization, people: { author } }) => ({
+    target_type: "submission",
+    target_id: await newSubmission(organization, author),
+    action: "approve",
+  }),
+  "POST /api/admin/bulk": async ({ organization, people: { author } }) => ({
+    ids: [await newSubmission(organization, author)],
+    action: "delete",
+  }),
   "PUT /api/admin/origins": { origins: ["https://app.example.org"] },
 };
 
@@ -235,8 +254,8 @@ async function withRows(path: string, id: string, board: Board): Promise<string>
     .replace(":keyId", key?.id ?? "")
     .replace(":webhook_id", webhookId)
     .replace(":event_id", eventId)
-    .replace(":user_id", path.includes(":user_id") ? await newMember(board) : "")
-    .replace(":invite_id", path.includes(":invite_id") ? await newInvite(board) : "");
+    .replace(":member", path.includes(":member") ? await newMember(board) : "")
+    .replace(":invite", path.includes(":invite") ? await newInvite(board) : "");
 }
 
 /** A webhook that leads nowhere, and something it was told. */

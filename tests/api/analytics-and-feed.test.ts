@@ -145,6 +145,11 @@ describe("analytics", () => {
 });
 
 describe("the change feed", () => {
+  beforeAll(async () => {
+    await newComment(await newSubmission(organization, member), member);
+    await sql`update public.organizations set name = 'Followed' where id = ${organization.id}`;
+  });
+
   const read = async (query: string, as: Caller = admin) =>
     answered(await api("GET", `/api/admin/events?${query}`, { as, on: organization }), 200, eventsAnswer);
 

@@ -197,7 +197,9 @@ describe("an import", () => {
           -1,
         ),
       );
-    await expect.poll(broken).toMatchObject({ state: "failed", problem: "body did not arrive whole" });
+    await expect
+      .poll(broken, { timeout: 20_000 })
+      .toMatchObject({ state: "failed", problem: "body did not arrive whole" });
     const { created } = await broken();
     expect(created).toBeGreaterThan(0);
     expect(await importing(board.key, lines(records))).toMatchObject({
@@ -374,6 +376,14 @@ describe("an export", () => {
       const comment = await newComment(formula, member, { body: "-1 from me" });
       await newComment(formula, ann, { parent_id: comment, body: "+1" });
       await sql`insert into public.votes (submission_id, user_id) values (${formula}, ${member.id})`;
+      const [source, twin] = [
+        await newSubmission(from.organization, ann),
+        await newSubmission(from.organization, member),
+      ];
+      const merge = { source_ids: [source, twin], target_id: formula };
+      expect(await api("POST", "/api/admin/merge", { as: from.key, body: merge })).toMatchObject({
+        status: 200,
+      });
       await sql`delete from public.follows where submission_id = ${formula} and user_id = ${member.id}`;
       await sql`insert into public.status_changes (submission_id, new_status, note, changed_by) values (${formula}, 'completed', 'Done', ${member.id})`;
       if (format === "csv") {
@@ -402,6 +412,12 @@ describe("an export", () => {
         ).toMatchObject({ failed: 0 });
       }
       expect(await contentOf(to.key)).toEqual(await contentOf(from.key));
+      const [copy] = await sql<{ id: string }[]>`
+        select id from public.submissions where organization_id = ${to.organization.id} and merged_into_id is not null limit 1`;
+      const unmerge = { submission_id: only(copy).id };
+      expect(await api("POST", "/api/admin/unmerge", { as: to.key, body: unmerge })).toMatchObject({
+        status: 200,
+      });
       expect(await countMistakes(to.organization)).toEqual([]);
       expect(await importing(from.key, await exported(from.key))).toMatchObject({ created: 0, failed: 0 });
       if (format === "csv") expect(await exported(from.key, "?format=csv")).toContain(`,'=HYPERLINK(1),`);

@@ -277,7 +277,7 @@ describe("a vote on a submission", () => {
       refused(await api("POST", `/api/submissions/${source}/vote`, { as: voter }), "SUBMISSION_MERGED")
         .merged_into_id,
     ).toBe(target);
-    expect(await stored("submissions", source)).toMatchObject({ vote_count: 1 });
+    expect(await stored("submissions", source)).toMatchObject({ vote_count: 0 });
   });
 
   it("announces a count and names no voter", async () => {

@@ -92,9 +92,15 @@ export async function newComment(
   return only(made).id;
 }
 
-/** As a merge leaves the source. */
+/** A merge by a key of the board. */
 export async function merge(sourceId: string, targetId: string): Promise<void> {
-  await sql`update public.submissions set status = 'duplicate', merged_into_id = ${targetId} where id = ${sourceId}`;
+  await sql.begin(async (transaction) => {
+    await transaction`
+      select set_config('feedback.organization_id', s.organization_id::text, true), set_config('feedback.scopes', 'submissions:moderate', true),
+        set_config('role', 'service_key', true)
+      from public.submissions s where s.id = ${sourceId}`;
+    await transaction`select private.admin_merge(array[${sourceId}::uuid], ${targetId})`;
+  });
 }
 
 export type Stored = Record<string, unknown>;

@@ -256,6 +256,12 @@ describe("what writing does", () => {
   }
 });
 
+it("beside tables there are two views, which tests/database/26_activity.sql shows to be for admins", async () => {
+  const views =
+    await sql`select table_name as name from information_schema.views where table_schema = 'public' order by 1`;
+  expect(views.map(({ name }) => name)).toEqual(["analytics_days", "analytics_submissions"]);
+});
+
 describe("columns", () => {
   const columns = new Map<string, string[]>();
   let scene: Scene;

@@ -70,19 +70,23 @@ function checkedOf({ kind, values }: Draft, line: number, query: ImportQuery): E
     return { line, field: "author_email", message: "is required: whose vote or follow it is" };
   const labels = { category: category as string | undefined, tags: (tags ?? []) as string[] };
   const entry = { ...fields, author: author ?? "#nobody", author_name };
-  if (kind === "submission")
+  if (kind === "submission") {
+    // What a merged one had is with its target.
+    const isMerged = fields.merged_into_id !== undefined;
+    const takesPart = author !== undefined && !isMerged;
     return {
       line,
-      kind: fields.merged_into_id === undefined ? kind : "merged",
+      kind: isMerged ? "merged" : kind,
       fields: {
         ...entry,
         id: fields.id ?? digestOf(fields.title, author, fields.created_at),
         type: fields.type ?? query.type,
-        author_votes: fields.author_votes ?? author !== undefined,
-        follow: fields.follow ?? author !== undefined,
+        author_votes: !isMerged && (fields.author_votes ?? takesPart),
+        follow: !isMerged && (fields.follow ?? takesPart),
         ...labels,
       },
     };
+  }
   if (kind === "comment")
     return {
       line,
