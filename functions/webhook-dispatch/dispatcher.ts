@@ -3,9 +3,9 @@ import { type Claim, exchange, fanOut, type Result } from "./database.ts";
 import { deliver } from "./delivery.ts";
 import { closeIdle } from "./post.ts";
 
-const mostAtOnce = 128;
+const mostAtOnce = 384;
 // Endpoints that did not answer well last never hold more than this.
-const mostUnprovenAtOnce = 64;
+const mostUnprovenAtOnce = 128;
 // Hosted Supabase ends a worker after 150 seconds: a run ends before, and what it left is claimed by the next.
 const longestRunMs = "EdgeRuntime" in globalThis ? 100_000 : Number.POSITIVE_INFINITY;
 const betweenTurnsMs = 8;

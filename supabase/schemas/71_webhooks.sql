@@ -12,7 +12,6 @@ create table private.webhooks (
   is_enabled boolean not null default true,
   disabled_reason text,
   is_healthy boolean not null default false,
-  untrimmed integer not null default 0,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   constraint webhooks_belong_to_their_organization unique (organization_id, id),
@@ -23,8 +22,8 @@ create table private.webhooks (
   constraint a_previous_secret_ends check ((previous_sealed_secret is null) = (previous_secret_until is null)),
   constraint disabled_ones_say_why check (is_enabled = (disabled_reason is null)),
   constraint disabled_reason_is_known check (disabled_reason in ('admin', 'gone'))
-) with (fillfactor = 50);
-comment on table private.webhooks is 'Endpoints of receivers, at most 100 an organization. events holds the names asked for, aliases too; secrets are sealed with AES-256-GCM as <key id>.<base64url>. is_healthy: its last answer was a success, so it is trusted with several deliveries at once; untrimmed: deliveries that ended since its log was trimmed.';
+);
+comment on table private.webhooks is 'Endpoints of receivers, at most 100 an organization. events holds the names asked for, aliases too; secrets are sealed with AES-256-GCM as <key id>.<base64url>. is_healthy: its last answer was a success, so it is trusted with several deliveries at once.';
 alter table private.webhooks enable row level security;
 revoke all on private.webhooks from public, anon, authenticated, service_role, service_key;
 create trigger touch_updated_at before update of url, events, is_enabled, sealed_secret on private.webhooks

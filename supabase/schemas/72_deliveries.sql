@@ -9,9 +9,12 @@ end
 $$;
 comment on role feedback_webhooks is 'Login of functions/webhook-dispatch. Owns nothing and may do nothing but fan out, claim and record deliveries.';
 grant usage on schema private to feedback_webhooks;
--- Each statement has one way to go, however many rows there are: to plan it for its values, or a scan, gains nothing.
+-- Each statement has one way to go, by index and row after row: a plan made while a table is empty is right when it is full.
 alter role feedback_webhooks set plan_cache_mode = 'force_generic_plan';
 alter role feedback_webhooks set enable_seqscan = off;
+alter role feedback_webhooks set enable_bitmapscan = off;
+alter role feedback_webhooks set enable_hashjoin = off;
+alter role feedback_webhooks set enable_mergejoin = off;
 alter role feedback_webhooks set statement_timeout = '15s';
 alter role feedback_webhooks set lock_timeout = '2s';
 alter role feedback_webhooks set idle_in_transaction_session_timeout = '15s';
@@ -41,15 +44,16 @@ create table private.webhook_deliveries (
   constraint payload_is_here_or_in_the_outbox check ((data is null) = (outbox_id is not null) and (outbox_xid is null) = (outbox_id is null))
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
 comment on table private.webhook_deliveries is 'What an endpoint is told, once an event: pending, sending (claimed until next_attempt_at, when the lease ends), delivered or failed. event is the name that was asked for; attempts is the log, the newest 20; the schedule counts attempts after counted_from. Of those that ended the newest 100 an endpoint are kept.';
-create index webhook_deliveries_log_idx on private.webhook_deliveries (webhook_id, created_at desc, event_id);
+create index webhook_deliveries_log_idx on private.webhook_deliveries (webhook_id, created_at desc);
 create index webhook_deliveries_due_idx on private.webhook_deliveries (webhook_id, status, next_attempt_at) where status in ('pending', 'sending');
 
 create table private.webhook_cursor (
   is_only boolean primary key default true constraint there_is_one_cursor check (is_only),
   xid xid8 not null,
-  id bigint not null
+  id bigint not null,
+  trimmed uuid not null default '00000000-0000-0000-0000-000000000000'
 );
-comment on table private.webhook_cursor is 'Up to where the outbox has been made into deliveries.';
+comment on table private.webhook_cursor is 'Up to where the outbox has been made into deliveries, and logs of webhooks have been trimmed, by their ids.';
 insert into private.webhook_cursor (xid, id) values ('0', 0);
 
 alter table private.webhook_deliveries enable row level security;
@@ -75,6 +79,8 @@ begin
     return next;
     return;
   end if;
+  -- Were it lost in a crash it would be done again: no commit waits for the disk.
+  perform set_config('synchronous_commit', 'off', true);
   with batch as materialized (
     select o.xid, o.id, o.event_id, o.organization_id, o.type, o.created_at from private.outbox o
     where (o.xid, o.id) > (at.xid, at.id) and o.xid < pg_snapshot_xmin(pg_current_snapshot())
@@ -128,7 +134,7 @@ begin
         where d.status in ('pending', 'sending') and d.webhook_id > w.id order by d.webhook_id limit 1)
       from waiting w where w.id is not null
     )
-    select w.*, case when w.is_healthy then 20 else 1 end - (select count(*)::integer from private.webhook_deliveries d
+    select w.*, case when w.is_healthy then 32 else 1 end - (select count(*)::integer from private.webhook_deliveries d
       where d.webhook_id = w.id and d.status = 'sending' and d.next_attempt_at > now()) as slots
     from waiting join private.webhooks w on w.id = waiting.id and w.is_enabled
     -- The first in the index of each, however many there are.
@@ -142,13 +148,13 @@ begin
     continue when endpoint.slots <= 0 or not endpoint.is_healthy and unproven_room <= 0;
     return query
       with due as materialized (
-        select lost.event_id from (
-          select d.event_id from private.webhook_deliveries d
+        select lost.row from (
+          select d.ctid as row from private.webhook_deliveries d
           where d.webhook_id = endpoint.id and d.status = 'sending' and d.next_attempt_at <= now()
           order by d.next_attempt_at limit least(endpoint.slots, room) for update skip locked) lost
         union all
-        select waiting.event_id from (
-          select d.event_id from private.webhook_deliveries d
+        select waiting.row from (
+          select d.ctid as row from private.webhook_deliveries d
           where d.webhook_id = endpoint.id and d.status = 'pending' and d.next_attempt_at <= now()
           order by d.next_attempt_at limit least(endpoint.slots, room) for update skip locked) waiting
         limit least(endpoint.slots, room)
@@ -159,7 +165,7 @@ begin
           counted_from = d.counted_from + (d.status = 'sending')::integer,
           attempts = case when d.status = 'pending' then d.attempts else private.logged(d.attempts, private.logged_attempt(
             d.attempt_count, d.claimed_at, null, null, null, 'The dispatcher ended before it recorded an answer.')) end
-        from due where d.webhook_id = endpoint.id and d.event_id = due.event_id
+        where d.ctid = any (array(select due.row from due))
         returning d.*
       )
       select c.webhook_id, c.event_id, c.attempt_count, c.claimed_at, endpoint.is_healthy, endpoint.url, endpoint.sealed_secret,
@@ -172,13 +178,15 @@ begin
   end loop;
 end
 $$;
-comment on function private.claim_deliveries(integer, integer) is 'Takes due deliveries for 30 seconds, those of a dispatcher that died too: at most 20 at once of an endpoint that answers well, one of any other. Concurrent dispatchers never take the same.';
+comment on function private.claim_deliveries(integer, integer) is 'Takes due deliveries for 30 seconds, those of a dispatcher that died too: at most 32 at once of an endpoint that answers well, one of any other. Concurrent dispatchers never take the same.';
 
 create function private.record_deliveries(results jsonb) returns void
 language plpgsql set search_path = '' as $$
 begin
-  -- Webhooks are locked before their deliveries, and by their ids, as a delete does: nobody waits in a circle.
-  perform 1 from private.webhooks w where w.id in (select r.webhook_id from jsonb_to_recordset(results) as r (webhook_id uuid))
+  -- Those that turn out otherwise than they were, before their deliveries and by their ids, as a delete locks them: nobody waits in a circle.
+  perform 1 from private.webhooks w where w.id in (
+    select r.webhook_id from jsonb_to_recordset(results) as r (webhook_id uuid, status_code integer, error text)
+    where w.is_healthy is distinct from (r.error is null and r.status_code between 200 and 299))
   order by w.id for no key update;
   with results as (
     select r.*, r.error is null and r.status_code between 200 and 299 as succeeded, r.error is null and r.status_code = 410 as gone,
@@ -198,16 +206,16 @@ begin
     from results r
     -- Not what was claimed anew meanwhile.
     where d.webhook_id = r.webhook_id and d.event_id = r.event_id and d.status = 'sending' and d.attempt_count = r.attempt
-    returning d.webhook_id, d.status, r.succeeded, r.gone
+    returning d.webhook_id, r.succeeded, r.gone
   )
   update private.webhooks w set
-    is_healthy = t.succeeded, untrimmed = w.untrimmed + t.ended,
+    is_healthy = t.succeeded,
     is_enabled = w.is_enabled and not t.gone,
     disabled_reason = case when w.is_enabled and t.gone then 'gone' else w.disabled_reason end
   from (
-    select r.webhook_id, bool_or(r.succeeded) as succeeded, bool_or(r.gone) as gone, count(*) filter (where r.status <> 'pending') as ended
+    select r.webhook_id, bool_or(r.succeeded) as succeeded, bool_or(r.gone) as gone
     from recorded r group by r.webhook_id) t
-  where w.id = t.webhook_id and (t.ended > 0 or w.is_healthy <> t.succeeded);
+  where w.id = t.webhook_id and (w.is_healthy <> t.succeeded or t.gone);
 end
 $$;
 comment on function private.record_deliveries(jsonb) is 'What came of attempts that were claimed: [{webhook_id, event_id, attempt, duration_ms, status_code, response_body, error, retry_after in seconds, is_final}]. A 410 switches the endpoint off.';
@@ -378,7 +386,7 @@ grant execute on function private.admin_list_deliveries(uuid, uuid, integer, int
 
 create function private.trim_deliveries(most integer default 20000) returns integer
 language plpgsql set search_path = '' as $$
-declare webhook record; trimmed integer := 0; here integer; done uuid[] := '{}';
+declare at uuid := (select c.trimmed from private.webhook_cursor c); seen uuid; trimmed integer := 0; here integer;
 begin
   -- What waits for an endpoint that was switched off is given up.
   update private.webhook_deliveries d set status = 'failed', finished_at = now(),
@@ -387,20 +395,20 @@ begin
     select d.webhook_id, d.event_id from private.webhooks w join private.webhook_deliveries d on d.webhook_id = w.id and d.status = 'pending'
     where not w.is_enabled and w.updated_at < now() - interval '1 minute' limit most for update of d skip locked) late
   where d.webhook_id = late.webhook_id and d.event_id = late.event_id;
-  for webhook in
-    select w.id from private.webhooks w where w.untrimmed > 0 order by w.untrimmed desc limit 200
-  loop
-    exit when trimmed >= most;
-    delete from private.webhook_deliveries d where d.webhook_id = webhook.id and d.event_id in (
-      select o.event_id from private.webhook_deliveries o where o.webhook_id = webhook.id and o.status in ('delivered', 'failed')
+  -- Some of the webhooks each time, and from the first again after the last.
+  for seen in select w.id from private.webhooks w where w.id > at order by w.id limit 200 loop
+    delete from private.webhook_deliveries d where d.webhook_id = seen and d.event_id in (
+      select o.event_id from private.webhook_deliveries o where o.webhook_id = seen and o.status in ('delivered', 'failed')
       order by o.created_at desc, o.event_id offset 100 limit most - trimmed);
     get diagnostics here = row_count;
     trimmed := trimmed + here;
-    if trimmed < most then done := done || webhook.id; end if;
+    exit when trimmed >= most;
+    at := seen;
   end loop;
-  -- At the end, as dispatchers wait for these rows.
-  update private.webhooks w set untrimmed = 0
-  from (select l.id from private.webhooks l where l.id = any (done) order by l.id for no key update) locked where w.id = locked.id;
+  if trimmed < most and not exists (select from private.webhooks w where w.id > at) then
+    at := '00000000-0000-0000-0000-000000000000';
+  end if;
+  update private.webhook_cursor c set trimmed = at where c.trimmed <> at;
   return trimmed;
 end
 $$;

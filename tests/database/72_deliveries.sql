@@ -75,7 +75,7 @@ do $$ begin
   perform private.fan_out_events();
 end $$;
 select is(pg_temp.claimed(7), 7::bigint, 'a dispatcher takes what it has room for');
-select is(pg_temp.claimed(), 13::bigint, 'and up to 20 at once of an endpoint that answers');
+select is(pg_temp.claimed(), 25::bigint, 'and up to 32 at once of an endpoint that answers');
 select is(pg_temp.claimed(), 0::bigint, 'not more');
 do $$ begin
   perform pg_temp.webhook('other', 'acme', array['comment.created']);
@@ -152,7 +152,6 @@ do $$ begin
   select tests.id('acme'), tests.id('busy'), tests.id('past ' || n), 'submission.created', '{}', 'delivered', now(), now() - make_interval(mins => n) from generate_series(1, 250) n;
   insert into private.webhook_deliveries (organization_id, webhook_id, event_id, event, data)
   select tests.id('acme'), tests.id(hook), tests.id('waiting'), 'submission.created', '{}' from unnest(array['busy', 'paused']) hook;
-  update private.webhooks set untrimmed = 250 where id = tests.id('busy');
   alter table private.webhooks disable trigger touch_updated_at;
   update private.webhooks set is_enabled = false, disabled_reason = 'admin', updated_at = now() - interval '1 hour' where id = tests.id('paused');
 end $$;
