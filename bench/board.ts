@@ -10,6 +10,8 @@ export interface Board {
   submissionIds: string[];
   /** People who have not voted or commented yet. */
   callers: { id: string; token: string }[];
+  /** Of bench/surveys.ts, where the first of the callers is the owner. */
+  surveys?: { id: string; questionIds: string[] }[];
 }
 
 const people = 2003; // prime, so that any step through them meets everyone before anyone twice

@@ -10,6 +10,8 @@ export interface Load {
   name: RequestName;
   connections: number;
   seconds: number;
+  /** Which of board.surveys. */
+  survey?: number;
 }
 
 export interface Measured {
@@ -22,8 +24,8 @@ export interface Measured {
 export type Reply = { measured: Measured } | { problem: string };
 
 let board: Board | undefined;
-/** How many requests of a name were sent, over all loads. */
-const sent = new Map<RequestName, number>();
+/** How many requests of a name and survey were sent, over all loads. */
+const sent = new Map<string, number>();
 
 process.on("message", (order: Order) => {
   if ("board" in order) {
@@ -38,7 +40,7 @@ process.on("message", (order: Order) => {
 });
 process.on("disconnect", () => process.exit());
 
-async function run({ origin, name, connections, seconds }: Load): Promise<Measured> {
+async function run({ origin, name, connections, seconds, survey = 0 }: Load): Promise<Measured> {
   const { hostname, port, host } = new URL(origin);
   const clients = await Promise.all(
     Array.from({ length: connections }, (_, i) => open(hostname, Number(port), i)),
@@ -49,7 +51,7 @@ async function run({ origin, name, connections, seconds }: Load): Promise<Measur
   await Promise.all(
     clients.map(async (client) => {
       for (let before = performance.now(); before < until; ) {
-        const request = next(name);
+        const request = next(name, survey);
         const status = await client.send(textOf(request, host));
         if (status !== request.status)
           throw new Error(`${name}: ${request.path} answered ${status}, not ${request.status}`);
@@ -64,11 +66,12 @@ async function run({ origin, name, connections, seconds }: Load): Promise<Measur
   return summary(durations, elapsed);
 }
 
-function next(name: RequestName): BenchRequest {
+function next(name: RequestName, survey: number): BenchRequest {
   if (!board) throw new Error("no board");
-  const n = sent.get(name) ?? 0;
-  sent.set(name, n + 1);
-  return requestOf(name, board, n);
+  const key = `${name} ${survey}`;
+  const n = sent.get(key) ?? 0;
+  sent.set(key, n + 1);
+  return requestOf(name, board, n, survey);
 }
 
 /** The floor checks no token and is told who calls. */

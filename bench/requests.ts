@@ -43,12 +43,27 @@ const requests = {
     write(`/api/submissions/${anySubmission(board, n * 37)}/comments`, n % board.callers.length, {
       body: reply(random),
     }),
-} satisfies Record<string, (board: Board, n: number) => BenchRequest>;
+  respond: (board, n, survey) =>
+    write(`/api/surveys/${surveyOf(board, survey).id}/responses`, 1 + (n % (board.callers.length - 1)), {
+      answers: surveyOf(board, survey).questionIds.map((question_id, i) => ({
+        question_id,
+        value: [n % 11, 1 + (n % 5), `Option ${1 + (n % 5)}`, reply(random)][i],
+      })),
+    }),
+  analytics: (board, _n, survey) => ({
+    ...read(`/api/surveys/${surveyOf(board, survey).id}/analytics`),
+    caller: 0,
+  }),
+  "responses, newest": (board, _n, survey) => ({
+    ...read(`/api/surveys/${surveyOf(board, survey).id}/responses?limit=50`),
+    caller: 0,
+  }),
+} satisfies Record<string, (board: Board, n: number, survey: number) => BenchRequest>;
 
 export type RequestName = keyof typeof requests;
 
-export function requestOf(name: RequestName, board: Board, n: number): BenchRequest {
-  return requests[name](board, n);
+export function requestOf(name: RequestName, board: Board, n: number, survey = 0): BenchRequest {
+  return requests[name](board, n, survey);
 }
 
 function read(path: string): BenchRequest {
@@ -66,4 +81,10 @@ function anySubmission(board: Board, n: number): string {
 /** Each round of the callers starts one submission further than the last ended, so no pair comes twice. */
 function voted(board: Board, n: number): string {
   return anySubmission(board, n + Math.floor(n / board.callers.length));
+}
+
+function surveyOf({ surveys = [] }: Board, index: number) {
+  const survey = surveys[index];
+  if (!survey) throw new Error(`no survey ${index}`);
+  return survey;
 }

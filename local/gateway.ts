@@ -50,6 +50,8 @@ export function createGateway(options: GatewayOptions): Server {
     });
   });
   server.keepAliveTimeout = 65_000;
+  // A file to import comes in as fast as the database writes it.
+  server.requestTimeout = 3_600_000;
   server.on("upgrade", (incoming, socket, head) => {
     socket.on("error", () => undefined);
     if (!options.upgrade?.(incoming, socket, head)) {

@@ -3,15 +3,22 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import type { z } from "zod";
+import { exportQuery, importQuery } from "../shared/imports.ts";
 import { scopes } from "../shared/scopes.ts";
+import { validationDetails } from "../shared/validation.ts";
 import { createApiKey } from "./api-keys.ts";
 import { type Runner, withDatabase } from "./database.ts";
+import { exportFile, importFile } from "./exchange.ts";
 import { signUp } from "./sign-up.ts";
 import type { StackAddresses } from "./stack.ts";
 import { codeOf, messageOf, StartError } from "./start-error.ts";
 
 const usage = `npm run organization:create -- --name "Acme" --slug acme --owner-email a@b.c [--owner-password …] [--private]
 npm run key:create -- --organization acme --name backend --scopes submissions:write,submissions:read [--expires 2027-01-31]
+npm run import -- --organization acme [--format canny|fider] [--what comments] [--source old-board] [--type problem]
+  [--no-create-missing] [--anonymous-votes] [--dry-run] file.csv|.json|.jsonl
+npm run export -- --organization acme [--format json|jsonl|csv] [--what submissions] [file]
 
 They work on DATABASE_URL where it is set, else on the stack that runs in DATA_DIR (.data).`;
 
@@ -163,15 +170,85 @@ async function createKey(words: string[]): Promise<void> {
     throw new StartError("--expires: give a date to come, such as 2027-01-31");
   const target = await findTarget();
   await withDatabase(target.databaseUrl, async (sql) => {
-    const [organization] = await sql<
-      { id: string }[]
-    >`select id from public.organizations where slug = ${slug} or id::text = ${slug}`;
-    if (organization === undefined)
-      throw new StartError(`there is no organization ${slug}: make it with npm run organization:create`);
-    const secret = await createApiKey(sql, organization.id, name, wanted, expires);
+    const secret = await createApiKey(sql, await organizationOf(sql, slug), name, wanted, expires);
     console.log(`key     ${name} of ${slug}, ${wanted.join(" ")}`);
     console.log(`secret  ${secret}  (shown this once)`);
   });
+}
+
+async function organizationOf(sql: Runner, slug: string): Promise<string> {
+  const [organization] = await sql<
+    { id: string }[]
+  >`select id from public.organizations where slug = ${slug} or id::text = ${slug}`;
+  if (organization === undefined)
+    throw new StartError(`there is no organization ${slug}: make it with npm run organization:create`);
+  return organization.id;
+}
+
+async function runImport(words: string[]): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args: words,
+    allowPositionals: true,
+    options: {
+      organization: { type: "string" },
+      format: { type: "string" },
+      what: { type: "string" },
+      source: { type: "string" },
+      type: { type: "string" },
+      "no-create-missing": { type: "boolean" },
+      "anonymous-votes": { type: "boolean" },
+      "dry-run": { type: "boolean" },
+    },
+  });
+  const slug = required(values.organization, "--organization");
+  const path = required(positionals[0], "the file");
+  if (!existsSync(path)) throw new StartError(`there is no file ${path}`);
+  const query = checked(importQuery, {
+    format: values.format,
+    what: values.what,
+    source: values.source,
+    type: values.type,
+    ...(values["no-create-missing"] && { create_missing: "false" }),
+    ...(values["anonymous-votes"] && { anonymous_votes: "true" }),
+    ...(values["dry-run"] && { dry_run: "true" }),
+  });
+  const target = await findTarget();
+  await withDatabase(target.databaseUrl, async (sql) => {
+    const progress = (processed: number) => process.stderr.isTTY && process.stderr.write(`\r${processed}`);
+    const done = await importFile(sql, await organizationOf(sql, slug), path, query, progress);
+    if (process.stderr.isTTY) process.stderr.write("\r");
+    for (const { line, field, message } of done.errors)
+      console.log(`line ${line}  ${field === null ? "" : `${field} `}${message}`);
+    console.log(
+      `${query.dry_run ? "dry run  " : ""}created ${done.created}  skipped ${done.skipped}  failed ${done.failed}`,
+    );
+    if (done.problem !== null) throw new StartError(`not finished: ${done.problem}`);
+  });
+}
+
+async function runExport(words: string[]): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args: words,
+    allowPositionals: true,
+    options: {
+      organization: { type: "string" },
+      format: { type: "string" },
+      what: { type: "string" },
+    },
+  });
+  const slug = required(values.organization, "--organization");
+  const query = checked(exportQuery, { format: values.format, what: values.what });
+  const target = await findTarget();
+  await withDatabase(target.databaseUrl, async (sql) =>
+    exportFile(sql, await organizationOf(sql, slug), positionals[0], query),
+  );
+}
+
+function checked<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const [first] = validationDetails(result.error);
+  throw new StartError(`--${first?.field} ${first?.message}`);
 }
 
 function required(value: string | undefined, option: string): string {
@@ -183,6 +260,8 @@ function required(value: string | undefined, option: string): string {
 async function main([command, ...words]: string[]): Promise<void> {
   if (command === "organization:create") return createOrganization(words);
   if (command === "key:create") return createKey(words);
+  if (command === "import") return runImport(words);
+  if (command === "export") return runExport(words);
   throw new StartError(usage);
 }
 

@@ -3,13 +3,17 @@ import { createHash, randomBytes } from "node:crypto";
 /** Secrets of API keys: prefix, 32 random bytes in base64url, and a base62 CRC32 that lets anyone reject a typo. */
 export const orgKeyPrefix = "fcs_org_";
 export const agentKeyPrefix = "fcs_agt_";
+/** Tokens of invites have the form of keys, but open nothing by themselves. */
+export const invitePrefix = "fcs_inv_";
 
 const pattern = /^(fcs_org_|fcs_agt_)([A-Za-z0-9_-]{43})([0-9A-Za-z]{6})$/;
 
 export type NewApiKey = { secret: string; prefix: string; lastFour: string; digest: Uint8Array };
 
 /** A fresh secret, to be shown once, and what the database keeps of it: SHA-256, prefix and last four characters. */
-export function newApiKey(prefix: typeof orgKeyPrefix | typeof agentKeyPrefix): NewApiKey {
+export function newApiKey(
+  prefix: typeof orgKeyPrefix | typeof agentKeyPrefix | typeof invitePrefix,
+): NewApiKey {
   const random = randomBytes(32).toString("base64url");
   const secret = prefix + random + checksum(prefix + random);
   return { secret, prefix, lastFour: secret.slice(-4), digest: digestOf(secret) };

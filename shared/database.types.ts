@@ -162,6 +162,7 @@ export type Database = {
       follows: {
         Row: {
           created_at: string;
+          merged_from: string | null;
           organization_id: string;
           reason: string;
           submission_id: string;
@@ -170,6 +171,7 @@ export type Database = {
         ComputedFields: never;
         Insert: {
           created_at?: string;
+          merged_from?: string | null;
           organization_id?: string;
           reason?: string;
           submission_id: string;
@@ -177,6 +179,7 @@ export type Database = {
         };
         Update: {
           created_at?: string;
+          merged_from?: string | null;
           organization_id?: string;
           reason?: string;
           submission_id?: string;
@@ -306,8 +309,10 @@ export type Database = {
           max_surveys: number | null;
           name: string;
           require_approval: boolean;
+          settings: NonNullable<Json>;
           slug: string;
           time_zone: string;
+          trust_after: number | null;
           updated_at: string;
           visibility: string;
         };
@@ -322,8 +327,10 @@ export type Database = {
           max_surveys?: number | null;
           name: string;
           require_approval?: boolean;
+          settings?: NonNullable<Json>;
           slug: string;
           time_zone?: string;
+          trust_after?: number | null;
           updated_at?: string;
           visibility?: string;
         };
@@ -337,8 +344,10 @@ export type Database = {
           max_surveys?: number | null;
           name?: string;
           require_approval?: boolean;
+          settings?: NonNullable<Json>;
           slug?: string;
           time_zone?: string;
+          trust_after?: number | null;
           updated_at?: string;
           visibility?: string;
         };
@@ -443,17 +452,20 @@ export type Database = {
       };
       submission_tags: {
         Row: {
+          merged_from: string | null;
           organization_id: string;
           submission_id: string;
           tag_id: string;
         };
         ComputedFields: never;
         Insert: {
+          merged_from?: string | null;
           organization_id?: string;
           submission_id: string;
           tag_id: string;
         };
         Update: {
+          merged_from?: string | null;
           organization_id?: string;
           submission_id?: string;
           tag_id?: string;
@@ -899,6 +911,7 @@ export type Database = {
         Row: {
           created_at: string;
           id: string;
+          merged_from: string | null;
           organization_id: string;
           submission_id: string;
           user_id: string;
@@ -907,6 +920,7 @@ export type Database = {
         Insert: {
           created_at?: string;
           id?: string;
+          merged_from?: string | null;
           organization_id?: string;
           submission_id: string;
           user_id?: string;
@@ -914,6 +928,7 @@ export type Database = {
         Update: {
           created_at?: string;
           id?: string;
+          merged_from?: string | null;
           organization_id?: string;
           submission_id?: string;
           user_id?: string;
@@ -937,6 +952,30 @@ export type Database = {
       };
     };
     Views: {
+      analytics_days: {
+        Row: {
+          active_people: number | null;
+          comments: number | null;
+          day: string | null;
+          organization_id: string | null;
+          submissions: number | null;
+          votes: number | null;
+        };
+        ComputedFields: never;
+        Relationships: [];
+      };
+      analytics_submissions: {
+        Row: {
+          category_id: string | null;
+          day: string | null;
+          organization_id: string | null;
+          source: string | null;
+          status: string | null;
+          submissions: number | null;
+        };
+        ComputedFields: never;
+        Relationships: [];
+      };
       survey_answers: {
         Row: {
           organization_id: string;

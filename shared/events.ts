@@ -23,9 +23,18 @@ const submissionCreatedData = z.object({ submission: z.object(submissionFields) 
 
 const submissionUpdatedData = z
   .object({
-    submission: z.object({ ...submissionFields, category_id: uuid.nullable(), updated_at: timestamp }),
+    submission: z.object({
+      ...submissionFields,
+      category_id: uuid.nullable(),
+      merged_into_id: uuid.nullable().describe("Where its votes and comments went; null unless merged."),
+      updated_at: timestamp,
+    }),
   })
-  .meta({ id: "SubmissionUpdatedEvent", description: "Title, description, category or issue link changed." });
+  .meta({
+    id: "SubmissionUpdatedEvent",
+    description:
+      "Title, description, category or issue link changed, or it was part of a merge or the end of one.",
+  });
 
 const statusChangedData = z
   .object({
@@ -64,9 +73,17 @@ const memberJoinedData = z
 const organizationUpdatedData = z
   .object({
     organization,
-    changed: z.array(z.string()).describe("Names of the settings that changed."),
+    changed: z
+      .array(z.string())
+      .describe("Names of the settings that changed, or `categories`, `tags`, `members`."),
+    changes: z
+      .record(z.string(), z.object({ from: z.unknown(), to: z.unknown() }))
+      .describe("What settings were and are; of `settings` and what is not one, only the name is told."),
   })
-  .meta({ id: "OrganizationUpdatedEvent", description: "Settings of the organization changed." });
+  .meta({
+    id: "OrganizationUpdatedEvent",
+    description: "The organization, or who and what is in it, changed.",
+  });
 
 const surveyPublishedData = z
   .object({ survey: z.object({ id: uuid, title: z.string(), url: z.string() }) })

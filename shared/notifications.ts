@@ -3,7 +3,14 @@ import { dataOf, listOf } from "./envelopes.ts";
 import { count, shortArrayOf, timestamp, uuid } from "./fields.ts";
 import { pageFields, queryBoolean, totalMeta } from "./pagination.ts";
 
-export const notificationTypes = ["vote", "comment", "reply", "official_comment", "status_changed"] as const;
+export const notificationTypes = [
+  "vote",
+  "comment",
+  "reply",
+  "official_comment",
+  "status_changed",
+  "merged",
+] as const;
 
 // In ------------------------------------------------------------------------------------------------------------
 

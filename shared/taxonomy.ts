@@ -1,6 +1,9 @@
 import { z } from "zod";
 import { dataOf } from "./envelopes.ts";
-import { slug, uuid } from "./fields.ts";
+import { count, shortArrayOf, slug, timestamp, uuid, wholeNumber } from "./fields.ts";
+import { locales } from "./locales.ts";
+import { newSlug } from "./organizations.ts";
+import { text } from "./text.ts";
 
 const color = z.string().describe("Hex triplet, such as `#6b7280`.");
 const name = z.string().describe("In the negotiated language, English where no translation exists.");
@@ -45,3 +48,82 @@ export const tagList = dataOf(z.array(tag)).meta({
   id: "TagList",
   description: "The tags of an organization.",
 });
+
+// What admins write ---------------------------------------------------------------------------------------------
+
+const labelName = text({ min: 1, max: 100 }).describe("English, 1 to 100 characters.");
+
+const fieldsOfLabel = {
+  slug: newSlug.optional().describe("For addresses and filters; without it, made of the name."),
+  color: z
+    .string()
+    .regex(/^#[0-9a-f]{6}$/, "must be a hex triplet in lower case, such as #6b7280")
+    .optional(),
+  translations: z
+    .partialRecord(z.enum(locales), labelName.nullable())
+    .optional()
+    .describe("Names in other languages, by locale; null removes one."),
+};
+
+const position = wholeNumber(0, 1_000_000)
+  .optional()
+  .describe("Where it stands in lists; the last by default.");
+
+const oneField = (...names: string[]) => ({
+  check: (patch: object) => Object.keys(patch).length > 0,
+  error: { error: `must name at least one of ${names.join(", ")}` },
+});
+
+export const categoryCreate = z
+  .object({ name: labelName, ...fieldsOfLabel, position })
+  .meta({ id: "CategoryCreate", description: "A category." });
+
+export const tagCreate = z
+  .object({ name: labelName, ...fieldsOfLabel })
+  .meta({ id: "TagCreate", description: "A tag." });
+
+const categoryFields = oneField("name", "slug", "color", "translations", "position");
+export const categoryPatch = z
+  .object({ name: labelName.optional(), ...fieldsOfLabel, position })
+  .refine(categoryFields.check, categoryFields.error)
+  .meta({ id: "CategoryPatch", description: "What to change; at least one field.", minProperties: 1 });
+
+const tagFields = oneField("name", "slug", "color", "translations");
+export const tagPatch = z
+  .object({ name: labelName.optional(), ...fieldsOfLabel })
+  .refine(tagFields.check, tagFields.error)
+  .meta({ id: "TagPatch", description: "What to change; at least one field.", minProperties: 1 });
+
+export const labelMerge = z
+  .object({ into_id: uuid.describe("What is kept, of the same organization.") })
+  .meta({ id: "LabelMerge", description: "Where to put what it has before it is deleted." });
+
+export const categoryOrder = z
+  .object({
+    ids: shortArrayOf(uuid, 1000).describe(
+      "Categories of the organization, first to last; others follow as they stood.",
+    ),
+  })
+  .meta({ id: "CategoryOrder", description: "The order categories are shown in." });
+
+const tagAsKept = z.object({
+  id: uuid,
+  name: z.string().describe("English."),
+  slug,
+  color,
+  translations: z.partialRecord(z.enum(locales), z.string()),
+  created_at: timestamp,
+});
+const categoryAsKept = tagAsKept.extend({ position: count });
+const moved = { moved: count.describe("Submissions that had what was merged.") };
+
+export const keptTagAnswer = dataOf(
+  tagAsKept.meta({ id: "KeptTag", description: "A tag with all its translations." }),
+);
+export const keptCategoryAnswer = dataOf(
+  categoryAsKept.meta({ id: "KeptCategory", description: "A category with all its translations." }),
+);
+export const keptTagListAnswer = dataOf(z.array(tagAsKept));
+export const keptCategoryListAnswer = dataOf(z.array(categoryAsKept));
+export const tagMergeAnswer = dataOf(tagAsKept.extend(moved));
+export const categoryMergeAnswer = dataOf(categoryAsKept.extend(moved));

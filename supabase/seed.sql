@@ -758,4 +758,195 @@ from (
 ) e
 where e.id = n.event_id and n.organization_id = (select id from seed_organization);
 
-drop table seed_people, seed_categories, seed_tags, seed_submissions, seed_status_changes, seed_comments, seed_follows, seed_profiles, seed_organization;
+-- Surveys: one that was, one that runs, one to come
+
+-- People who answered and never wrote: each first name with each last name of a language
+create temporary table seed_names (language text, first text, last text);
+insert into seed_names values
+  ('en', 'Holly,Marcus,Zoe,Callum,Imani,Patrick', 'Redfern,Osei,Lockwood,Tran'),
+  ('de', 'Anke,Bernd,Heike,Uwe,Jana,Torsten', 'Hoffmann,Krüger,Seidel,Albrecht'),
+  ('es', 'Marta,Pablo,Elena,Andrés,Rocío,Sergio', 'Navarro,Cabrera,Molina,Vidal'),
+  ('fr', 'Élodie,Thierry,Manon,Olivier,Claire,Hugo', 'Perrin,Lambert,Fabre,Chevalier'),
+  ('it', 'Elisa,Davide,Paola,Matteo,Sara,Fabio', 'Greco,Marchetti,Villa,Serra'),
+  ('pt', 'Larissa,Bruno,Patrícia,Felipe,Renata,Gustavo', 'Azevedo,Moura,Cardoso,Freitas'),
+  ('ru', 'Елена,Игорь,Мария,Павел,Ирина,Андрей', 'Белова,Соколенко,Гончар,Левченко'),
+  ('ja', '恵子,翔太,美咲,大介,直美,健太', '高橋,山口,井上,木村');
+create temporary table seed_panel as
+select row_number() over (order by md5(n.language || f.first || l.last)) as ordinal, n.language,
+  case n.language when 'ja' then l.last || ' ' || f.first else f.first || ' ' || l.last end as name, gen_random_uuid() as id
+from seed_names n, unnest(string_to_array(n.first, ',')) as f (first), unnest(string_to_array(n.last, ',')) as l (last);
+insert into public.profiles (id, organization_id, kind, email, name, created_at)
+select s.id, o.id, 'email', 'panel-' || s.ordinal || '@example.com', s.name, now() - interval '270 days'
+from seed_panel s, seed_organization o;
+
+-- status: what it comes to; days: age of the survey and of its last response
+create temporary table seed_surveys (key text primary key, status text, days numeric, until_days numeric, title text, description text, questions jsonb, id uuid default gen_random_uuid());
+insert into seed_surveys values
+('first-month', 'archived', 182, 140, 'Your first month with Routewell', 'Four questions for crews who joined this spring.', '[
+  {"type": "rating", "text": "How easy was it to get your crew started?", "required": true, "scale": 5},
+  {"type": "multiple_choice", "text": "Who set it up?", "options": ["The owner", "The office", "A technician", "Somebody from outside"]},
+  {"type": "nps", "text": "Would you recommend Routewell to another company?"},
+  {"type": "text", "text": "What would have made it easier?"}]'),
+('autumn', 'published', 33, 0.1, 'How is Routewell working for you?', 'Two minutes, five questions. We read every answer.', '[
+  {"type": "nps", "text": "How likely are you to recommend Routewell?", "required": true},
+  {"type": "rating", "text": "How well does the app work on site?", "scale": 5},
+  {"type": "multiple_choice", "text": "What do you use every week?", "multiple": true,
+   "options": ["Dispatch board", "Job sheets", "Invoicing", "Reports", "Mobile app", "Customer portal"]},
+  {"type": "multiple_choice", "text": "How many people work in your company?", "options": ["1 to 5", "6 to 20", "21 to 100", "More than 100"]},
+  {"type": "text", "text": "What should we know?"}]'),
+('mobile-beta', 'draft', 3, 0, 'The new mobile app: would you try it early?', 'For crews on Android and iOS.', '[
+  {"type": "multiple_choice", "text": "Which phones do your technicians use?", "multiple": true, "options": ["Android", "iPhone", "Tablets"]},
+  {"type": "rating", "text": "How well does the present app do its job?", "scale": 10},
+  {"type": "text", "text": "What must not change?"},
+  {"type": "email", "text": "Where may we send the invitation?"}]');
+
+-- mood: 1 glad, 0 neither, -1 annoyed; score: what functions/_shared/sentiment says of the text in that language
+create temporary table seed_texts (locale text, mood integer, score numeric, text text);
+insert into seed_texts values
+('en', 1, 0.762, 'Dispatch is so much easier now. My mornings are calm again, thank you.'),
+  ('en', 1, 0.571, 'The offline job sheets work well, even three floors underground.'),
+  ('en', 1, 0.571, 'Support answered in ten minutes and solved it. Great people.'),
+  ('en', 1, 0.667, 'Love the map view. Routes that took me an hour to plan take five minutes.'),
+  ('en', 1, 0.727, 'Fast, simple and reliable. The whole crew uses it.'),
+  ('en', 0, 0, 'We are eleven people and mostly use the calendar.'),
+  ('en', 0, 0, 'Please add a way to print the week.'),
+  ('en', 0, 0, 'It''s okay. The web app is good, the phone app is slow.'),
+  ('en', 0, 0, 'Is there a way to hide finished jobs?'),
+  ('en', 0, 0, 'I only see it when I need an invoice.'),
+  ('en', -1, -0.762, 'Photos fail to upload every time the signal drops. Very frustrating.'),
+  ('en', -1, -0.727, 'Too expensive for seasonal crews, and the price went up again.'),
+  ('en', -1, -0.727, 'The app crashed twice this week and I lost my notes.'),
+  ('en', -1, -0.727, 'I can''t find anything in the new menu, it is a mess.'),
+  ('en', -1, -0.571, 'Search is useless once you have a thousand customers.'),
+  ('de', 1, 0.786, 'Die Einsatzplanung ist jetzt viel übersichtlicher, danke!'),
+  ('de', 1, 0.762, 'Läuft stabil, meine Monteure sind sehr zufrieden.'),
+  ('de', 1, 0.808, 'Schnell, einfach und zuverlässig. Gern weiter so!'),
+  ('de', 0, 0, 'Wir nutzen es vor allem für die Arbeitsberichte.'),
+  ('de', 0, 0, 'Bitte eine Druckansicht für die Woche einbauen.'),
+  ('de', -1, -0.571, 'Die Fotos laden nicht hoch, das nervt jeden Tag.'),
+  ('de', -1, -0.762, 'Zu langsam auf älteren Handys und ständig Fehler beim Abgleich.'),
+  ('de', -1, -0.651, 'Seit dem Update finde ich nichts mehr, sehr unübersichtlich.'),
+  ('es', 1, 0.762, 'Muy fácil de usar, mis técnicos están contentos.'),
+  ('es', 1, 0.795, 'El mapa es excelente, ahorramos mucho tiempo.'),
+  ('es', 1, 0.727, 'Funciona bien sin conexión, gracias por eso.'),
+  ('es', 0, 0, 'Lo usamos sobre todo para las facturas.'),
+  ('es', 0, 0, '¿Se puede cambiar el color de los equipos?'),
+  ('es', -1, -0.762, 'La aplicación se cierra sola al subir fotos, es muy molesto.'),
+  ('es', -1, -0.762, 'Demasiado caro y cada vez más lento.'),
+  ('es', -1, -0.571, 'Nadie contesta los correos de soporte.'),
+  ('fr', 1, 0.762, 'Très pratique, on gagne un temps fou chaque matin.'),
+  ('fr', 1, 0.8, 'Le support est rapide et efficace, merci.'),
+  ('fr', 1, 0.769, 'J''adore la nouvelle carte, tout est clair.'),
+  ('fr', 0, 0, 'Nous l''utilisons surtout pour les fiches d''intervention.'),
+  ('fr', 0, 0, 'Serait-il possible d''imprimer le planning ?'),
+  ('fr', -1, -0.571, 'L''application plante dès que le réseau est faible.'),
+  ('fr', -1, -0.727, 'Trop cher, et le support ne répond pas.'),
+  ('fr', -1, -0.571, 'La recherche est lente et je ne trouve rien.'),
+  ('it', 1, 0.819, 'Facile da usare e sempre affidabile, complimenti.'),
+  ('it', 1, 0.786, 'La pianificazione è molto più veloce, grazie!'),
+  ('it', 1, 0.727, 'I miei tecnici sono soddisfatti, funziona benissimo.'),
+  ('it', 0, 0, 'La usiamo per gli interventi di manutenzione.'),
+  ('it', 0, 0, 'Si può esportare il calendario?'),
+  ('it', -1, -0.464, 'Le foto non si caricano e l''app si blocca.'),
+  ('it', -1, -0.571, 'Troppo cara per una piccola ditta.'),
+  ('it', -1, -0.769, 'Ho perso tutti i dati di un intervento, pessima esperienza.'),
+  ('pt-BR', 1, 0.795, 'Ficou muito fácil montar as rotas, adorei.'),
+  ('pt-BR', 1, 0.754, 'Funciona muito bem sem internet, parabéns!'),
+  ('pt-BR', 1, 0.824, 'O suporte é excelente, resolveram na hora.'),
+  ('pt-BR', 0, 0, 'Usamos mais para as ordens de serviço.'),
+  ('pt-BR', 0, 0, 'Teria como imprimir a agenda da semana?'),
+  ('pt-BR', -1, -0.727, 'O aplicativo trava quando envio fotos, é irritante.'),
+  ('pt-BR', -1, -0.727, 'Muito caro e cada vez mais lento.'),
+  ('pt-BR', -1, 0, 'Ninguém responde quando peço ajuda.'),
+  ('ru', 1, 0.786, 'Очень удобно планировать выезды, спасибо!'),
+  ('ru', 1, 0.8, 'Работает быстро и стабильно, всем нравится.'),
+  ('ru', 1, 0.769, 'Отличная поддержка, сразу помогли.'),
+  ('ru', 0, 0, 'Используем в основном для нарядов.'),
+  ('ru', 0, 0, 'Можно ли выгрузить календарь в таблицу?'),
+  ('ru', -1, -0.789, 'Приложение постоянно зависает, очень раздражает.'),
+  ('ru', -1, -0.727, 'Слишком дорого, и поддержка не отвечает.'),
+  ('ru', -1, -0.769, 'После обновления пропали фотографии, это ужасно.'),
+  ('ja', 1, 0.762, '予定が見やすく、とても使いやすいです。'),
+  ('ja', 1, 0.769, 'オフラインでも問題なく使えて助かっています。'),
+  ('ja', 1, 0.727, 'サポートの対応が丁寧で満足しています。'),
+  ('ja', 0, 0, '主に作業報告書を書くのに使っています。'),
+  ('ja', 0, 0, '週の予定を印刷できるようにしてほしいです。'),
+  ('ja', -1, -0.727, '写真を送るたびにアプリが落ちて困っています。'),
+  ('ja', -1, -0.769, '動作が重く、古い端末では使えません。'),
+  ('ja', -1, -0.762, '新しいメニューは分かりにくく、とても不便です。');
+
+insert into public.surveys (id, organization_id, title, description, created_at, updated_at)
+select s.id, o.id, s.title, s.description, now() - s.days * interval '1 day', now() - s.days * interval '1 day'
+from seed_surveys s, seed_organization o;
+do $$
+declare survey record;
+begin
+  for survey in select s.*, o.id as organization_id from seed_surveys s, seed_organization o order by s.days desc loop
+    perform private.write_questions(survey.organization_id, survey.id, survey.questions);
+  end loop;
+end
+$$;
+update public.surveys s set status = 'published' from seed_surveys k where k.id = s.id and k.status <> 'draft';
+update public.surveys s set published_at = s.created_at + interval '6 hours' from seed_surveys k where k.id = s.id and k.status <> 'draft';
+
+-- Who answers what follows from hashes; who answers later is a little happier
+create temporary table seed_responses as
+select s.id as survey_id, p.id as user_id, p.locale, h.a % 10 < 8 as answers, h.b,
+  now() - (s.days - 0.5 - (s.days - 0.5 - s.until_days) * w.share) * interval '1 day' as submitted_at,
+  case when h.a % 100 < 48 + 20 * w.share then 1 when h.a % 100 < 68 + 14 * w.share then 0 else -1 end as mood
+from seed_surveys s
+cross join (
+  select 'panel-' || ordinal as handle, id, replace(language, 'pt', 'pt-BR') as locale from seed_panel
+  union all
+  select handle, id, replace(language, 'pt', 'pt-BR') from seed_profiles where handle not in ('owner', 'member', 'alice', 'bob')
+) p
+cross join lateral (select md5(p.handle || s.key) as digest) d
+cross join lateral (select ('x' || left(digest, 6))::bit(24)::int as a, ('x' || substr(digest, 7, 6))::bit(24)::int as b) h
+cross join lateral (select ('x' || right(digest, 6))::bit(24)::int / 16777216.0 as share) w
+where s.status <> 'draft';
+alter table seed_responses add column text text, add column score numeric;
+update seed_responses r set text = t.text, score = t.score
+from (select *, row_number() over (partition by locale, mood order by text) - 1 as n, count(*) over (partition by locale, mood) as among from seed_texts) t
+where t.locale = r.locale and t.mood = r.mood and r.b % 5 < 3 and t.n = r.b % t.among;
+analyze seed_responses;
+
+insert into private.survey_starts (organization_id, survey_id, user_id, started_at)
+select o.id, r.survey_id, r.user_id, r.submitted_at from seed_responses r, seed_organization o where not r.answers and r.b % 2 = 0;
+
+-- A statement for each text, with what its score is: a response is checked, scored and counted as any other
+do $$
+declare said record;
+begin
+  for said in select distinct survey_id, text, score from seed_responses where answers order by 1, 2 loop
+    perform set_config('feedback.sentiment', jsonb_build_object('engine', 'lexicon-1', 'scores', array[said.score])::text, true);
+    insert into public.survey_responses (organization_id, survey_id, user_id, locale, started_at, submitted_at, answers)
+    select o.id, r.survey_id, r.user_id, r.locale, r.submitted_at - make_interval(secs => 35 + r.b % 290), r.submitted_at, a.answers
+    from seed_responses r
+    cross join seed_organization o
+    cross join lateral (
+      select jsonb_agg(jsonb_build_object('question_id', q.id, 'value', v.value) order by q.type <> 'text', q.position) as answers
+      from public.survey_questions q
+      cross join lateral (select (r.b / (7 * q.position)) % 100 as dice) x
+      left join lateral (
+        select jsonb_agg(o.text order by o.position) filter (where (dice * 7 + o.position * 29) % 100 < 85 - 11 * o.position) as several,
+          jsonb_agg(o.text order by o.position) -> (floor(count(*) * dice * dice / 10000.0))::int as one
+        from public.survey_options o where o.question_id = q.id
+      ) c on q.type = 'multiple_choice'
+      cross join lateral (select case q.type
+        when 'nps' then to_jsonb(case r.mood when 1 then 8 + least(dice % 4, 2) when 0 then 6 + dice % 3 else dice % 7 end)
+        when 'rating' then to_jsonb(case r.mood when 1 then 4 + least(dice % 3, 1) when 0 then 3 + dice % 2 else 1 + dice % 3 end)
+        when 'text' then to_jsonb(r.text)
+        else case when q.multiple then c.several else c.one end end as value) v
+      where q.survey_id = r.survey_id and v.value is not null and (q.required or q.type = 'text' or dice % 10 < 9)
+    ) a
+    where r.answers and r.survey_id = said.survey_id and r.text is not distinct from said.text
+    order by r.submitted_at;
+  end loop;
+  perform set_config('feedback.sentiment', '', true);
+end
+$$;
+update public.surveys s set status = 'archived' from seed_surveys k where k.id = s.id and k.status = 'archived';
+update public.surveys s set closed_at = now() - k.until_days * interval '1 day' from seed_surveys k where k.id = s.id and k.status = 'archived';
+
+drop table seed_people, seed_categories, seed_tags, seed_submissions, seed_status_changes, seed_comments, seed_follows, seed_profiles, seed_organization,
+  seed_names, seed_panel, seed_surveys, seed_texts, seed_responses;

@@ -17,13 +17,17 @@ export function listMeta(
   return {
     ...pageMeta(total, page, limit),
     ...(cursor !== undefined && { has_next: more, has_prev: true }),
-    next_cursor: more && last ? encodeCursor(sort, order, last) : null,
+    next_cursor: nextCursor({ more, last }, sort, order),
   };
 }
 
-/** Where a sorted list goes on: the sort it belongs to, the last value as Postgres wrote it, and its row's id. */
-function encodeCursor(sort: string, order: string, [value, id]: [string, string]): string {
-  return encodeText(JSON.stringify([sort, order, value, id]));
+/** Where a sorted list goes on: the sort it belongs to, the last value as Postgres wrote it, and its row's id. Null at its end. */
+export function nextCursor(
+  { more, last }: Pick<Page, "more" | "last">,
+  sort: string,
+  order: string,
+): string | null {
+  return more && last ? encodeText(JSON.stringify([sort, order, ...last])) : null;
 }
 
 export function decodeCursor(cursor: string, sort: string, order: string): { value: string; id: string } {

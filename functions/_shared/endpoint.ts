@@ -18,14 +18,25 @@ export type Input<Query = unknown, Body = unknown, Param extends string = string
   prepared: Prepared;
 };
 
-/** JSON as text: what Postgres built is passed on as it is. With `next`, the first part of a longer text. */
+/** JSON as text: what Postgres built is passed on as it is. A long answer is a stream, of the type its headers say; with `next`, json is the first part of a longer text. */
 export type Answer = {
   status: number;
   json: string;
+  stream?: ReadableStream<Uint8Array>;
   headers?: Record<string, string>;
   next?: NextPart;
   /** What is worth doing when the caller has gone: it makes statements of a request of its own. */
   later?: () => Promise<readonly Statement[]>;
+};
+
+/** What takes more than one round trip; each `ask` is one, admitted and charged anew, in a transaction of its own. */
+export type Work<Query = unknown, Param extends string = string> = {
+  input: Input<Query, undefined, Param>;
+  request: Request;
+  requestId: string;
+  ask: <const Statements extends readonly Statement[]>(
+    statements: Statements,
+  ) => Promise<Results<Statements>>;
 };
 
 /** What follows a part of an answer: asked for when the reader took that part, as a request of its own. */
@@ -52,14 +63,17 @@ export type Endpoint = {
   /** The body of a key, where it may say more than a person. */
   bodyByKey?: z.ZodType;
   answers: { [status: number]: z.ZodType };
-  /** It can answer CSV instead. */
-  csv?: boolean;
   /** Errors to a key take the lowercase form of the submission-creation flow. */
   lowercaseErrorsToKeys?: boolean;
   /** Makes what `call` and `respond` both need, such as a secret that is stored hashed and shown once. */
   prepare?: () => unknown;
   call: (input: Input) => readonly Statement[];
   respond: (results: never, input: Input) => Answer;
+  /** In the place of call and respond. */
+  work?: (work: Work) => Promise<Answer>;
+  /** Media types of a body that `work` reads, or of the answer, other than JSON. */
+  takes?: readonly string[];
+  gives?: readonly string[];
 };
 
 type ParamOf<Path extends string> = Path extends `${string}:${infer Param}/${infer Rest}`
@@ -96,6 +110,21 @@ export function endpoint<
   },
 ): Endpoint {
   return definition as unknown as Endpoint;
+}
+
+/** Declares an endpoint that reads its body or writes its answer piece by piece. */
+export function longEndpoint<const Path extends string, Query extends z.ZodType | undefined = undefined>(
+  definition: Omit<
+    Endpoint,
+    "path" | "query" | "body" | "bodyByKey" | "prepare" | "call" | "respond" | "work"
+  > & {
+    path: Path;
+    query?: Query;
+    work: (work: Work<Parsed<Query>, ParamOf<Path>>) => Promise<Answer>;
+  },
+): Endpoint {
+  const shown = { ...definition, call: () => [], respond: () => answer(500, "null") };
+  return shown as unknown as Endpoint;
 }
 
 /** `{data, meta?}`, with data as Postgres wrote it. */

@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { corsHeaders } from "./cors.ts";
 import { bearerToken, isJwt } from "./credential.ts";
 import { run, runOnce, type Verdict } from "./database.ts";
-import type { Answer, Endpoint } from "./endpoint.ts";
+import type { Answer, Endpoint, Work } from "./endpoint.ts";
 import { environment } from "./environment.ts";
 import { doLater } from "./later.ts";
 import { log } from "./log.ts";
@@ -28,7 +28,10 @@ export async function serve(c: Context, endpoint: Endpoint): Promise<Response> {
       verdict = heard;
     };
     const answerOf = (results: unknown) => endpoint.respond(results as never, input);
-    if (idempotency && !problem) {
+    if (endpoint.work && !problem) {
+      const ask: Work["ask"] = (asked) => run(admission, asked, hear);
+      answer = await endpoint.work({ input: input as Work["input"], request: c.req.raw, requestId, ask });
+    } else if (idempotency && !problem) {
       const first = (results: unknown) => JSON.stringify(answerOf(results));
       answer = JSON.parse(await runOnce(admission, statements, hear, { ...idempotency, answer: first }));
     } else {

@@ -8,11 +8,22 @@ import { respond, serve } from "../_shared/serve.ts";
 import { mcp } from "../mcp/app.ts";
 import { documentation } from "./documentation.ts";
 import { admin } from "./routes/admin.ts";
+
+import { adminAnalytics } from "./routes/admin-analytics.ts";
+import { adminAudit } from "./routes/admin-audit.ts";
+import { adminEvents } from "./routes/admin-events.ts";
+import { adminModeration } from "./routes/admin-moderation.ts";
+import { adminTaxonomy } from "./routes/admin-taxonomy.ts";
 import { agents } from "./routes/agents.ts";
+
 import { comments } from "./routes/comments.ts";
+import { exchange } from "./routes/exchange.ts";
 import { follows } from "./routes/follows.ts";
 import { health } from "./routes/health.ts";
+import { members } from "./routes/members.ts";
 import { notifications } from "./routes/notifications.ts";
+import { organizations } from "./routes/organizations.ts";
+import { people } from "./routes/people.ts";
 import { submissions } from "./routes/submissions.ts";
 import { surveyResponses } from "./routes/survey-responses.ts";
 import { surveys } from "./routes/surveys.ts";
@@ -28,7 +39,16 @@ export const endpoints: Endpoint[] = [
   ...surveys,
   ...surveyResponses,
   ...taxonomy,
+  ...adminTaxonomy,
+  ...organizations,
+  ...members,
   ...admin,
+  ...adminAnalytics,
+  ...adminEvents,
+  ...adminModeration,
+  ...adminAudit,
+  ...exchange,
+  ...people,
   ...agents,
 ];
 

@@ -144,8 +144,13 @@ comment on function private.agent_id() is 'The agent that calls, which is also t
 
 create function private.is_quiet() returns boolean
 language sql stable
-return coalesce(current_setting('feedback.quiet', true), '') = 'on';
-comment on function private.is_quiet() is 'Whether votes and comments change as part of something larger (creation, merge), which tells of itself.';
+return coalesce(current_setting('feedback.quiet', true), '') in ('on', 'import');
+comment on function private.is_quiet() is 'Whether votes and comments change as part of something larger (creation, merge, import), which tells of itself.';
+
+create function private.is_importing() returns boolean
+language sql stable
+return coalesce(current_setting('feedback.quiet', true), '') = 'import';
+comment on function private.is_importing() is 'Whether rows come with their own history: nothing is announced, approved or voted for on their behalf.';
 
 create function private.is_direct() returns boolean
 language sql stable
@@ -166,12 +171,23 @@ comment on function private.touch_updated_at() is 'Trigger: updated_at is the ti
 
 grant execute on function private.error_state(text), private.raise_error(text, text, text, jsonb), private.trim_text(text),
   private.is_slug(text), private.are_origins(text[]), private.are_translations(jsonb), private.localized(text, jsonb, text), private.is_key(),
-  private.has_scope(text), private.key_organization_id(), private.caller_id(), private.agent_id(), private.is_direct(), private.is_quiet()
+  private.has_scope(text), private.key_organization_id(), private.caller_id(), private.agent_id(), private.is_direct(), private.is_quiet(), private.is_importing()
   to anon, authenticated, service_role, service_key, feedback_api;
 
 -- Organizations, the people in them, and the categories and tags they file feedback under.
 
 -- Organizations ------------------------------------------------------------------------------------------------
+
+create function private.is_time_zone(value text) returns boolean
+language plpgsql immutable set search_path = '' as $$
+begin
+  perform now() at time zone value;
+  return value ~ '^[A-Za-z][A-Za-z0-9_+/-]{0,63}$';
+exception when invalid_parameter_value then
+  return false;
+end
+$$;
+comment on function private.is_time_zone(text) is 'Whether Postgres knows a time zone of that name.';
 
 create table public.organizations (
   id uuid primary key default gen_random_uuid(),
@@ -180,8 +196,10 @@ create table public.organizations (
   visibility text not null default 'public',
   is_default boolean not null default false,
   require_approval boolean not null default false,
+  trust_after integer,
   time_zone text not null default 'UTC',
   allowed_origins text[] not null default '{}',
+  settings jsonb not null default '{}',
   max_submissions integer,
   max_members integer,
   max_surveys integer,
@@ -190,10 +208,13 @@ create table public.organizations (
   constraint slug_is_lowercase_ascii check (private.is_slug(slug)),
   constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
   constraint visibility_is_public_or_private check (visibility in ('public', 'private')),
+  constraint time_zone_is_known check (private.is_time_zone(time_zone)),
+  constraint settings_are_a_small_object check (jsonb_typeof(settings) = 'object' and octet_length(settings::text) <= 20000),
+  constraint trust_after_is_1_to_1000 check (trust_after between 1 and 1000),
   constraint allowed_origins_are_origins check (private.are_origins(allowed_origins)),
   constraint plan_limits_are_not_negative check (least(max_submissions, max_members, max_surveys) >= 0)
 );
-comment on table public.organizations is 'A tenant: one board of feedback, its surveys and its team. Plan limits are null for none.';
+comment on table public.organizations is 'A tenant: one board of feedback, its surveys and its team. settings are the team''s own, which the service keeps and does not read. Plan limits are null for none.';
 create unique index at_most_one_default_organization on public.organizations (is_default) where is_default;
 create trigger touch_updated_at before update on public.organizations
   for each row execute function private.touch_updated_at();
@@ -210,13 +231,13 @@ create table public.profiles (
   avatar_url text,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
-  constraint kind_is_known check (kind in ('user', 'email', 'key', 'agent')),
+  constraint kind_is_known check (kind in ('user', 'email', 'key', 'agent', 'anonymous')),
   constraint only_users_span_organizations check ((kind = 'user') = (organization_id is null)),
   constraint email_authors_have_an_email check (kind <> 'email' or email is not null),
   constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
   constraint avatar_url_is_a_web_address check (avatar_url ~ '^https?://\S+$' and char_length(avatar_url) <= 2000)
 );
-comment on table public.profiles is 'Who acts: a user of the app, an author an organization knows by e-mail alone, an API key or an agent. A user''s id is the auth user''s id; e-mail is never granted to clients.';
+comment on table public.profiles is 'Who acts: a user of the app, an author an organization knows by e-mail alone, an API key, an agent, or somebody without an address: erased, or imported by name. A user''s id is the auth user''s id; e-mail is never granted to clients.';
 create unique index one_email_author_an_organization on public.profiles (organization_id, lower(email)) where kind = 'email';
 create index profiles_email_idx on public.profiles (lower(email)) where kind = 'user';
 create trigger touch_updated_at before update on public.profiles
@@ -345,10 +366,10 @@ language plpgsql stable security definer set search_path = '' as $$
 begin
   return private.caller_id() is not null
     and exists (select from public.organizations o where o.id = needs_approval.organization_id and o.require_approval)
-    and not private.is_member(organization_id, profile_id);
+    and not private.is_member(organization_id, profile_id) and not private.is_trusted(organization_id, profile_id);
 end
 $$;
-comment on function private.needs_approval(uuid, uuid) is 'Whether what a person or key writes now waits for approval: the organization asks for it and the profile is not on its team. Operators need none.';
+comment on function private.needs_approval(uuid, uuid) is 'Whether what a person or key writes now waits for approval: the organization asks for it, and the profile is neither on its team nor trusted. Operators need none.';
 
 -- definer: an author is shown wherever what they wrote is shown; the caller has seen the row that names them.
 create function private.author(profile_id uuid, organization_id uuid) returns json
@@ -530,7 +551,7 @@ grant select on public.categories, public.tags to anon, authenticated, service_k
 grant select, insert, update, delete on public.organizations, public.profiles, public.memberships, public.categories, public.tags
   to service_role;
 
-grant execute on function private.person_name(text), private.team_organization_ids(), private.admin_organization_ids(text), private.is_admin(uuid, text),
+grant execute on function private.is_time_zone(text), private.person_name(text), private.team_organization_ids(), private.admin_organization_ids(text), private.is_admin(uuid, text),
   private.require_admin(uuid, text), private.is_member(uuid, uuid), private.author(uuid, uuid), private.is_author_of_key(uuid),
   private.author_of_key(text, text), private.may_act_as(uuid),
   private.default_organization_id(), private.requested_organization_id(), private.current_organization_id()
@@ -611,6 +632,7 @@ create table public.submission_tags (
   organization_id uuid not null default private.requested_organization_id(),
   submission_id uuid not null,
   tag_id uuid not null,
+  merged_from uuid,
   primary key (organization_id, submission_id, tag_id),
   constraint one_of_each_tag unique (submission_id, tag_id),
   constraint submission_tags_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
@@ -618,7 +640,7 @@ create table public.submission_tags (
   constraint submission_tags_tag_is_of_the_same_organization foreign key (organization_id, tag_id)
     references public.tags (organization_id, id) on delete cascade
 );
-comment on table public.submission_tags is 'Which tags a submission carries.';
+comment on table public.submission_tags is 'Which tags a submission carries. merged_from is the source that lent it (92_merge.sql), null for its own.';
 create index submission_tags_tag_idx on public.submission_tags (organization_id, tag_id, submission_id);
 
 create table public.status_changes (
@@ -701,8 +723,8 @@ grant insert (id, organization_id, title, description, type, category_id), updat
 grant insert (id, organization_id, title, description, type, category_id, author_id, source),
   update (title, description, category_id, tracker_issue_url), delete
   on public.submissions to service_key;
-grant select on public.submission_tags to anon, authenticated, service_key;
-grant insert, delete on public.submission_tags to authenticated, service_key;
+grant select (organization_id, submission_id, tag_id) on public.submission_tags to anon, authenticated, service_key;
+grant insert (organization_id, submission_id, tag_id), delete on public.submission_tags to authenticated, service_key;
 grant select (id, organization_id, submission_id, previous_status, new_status, changed_by, note, created_at)
   on public.status_changes to anon, authenticated, service_key;
 grant insert (organization_id, submission_id, new_status, note, notify) on public.status_changes to authenticated, service_key;
@@ -725,11 +747,13 @@ begin
   end if;
   select * into organization from public.organizations where id = new.organization_id for key share;
   if private.is_direct() then perform private.charge_direct('submission_create_user', 1); end if;
-  if private.needs_approval(new.organization_id, new.author_id) then
-    new.moderation_state := 'pending';
+  if not private.is_importing() then
+    if private.needs_approval(new.organization_id, new.author_id) then
+      new.moderation_state := 'pending';
+    end if;
+    new.vote_count := 1;
   end if;
   new.is_public := organization.visibility = 'public' and new.moderation_state = 'approved';
-  new.vote_count := 1;
   return new;
 end
 $$;
@@ -740,27 +764,29 @@ create trigger prepare before insert on public.submissions
 -- definer: limits of a plan are the organization's business; a row lock makes concurrent inserts take turns.
 create function private.keep_plan_limit() returns trigger
 language plpgsql security definer set search_path = '' as $$
-declare allowed integer; used bigint;
+declare organization public.organizations; used bigint;
 begin
-  select max_submissions into allowed from public.organizations where id = new.organization_id;
-  if allowed is not null then
-    select max_submissions into allowed from public.organizations where id = new.organization_id for no key update;
-    select count(*) into used from public.submissions where organization_id = new.organization_id;
-    if used > allowed then
-      perform private.raise_error('PLAN_LIMIT_REACHED', format('The plan allows %s submissions.', allowed));
+  for organization in
+    select * from public.organizations o
+    where o.max_submissions is not null and o.id in (select organization_id from added) order by o.id for no key update
+  loop
+    select count(*) into used from public.submissions s where s.organization_id = organization.id;
+    if used > organization.max_submissions then
+      perform private.raise_error('PLAN_LIMIT_REACHED', format('The plan allows %s submissions.', organization.max_submissions));
     end if;
-  end if;
+  end loop;
   return null;
 end
 $$;
 comment on function private.keep_plan_limit() is 'Trigger: an organization never has more submissions than its plan allows.';
 create trigger keep_plan_limit after insert on public.submissions
-  for each row execute function private.keep_plan_limit();
+  referencing new table as added for each statement execute function private.keep_plan_limit();
 
 -- definer: makes the author's vote and follow, and the event, which no client may write.
 create function private.start_submission() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
+  if private.is_importing() then return null; end if;
   perform set_config('feedback.quiet', 'on', true);
   insert into public.votes (organization_id, submission_id, user_id, created_at)
   values (new.organization_id, new.id, new.author_id, new.created_at);
@@ -778,6 +804,7 @@ create trigger start after insert on public.submissions
 create function private.announce_submission() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
+  if private.is_importing() then return null; end if;
   if tg_op = 'INSERT' or not private.is_announced('submission.created', new.id) then
     perform private.emit_event(new.organization_id, 'submission.created', new.id, jsonb_build_object('submission', jsonb_build_object(
       'id', new.id, 'title', new.title, 'description', new.description, 'type', new.type, 'status', new.status,
@@ -821,6 +848,14 @@ comment on function private.charge_submission_edit() is 'Trigger: edits by direc
 create trigger charge_edit before update of title, description, category_id, tracker_issue_url on public.submissions
   for each row execute function private.charge_submission_edit();
 
+create function private.updated_submission(submission public.submissions) returns jsonb
+language sql stable
+return jsonb_build_object('submission', jsonb_build_object(
+  'id', (submission).id, 'title', (submission).title, 'description', (submission).description, 'type', (submission).type,
+  'status', (submission).status, 'vote_count', (submission).vote_count, 'category_id', (submission).category_id,
+  'merged_into_id', (submission).merged_into_id, 'created_at', (submission).created_at, 'updated_at', (submission).updated_at));
+comment on function private.updated_submission(public.submissions) is 'The data of submission.updated.';
+
 -- definer: writes the event.
 create function private.announce_edit() returns trigger
 language plpgsql security definer set search_path = '' as $$
@@ -829,10 +864,7 @@ begin
     update public.submissions set moderation_state = 'pending' where id = new.id;
     return null;
   end if;
-  perform private.emit_event(new.organization_id, 'submission.updated', new.id, jsonb_build_object(
-    'submission', jsonb_build_object('id', new.id, 'title', new.title, 'description', new.description, 'type', new.type,
-      'status', new.status, 'vote_count', new.vote_count, 'category_id', new.category_id, 'created_at', new.created_at,
-      'updated_at', new.updated_at)));
+  perform private.emit_event(new.organization_id, 'submission.updated', new.id, private.updated_submission(new));
   return null;
 end
 $$;
@@ -878,6 +910,8 @@ create function private.prepare_status_change() returns trigger
 language plpgsql set search_path = '' as $$
 declare submission public.submissions;
 begin
+  -- Imports and merges write the history themselves.
+  if private.is_quiet() then return new; end if;
   select * into submission from public.submissions where id = new.submission_id for no key update;
   if submission.id is null then
     if exists (select from public.submissions where id = new.submission_id) then
@@ -896,7 +930,7 @@ begin
   if submission.merged_into_id is null and new.new_status = 'duplicate' then
     perform private.raise_error('VALIDATION_ERROR', 'A submission becomes a duplicate by merging it.', 'status');
   end if;
-  if submission.status = new.new_status and not private.is_quiet() then
+  if submission.status = new.new_status then
     return null;
   end if;
   new.previous_status := submission.status;
@@ -913,8 +947,10 @@ create trigger prepare before insert on public.status_changes
 create function private.apply_status_change() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  if private.is_quiet() then return null; end if;
-  update public.submissions set status = new.new_status, updated_at = new.created_at where id = new.submission_id;
+  if private.is_importing() then return null; end if;
+  if not private.is_quiet() then
+    update public.submissions set status = new.new_status, updated_at = new.created_at where id = new.submission_id;
+  end if;
   perform private.emit_event(new.organization_id, 'submission.status_changed', new.submission_id, jsonb_build_object(
     'submission_id', new.submission_id, 'previous_status', new.previous_status, 'new_status', new.new_status,
     'changed_by', coalesce((select coalesce(name, 'Anonymous') from public.profiles where id = new.changed_by), 'System'),
@@ -973,7 +1009,9 @@ create trigger follow_moderation before update of moderation_state on public.sub
 
 -- Votes and follows. Who voted is for admins only, by every way: user_id is granted to nobody.
 --
--- Lock order, everywhere: submission, then comment, then counters; several rows of one table by id.
+-- Lock order, everywhere: organization (merges, changes of visibility), submission, comment, then rows that hang on them,
+-- then counts of lists; several rows of one table by id. The lock comes before the row: a merge that holds the submission
+-- must not meet the vote of somebody who waits for it.
 
 create table public.votes (
   id uuid not null default gen_random_uuid(),
@@ -981,12 +1019,13 @@ create table public.votes (
   submission_id uuid not null,
   user_id uuid not null default private.caller_id() references public.profiles (id) deferrable initially deferred,
   created_at timestamptz not null default now(),
+  merged_from uuid,
   primary key (submission_id, id),
   constraint one_vote_a_person_and_submission unique (submission_id, user_id),
   constraint votes_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
     references public.submissions (organization_id, id) on delete cascade
 );
-comment on table public.votes is 'One vote a person and submission. The primary key leads with submission_id so that a deleted vote still reaches realtime subscribers of that submission, carrying nothing but ids.';
+comment on table public.votes is 'One vote a person and submission. The primary key leads with submission_id so that a deleted vote still reaches realtime subscribers of that submission, carrying nothing but ids. merged_from is the source that lent it (92_merge.sql), null for its own.';
 create index votes_user_idx on public.votes (user_id, created_at desc, submission_id desc);
 
 create table public.follows (
@@ -995,12 +1034,13 @@ create table public.follows (
   user_id uuid not null default private.caller_id() references public.profiles (id) on delete cascade,
   reason text not null default 'manual',
   created_at timestamptz not null default now(),
+  merged_from uuid,
   primary key (submission_id, user_id),
   constraint follows_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
     references public.submissions (organization_id, id) on delete cascade,
   constraint reason_is_known check (reason in ('author', 'vote', 'comment', 'manual'))
 );
-comment on table public.follows is 'Who hears of a submission, and why. Read by its owner only.';
+comment on table public.follows is 'Who hears of a submission, and why. Read by its owner only. merged_from is the source that lent it (92_merge.sql), null for its own.';
 create index follows_user_idx on public.follows (user_id, created_at desc);
 
 -- Rules of voting ----------------------------------------------------------------------------------------------
@@ -1008,22 +1048,42 @@ create index follows_user_idx on public.follows (user_id, created_at desc);
 -- Invoker: what the caller cannot see is not there.
 create function private.prepare_vote() returns trigger
 language plpgsql set search_path = '' as $$
-declare submission record;
 begin
   if private.is_quiet() then return new; end if;
-  select s.organization_id, s.merged_into_id into submission from public.submissions s where s.id = new.submission_id;
-  if submission.organization_id is null then
+  new.organization_id := (select s.organization_id from public.submissions s where s.id = new.submission_id);
+  if new.organization_id is null then
     perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
   end if;
-  if submission.merged_into_id is not null then
-    perform private.raise_error('SUBMISSION_MERGED', 'This submission was merged into another: go there.', null,
-      jsonb_build_object('merged_into_id', submission.merged_into_id));
-  end if;
-  new.organization_id := submission.organization_id;
+  -- Before the lock: a client that inserts thousands is refused at once.
+  if tg_table_name = 'votes' and private.is_direct() then perform private.charge_direct_vote(new.submission_id); end if;
+  perform private.lock_open_submission(new.submission_id);
   return new;
 end
 $$;
 comment on function private.prepare_vote() is 'Trigger of votes and follows: the submission must be visible to the caller and not merged away.';
+-- definer: locks a submission the caller may not edit.
+create function private.lock_open_submission(submission_id uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare target_id uuid;
+begin
+  select s.merged_into_id into target_id from public.submissions s where s.id = lock_open_submission.submission_id for no key update;
+  if target_id is not null then
+    perform private.raise_error('SUBMISSION_MERGED', 'This submission was merged into another: go there.', null,
+      jsonb_build_object('merged_into_id', target_id));
+  end if;
+end
+$$;
+comment on function private.lock_open_submission(uuid) is 'Takes the submission''s lock before something is added to it; SUBMISSION_MERGED where a merge was there first.';
+
+-- definer: counters are not a client's to write.
+create function private.charge_direct_vote(submission_id uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  if private.my_vote(submission_id) is null then perform private.charge_direct('vote_create', 1); end if;
+end
+$$;
+comment on function private.charge_direct_vote(uuid) is 'Counts a vote by a client of the data API, unless it is there already.';
+
 create trigger prepare before insert on public.votes
   for each row execute function private.prepare_vote();
 create trigger prepare before insert on public.follows
@@ -1034,16 +1094,14 @@ create function private.count_added_votes() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   if private.is_quiet() then return null; end if;
-  if private.is_direct() then
-    perform private.charge_direct('vote_create', (select count(*) from added));
-  end if;
   perform private.lock_submissions((select array_agg(submission_id) from added));
   update public.submissions s set vote_count = vote_count + d.votes
   from (select submission_id, count(*) as votes from added group by 1) d where s.id = d.submission_id;
   perform set_config('feedback.quiet', 'on', true);
-  insert into public.follows (organization_id, submission_id, user_id, reason)
+  insert into public.follows as follows (organization_id, submission_id, user_id, reason)
   select organization_id, submission_id, user_id, 'vote' from added order by submission_id, user_id
-  on conflict do nothing;
+  -- Who was lent a follow by a merge has one of their own now.
+  on conflict (submission_id, user_id) do update set merged_from = null where follows.merged_from is not null;
   perform set_config('feedback.quiet', 'off', true);
   insert into public.notifications (organization_id, user_id, type, submission_id, event_id)
   select v.organization_id, s.author_id, 'vote', v.submission_id, v.id
@@ -1140,6 +1198,7 @@ create function private.remove_vote(submission_id uuid, profile_id uuid) returns
 language plpgsql security definer set search_path = '' as $$
 begin
   if private.may_act_as(profile_id) then
+    perform 1 from public.submissions s where s.id = remove_vote.submission_id for no key update;
     delete from public.votes v where v.submission_id = remove_vote.submission_id and v.user_id = profile_id;
   end if;
 end
@@ -1166,13 +1225,14 @@ revoke all on public.votes, public.follows from public, anon, authenticated, ser
 grant select (id, organization_id, submission_id, created_at) on public.votes to anon, authenticated, service_key;
 grant insert (submission_id), delete on public.votes to authenticated;
 grant insert (submission_id, user_id) on public.votes to service_key;
-grant select, delete on public.follows to authenticated;
+grant select (organization_id, submission_id, user_id, reason, created_at), delete on public.follows to authenticated;
 grant insert (submission_id) on public.follows to authenticated;
 grant select, insert, delete on public.votes, public.follows to service_role;
 grant execute on function public.my_votes(uuid[]) to authenticated;
 grant execute on function private.my_vote(uuid),
   private.vote_of(uuid, uuid), private.is_following(uuid), private.my_votes(), private.remove_vote(uuid, uuid), private.submission_voters(uuid)
   to anon, authenticated, service_key;
+grant execute on function private.lock_open_submission(uuid), private.charge_direct_vote(uuid) to anon, authenticated, service_role, service_key;
 
 create policy "votes are seen with their submission" on public.votes
   for select to anon, authenticated, service_key using (
@@ -1249,17 +1309,17 @@ create index comment_votes_user_idx on public.comment_votes (user_id);
 -- Invoker: a submission or parent the caller cannot see is not there.
 create function private.prepare_comment() returns trigger
 language plpgsql set search_path = '' as $$
-declare submission record; parent record;
+declare parent record;
 begin
-  select s.id, s.organization_id, s.merged_into_id into submission from public.submissions s where s.id = new.submission_id;
-  if submission.id is null then
+  new.organization_id := (select s.organization_id from public.submissions s where s.id = new.submission_id);
+  if new.organization_id is null then
     perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
   end if;
-  if submission.merged_into_id is not null then
-    perform private.raise_error('SUBMISSION_MERGED', 'This submission was merged into another: comment there.', null,
-      jsonb_build_object('merged_into_id', submission.merged_into_id));
-  end if;
-  if new.parent_id is not null then
+  new.body := private.trim_text(new.body);
+  new := private.rate_comment(new);
+  -- After the lock, so that a parent is neither merged away nor rejected meanwhile.
+  -- An import has checked the parent, which may be of the same statement.
+  if new.parent_id is not null and not private.is_importing() then
     select c.id, c.moderation_state into parent from public.comments c where c.id = new.parent_id and c.submission_id = new.submission_id;
     if parent.id is null then
       perform private.raise_error('NOT_FOUND', 'There is no such comment to reply to on this submission.', 'parent_id');
@@ -1268,9 +1328,7 @@ begin
       perform private.raise_error('CONFLICT', 'The comment has to be approved before it is replied to.', 'parent_id');
     end if;
   end if;
-  new.organization_id := submission.organization_id;
-  new.body := private.trim_text(new.body);
-  return private.rate_comment(new);
+  return new;
 end
 $$;
 comment on function private.prepare_comment() is 'Trigger: the submission must be visible and not merged away, a parent must be of the same submission.';
@@ -1282,10 +1340,13 @@ declare submission_is_public boolean;
 begin
   -- Row by row and before the lock: a client that inserts thousands is refused at once.
   if private.is_direct() then perform private.charge_direct('comment_create', 1); end if;
-  select s.is_public into submission_is_public from public.submissions s where s.id = comment.submission_id for no key update;
-  comment.is_official := private.is_member(comment.organization_id, comment.author_id);
-  if private.needs_approval(comment.organization_id, comment.author_id) then
-    comment.moderation_state := 'pending';
+  perform private.lock_open_submission(comment.submission_id);
+  submission_is_public := (select s.is_public from public.submissions s where s.id = comment.submission_id);
+  if not private.is_importing() then
+    comment.is_official := private.is_member(comment.organization_id, comment.author_id);
+    if private.needs_approval(comment.organization_id, comment.author_id) then
+      comment.moderation_state := 'pending';
+    end if;
   end if;
   comment.is_public := coalesce(submission_is_public, false) and comment.moderation_state = 'approved';
   return comment;
@@ -1341,10 +1402,11 @@ begin
   update public.comments c set reply_count = reply_count + d.replies
   from (select parent_id, count(*) as replies from added where moderation_state = 'approved' group by 1) d
   where c.id = d.parent_id;
+  if private.is_importing() then return null; end if;
   perform set_config('feedback.quiet', 'on', true);
-  insert into public.follows (organization_id, submission_id, user_id, reason)
+  insert into public.follows as follows (organization_id, submission_id, user_id, reason)
   select distinct organization_id, submission_id, author_id, 'comment' from added order by 2, 3
-  on conflict do nothing;
+  on conflict (submission_id, user_id) do update set merged_from = null where follows.merged_from is not null;
   perform set_config('feedback.quiet', 'off', true);
   perform private.announce_comment(a.id) from added a where a.moderation_state = 'approved';
   return null;
@@ -1464,23 +1526,27 @@ create trigger spread_visibility after update of is_public, moderation_state on 
 
 create function private.prepare_comment_vote() returns trigger
 language plpgsql set search_path = '' as $$
-declare comment record;
 begin
-  select c.organization_id, c.submission_id, s.merged_into_id into comment
-  from public.comments c join public.submissions s on s.id = c.submission_id where c.id = new.comment_id;
-  if comment.submission_id is null then
+  new.organization_id := (select c.organization_id from public.comments c where c.id = new.comment_id);
+  new.submission_id := case when new.organization_id is not null then private.lock_comment(new.comment_id) end;
+  if new.submission_id is null then
     perform private.raise_error('NOT_FOUND', 'There is no such comment.', 'comment_id');
   end if;
-  if comment.merged_into_id is not null then
-    perform private.raise_error('SUBMISSION_MERGED', 'The comment''s submission was merged into another: go there.', null,
-      jsonb_build_object('merged_into_id', comment.merged_into_id));
-  end if;
-  new.organization_id := comment.organization_id;
-  new.submission_id := comment.submission_id;
   return new;
 end
 $$;
 comment on function private.prepare_comment_vote() is 'Trigger: the comment must be visible to the caller.';
+-- definer: locks a comment the caller may not edit.
+create function private.lock_comment(comment_id uuid) returns uuid
+language plpgsql security definer set search_path = '' as $$
+declare current_id uuid;
+begin
+  select c.submission_id into current_id from public.comments c where c.id = lock_comment.comment_id for no key update;
+  return current_id;
+end
+$$;
+comment on function private.lock_comment(uuid) is 'Takes the comment''s lock before a vote for it comes or goes; the submission it stands on now, which a merge may have changed.';
+
 create trigger prepare before insert on public.comment_votes
   for each row execute function private.prepare_comment_vote();
 
@@ -1533,6 +1599,7 @@ create function private.remove_comment_vote(comment_id uuid, profile_id uuid) re
 language plpgsql security definer set search_path = '' as $$
 begin
   if private.may_act_as(profile_id) then
+    perform private.lock_comment(remove_comment_vote.comment_id);
     delete from public.comment_votes v where v.comment_id = remove_comment_vote.comment_id and v.user_id = profile_id;
   end if;
 end
@@ -1566,7 +1633,7 @@ grant insert (comment_id), delete on public.comment_votes to authenticated;
 grant insert (comment_id, user_id) on public.comment_votes to service_key;
 grant select, insert, delete, update (body, is_official, moderation_state) on public.comments to service_role;
 grant select, insert, delete on public.comment_votes to service_role;
-grant execute on function private.comment_edit_window(), private.lock_thread(uuid), private.written_comment(uuid), private.comment_vote_of(uuid, uuid), private.remove_comment_vote(uuid, uuid), private.rate_comment(public.comments)
+grant execute on function private.comment_edit_window(), private.lock_thread(uuid), private.lock_comment(uuid), private.written_comment(uuid), private.comment_vote_of(uuid, uuid), private.remove_comment_vote(uuid, uuid), private.rate_comment(public.comments)
   to anon, authenticated, service_role, service_key;
 
 create policy "a comment is seen by whoever may see it" on public.comments
@@ -1841,6 +1908,175 @@ revoke all on private.submission_search from public, anon, authenticated, servic
 grant execute on function private.find_submissions(uuid, text), private.highlight(text, text, tsquery, boolean), private.escape_html(text),
   private.similar_submissions(uuid, text, text), private.search_query(text), private.plain_text(text) to anon, authenticated, service_key;
 
+-- What people did and when, added up as it happens: analytics reads these and never the rows themselves.
+--
+-- A slot is a quarter of an hour, in which all time zones' days begin: a day of any of them is a sum of slots, and an
+-- organization may change its time zone without anything being counted again.
+
+create function private.slot(at timestamptz) returns timestamptz
+language sql immutable
+return date_bin('15 minutes', at, '2000-01-01 00:00:00+00');
+comment on function private.slot(timestamptz) is 'The quarter of an hour a time is in.';
+
+-- Rows are entries: they add up, and nobody waits for another's. Once in a while they are summed into one a key, by whom
+-- alone sums are written, so that no lock is held that another change could want.
+
+create table private.person_activity (
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  slot timestamptz not null,
+  -- No foreign key: what is given to another person is an entry of each.
+  user_id uuid not null,
+  submissions bigint not null default 0,
+  votes bigint not null default 0,
+  comments bigint not null default 0,
+  is_sum boolean not null default false
+);
+comment on table private.person_activity is 'How many submissions, votes for submissions and comments of a person were made in a slot and are still there: the sum of its rows. Triggers add to it; private.count_mistakes compares it with the truth.';
+create index person_activity_slot_idx on private.person_activity (organization_id, slot);
+create unique index one_sum_a_slot_and_person on private.person_activity (organization_id, slot, user_id) where is_sum;
+create index person_activity_entries_idx on private.person_activity (organization_id) where not is_sum;
+
+create table private.submission_activity (
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  slot timestamptz not null,
+  status text not null,
+  category_id uuid,
+  source text,
+  total bigint not null,
+  is_sum boolean not null default false
+);
+comment on table private.submission_activity is 'How many submissions made in a slot have a status, category and source now: the sum of its rows. Triggers add to it; private.count_mistakes compares it with the truth.';
+create index submission_activity_slot_idx on private.submission_activity (organization_id, slot);
+create unique index one_sum_a_slot_and_kind on private.submission_activity (organization_id, slot, status, category_id, source)
+  nulls not distinct where is_sum;
+create index submission_activity_entries_idx on private.submission_activity (organization_id) where not is_sum;
+
+alter table private.person_activity enable row level security;
+alter table private.submission_activity enable row level security;
+revoke all on private.person_activity, private.submission_activity from public, anon, authenticated, service_role, service_key;
+
+-- definer: counts are nobody's to write.
+create function private.track_submissions() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare sign integer := case tg_op when 'INSERT' then 1 else -1 end;
+begin
+  insert into private.submission_activity (organization_id, slot, status, category_id, source, total)
+  select c.organization_id, private.slot(c.created_at), c.status, c.category_id, c.source, sign * count(*)
+  from changed c where exists (select from public.organizations o where o.id = c.organization_id)
+  group by 1, 2, 3, 4, 5;
+  insert into private.person_activity (organization_id, slot, user_id, submissions)
+  select c.organization_id, private.slot(c.created_at), c.author_id, sign * count(*)
+  from changed c where exists (select from public.organizations o where o.id = c.organization_id)
+  group by 1, 2, 3;
+  return null;
+end
+$$;
+comment on function private.track_submissions() is 'Trigger: submissions come and go in the activity of their author, and in that of their kind.';
+create trigger track_added after insert on public.submissions
+  referencing new table as changed for each statement execute function private.track_submissions();
+create trigger track_removed after delete on public.submissions
+  referencing old table as changed for each statement execute function private.track_submissions();
+
+create function private.track_votes() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare sign integer := case tg_op when 'INSERT' then 1 else -1 end;
+begin
+  insert into private.person_activity (organization_id, slot, user_id, votes)
+  select c.organization_id, private.slot(c.created_at), c.user_id, sign * count(*)
+  from changed c where exists (select from public.organizations o where o.id = c.organization_id)
+  group by 1, 2, 3;
+  return null;
+end
+$$;
+comment on function private.track_votes() is 'Trigger: votes come and go in the activity of who cast them.';
+create trigger track_added after insert on public.votes
+  referencing new table as changed for each statement execute function private.track_votes();
+create trigger track_removed after delete on public.votes
+  referencing old table as changed for each statement execute function private.track_votes();
+
+create function private.track_comments() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare sign integer := case tg_op when 'INSERT' then 1 else -1 end;
+begin
+  insert into private.person_activity (organization_id, slot, user_id, comments)
+  select c.organization_id, private.slot(c.created_at), c.author_id, sign * count(*)
+  from changed c where exists (select from public.organizations o where o.id = c.organization_id)
+  group by 1, 2, 3;
+  return null;
+end
+$$;
+comment on function private.track_comments() is 'Trigger: comments come and go in the activity of their author.';
+create trigger track_added after insert on public.comments
+  referencing new table as changed for each statement execute function private.track_comments();
+create trigger track_removed after delete on public.comments
+  referencing old table as changed for each statement execute function private.track_comments();
+
+-- Row triggers, because only one of a row can be kept off the path of votes: it names its columns.
+create function private.track_moved_submission() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+begin
+  insert into private.submission_activity (organization_id, slot, status, category_id, source, total) values
+    (old.organization_id, private.slot(old.created_at), old.status, old.category_id, old.source, -1),
+    (new.organization_id, private.slot(new.created_at), new.status, new.category_id, new.source, 1);
+  return null;
+end
+$$;
+comment on function private.track_moved_submission() is 'Trigger: a submission that changes its kind moves from one count to another.';
+create trigger track_moved after update of status, category_id, source on public.submissions
+  for each row when ((old.status, old.category_id, old.source) is distinct from (new.status, new.category_id, new.source))
+  execute function private.track_moved_submission();
+
+create function private.track_another_person() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare column_name text := case tg_table_name when 'votes' then 'user_id' else 'author_id' end;
+begin
+  insert into private.person_activity (organization_id, slot, user_id, submissions, votes, comments)
+  select new.organization_id, private.slot(new.created_at), m.user_id::uuid,
+    case tg_table_name when 'submissions' then m.change else 0 end,
+    case tg_table_name when 'votes' then m.change else 0 end,
+    case tg_table_name when 'comments' then m.change else 0 end
+  from (values (to_jsonb(old) ->> column_name, -1), (to_jsonb(new) ->> column_name, 1)) m (user_id, change);
+  return null;
+end
+$$;
+comment on function private.track_another_person() is 'Trigger: what is given to another person, as by erasure, takes its activity along.';
+create trigger track_another_person after update of author_id on public.submissions
+  for each row when (old.author_id <> new.author_id) execute function private.track_another_person();
+create trigger track_another_person after update of user_id on public.votes
+  for each row when (old.user_id <> new.user_id) execute function private.track_another_person();
+create trigger track_another_person after update of author_id on public.comments
+  for each row when (old.author_id <> new.author_id) execute function private.track_another_person();
+
+create function private.sum_activity(batch integer default 20000) returns integer
+language plpgsql set search_path = '' as $$
+declare summed integer; more integer;
+begin
+  -- One at a time: sums are nobody else's to lock.
+  if not pg_try_advisory_xact_lock(hashtextextended('private.sum_activity', 0)) then return 0; end if;
+  with entries as (
+    delete from private.person_activity a where a.ctid in (select e.ctid from private.person_activity e where not e.is_sum limit batch) returning *
+  ), summing as (
+    insert into private.person_activity as a (organization_id, slot, user_id, submissions, votes, comments, is_sum)
+    select e.organization_id, e.slot, e.user_id, sum(e.submissions), sum(e.votes), sum(e.comments), true from entries e group by 1, 2, 3
+    on conflict (organization_id, slot, user_id) where is_sum do update set
+      submissions = a.submissions + excluded.submissions, votes = a.votes + excluded.votes, comments = a.comments + excluded.comments
+  ) select count(*) into summed from entries;
+  with entries as (
+    delete from private.submission_activity a where a.ctid in (select e.ctid from private.submission_activity e where not e.is_sum limit batch) returning *
+  ), summing as (
+    insert into private.submission_activity as a (organization_id, slot, status, category_id, source, total, is_sum)
+    select e.organization_id, e.slot, e.status, e.category_id, e.source, sum(e.total), true from entries e group by 1, 2, 3, 4, 5
+    on conflict (organization_id, slot, status, category_id, source) where is_sum do update set total = a.total + excluded.total
+  ) select count(*) into more from entries;
+  return summed + more;
+end
+$$;
+comment on function private.sum_activity(integer) is 'Puts entries of activity into sums, which changes nothing but how many rows there are; how many it took.';
+
+-- What moved most, and what the team answered, within a time.
+create index votes_newest_idx on public.votes (organization_id, created_at, submission_id);
+create index comments_official_idx on public.comments (organization_id, created_at) where is_official;
+
 -- In-product notifications: never to oneself, one a person and event, and only of what the person may see.
 
 create table public.notifications (
@@ -1856,9 +2092,9 @@ create table public.notifications (
   constraint notifications_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
     references public.submissions (organization_id, id) on delete cascade,
   constraint one_notification_a_person_and_event unique (user_id, event_id),
-  constraint type_is_known check (type in ('vote', 'comment', 'reply', 'official_comment', 'status_changed'))
+  constraint type_is_known check (type in ('vote', 'comment', 'reply', 'official_comment', 'status_changed', 'merged'))
 );
-comment on table public.notifications is 'What a person should know. event_id is the vote, comment or status change it tells of; a vote''s names no voter.';
+comment on table public.notifications is 'What a person should know. event_id is the vote, comment, status change or merge it tells of; a vote''s names no voter.';
 create index notifications_newest_idx on public.notifications (user_id, created_at desc, id desc);
 create index notifications_unread_idx on public.notifications (user_id, created_at desc, id desc) where read_at is null;
 create index notifications_submission_idx on public.notifications (organization_id, submission_id);
@@ -1878,14 +2114,39 @@ comment on table private.fanouts is 'Notifications still to be written: submissi
 alter table private.fanouts enable row level security;
 revoke all on private.fanouts from public, anon, authenticated, service_role, service_key;
 
+create function private.followers_after(fanout private.fanouts, most integer) returns setof uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  if fanout.type = 'merged' then
+    return query
+      with sources as materialized (
+        select source.source_id from private.merges m
+          cross join lateral (select m.source_id union all select t.source_id from private.merge_tree(m.source_id) t) source
+        where m.event_id = fanout.event_id)
+      (select f.user_id from public.follows f
+        where f.submission_id = fanout.submission_id and f.user_id > fanout.after_user_id and f.merged_from in (select source_id from sources)
+        order by f.user_id limit most)
+      union
+      (select j.user_id from sources join private.merged_follows j using (source_id)
+        where j.user_id > fanout.after_user_id
+        order by j.user_id limit most)
+      order by user_id limit most;
+  else
+    return query
+      select f.user_id from public.follows f
+      where f.submission_id = fanout.submission_id and f.user_id > fanout.after_user_id
+      order by f.user_id limit most;
+  end if;
+end
+$$;
+comment on function private.followers_after(private.fanouts, integer) is 'The next an event concerns, in the order they are told: the submission''s followers, or those of the sources of a merge.';
+
 create function private.notify_batch(fanout private.fanouts, batch integer) returns uuid
 language plpgsql set search_path = '' as $$
 declare last_id uuid;
 begin
   with next as (
-    select f.user_id from public.follows f
-    where f.submission_id = fanout.submission_id and f.user_id > fanout.after_user_id
-    order by f.user_id limit batch
+    select user_id from private.followers_after(fanout, batch) as user_id
   ), told as (
     insert into public.notifications (organization_id, user_id, type, submission_id, comment_id, event_id)
     select fanout.organization_id, n.user_id, fanout.type, fanout.submission_id, fanout.comment_id, fanout.event_id
@@ -1928,6 +2189,20 @@ end
 $$;
 comment on function private.notify_followers(uuid, uuid, text, uuid, uuid, uuid) is 'Tells the parent comment''s author, the submission''s author and the followers of an event, each once, the actor never. Beyond 500 followers the rest is left to private.run_fanouts.';
 
+-- Called by a definer.
+create function private.notify_merge(organization_id uuid, target_id uuid, event_id uuid) returns void
+language plpgsql set search_path = '' as $$
+declare fanout private.fanouts;
+begin
+  fanout := row(event_id, organization_id, target_id, null, 'merged', private.caller_id(), '00000000-0000-0000-0000-000000000000', now());
+  fanout.after_user_id := private.notify_batch(fanout, 500);
+  if fanout.after_user_id is not null then
+    insert into private.fanouts values (fanout.*);
+  end if;
+end
+$$;
+comment on function private.notify_merge(uuid, uuid, uuid) is 'Tells the followers of merged sources, once each, where what they follow went.';
+
 create function private.run_fanouts(batch integer default 5000) returns integer
 language plpgsql set search_path = '' as $$
 declare fanout private.fanouts; done integer := 0;
@@ -1957,7 +2232,8 @@ grant select (id) on public.notifications to anon;
 
 create policy "people see their own notifications" on public.notifications
   for select to authenticated using (
-    user_id = (select auth.uid()) and exists (select from public.submissions s where s.id = submission_id));
+    user_id = (select auth.uid()) and exists (select from public.submissions s where s.id = submission_id)
+    and (comment_id is null or exists (select from public.comments c where c.id = comment_id)));
 create policy "people mark their own notifications read" on public.notifications
   for update to authenticated using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
 
@@ -2371,7 +2647,7 @@ declare found_id uuid := (select s.organization_id from public.surveys s
   where s.id = require_survey.survey_id and private.in_organization(s.organization_id));
 begin
   if found_id is null then
-    perform private.raise_error('NOT_FOUND', 'There is no such survey.', 'survey_id');
+    perform private.raise_error('NOT_FOUND', 'There is no such survey.');
   end if;
   if scope is not null then perform private.require_admin(found_id, scope); end if;
   return found_id;
@@ -2385,7 +2661,7 @@ declare found_status text;
 begin
   select s.status into found_status from public.surveys s where s.id = lock_survey.survey_id for no key update;
   if found_status is null then
-    perform private.raise_error('NOT_FOUND', 'There is no such survey.', 'survey_id');
+    perform private.raise_error('NOT_FOUND', 'There is no such survey.');
   end if;
   return found_status;
 end
@@ -2525,7 +2801,7 @@ begin
   perform 1 from public.surveys s where s.version_of = delete_survey.survey_id order by s.id for no key update;
   if force then perform set_config('feedback.force', 'on', true); end if;
   delete from public.surveys s where s.id = delete_survey.survey_id;
-  if not found then perform private.raise_error('NOT_FOUND', 'There is no such survey.', 'survey_id'); end if;
+  if not found then perform private.raise_error('NOT_FOUND', 'There is no such survey.'); end if;
   perform set_config('feedback.force', '', true);
 end
 $$;
@@ -2668,7 +2944,7 @@ declare survey public.surveys; asked boolean := true; submission uuid;
 begin
   select * into survey from public.surveys s where s.id = open_survey.survey_id for share;
   if survey.id is null then
-    perform private.raise_error('NOT_FOUND', 'There is no such survey.', 'survey_id');
+    perform private.raise_error('NOT_FOUND', 'There is no such survey.');
   elsif survey.status <> 'published' then
     perform private.raise_error('SURVEY_NOT_OPEN', format('This survey is %s: it takes no responses.', survey.status));
   elsif survey.closes_at <= clock_timestamp() then
@@ -2842,7 +3118,7 @@ create function private.prepare_response() returns trigger
 language plpgsql set search_path = '' as $$
 begin
   if not exists (select from public.surveys s where s.id = new.survey_id) then
-    perform private.raise_error('NOT_FOUND', 'There is no such survey.', 'survey_id');
+    perform private.raise_error('NOT_FOUND', 'There is no such survey.');
   end if;
   return private.check_response(new);
 end
@@ -3332,6 +3608,7 @@ returns json language plpgsql security definer set search_path = '' as $$ -- def
 declare own_id uuid := private.require_key_admin(); key_id uuid;
 begin
   key_id := private.create_api_key(own_id, name, scopes, digest, prefix, last_four, expires_at, private.caller_id());
+  perform private.audit('api_key.create', 'api_key', key_id, jsonb_build_object('scopes', scopes, 'expires_at', expires_at), own_id);
   return (select private.api_key_shape(k) from private.api_keys k where k.id = key_id);
 end
 $$;
@@ -3353,6 +3630,7 @@ begin
   values (key.organization_id, key.profile_id, key.name, key.scopes, digest, prefix, last_four, key.expires_at, private.caller_id())
   returning id into new_id;
   update private.api_keys k set expires_at = least(k.expires_at, now() + overlap) where k.id = key.id;
+  perform private.audit('api_key.rotate', 'api_key', key.id, jsonb_build_object('new_key_id', new_id), own_id);
   return (select private.api_key_shape(k) from private.api_keys k where k.id = new_id);
 end
 $$;
@@ -3366,6 +3644,7 @@ begin
   where k.id = key_id and k.organization_id = own_id
     and case when agent_id is null then k.prefix = 'fcs_org_' else k.profile_id = agent_id end
   returning k.* into key;
+  if key.id is not null then perform private.audit('api_key.revoke', 'api_key', key.id, '{}', own_id); end if;
   return case when key.id is not null then private.api_key_shape(key) end;
 end
 $$;
@@ -3989,6 +4268,7 @@ create function private.admin_create_agent(name text, tier text, description tex
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
 declare made uuid := private.create_agent(private.require_key_admin(), name, tier, description, private.caller_id());
 begin
+  perform private.audit('agent.create', 'agent', made, jsonb_build_object('tier', tier));
   return (select private.agent_shape(a) from private.agents a where a.id = made);
 end
 $$;
@@ -4002,6 +4282,7 @@ begin
   update private.agents a set tier = coalesce(admin_update_agent.tier, a.tier),
     description = case when admin_update_agent.description is null then a.description else nullif(admin_update_agent.description, '') end
   where a.id = agent.id returning a.* into agent;
+  perform private.audit('agent.update', 'agent', agent.id, jsonb_build_object('tier', agent.tier));
   return private.agent_shape(agent);
 end
 $$;
@@ -4013,6 +4294,7 @@ declare agent private.agents := private.find_agent(agent_id);
 begin
   update private.api_keys k set revoked_at = now() where k.profile_id = agent.id and k.revoked_at is null;
   update private.agents a set retired_at = coalesce(a.retired_at, now()) where a.id = agent.id returning a.* into agent;
+  perform private.audit('agent.retire', 'agent', agent.id);
   return private.agent_shape(agent);
 end
 $$;
@@ -4039,6 +4321,7 @@ begin
       where not exists (select from public.surveys s where s.id = wanted and s.organization_id = agent.organization_id)) then
       perform private.raise_error('VALIDATION_ERROR', 'has one that is not a survey of this organization', 'survey_ids');
     end if;
+    perform private.audit('agent.set_policies', 'agent', agent.id, policies);
   end if;
   return json_build_object('read_only', agent.read_only, 'confirm_destructive', agent.confirm_destructive, 'tools', agent.tools,
     'category_ids', agent.category_ids, 'survey_ids', agent.survey_ids, 'calls_a_day', agent.calls_a_day);
@@ -4074,6 +4357,7 @@ begin
     perform private.raise_error('CONFLICT', 'This agent is retired: make another.');
   end if;
   key_id := private.create_agent_key(agent.id, name, scopes, digest, prefix, last_four, expires_at, private.caller_id());
+  perform private.audit('agent_key.create', 'api_key', key_id, jsonb_build_object('agent_id', agent.id, 'scopes', scopes));
   return (select private.api_key_shape(k) from private.api_keys k where k.id = key_id);
 end
 $$;
@@ -4298,6 +4582,77 @@ end
 $$;
 comment on function private.is_announced(text, uuid) is 'Whether the creation of a submission or comment was told already, so that a second approval is not.';
 
+-- The outbox as a feed: whoever reads it by cursor misses nothing that committed and sees nothing that did not.
+
+create function private.feed_scopes(type text) returns text[]
+language sql immutable
+return case split_part(type, '.', 1)
+  when 'submission' then array['submissions:read', 'submissions:moderate']
+  when 'comment' then array['submissions:read', 'submissions:moderate']
+  when 'survey' then array['surveys:read', 'responses:read']
+  when 'member' then array['members:write']
+  when 'org' then array['organization:write']
+  else '{}'
+end;
+comment on function private.feed_scopes(text) is 'A key reads events of a type with one of these scopes: those that read what the events tell of.';
+
+create function private.may_follow(type text) returns boolean
+language sql stable
+return not private.is_key() or private.feed_scopes(type) && string_to_array(coalesce(current_setting('feedback.scopes', true), ''), ' ');
+comment on function private.may_follow(text) is 'Whether the caller, an admin or a key, is told of events of a type.';
+
+-- definer: the outbox is granted to nobody.
+create function private.admin_events(types text[], after_xid xid8, after_id bigint, after_at timestamptz, most integer)
+returns table (more boolean, next_xid xid8, next_id bigint, next_at timestamptz, data json)
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  own_id uuid := private.current_organization_id();
+  settled xid8 := pg_snapshot_xmin(pg_current_snapshot());
+  refused text;
+begin
+  if not private.is_key() then perform private.require_admin(own_id, ''); end if;
+  refused := (select type from unnest(types) as type where not private.may_follow(type) limit 1);
+  if refused is not null then
+    perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s, which reads %s.',
+      coalesce(nullif(array_to_string(private.feed_scopes(refused), ' or '), ''), 'that'), refused), 'types');
+  end if;
+  -- An hour before events are deleted: nothing a good cursor leads to is missing.
+  if after_at < now() - interval '30 days' + interval '1 hour' then
+    perform private.raise_error('GONE', 'Events are kept for 30 days, and this cursor is older: read everything anew, then follow without after.', 'after');
+  end if;
+  return query
+    -- A page looks at a bounded part of the feed, however rare what it looks for.
+    with looked_at as materialized (
+      select o.* from private.outbox o
+      where o.organization_id = own_id and o.xid < settled and (o.xid, o.id) > (coalesce(after_xid, '0'), coalesce(after_id, 0))
+        -- A first page leaves a day to read on from it.
+        and (after_xid is not null or o.created_at >= now() - interval '29 days')
+      order by o.xid, o.id limit 10000
+    ), wanted as materialized (
+      select l.* from looked_at l
+      where case when types is null then private.may_follow(l.type) else l.type = any (types) end
+      order by l.xid, l.id limit most
+    ), ended as (
+      select w.xid, w.id, w.created_at from wanted w where (select count(*) from wanted) = most
+      union all
+      select l.xid, l.id, l.created_at from looked_at l
+      where (select count(*) from wanted) < most and (select count(*) from looked_at) = 10000
+    ), place as (
+      select e.xid, e.id, e.created_at, true as more from ended e
+      union all
+      -- Read to the end: all that commits from now on comes after this place.
+      select settled, 0::bigint, now(), false where not exists (select from ended)
+      order by 1 desc, 2 desc limit 1
+    )
+    select p.more, p.xid, p.id, p.created_at,
+      coalesce((select json_agg(json_build_object('id', 'evt_' || replace(w.event_id::text, '-', ''), 'event', w.type, 'org_id', w.organization_id,
+        'timestamp', w.created_at, 'data', w.data) order by w.xid, w.id) from wanted w), '[]')
+    from place p;
+end
+$$;
+comment on function private.admin_events(text[], xid8, bigint, timestamptz, integer) is 'The next events of the current organization after a place, in the order they committed, and the place to go on from. For admins, and keys within their scopes. GONE where events after the place may have been deleted.';
+grant execute on function private.admin_events(text[], xid8, bigint, timestamptz, integer) to authenticated, service_key;
+
 -- What clients hear of the moment it commits: row changes through the publication, and the same changes as broadcasts.
 
 -- Row changes --------------------------------------------------------------------------------------------------
@@ -4337,10 +4692,10 @@ insert into private.switches values ('broadcast_changes', true);
 create function private.broadcasts_changes() returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
-  return coalesce((select is_on from private.switches where name = 'broadcast_changes'), false);
+  return not private.is_importing() and coalesce((select is_on from private.switches where name = 'broadcast_changes'), false);
 end
 $$;
-comment on function private.broadcasts_changes() is 'Whether the operator wants changes broadcast.';
+comment on function private.broadcasts_changes() is 'Whether the operator wants changes broadcast; those of an import never are.';
 
 create function private.submission_topic(submission_id uuid, is_public boolean) returns text
 language sql immutable
@@ -4523,9 +4878,10 @@ create policy "who may listen hears" on realtime.messages
 
 create function private.run_schedule() returns jsonb
 language plpgsql set search_path = '' as $$
-declare fanouts integer; surveys integer; counters integer; keys integer; events integer; streams integer;
+declare fanouts integer; activity integer; surveys integer; counters integer; keys integer; events integer; streams integer;
 begin
   fanouts := private.run_fanouts();
+  activity := private.sum_activity();
   surveys := private.close_surveys();
   delete from private.rate_counters c where ctid in (
     select o.ctid from private.rate_counters o where o.started_at < now() - case o.rule when 'agent_day' then interval '1 day' else interval '2 hours' end limit 5000);
@@ -4543,7 +4899,9 @@ begin
     select o.ctid from private.agent_subscriptions o where o.expires_at < now() - interval '1 day' limit 5000);
   delete from private.agent_audit t where ctid in (
     select o.ctid from private.agent_audit o where o.created_at < now() - interval '400 days' limit 5000);
-  return jsonb_build_object('fanouts', fanouts, 'surveys', surveys, 'agent_streams', streams, 'rate_counters', counters, 'idempotency_keys', keys, 'events', events);
+  delete from private.invites i where ctid in (
+    select o.ctid from private.invites o where o.expires_at < now() - interval '30 days' limit 5000);
+  return jsonb_build_object('fanouts', fanouts, 'activity', activity, 'surveys', surveys, 'agent_streams', streams, 'rate_counters', counters, 'idempotency_keys', keys, 'events', events);
 end
 $$;
 comment on function private.run_schedule() is 'Every few seconds, by pg_cron on hosted Supabase and by a timer in the embedded stack: writes waiting notifications, closes surveys whose time has passed and deletes what has expired, in bounded batches. Idempotent; says what it did.';
@@ -4563,12 +4921,12 @@ language sql stable set search_path = ''
 begin atomic
   select 'submissions.vote_count', s.id, s.vote_count, v.n
   from public.submissions s cross join lateral (select count(*) as n from public.votes v where v.submission_id = s.id) v
-  where s.vote_count <> v.n and s.merged_into_id is null
+  where s.vote_count <> v.n
   union all
   select 'submissions.comment_count', s.id, s.comment_count, c.n
   from public.submissions s cross join lateral (
     select count(*) as n from public.comments c where c.submission_id = s.id and c.moderation_state = 'approved') c
-  where s.comment_count <> c.n and s.merged_into_id is null
+  where s.comment_count <> c.n
   union all
   select 'comments.reply_count', p.id, p.reply_count, c.n
   from public.comments p cross join lateral (
@@ -4587,6 +4945,2573 @@ begin atomic
       and coalesce(c.category_id, c.organization_id) = coalesce(t.category_id, t.organization_id)
   where coalesce(c.total, 0) <> coalesce(t.total, 0)
   union all
+  select 'submission_activity', coalesce(a.organization_id, t.organization_id), a.total, t.total
+  from (select a.organization_id, a.slot, a.status, a.category_id, a.source, sum(a.total)::bigint as total
+    from private.submission_activity a group by 1, 2, 3, 4, 5) a full join (
+    select s.organization_id, private.slot(s.created_at) as slot, s.status, s.category_id, s.source, count(*) as total
+    from public.submissions s group by 1, 2, 3, 4, 5) t
+    on (a.organization_id, a.slot, a.status, coalesce(a.source, '')) = (t.organization_id, t.slot, t.status, coalesce(t.source, ''))
+      and coalesce(a.category_id, a.organization_id) = coalesce(t.category_id, t.organization_id)
+  where coalesce(a.total, 0) <> coalesce(t.total, 0)
+  union all
+  select 'person_activity.' || kind, coalesce(a.organization_id, t.organization_id), stored, truth
+  from (select a.organization_id, a.slot, a.user_id, sum(a.submissions)::bigint as submissions, sum(a.votes)::bigint as votes, sum(a.comments)::bigint as comments
+    from private.person_activity a group by 1, 2, 3) a full join (
+    select d.organization_id, d.slot, d.user_id, sum(d.submissions) as submissions, sum(d.votes) as votes, sum(d.comments) as comments from (
+      select s.organization_id, private.slot(s.created_at) as slot, s.author_id as user_id, 1 as submissions, 0 as votes, 0 as comments from public.submissions s
+      union all
+      select v.organization_id, private.slot(v.created_at), v.user_id, 0, 1, 0 from public.votes v
+      union all
+      select c.organization_id, private.slot(c.created_at), c.author_id, 0, 0, 1 from public.comments c) d
+    group by 1, 2, 3) t
+    on (a.organization_id, a.slot, a.user_id) = (t.organization_id, t.slot, t.user_id)
+  cross join lateral (values ('submissions', coalesce(a.submissions, 0), coalesce(t.submissions, 0)), ('votes', coalesce(a.votes, 0), coalesce(t.votes, 0)),
+    ('comments', coalesce(a.comments, 0), coalesce(t.comments, 0))) counted (kind, stored, truth)
+  where stored <> truth
+  union all
   select * from private.survey_count_mistakes();
 end;
 comment on function private.count_mistakes() is 'Rows whose counter differs from the truth: none, ever.';
+
+-- Who did what for an organization: written with the change itself, and never changed afterwards.
+
+create table private.audit_log (
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  id uuid not null default gen_random_uuid(),
+  -- No foreign keys: the trail outlives whom and what it names.
+  actor_id uuid,
+  key_id uuid,
+  action text not null,
+  target_type text not null,
+  target_id uuid,
+  request_id text,
+  details jsonb not null,
+  -- Not now(): entries of one transaction keep their order.
+  created_at timestamptz not null default clock_timestamp(),
+  primary key (organization_id, id),
+  constraint action_is_noun_dot_verb check (action ~ '^[a-z_]+\.[a-z_]+$'),
+  constraint details_are_a_small_object check (jsonb_typeof(details) = 'object' and octet_length(details::text) <= 20000)
+);
+comment on table private.audit_log is 'The trail of what the team and its keys did: actor_id is the profile that acted (null: an operator), key_id the key it acted by. details says what changed, without personal data. Rows are only ever added; they go with their organization.';
+create index audit_log_newest_idx on private.audit_log (organization_id, created_at desc, id desc);
+create index audit_log_target_idx on private.audit_log (organization_id, target_id, created_at desc, id desc);
+alter table private.audit_log enable row level security;
+revoke all on private.audit_log from public, anon, authenticated, service_role, service_key;
+
+create function private.keep_audit_log() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  if tg_op = 'DELETE' and not exists (select from public.organizations where id = old.organization_id) then return old; end if;
+  perform private.raise_error('FORBIDDEN', 'The audit trail is only added to.');
+end
+$$;
+comment on function private.keep_audit_log() is 'Trigger: not even its owner changes the trail; it goes with its organization.';
+create trigger keep before update or delete on private.audit_log
+  for each row execute function private.keep_audit_log();
+create trigger keep_all before truncate on private.audit_log
+  for each statement execute function private.keep_audit_log();
+
+create function private.request_id() returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  if session_user <> 'feedback_api' then return null; end if;
+  return (nullif(current_setting('feedback.verdict', true), '')::private.verdict).request_id;
+end
+$$;
+comment on function private.request_id() is 'The X-Request-Id this transaction answers; null where it does not come by the API.';
+
+create function private.audit(action text, target_type text, target_id uuid, details jsonb default '{}', organization_id uuid default null) returns void
+language plpgsql set search_path = '' as $$
+begin
+  insert into private.audit_log (organization_id, actor_id, key_id, action, target_type, target_id, request_id, details)
+  values (coalesce(audit.organization_id, private.current_organization_id()), private.caller_id(),
+    case when private.is_key() then nullif(current_setting('feedback.key_id', true), '')::uuid end,
+    audit.action, audit.target_type, audit.target_id, private.request_id(),
+    regexp_replace(audit.details::text, '[^\s"@\\]+@[^\s"@\\]+', '***', 'g')::jsonb);
+end
+$$;
+comment on function private.audit(text, text, uuid, jsonb, uuid) is 'Adds to the trail, for functions that are definers. action is noun.verb, such as invite.create; details name fields, ids and states, never people: e-mail addresses are masked. organization_id is of the row that changed; without it, the one the request acts on.';
+
+-- definer: the trail is granted to nobody.
+create function private.admin_audit(target_id uuid, before_at timestamptz, before_id uuid, most integer) returns table (more boolean, last text[], data json)
+language plpgsql stable security definer set search_path = '' as $$
+declare own_id uuid := private.current_organization_id();
+begin
+  if private.is_key() then
+    perform private.raise_error('FORBIDDEN', 'The audit trail is read by people, not by keys.');
+  end if;
+  perform private.require_admin(own_id, '');
+  return query
+    with page as (
+      select * from private.audit_log a
+      where a.organization_id = own_id and (admin_audit.target_id is null or a.target_id = admin_audit.target_id)
+        and (before_at is null or (a.created_at, a.id) < (before_at, before_id))
+      order by a.created_at desc, a.id desc limit most + 1
+    ), shown as (
+      select * from page order by created_at desc, id desc limit most
+    )
+    select (select count(*) from page) > most,
+      (select array[s.created_at::text, s.id::text] from shown s order by s.created_at, s.id limit 1),
+      coalesce((select json_agg(json_build_object(
+        'id', s.id, 'action', s.action, 'target_type', s.target_type, 'target_id', s.target_id,
+        'actor', (select json_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous')) from public.profiles p where p.id = s.actor_id),
+        'key_id', s.key_id, 'request_id', s.request_id, 'details', s.details, 'at', s.created_at)
+        order by s.created_at desc, s.id desc) from shown s), '[]');
+end
+$$;
+comment on function private.admin_audit(uuid, timestamptz, uuid, integer) is 'The current organization''s trail, newest first, for its admins who signed in; with target_id, what was done to that row. Goes on after (before_at, before_id).';
+grant execute on function private.admin_audit(uuid, timestamptz, uuid, integer) to authenticated;
+
+-- Merging duplicates, and taking it back.
+--
+-- Votes, follows and tags of a source are lent to the target, marked merged_from; what the target has already is put down
+-- in a journal. Unmerging takes back the one and writes out the other. So each row is there exactly once, and what comes to
+-- the target later is the target's own.
+--
+-- Merges form a tree: parent_id is what a source was merged into, submissions.merged_into_id its root. The first merged
+-- comes first where several sources could lend.
+--
+-- Lock order: the organization (merges of one take turns), submissions by id, comments, then counts of lists.
+
+create table private.merges (
+  source_id uuid primary key,
+  organization_id uuid not null,
+  parent_id uuid not null,
+  place bigint generated always as identity,
+  event_id uuid not null,
+  previous_status text not null,
+  created_at timestamptz not null default now(),
+  constraint merges_source_is_of_the_same_organization foreign key (organization_id, source_id)
+    references public.submissions (organization_id, id) on delete cascade,
+  -- Deferred, as an organization goes with all its merges in any order.
+  constraint merges_parent_is_of_the_same_organization foreign key (organization_id, parent_id)
+    references public.submissions (organization_id, id) deferrable initially deferred
+);
+comment on table private.merges is 'Which submission was merged into which, directly; event_id is the call that did it. place is the order of merges.';
+create index merges_source_idx on private.merges (organization_id, source_id);
+create index merges_parent_idx on private.merges (organization_id, parent_id);
+create index merges_children_idx on private.merges (parent_id);
+create index merges_event_idx on private.merges (event_id);
+
+-- No foreign keys to people or merges: a check a row is most of what merging 50,000 votes costs. The trigger below keeps them.
+create table private.merged_votes (
+  source_id uuid not null,
+  user_id uuid not null,
+  organization_id uuid not null,
+  id uuid not null,
+  created_at timestamptz not null,
+  primary key (source_id, user_id)
+);
+comment on table private.merged_votes is 'The journal of merges: votes of a source whose people vote for the target anyway.';
+create table private.merged_follows (
+  source_id uuid not null,
+  user_id uuid not null,
+  organization_id uuid not null,
+  reason text not null,
+  created_at timestamptz not null,
+  primary key (source_id, user_id)
+);
+comment on table private.merged_follows is 'The journal of merges: follows of a source whose people follow the target anyway.';
+create table private.merged_tags (
+  source_id uuid not null,
+  tag_id uuid not null,
+  organization_id uuid not null,
+  primary key (source_id, tag_id),
+  constraint merged_tags_tag_is_of_the_same_organization foreign key (organization_id, tag_id)
+    references public.tags (organization_id, id) on delete cascade
+);
+comment on table private.merged_tags is 'The journal of merges: tags of a source that the target has anyway.';
+create index merged_tags_tag_idx on private.merged_tags (organization_id, tag_id);
+create table private.merged_comments (
+  source_id uuid not null,
+  comment_id uuid primary key references public.comments (id) on delete cascade,
+  organization_id uuid not null
+);
+comment on table private.merged_comments is 'The journal of merges: the top-level comments a source had; their replies, later ones too, go with them.';
+create index merged_comments_source_idx on private.merged_comments (source_id);
+
+alter table private.merges enable row level security;
+alter table private.merged_votes enable row level security;
+alter table private.merged_follows enable row level security;
+alter table private.merged_tags enable row level security;
+alter table private.merged_comments enable row level security;
+revoke all on private.merges, private.merged_votes, private.merged_follows, private.merged_tags, private.merged_comments
+  from public, anon, authenticated, service_role, service_key;
+
+create function private.forget_merges() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: a source is deleted by its author
+begin
+  delete from private.merged_votes j using gone g where j.source_id = g.source_id;
+  delete from private.merged_follows j using gone g where j.source_id = g.source_id;
+  delete from private.merged_tags j using gone g where j.source_id = g.source_id;
+  delete from private.merged_comments j using gone g where j.source_id = g.source_id;
+  return null;
+end
+$$;
+comment on function private.forget_merges() is 'Trigger: a journal ends with its merge.';
+create trigger forget after delete on private.merges
+  referencing old table as gone for each statement execute function private.forget_merges();
+
+-- definer: an author deletes a source that has sources of its own.
+create function private.pass_on_sources() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if not exists (select from public.organizations where id = old.organization_id) then return old; end if;
+  update private.merges set parent_id = old.merged_into_id where parent_id = old.id;
+  update public.votes set merged_from = null where submission_id = old.merged_into_id and merged_from = old.id;
+  update public.follows set merged_from = null where submission_id = old.merged_into_id and merged_from = old.id;
+  update public.submission_tags set merged_from = null where submission_id = old.merged_into_id and merged_from = old.id;
+  return old;
+end
+$$;
+comment on function private.pass_on_sources() is 'Trigger: what a deleted source lent is the target''s from then on; what was merged into it before it was merged itself belongs to the target directly.';
+create trigger pass_on_sources before delete on public.submissions
+  for each row when (old.merged_into_id is not null) execute function private.pass_on_sources();
+
+-- Who takes back a vote, or stops to follow, means all that was merged. After 21_votes.sql, whose deletes these join.
+-- definer: journals are nobody's to write.
+create function private.forget_merged_votes() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if private.is_quiet() then return null; end if;
+  delete from private.merged_votes j using removed r, public.submissions s
+  where s.organization_id = r.organization_id and s.merged_into_id = r.submission_id and j.source_id = s.id and j.user_id = r.user_id;
+  return null;
+end
+$$;
+comment on function private.forget_merged_votes() is 'Trigger: a vote taken back at the target does not come back with an unmerge.';
+create trigger forget_merged after delete on public.votes
+  referencing old table as removed for each statement execute function private.forget_merged_votes();
+create function private.forget_merged_follows() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+begin
+  if private.is_quiet() then return null; end if;
+  delete from private.merged_follows j using removed r, public.submissions s
+  where s.organization_id = r.organization_id and s.merged_into_id = r.submission_id and j.source_id = s.id and j.user_id = r.user_id;
+  return null;
+end
+$$;
+comment on function private.forget_merged_follows() is 'Trigger: who stops following the target is not made to follow a source by an unmerge.';
+create trigger forget_merged after delete on public.follows
+  referencing old table as removed for each statement execute function private.forget_merged_follows();
+
+create function private.keep_lent_follow() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+begin
+  insert into private.merged_follows (source_id, user_id, organization_id, reason, created_at)
+  values (old.merged_from, old.user_id, old.organization_id, old.reason, old.created_at);
+  return null;
+end
+$$;
+comment on function private.keep_lent_follow() is 'Trigger: who was lent a follow and has now one of their own gets the other back with an unmerge.';
+create trigger keep_lent after update of merged_from on public.follows
+  for each row when (old.submission_id = new.submission_id and old.merged_from is not null and new.merged_from is null)
+  execute function private.keep_lent_follow();
+
+-- The two operations -------------------------------------------------------------------------------------------
+
+create function private.merge_tree(root uuid) returns table (source_id uuid, path bigint[])
+language plpgsql stable set search_path = '' rows 20 as $$
+begin
+  return query
+    with recursive tree as (
+      select m.source_id, array[m.place] as path from private.merges m where m.parent_id = root
+      union all
+      select m.source_id, t.path || m.place from private.merges m join tree t on m.parent_id = t.source_id)
+    select t.source_id, t.path from tree t;
+end
+$$;
+comment on function private.merge_tree(uuid) is 'All that was merged into a submission, directly or not; ordered by path, who lends before whom.';
+
+create function private.lend_votes(root uuid, sources uuid[], voters uuid[]) returns void
+language plpgsql set search_path = '' as $$
+begin
+  with lent as (
+    delete from private.merged_votes j
+    using (
+      select distinct on (o.user_id) o.source_id, o.user_id
+      from private.merge_tree(root) t join private.merged_votes o on o.source_id = t.source_id
+      where o.source_id = any (sources) and (voters is null or o.user_id in (select unnest(voters)))
+        and not exists (select from public.votes r where r.submission_id = root and r.user_id = o.user_id)
+      order by o.user_id, t.path) first
+    where j.source_id = first.source_id and j.user_id = first.user_id
+    returning j.*)
+  insert into public.votes (organization_id, submission_id, id, user_id, created_at, merged_from)
+  select l.organization_id, root, l.id, l.user_id, l.created_at, l.source_id from lent l;
+end
+$$;
+comment on function private.lend_votes(uuid, uuid[], uuid[]) is 'Lends a submission, from the journals of sources merged into it, the votes of people it has none of; of all or of these people.';
+
+create function private.lend_follows(root uuid, sources uuid[], followers uuid[]) returns void
+language plpgsql set search_path = '' as $$
+begin
+  with lent as (
+    delete from private.merged_follows j
+    using (
+      select distinct on (o.user_id) o.source_id, o.user_id
+      from private.merge_tree(root) t join private.merged_follows o on o.source_id = t.source_id
+      where o.source_id = any (sources) and (followers is null or o.user_id in (select unnest(followers)))
+        and not exists (select from public.follows r where r.submission_id = root and r.user_id = o.user_id)
+      order by o.user_id, t.path) first
+    where j.source_id = first.source_id and j.user_id = first.user_id
+    returning j.*)
+  insert into public.follows (organization_id, submission_id, user_id, reason, created_at, merged_from)
+  select l.organization_id, root, l.user_id, l.reason, l.created_at, l.source_id from lent l;
+end
+$$;
+comment on function private.lend_follows(uuid, uuid[], uuid[]) is 'As lend_votes, follows.';
+
+create function private.lend_tags(root uuid, sources uuid[], tags uuid[]) returns void
+language plpgsql set search_path = '' as $$
+begin
+  with lent as (
+    delete from private.merged_tags j
+    using (
+      select distinct on (o.tag_id) o.source_id, o.tag_id
+      from private.merge_tree(root) t join private.merged_tags o on o.source_id = t.source_id
+      where o.source_id = any (sources) and (tags is null or o.tag_id in (select unnest(tags)))
+        and not exists (select from public.submission_tags r where r.submission_id = root and r.tag_id = o.tag_id)
+      order by o.tag_id, t.path) first
+    where j.source_id = first.source_id and j.tag_id = first.tag_id
+    returning j.*)
+  insert into public.submission_tags (organization_id, submission_id, tag_id, merged_from)
+  select l.organization_id, root, l.tag_id, l.source_id from lent l;
+end
+$$;
+comment on function private.lend_tags(uuid, uuid[], uuid[]) is 'As lend_votes, tags.';
+
+create function private.move_threads(threads uuid[], target_id uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  threads := array(
+    with recursive thread as (
+      select id from public.comments where id = any (threads)
+      union all
+      select r.id from public.comments r join thread t on r.parent_id = t.id)
+    select id from thread);
+  perform 1 from public.comments where id = any (threads) order by id for update;
+  update public.comments c set submission_id = target_id, is_public = s.is_public and c.moderation_state = 'approved'
+  from public.submissions s where s.id = target_id and c.id = any (threads);
+end
+$$;
+comment on function private.move_threads(uuid[], uuid) is 'Takes top-level comments with all replies to another submission; the votes for them follow by their foreign key.';
+
+create function private.recount(ids uuid[]) returns void
+language plpgsql set search_path = '' as $$
+begin
+  update public.submissions s set
+    vote_count = (select count(*) from public.votes v where v.submission_id = s.id),
+    comment_count = (select count(*) from public.comments c where c.submission_id = s.id and c.moderation_state = 'approved'),
+    updated_at = now()
+  where s.id = any (ids);
+end
+$$;
+comment on function private.recount(uuid[]) is 'Counts votes and comments of submissions anew. The caller holds their locks, so nothing is added meanwhile, and what is being removed is still counted.';
+
+create function private.lock_counts(organization_id uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform 1 from private.submission_counts c where c.organization_id = lock_counts.organization_id
+  order by c.is_public, c.status, c.type, c.category_id for no key update;
+end
+$$;
+comment on function private.lock_counts(uuid) is 'Before several submissions of an organization change their kind in one transaction, so that two of those cannot deadlock.';
+
+create function private.announce_merge(ids uuid[]) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform private.emit_event(s.organization_id, 'submission.updated', s.id, private.updated_submission(s))
+  from public.submissions s where s.id = any (ids) and s.moderation_state = 'approved' order by s.id;
+end
+$$;
+comment on function private.announce_merge(uuid[]) is 'submission.updated for all whose counts or target changed; votes and comments that moved have no events of theirs.';
+
+create function private.moderated(organization_id uuid, is_public boolean, author_id uuid, what text, field text) returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  if organization_id is null or not private.in_organization(organization_id)
+    or not private.can_see_submission(is_public, author_id, organization_id, private.caller_id(), private.team_organization_ids())
+    or private.is_key() and organization_id <> private.key_organization_id() then
+    perform private.raise_error('NOT_FOUND', format('There is no such %s.', what), field);
+  end if;
+  perform private.require_admin(organization_id, 'submissions:moderate');
+  return organization_id;
+end
+$$;
+comment on function private.moderated(uuid, boolean, uuid, text, text) is 'The organization of a row the caller moderates; NOT_FOUND where they do not see it, FORBIDDEN where they are no admin. For definers.';
+
+create function private.moderated_organization(submission_id uuid, field text) returns uuid
+language plpgsql stable set search_path = '' as $$
+declare submission public.submissions;
+begin
+  select * into submission from public.submissions s where s.id = submission_id;
+  return private.moderated(submission.organization_id, submission.is_public, submission.author_id, 'submission', field);
+end
+$$;
+comment on function private.moderated_organization(uuid, text) is 'The same of a submission by its id.';
+
+-- definer: moves what belongs to others.
+create function private.admin_merge(source_ids uuid[], target_id uuid) returns json
+language plpgsql security definer set search_path = '' as $$
+declare
+  own_id uuid := private.moderated_organization(target_id, 'target_id');
+  event uuid := gen_random_uuid();
+  grandchildren uuid[];
+  submission public.submissions;
+  found_ids uuid[] := '{}';
+  rows tid[];
+begin
+  perform 1 from public.organizations where id = own_id for no key update;
+  source_ids := array(select id from unnest(source_ids) with ordinality as s (id, place) group by id order by min(place));
+  if target_id = any (source_ids) then
+    perform private.raise_error('VALIDATION_ERROR', 'A submission cannot be merged into itself.', 'source_ids');
+  end if;
+  grandchildren := array(select s.id from public.submissions s where s.organization_id = own_id and s.merged_into_id = any (source_ids));
+  for submission in
+    select * from public.submissions s
+    where s.organization_id = own_id and s.id = any (source_ids || grandchildren || target_id) order by s.id for no key update
+  loop
+    continue when submission.id <> all (source_ids || target_id);
+    found_ids := found_ids || submission.id;
+    if submission.merged_into_id is not null then
+      perform private.raise_error('SUBMISSION_MERGED', 'It was merged already: unmerge it first, or name the one it was merged into.',
+        case when submission.id = target_id then 'target_id' else 'source_ids' end, jsonb_build_object('merged_into_id', submission.merged_into_id));
+    elsif submission.moderation_state <> 'approved' then
+      perform private.raise_error('CONFLICT', 'Only approved submissions are merged: approve it first.',
+        case when submission.id = target_id then 'target_id' else 'source_ids' end);
+    end if;
+  end loop;
+  if not found_ids @> (source_ids || target_id) then
+    perform private.raise_error('NOT_FOUND', 'There is no such submission.', case when target_id = any (found_ids) then 'source_ids' else 'target_id' end);
+  end if;
+
+  perform set_config('feedback.quiet', 'on', true);
+  insert into private.merges (source_id, organization_id, parent_id, event_id, previous_status)
+  select s.id, own_id, admin_merge.target_id, event, s.status
+  from public.submissions s where s.id = any (source_ids) order by array_position(source_ids, s.id);
+  insert into public.status_changes (organization_id, submission_id, previous_status, new_status, changed_by, notify)
+  select own_id, m.source_id, m.previous_status, 'duplicate', private.caller_id(), false from private.merges m where m.event_id = event order by m.place;
+  -- Votes that are being taken back right now wait for our locks: they are left to who takes them.
+  rows := array(select v.ctid from public.votes v where v.submission_id = any (source_ids) for update skip locked);
+  update public.votes v set submission_id = admin_merge.target_id,
+    merged_from = case when v.merged_from = any (grandchildren) then v.merged_from else v.submission_id end
+  from (
+    select distinct on (o.user_id) o.submission_id, o.id from public.votes o
+    where o.ctid = any (rows)
+      and not exists (select from public.votes t where t.submission_id = admin_merge.target_id and t.user_id = o.user_id)
+    order by o.user_id, array_position(source_ids, o.submission_id)) lent
+  where v.submission_id = lent.submission_id and v.id = lent.id;
+  with double as (
+    delete from public.votes v where v.ctid = any (rows) and v.submission_id = any (source_ids)
+    returning case when v.merged_from = any (grandchildren) then v.merged_from else v.submission_id end as source_id,
+      v.user_id, v.organization_id, v.id, v.created_at)
+  insert into private.merged_votes (source_id, user_id, organization_id, id, created_at) select * from double;
+
+  update public.follows f set submission_id = admin_merge.target_id,
+    merged_from = case when f.merged_from = any (grandchildren) then f.merged_from else f.submission_id end
+  from (
+    select distinct on (o.user_id) o.submission_id, o.user_id from public.follows o
+    where o.submission_id = any (source_ids)
+      and not exists (select from public.follows t where t.submission_id = admin_merge.target_id and t.user_id = o.user_id)
+    order by o.user_id, array_position(source_ids, o.submission_id)) lent
+  where f.submission_id = lent.submission_id and f.user_id = lent.user_id;
+  with double as (
+    delete from public.follows f where f.submission_id = any (source_ids)
+    returning case when f.merged_from = any (grandchildren) then f.merged_from else f.submission_id end as source_id,
+      f.user_id, f.organization_id, f.reason, f.created_at)
+  insert into private.merged_follows (source_id, user_id, organization_id, reason, created_at) select * from double;
+
+  with gone as (
+    delete from public.submission_tags st where st.submission_id = any (source_ids)
+    returning case when st.merged_from = any (grandchildren) then st.merged_from else st.submission_id end as source_id,
+      st.tag_id, st.organization_id)
+  insert into private.merged_tags (source_id, tag_id, organization_id) select * from gone;
+  perform private.lend_tags(target_id, source_ids || grandchildren, null);
+
+  insert into private.merged_comments (source_id, comment_id, organization_id)
+  select c.submission_id, c.id, c.organization_id from public.comments c where c.submission_id = any (source_ids) and c.parent_id is null
+  on conflict do nothing;
+  perform private.move_threads(array(
+    select c.id from public.comments c where c.submission_id = any (source_ids) and c.parent_id is null), target_id);
+  perform set_config('feedback.quiet', 'off', true);
+
+  perform private.lock_counts(own_id);
+  update public.submissions set status = 'duplicate', merged_into_id = admin_merge.target_id where id = any (source_ids || grandchildren);
+  perform private.recount(source_ids || target_id);
+  perform private.announce_merge(source_ids || target_id);
+  perform private.notify_merge(own_id, target_id, event);
+  perform private.audit('submission.merge', 'submission', target_id, jsonb_build_object('source_ids', source_ids), own_id);
+  return (select json_build_object('target_id', s.id, 'source_ids', source_ids, 'vote_count', s.vote_count, 'comment_count', s.comment_count)
+    from public.submissions s where s.id = target_id);
+end
+$$;
+comment on function private.admin_merge(uuid[], uuid) is 'Merges submissions into another: votes, follows, tags and threads go there, once each; the sources leave the lists and point there, and so do those merged into them before. For admins, or keys with submissions:moderate.';
+
+-- definer: as above.
+create function private.admin_unmerge(submission_id uuid) returns json
+language plpgsql security definer set search_path = '' as $$
+#variable_conflict use_variable
+declare
+  source_id uuid := submission_id;
+  own_id uuid := private.moderated_organization(source_id, 'submission_id');
+  root uuid;
+  undone private.merges;
+  subtree uuid[];
+  others uuid[];
+  rows tid[];
+  vacant uuid[];
+begin
+  perform 1 from public.organizations where id = own_id for no key update;
+  root := (select s.merged_into_id from public.submissions s where s.id = source_id);
+  if root is null then
+    perform private.raise_error('CONFLICT', 'It is not merged into another submission.', 'submission_id');
+  end if;
+  subtree := array(select t.source_id from private.merge_tree(source_id) t);
+  others := array(select t.source_id from private.merge_tree(root) t where t.source_id <> source_id and t.source_id <> all (subtree));
+  perform 1 from public.submissions s where s.id = any (subtree || source_id || root) order by s.id for no key update;
+  select * into undone from private.merges m where m.source_id = source_id;
+  if undone.source_id is null then
+    perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
+  end if;
+
+  perform set_config('feedback.quiet', 'on', true);
+  insert into public.status_changes (organization_id, submission_id, previous_status, new_status, changed_by, notify)
+  values (own_id, source_id, 'duplicate', undone.previous_status, private.caller_id(), false);
+  rows := array(
+    select v.ctid from public.votes v where v.submission_id = root and v.merged_from = any (subtree || source_id) for update skip locked);
+  with back as (
+    update public.votes v set submission_id = source_id, merged_from = nullif(v.merged_from, source_id)
+    where v.ctid = any (rows) and not exists (select from public.votes o where o.submission_id = source_id and o.user_id = v.user_id)
+    returning v.user_id)
+  select array_agg(b.user_id) into vacant from back b;
+  delete from public.votes v where v.ctid = any (rows) and v.submission_id = root;
+  insert into public.votes (organization_id, submission_id, id, user_id, created_at)
+  select j.organization_id, j.source_id, j.id, j.user_id, j.created_at from private.merged_votes j
+  where j.source_id = source_id and not exists (select from public.votes o where o.submission_id = source_id and o.user_id = j.user_id);
+  perform private.lend_votes(source_id, subtree, null);
+  perform private.lend_votes(root, others, coalesce(vacant, '{}'));
+
+  with back as (
+    update public.follows f set submission_id = source_id, merged_from = nullif(f.merged_from, source_id)
+    where f.submission_id = root and f.merged_from = any (subtree || source_id)
+    returning f.user_id)
+  select array_agg(b.user_id) into vacant from back b;
+  insert into public.follows (organization_id, submission_id, user_id, reason, created_at)
+  select j.organization_id, j.source_id, j.user_id, j.reason, j.created_at from private.merged_follows j
+  where j.source_id = source_id and not exists (select from public.follows o where o.submission_id = source_id and o.user_id = j.user_id);
+  perform private.lend_follows(source_id, subtree, null);
+  perform private.lend_follows(root, others, coalesce(vacant, '{}'));
+
+  with back as (
+    update public.submission_tags st set submission_id = source_id, merged_from = nullif(st.merged_from, source_id)
+    where st.submission_id = root and st.merged_from = any (subtree || source_id)
+      and not exists (select from public.submission_tags o where o.submission_id = source_id and o.tag_id = st.tag_id)
+    returning st.tag_id)
+  select array_agg(b.tag_id) into vacant from back b;
+  insert into public.submission_tags (organization_id, submission_id, tag_id)
+  select j.organization_id, j.source_id, j.tag_id from private.merged_tags j where j.source_id = source_id
+  on conflict do nothing;
+  perform private.lend_tags(source_id, subtree, null);
+  perform private.lend_tags(root, others, coalesce(vacant, '{}'));
+
+  perform private.move_threads(array(
+    select j.comment_id from private.merged_comments j where j.source_id = any (subtree || source_id)), source_id);
+  perform set_config('feedback.quiet', 'off', true);
+
+  perform private.lock_counts(own_id);
+  delete from private.merges m where m.source_id = source_id;
+  update public.submissions s set status = undone.previous_status, merged_into_id = null where s.id = source_id;
+  update public.submissions s set merged_into_id = source_id where s.id = any (subtree);
+  perform private.recount(array[source_id, root]);
+  perform private.announce_merge(array[source_id, root]);
+  perform private.audit('submission.unmerge', 'submission', source_id, jsonb_build_object('target_id', root), own_id);
+  return (select json_build_object('submission_id', s.id, 'target_id', root, 'status', s.status, 'vote_count', s.vote_count, 'comment_count', s.comment_count)
+    from public.submissions s where s.id = source_id);
+end
+$$;
+comment on function private.admin_unmerge(uuid) is 'Gives a merged submission back what it had, and those merged into it before; what came to the target since stays there, but replies stay with their thread, and a vote or follow taken back there stays taken back.';
+grant execute on function private.admin_merge(uuid[], uuid), private.admin_unmerge(uuid) to authenticated, service_key;
+
+-- What an organization's team sets: who may, and how others hear of it.
+
+-- definer: a private organization can be seen by its members before any policy is asked.
+create function private.seen_organization(organization_id uuid) returns uuid
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  if not private.in_organization(organization_id) or (case when private.is_key() then organization_id is distinct from private.key_organization_id()
+      else private.find_organization(organization_id::text, private.caller_id()) is null end) then
+    perform private.raise_error('NOT_FOUND', 'There is no such organization.');
+  end if;
+  return organization_id;
+end
+$$;
+comment on function private.seen_organization(uuid) is 'An organization a path names, if the caller may see it; NOT_FOUND otherwise.';
+
+create function private.administered_organization(organization_id uuid, scope text) returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  perform private.require_admin(private.seen_organization(organization_id), scope);
+  return organization_id;
+end
+$$;
+comment on function private.administered_organization(uuid, text) is 'An organization a path names, if the caller administers it; NOT_FOUND where they do not see it, FORBIDDEN where they are no admin.';
+
+create function private.team_organization(organization_id uuid, scope text) returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  if private.is_key() or not private.is_member(private.seen_organization(organization_id), private.caller_id()) then
+    perform private.administered_organization(organization_id, scope);
+  end if;
+  return organization_id;
+end
+$$;
+comment on function private.team_organization(uuid, text) is 'An organization a path names, if the caller is on its team, or a key with the scope; NOT_FOUND or FORBIDDEN otherwise.';
+
+-- How others hear of it ----------------------------------------------------------------------------------------
+
+create function private.emit_organization_update(organization_id uuid, changed text[], changes jsonb default '{}') returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform private.emit_event(o.id, 'org.updated', o.id, jsonb_build_object(
+    'organization', jsonb_build_object('id', o.id, 'slug', o.slug, 'name', o.name), 'changed', changed, 'changes', changes))
+  from public.organizations o where o.id = emit_organization_update.organization_id;
+end
+$$;
+comment on function private.emit_organization_update(uuid, text[], jsonb) is 'org.updated: settings, or categories, tags or members, changed. For definers.';
+
+-- definer: writes the event and the trail.
+create function private.announce_organization() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare changed text[]; changes jsonb;
+begin
+  -- The team's own settings may hold anything, so that only their names are told.
+  select array_agg(n.key order by n.key), coalesce(jsonb_object_agg(n.key, jsonb_build_object('from', o.value, 'to', n.value)) filter (where n.key <> 'settings'), '{}')
+  into changed, changes
+  from jsonb_each(to_jsonb(new)) n join jsonb_each(to_jsonb(old)) o using (key)
+  where n.value <> o.value and n.key <> 'updated_at';
+  perform private.emit_organization_update(new.id, changed, changes);
+  perform private.audit('organization.update', 'organization', new.id, jsonb_build_object('changed', changed, 'changes', changes), new.id);
+  return null;
+end
+$$;
+comment on function private.announce_organization() is 'Trigger: org.updated and the trail say what changed, from what to what.';
+create trigger announce after update on public.organizations
+  for each row when ((old.slug, old.name, old.visibility, old.is_default, old.require_approval, old.trust_after, old.time_zone, old.allowed_origins, old.settings,
+      old.max_submissions, old.max_members, old.max_surveys)
+    is distinct from (new.slug, new.name, new.visibility, new.is_default, new.require_approval, new.trust_after, new.time_zone, new.allowed_origins, new.settings,
+      new.max_submissions, new.max_members, new.max_surveys))
+  execute function private.announce_organization();
+
+-- What the team asks -------------------------------------------------------------------------------------------
+
+create function private.organization_shape(organization public.organizations) returns json
+language plpgsql stable set search_path = '' as $$
+begin
+  return json_build_object('id', organization.id, 'slug', organization.slug, 'name', organization.name, 'visibility', organization.visibility,
+    'require_approval', organization.require_approval, 'trust_after', organization.trust_after, 'time_zone', organization.time_zone, 'settings', organization.settings,
+    'role', (select m.role from public.memberships m where m.organization_id = organization.id and m.user_id = private.caller_id()),
+    'plan', json_build_object(
+      'submissions', (select coalesce(sum(a.total), 0) from private.submission_activity a where a.organization_id = organization.id),
+      'max_submissions', organization.max_submissions,
+      'members', (select count(*) from public.memberships m where m.organization_id = organization.id),
+      'max_members', organization.max_members, 'max_surveys', organization.max_surveys),
+    'created_at', organization.created_at, 'updated_at', organization.updated_at);
+end
+$$;
+comment on function private.organization_shape(public.organizations) is 'An organization as its team sees it, with the caller''s role and what the plan allows.';
+
+-- definer: settings are not granted.
+create function private.admin_organization(organization_id uuid) returns json
+language plpgsql stable security definer set search_path = '' as $$
+declare own_id uuid := private.team_organization(organization_id, 'organization:write');
+begin
+  return (select private.organization_shape(o) from public.organizations o where o.id = own_id);
+end
+$$;
+comment on function private.admin_organization(uuid) is 'An organization, for its team and keys with organization:write.';
+
+create function private.admin_update_organization(organization_id uuid, fields jsonb) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.administered_organization(organization_id, 'organization:write');
+begin
+  if not coalesce(private.is_time_zone(fields ->> 'time_zone'), true) then
+    perform private.raise_error('VALIDATION_ERROR', 'must be a time zone such as Europe/Berlin', 'time_zone');
+  end if;
+  -- What the board's submissions turn into is written with them: the strongest lock comes first.
+  perform 1 from public.organizations o where o.id = own_id for update;
+  update public.organizations o set
+    name = coalesce(fields ->> 'name', o.name), slug = coalesce(fields ->> 'slug', o.slug),
+    visibility = coalesce(fields ->> 'visibility', o.visibility),
+    require_approval = coalesce((fields ->> 'require_approval')::boolean, o.require_approval),
+    trust_after = case when fields ? 'trust_after' then (fields ->> 'trust_after')::integer else o.trust_after end,
+    time_zone = coalesce(fields ->> 'time_zone', o.time_zone),
+    settings = coalesce((select jsonb_object_agg(s.key, s.value) from jsonb_each(o.settings || coalesce(fields -> 'settings', '{}')) s
+      where s.value <> 'null'), '{}')
+  where o.id = own_id;
+  return (select private.organization_shape(o) from public.organizations o where o.id = own_id);
+exception
+  when unique_violation then
+    perform private.raise_error('CONFLICT', 'Another organization has this slug.', 'slug');
+  when check_violation then
+    perform private.raise_error('VALIDATION_ERROR', 'must be an object of at most 20,000 bytes as JSON', 'settings');
+end
+$$;
+comment on function private.admin_update_organization(uuid, jsonb) is 'Sets the fields that are there; of settings the names that are there, null removing one. Admins, or keys with organization:write.';
+
+grant execute on function private.admin_organization(uuid), private.admin_update_organization(uuid, jsonb) to authenticated, service_key;
+
+-- How an organization's admins keep its categories and tags. `kind` is one of the two tables.
+
+create function private.require_librarian(kind text) returns uuid
+language plpgsql stable set search_path = '' as $$
+declare own_id uuid := private.current_organization_id();
+begin
+  perform private.require_admin(own_id, 'organization:write');
+  if kind not in ('categories', 'tags') then
+    perform private.raise_error('NOT_FOUND', 'There is no such kind.');
+  end if;
+  return own_id;
+end
+$$;
+comment on function private.require_librarian(text) is 'The current organization, for its admins and keys with organization:write; FORBIDDEN otherwise.';
+
+create function private.label_noun(kind text) returns text
+language sql immutable
+return case kind when 'categories' then 'category' else 'tag' end;
+comment on function private.label_noun(text) is 'What one of a kind is called.';
+
+create function private.label_shape(label jsonb) returns jsonb
+language sql immutable
+return label - 'organization_id';
+comment on function private.label_shape(jsonb) is 'A category or tag as admins see it, with all its translations.';
+
+create function private.find_label(kind text, organization_id uuid, label_id uuid, stays boolean default false) returns jsonb
+language plpgsql set search_path = '' as $$
+declare label jsonb;
+begin
+  execute format('select to_jsonb(l) from public.%I l where l.organization_id = $1 and l.id = $2 for %s', kind,
+    case when stays then 'key share' else 'update' end)
+  into label using organization_id, label_id;
+  if label is null then
+    perform private.raise_error('NOT_FOUND', format('There is no such %s.', private.label_noun(kind)), case when stays then 'into_id' end);
+  end if;
+  return label;
+end
+$$;
+comment on function private.find_label(text, uuid, uuid, boolean) is 'A category or tag, locked: what would point to it waits, unless it stays.';
+
+create function private.free_slug(kind text, organization_id uuid, name text) returns text
+language plpgsql stable set search_path = '' as $$
+declare
+  base text := btrim(left(btrim(regexp_replace(private.plain_text(name), '[^a-z0-9]+', '-', 'g'), '-'), 56), '-');
+  slug text;
+  taken boolean;
+begin
+  -- A name without Latin letters.
+  if base = '' then base := private.label_noun(kind); end if;
+  for number in 1..1000 loop
+    slug := base || case when number = 1 then '' else '-' || number end;
+    execute format('select exists (select from public.%I l where l.organization_id = $1 and l.slug = $2)', kind) into taken using organization_id, slug;
+    exit when not taken;
+  end loop;
+  return slug;
+end
+$$;
+comment on function private.free_slug(text, uuid, text) is 'A slug of the name that no other category or tag of the organization has.';
+
+create function private.tell_of_label(kind text, organization_id uuid, action text, label_id uuid, details jsonb default '{}') returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform private.emit_organization_update(organization_id, array[kind]);
+  perform private.audit(private.label_noun(kind) || '.' || action, private.label_noun(kind), label_id, details, organization_id);
+end
+$$;
+comment on function private.tell_of_label(text, uuid, text, uuid, jsonb) is 'The event and the trail of a change to categories or tags.';
+
+-- definer: categories and tags are granted to clients for reading only.
+create function private.admin_labels(kind text) returns json
+language plpgsql stable security definer set search_path = '' as $$
+declare own_id uuid := private.require_librarian(kind); labels json;
+begin
+  execute format('select coalesce(json_agg(private.label_shape(to_jsonb(l)) order by %s), ''[]'') from public.%I l where l.organization_id = $1',
+    case kind when 'categories' then 'l.position, l.slug' else 'l.slug' end, kind) into labels using own_id;
+  return labels;
+end
+$$;
+comment on function private.admin_labels(text) is 'All categories or tags of the current organization, with their translations.';
+
+create function private.admin_create_label(kind text, fields jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_librarian(kind); label jsonb; used bigint; last integer;
+begin
+  -- The organization's lock, so that two of the same name do not get the same slug.
+  perform 1 from public.organizations o where o.id = own_id for no key update;
+  execute format('select count(*) from public.%I l where l.organization_id = $1', kind) into used using own_id;
+  if used >= 1000 then
+    perform private.raise_error('CONFLICT', format('There are 1,000 %s, which is as many as there can be: merge or delete some.', kind));
+  end if;
+  fields := jsonb_build_object('slug', private.free_slug(kind, own_id, fields ->> 'name')) || jsonb_strip_nulls(fields);
+  last := (select coalesce(max(c.position), -1) from public.categories c where c.organization_id = own_id);
+  execute format('insert into public.%1$I as l select (jsonb_populate_record(null::public.%1$I, $1)).* returning to_jsonb(l)', kind)
+  into label using jsonb_build_object('id', gen_random_uuid(), 'color', '#6b7280', 'translations', '{}'::jsonb, 'position', last + 1, 'created_at', now())
+    || fields || jsonb_build_object('organization_id', own_id);
+  perform private.tell_of_label(kind, own_id, 'create', (label ->> 'id')::uuid, jsonb_build_object('slug', label -> 'slug'));
+  return private.label_shape(label);
+exception when unique_violation then
+  perform private.raise_error('CONFLICT', format('Another %s has this slug.', private.label_noun(kind)), 'slug');
+end
+$$;
+comment on function private.admin_create_label(text, jsonb) is 'Makes a category or tag of the current organization; without a slug it takes one from its name, without a position the last.';
+
+create function private.admin_update_label(kind text, label_id uuid, fields jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_librarian(kind); before jsonb; label jsonb; changes jsonb;
+begin
+  perform 1 from public.organizations o where o.id = own_id for no key update;
+  before := private.find_label(kind, own_id, label_id);
+  -- null removes a translation.
+  fields := jsonb_strip_nulls(fields || jsonb_build_object('translations', (before -> 'translations') || coalesce(fields -> 'translations', '{}')));
+  execute format('update public.%I l set (name, slug, color, translations%s) = (
+      select r.name, r.slug, r.color, r.translations%s from jsonb_populate_record(l, $2) r) where l.id = $1 returning to_jsonb(l)',
+    kind, case kind when 'categories' then ', position' end, case kind when 'categories' then ', r.position' end)
+  into label using label_id, fields;
+  changes := (select jsonb_object_agg(n.key, jsonb_build_object('from', o.value, 'to', n.value))
+    from jsonb_each(label) n join jsonb_each(before) o using (key) where n.value <> o.value);
+  if changes is not null then perform private.tell_of_label(kind, own_id, 'update', label_id, changes); end if;
+  return private.label_shape(label);
+exception when unique_violation then
+  perform private.raise_error('CONFLICT', format('Another %s has this slug.', private.label_noun(kind)), 'slug');
+end
+$$;
+comment on function private.admin_update_label(text, uuid, jsonb) is 'Sets the fields that are there of a category or tag; of translations the locales that are there, null removing one.';
+
+create function private.admin_order_categories(ids uuid[]) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_librarian('categories');
+begin
+  perform 1 from public.organizations o where o.id = own_id for no key update;
+  if exists (select from unnest(ids) as wanted where wanted not in (select c.id from public.categories c where c.organization_id = own_id)) then
+    perform private.raise_error('NOT_FOUND', 'There is no such category.', 'ids');
+  end if;
+  with placed as (
+    select c.id, row_number() over (order by array_position(ids, c.id) nulls last, c.position, c.slug) - 1 as position
+    from public.categories c where c.organization_id = own_id)
+  update public.categories c set position = p.position from placed p where p.id = c.id and c.position <> p.position;
+  if found then perform private.tell_of_label('categories', own_id, 'order', null); end if;
+  return private.admin_labels('categories');
+end
+$$;
+comment on function private.admin_order_categories(uuid[]) is 'The order categories are shown in: these first, then the others as they stood.';
+
+create function private.admin_delete_label(kind text, label_id uuid) returns void
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_librarian(kind); label jsonb;
+begin
+  perform 1 from public.organizations o where o.id = own_id for no key update;
+  label := private.find_label(kind, own_id, label_id);
+  if kind = 'categories' then
+    perform private.file_under(own_id, label_id, null);
+    delete from public.categories c where c.id = label_id;
+  else
+    delete from public.tags t where t.id = label_id;
+  end if;
+  perform private.tell_of_label(kind, own_id, 'delete', label_id, jsonb_build_object('slug', label -> 'slug'));
+end
+$$;
+comment on function private.admin_delete_label(text, uuid) is 'A category or tag goes; submissions stay, without it.';
+
+create function private.file_under(organization_id uuid, from_id uuid, to_id uuid) returns bigint
+language plpgsql set search_path = '' as $$
+declare moved bigint;
+begin
+  perform 1 from public.submissions s where s.organization_id = file_under.organization_id and s.category_id = from_id order by s.id for no key update;
+  perform private.lock_counts(organization_id);
+  update public.submissions s set category_id = to_id where s.organization_id = file_under.organization_id and s.category_id = from_id;
+  get diagnostics moved = row_count;
+  return moved;
+end
+$$;
+comment on function private.file_under(uuid, uuid, uuid) is 'Moves all submissions of a category to another, or to none; each is announced as updated.';
+
+create function private.tag_instead(organization_id uuid, from_id uuid, to_id uuid) returns bigint
+language plpgsql set search_path = '' as $$
+declare moved bigint;
+begin
+  select count(*) into moved from public.submission_tags st where st.organization_id = tag_instead.organization_id and st.tag_id = from_id;
+  -- A tag of the submission's own goes before one that a merge lent it.
+  insert into public.submission_tags as st (organization_id, submission_id, tag_id, merged_from)
+  select f.organization_id, f.submission_id, to_id, f.merged_from from public.submission_tags f
+  where f.organization_id = tag_instead.organization_id and f.tag_id = from_id order by f.submission_id
+  on conflict on constraint one_of_each_tag do update set merged_from = null where excluded.merged_from is null;
+  insert into private.merged_tags (source_id, tag_id, organization_id)
+  select j.source_id, to_id, j.organization_id from private.merged_tags j
+  where j.organization_id = tag_instead.organization_id and j.tag_id = from_id
+  on conflict do nothing;
+  return moved;
+end
+$$;
+comment on function private.tag_instead(uuid, uuid, uuid) is 'Whatever carries a tag carries another too, also what unmerging would bring back.';
+
+create function private.admin_merge_labels(kind text, label_id uuid, into_id uuid) returns jsonb
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_librarian(kind); label jsonb; target jsonb; moved bigint;
+begin
+  if label_id = into_id then
+    perform private.raise_error('VALIDATION_ERROR', format('A %s cannot be merged into itself.', private.label_noun(kind)), 'into_id');
+  end if;
+  perform 1 from public.organizations o where o.id = own_id for no key update;
+  label := private.find_label(kind, own_id, label_id);
+  target := private.find_label(kind, own_id, into_id, true);
+  if kind = 'categories' then
+    moved := private.file_under(own_id, label_id, into_id);
+    delete from public.categories c where c.id = label_id;
+  else
+    moved := private.tag_instead(own_id, label_id, into_id);
+    delete from public.tags t where t.id = label_id;
+  end if;
+  perform private.tell_of_label(kind, own_id, 'merge', label_id, jsonb_build_object('slug', label -> 'slug', 'into_id', into_id, 'submissions', moved));
+  return private.label_shape(target) || jsonb_build_object('moved', moved);
+end
+$$;
+comment on function private.admin_merge_labels(text, uuid, uuid) is 'Puts everything of a category or tag under another of the same organization, and deletes it. moved: how many submissions had it.';
+
+grant execute on function private.admin_labels(text), private.admin_create_label(text, jsonb), private.admin_update_label(text, uuid, jsonb),
+  private.admin_order_categories(uuid[]), private.admin_delete_label(text, uuid), private.admin_merge_labels(text, uuid, uuid) to authenticated, service_key;
+
+-- The team: roles, and how one joins and leaves it.
+--
+-- What the team is, is decided under the organization's lock: it comes before memberships and invites.
+
+-- What always holds --------------------------------------------------------------------------------------------
+
+-- definer: plans and members are the organization's business.
+create function private.keep_owner() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare organization uuid;
+begin
+  for organization in select distinct r.organization_id from removed r where r.role = 'owner' order by 1 loop
+    -- Written to, not just locked: of two that read the same owners, at any isolation, one has to wait and look again, or fails.
+    update public.organizations o set updated_at = now() where o.id = organization;
+    if found and not exists (select from public.memberships m where m.organization_id = organization and m.role = 'owner') then
+      perform private.raise_error('CONFLICT', 'An organization keeps an owner: make somebody else owner first.', 'role');
+    end if;
+  end loop;
+  return null;
+end
+$$;
+comment on function private.keep_owner() is 'Trigger: the last owner neither leaves nor becomes less, by whatever way.';
+create trigger keep_owner_changed after update on public.memberships
+  referencing old table as removed for each statement execute function private.keep_owner();
+create trigger keep_owner_removed after delete on public.memberships
+  referencing old table as removed for each statement execute function private.keep_owner();
+
+create function private.keep_member_limit() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare organization public.organizations; used bigint;
+begin
+  for organization in
+    select * from public.organizations o
+    where o.max_members is not null and o.id in (select organization_id from added) order by o.id for no key update
+  loop
+    select count(*) into used from public.memberships m where m.organization_id = organization.id;
+    if used > organization.max_members then
+      perform private.raise_error('PLAN_LIMIT_REACHED', format('The plan allows %s members.', organization.max_members));
+    end if;
+  end loop;
+  return null;
+end
+$$;
+comment on function private.keep_member_limit() is 'Trigger: a team is never larger than its plan allows.';
+create trigger keep_member_limit after insert on public.memberships
+  referencing new table as added for each statement execute function private.keep_member_limit();
+
+-- Members ------------------------------------------------------------------------------------------------------
+
+create function private.member_shape(member public.memberships, with_email boolean) returns json
+language plpgsql stable set search_path = '' as $$
+begin
+  return (select json_build_object('user_id', p.id, 'name', coalesce(p.name, 'Anonymous'), 'avatar', p.avatar_url,
+    'email', case when with_email then p.email end, 'role', member.role, 'joined_at', member.created_at)
+    from public.profiles p where p.id = member.user_id);
+end
+$$;
+comment on function private.member_shape(public.memberships, boolean) is 'Somebody on the team; the e-mail address is for admins.';
+
+-- definer: e-mail addresses are granted to nobody.
+create function private.admin_members(organization_id uuid, most integer, skipped integer) returns table (total bigint, data json)
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  own_id uuid := private.team_organization(organization_id, 'members:write');
+  for_admin boolean := private.is_admin(own_id, 'members:write');
+begin
+  return query select
+    (select count(*) from public.memberships m where m.organization_id = own_id),
+    coalesce((select json_agg(private.member_shape(m, for_admin) order by array_position(array['owner', 'admin', 'member'], m.role), m.created_at, m.user_id)
+      from (select * from public.memberships m where m.organization_id = own_id
+        order by array_position(array['owner', 'admin', 'member'], m.role), m.created_at, m.user_id limit most offset skipped) m), '[]');
+end
+$$;
+comment on function private.admin_members(uuid, integer, integer) is 'The team, owners first, for whoever is on it and keys with members:write; addresses for admins.';
+
+create function private.require_person_admin(organization_id uuid) returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  if private.is_key() then
+    perform private.raise_error('FORBIDDEN', 'Roles are given by people, not by keys.');
+  end if;
+  perform private.administered_organization(organization_id, '');
+  return (select m.role from public.memberships m where m.organization_id = require_person_admin.organization_id and m.user_id = private.caller_id());
+end
+$$;
+comment on function private.require_person_admin(uuid) is 'The role of the signed-in admin who calls; NOT_FOUND or FORBIDDEN for others.';
+
+create function private.lock_team(organization_id uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform 1 from public.organizations o where o.id = organization_id for no key update;
+end
+$$;
+comment on function private.lock_team(uuid) is 'Changes of one team take turns.';
+
+create function private.find_member(organization_id uuid, user_id uuid) returns public.memberships
+language plpgsql set search_path = '' as $$
+declare member public.memberships;
+begin
+  select * into member from public.memberships m
+  where m.organization_id = find_member.organization_id and m.user_id = find_member.user_id for no key update;
+  if member.user_id is null then
+    perform private.raise_error('NOT_FOUND', 'There is no such member.');
+  end if;
+  return member;
+end
+$$;
+comment on function private.find_member(uuid, uuid) is 'Somebody on the team, locked; NOT_FOUND otherwise.';
+
+create function private.tell_of_member(organization_id uuid, action text, user_id uuid, details jsonb) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform private.emit_organization_update(organization_id, '{members}');
+  perform private.audit(action, 'profile', user_id, details, organization_id);
+end
+$$;
+comment on function private.tell_of_member(uuid, text, uuid, jsonb) is 'The event and the trail of a change of the team.';
+
+-- definer: memberships are granted to clients for reading only.
+create function private.admin_change_role(organization_id uuid, user_id uuid, role text) returns json
+language plpgsql security definer set search_path = '' as $$
+declare member public.memberships; own_role text; former text;
+begin
+  perform private.seen_organization(organization_id);
+  perform private.lock_team(organization_id);
+  own_role := private.require_person_admin(organization_id);
+  member := private.find_member(organization_id, user_id);
+  if own_role <> 'owner' and 'owner' in (member.role, role) then
+    perform private.raise_error('FORBIDDEN', 'Only an owner makes somebody owner or changes what an owner is.');
+  end if;
+  former := member.role;
+  if former <> role then
+    update public.memberships m set role = admin_change_role.role
+    where m.organization_id = admin_change_role.organization_id and m.user_id = admin_change_role.user_id returning m.* into member;
+    perform private.tell_of_member(organization_id, 'member.change_role', user_id, jsonb_build_object('role', jsonb_build_object('from', former, 'to', role)));
+  end if;
+  return private.member_shape(member, true);
+end
+$$;
+comment on function private.admin_change_role(uuid, uuid, text) is 'Gives a member another role. Admins change admins and members, owners everybody; keys nobody.';
+
+create function private.admin_remove_member(organization_id uuid, user_id uuid) returns void
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare member public.memberships; leaves boolean := not private.is_key() and user_id = private.caller_id();
+begin
+  perform private.team_organization(organization_id, 'members:write');
+  perform private.lock_team(organization_id);
+  if not leaves then perform private.administered_organization(organization_id, 'members:write'); end if;
+  member := private.find_member(organization_id, user_id);
+  if not leaves and (case when private.is_key() then member.role <> 'member'
+      else member.role = 'owner' and private.require_person_admin(organization_id) <> 'owner' end) then
+    perform private.raise_error('FORBIDDEN', case when private.is_key() then 'A key removes plain members only.' else 'Only an owner removes an owner.' end);
+  end if;
+  delete from public.memberships m where m.organization_id = member.organization_id and m.user_id = member.user_id;
+  perform private.tell_of_member(organization_id, case when leaves then 'member.leave' else 'member.remove' end, user_id, jsonb_build_object('role', member.role));
+end
+$$;
+comment on function private.admin_remove_member(uuid, uuid) is 'Somebody leaves the team, or is removed: by an admin, an owner by an owner only, a plain member by a key with members:write too.';
+
+create function private.admin_transfer_ownership(organization_id uuid, user_id uuid) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare member public.memberships; own_id uuid := private.caller_id();
+begin
+  perform private.seen_organization(organization_id);
+  perform private.lock_team(organization_id);
+  if private.require_person_admin(organization_id) <> 'owner' then
+    perform private.raise_error('FORBIDDEN', 'Only an owner transfers the organization.');
+  end if;
+  member := private.find_member(organization_id, user_id);
+  if user_id <> own_id then
+    update public.memberships m set role = case when m.user_id = own_id then 'admin' else 'owner' end
+    where m.organization_id = member.organization_id and m.user_id in (own_id, admin_transfer_ownership.user_id);
+    perform private.tell_of_member(organization_id, 'member.transfer', user_id, jsonb_build_object('role', jsonb_build_object('from', member.role, 'to', 'owner')));
+    member.role := 'owner';
+  end if;
+  return private.member_shape(member, true);
+end
+$$;
+comment on function private.admin_transfer_ownership(uuid, uuid) is 'The owner who calls makes a member owner in their place, and stays as admin.';
+
+-- Invites ------------------------------------------------------------------------------------------------------
+
+create table private.invites (
+  id uuid primary key default gen_random_uuid(),
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  email text not null,
+  role text not null,
+  digest bytea not null constraint invite_digests_are_unique unique,
+  invited_by uuid not null references public.profiles (id) on delete cascade,
+  created_at timestamptz not null default now(),
+  expires_at timestamptz not null default now() + interval '7 days',
+  revoked_at timestamptz,
+  accepted_at timestamptz,
+  accepted_by uuid references public.profiles (id) on delete cascade,
+  constraint role_is_known check (role in ('owner', 'admin', 'member')),
+  constraint email_is_lower_case check (email = lower(email)),
+  constraint digest_is_sha256 check (octet_length(digest) = 32),
+  constraint accepted_by_somebody check ((accepted_at is null) = (accepted_by is null)),
+  constraint accepted_or_revoked check (accepted_at is null or revoked_at is null)
+);
+comment on table private.invites is 'Who was asked to join a team, until when. Only the SHA-256 of the token is kept.';
+create unique index one_open_invite_an_address on private.invites (organization_id, email) where accepted_at is null and revoked_at is null;
+create index invites_newest_idx on private.invites (organization_id, created_at desc, id desc);
+create index invites_invited_by_idx on private.invites (invited_by);
+create index invites_accepted_by_idx on private.invites (accepted_by);
+create index invites_age_idx on private.invites (expires_at);
+alter table private.invites enable row level security;
+revoke all on private.invites from public, anon, authenticated, service_role, service_key;
+
+create function private.invite_shape(invite private.invites) returns json
+language plpgsql stable set search_path = '' as $$
+begin
+  return json_build_object('id', invite.id, 'email', invite.email, 'role', invite.role,
+    'status', case when invite.accepted_at is not null then 'accepted' when invite.revoked_at is not null then 'revoked'
+      when invite.expires_at <= now() then 'expired' else 'open' end,
+    'invited_by', (select json_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous')) from public.profiles p where p.id = invite.invited_by),
+    'created_at', invite.created_at, 'expires_at', invite.expires_at);
+end
+$$;
+comment on function private.invite_shape(private.invites) is 'An invite as admins see it: never the digest.';
+
+-- definer: private tables.
+create function private.admin_invites(organization_id uuid, most integer, skipped integer) returns table (total bigint, data json)
+language plpgsql stable security definer set search_path = '' as $$
+declare own_id uuid := private.administered_organization(organization_id, 'members:write');
+begin
+  return query select
+    (select count(*) from private.invites i where i.organization_id = own_id),
+    coalesce((select json_agg(private.invite_shape(i) order by i.created_at desc, i.id desc)
+      from (select * from private.invites i where i.organization_id = own_id
+        order by i.created_at desc, i.id desc limit most offset skipped) i), '[]');
+end
+$$;
+comment on function private.admin_invites(uuid, integer, integer) is 'Invites to the team, newest first, for admins and keys with members:write.';
+
+create function private.admin_invite(organization_id uuid, email text, role text, digest bytea) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare organization public.organizations; own_role text; address text := lower(email); invite private.invites; expected bigint;
+begin
+  perform private.seen_organization(organization_id);
+  perform private.lock_team(organization_id);
+  own_role := private.require_person_admin(organization_id);
+  select * into organization from public.organizations o where o.id = organization_id;
+  if role = 'owner' and own_role <> 'owner' then
+    perform private.raise_error('FORBIDDEN', 'Only an owner invites an owner.', 'role');
+  end if;
+  if exists (select from public.memberships m join public.profiles p on p.id = m.user_id
+      where m.organization_id = organization.id and lower(p.email) = address) then
+    perform private.raise_error('CONFLICT', 'This person is on the team already.', 'email');
+  end if;
+  update private.invites i set revoked_at = now()
+  where i.organization_id = organization.id and i.email = address and i.accepted_at is null and i.revoked_at is null;
+  expected := (select count(*) from public.memberships m where m.organization_id = organization.id)
+    + (select count(*) from private.invites i where i.organization_id = organization.id
+        and i.accepted_at is null and i.revoked_at is null and i.expires_at > now());
+  if expected >= organization.max_members then
+    perform private.raise_error('PLAN_LIMIT_REACHED', format('The plan allows %s members, and with those invited there are %s.', organization.max_members, expected));
+  end if;
+  if expected >= 10000 then
+    perform private.raise_error('CONFLICT', 'A team has at most 10,000 members and invites.');
+  end if;
+  insert into private.invites (organization_id, email, role, digest, invited_by)
+  values (organization.id, address, role, digest, private.caller_id()) returning * into invite;
+  perform private.audit('invite.create', 'invite', invite.id, jsonb_build_object('role', role), organization.id);
+  return private.invite_shape(invite);
+end
+$$;
+comment on function private.admin_invite(uuid, text, text, bytea) is 'Invites an address to the team for 7 days, in the place of an earlier invite of it. Its token stays with the caller. Admins invite admins and members, owners owners too.';
+
+create function private.admin_revoke_invite(organization_id uuid, invite_id uuid) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.administered_organization(organization_id, 'members:write'); invite private.invites;
+begin
+  perform private.lock_team(own_id);
+  select * into invite from private.invites i where i.organization_id = own_id and i.id = invite_id;
+  if invite.id is null then return null; end if;
+  if invite.accepted_at is not null then
+    perform private.raise_error('CONFLICT', 'This invite was accepted: remove the member instead.');
+  end if;
+  if invite.revoked_at is null then
+    update private.invites i set revoked_at = now() where i.id = invite.id returning * into invite;
+    perform private.audit('invite.revoke', 'invite', invite.id, '{}', own_id);
+  end if;
+  return private.invite_shape(invite);
+end
+$$;
+comment on function private.admin_revoke_invite(uuid, uuid) is 'The token stops working; again is not an error. Null where there is no such invite.';
+
+create function private.may_still_invite(invite private.invites) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return exists (select from public.memberships m where m.organization_id = invite.organization_id and m.user_id = invite.invited_by
+    and (m.role = 'owner' or m.role = 'admin' and invite.role <> 'owner'));
+end
+$$;
+comment on function private.may_still_invite(private.invites) is 'Whether who made an invite could make it today: one of a removed admin is worth nothing.';
+
+create function private.accept_invite(digest bytea) returns table (joined boolean, data json)
+language plpgsql security definer set search_path = '' as $$ -- definer: as above; asks for the invited address
+declare invite private.invites; member public.memberships; own_id uuid := private.caller_id(); was_new boolean := false;
+begin
+  perform private.lock_team((select i.organization_id from private.invites i where i.digest = accept_invite.digest));
+  select * into invite from private.invites i where i.digest = accept_invite.digest;
+  if invite.id is null then
+    perform private.raise_error('NOT_FOUND', 'There is no such invite.', 'token');
+  end if;
+  if not exists (select from public.profiles p where p.id = own_id and p.kind = 'user' and lower(p.email) = invite.email) then
+    perform private.raise_error('FORBIDDEN', 'This invite is for another e-mail address: sign in with that one.');
+  end if;
+  select * into member from public.memberships m where m.organization_id = invite.organization_id and m.user_id = own_id;
+  if invite.accepted_at is not null and member.user_id is null or invite.accepted_by <> own_id then
+    perform private.raise_error('GONE', 'This invite was used: ask for another.', 'token');
+  elsif invite.accepted_at is null then
+    if invite.revoked_at is not null or invite.expires_at <= now() or not private.may_still_invite(invite) then
+      perform private.raise_error('GONE', 'This invite is no longer valid: ask for another.', 'token');
+    end if;
+    if member.user_id is null then
+      was_new := true;
+      insert into public.memberships (organization_id, user_id, role) values (invite.organization_id, own_id, invite.role) returning * into member;
+      perform private.emit_event(invite.organization_id, 'member.joined', own_id, (select jsonb_build_object('member', jsonb_build_object(
+        'user_id', p.id, 'name', coalesce(p.name, 'Anonymous'), 'role', member.role, 'joined_at', member.created_at)) from public.profiles p where p.id = own_id));
+    end if;
+    update private.invites i set accepted_at = now(), accepted_by = own_id where i.id = invite.id;
+    perform private.audit('invite.accept', 'invite', invite.id, jsonb_build_object('role', member.role, 'user_id', own_id), invite.organization_id);
+  end if;
+  return query select was_new, json_build_object(
+    'organization', (select json_build_object('id', o.id, 'slug', o.slug, 'name', o.name) from public.organizations o where o.id = invite.organization_id),
+    'role', member.role, 'joined_at', member.created_at);
+end
+$$;
+comment on function private.accept_invite(bytea) is 'The signed-in person joins the team that invited their address, once; again is not an error. NOT_FOUND for an unknown token, FORBIDDEN for another''s, GONE for one that was revoked, expired or used.';
+
+grant execute on function private.admin_members(uuid, integer, integer), private.admin_remove_member(uuid, uuid),
+  private.admin_invites(uuid, integer, integer), private.admin_revoke_invite(uuid, uuid) to authenticated, service_key;
+grant execute on function private.admin_change_role(uuid, uuid, text), private.admin_transfer_ownership(uuid, uuid),
+  private.admin_invite(uuid, text, text, bytea), private.accept_invite(bytea) to authenticated;
+
+-- What happened on a board, for its admins: by the API for a time, and as views.
+
+create function private.day_of(value text, time_zone text) returns date
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when value ~ '^\d{4}-\d\d-\d\d$' then value::date else (value::timestamptz at time zone time_zone)::date end;
+end
+$$;
+comment on function private.day_of(text, text) is 'A date, or the day that a time falls on in a time zone.';
+
+-- definer: reads what everybody did; shows titles only of what the caller sees.
+create function private.admin_analytics(from_day text, to_day text, step text) returns json
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  own_id uuid := private.current_organization_id();
+  zone text := (select o.time_zone from public.organizations o where o.id = own_id);
+  last_day date := coalesce(private.day_of(to_day, zone), (now() at time zone zone)::date);
+  first_day date := coalesce(private.day_of(from_day, zone), last_day - 29);
+  starts timestamptz := first_day::timestamp at time zone zone;
+  ends timestamptz := (last_day + 1)::timestamp at time zone zone;
+  on_team boolean;
+  answer json;
+begin
+  perform private.require_admin(own_id, 'analytics:read');
+  if first_day > last_day then
+    perform private.raise_error('VALIDATION_ERROR', 'must not be after the end', 'from');
+  elsif first_day < '2000-01-01' or last_day >= '2100-01-01' then
+    perform private.raise_error('VALIDATION_ERROR', 'must be within 2000 to 2099', case when first_day < '2000-01-01' then 'from' else 'to' end);
+  elsif (last_day - first_day) / (case step when 'day' then 1 when 'week' then 7 else 28 end) >= 400 then
+    perform private.raise_error('VALIDATION_ERROR', 'must be at most 400 intervals before the end: choose a longer one', 'from');
+  end if;
+  on_team := own_id = any (private.team_organization_ids());
+  with done as materialized (
+    select date_trunc(step, a.slot at time zone zone)::date as start, a.user_id,
+      sum(a.submissions) as submissions, sum(a.votes) as votes, sum(a.comments) as comments
+    from private.person_activity a
+    where a.organization_id = own_id and a.slot >= starts and a.slot < ends
+    group by 1, 2 having sum(a.submissions) > 0 or sum(a.votes) > 0 or sum(a.comments) > 0
+  ), made as materialized (
+    select a.status, a.category_id, a.source, sum(a.total) as total from private.submission_activity a
+    where a.organization_id = own_id and a.slot >= starts and a.slot < ends
+    group by 1, 2, 3 having sum(a.total) > 0
+  ), moved as (
+    select s.id, s.title, s.status, s.vote_count, v.votes from (
+      select v.submission_id, count(*) as votes from public.votes v
+      where v.organization_id = own_id and v.created_at >= starts and v.created_at < ends group by 1
+    ) v join public.submissions s on s.id = v.submission_id
+    where s.merged_into_id is null and (s.is_public or on_team)
+    order by v.votes desc, s.created_at desc, s.id limit 10
+  ), answered as materialized (
+    select extract(epoch from f.first_at - s.created_at) as seconds from (
+      select c.submission_id, min(c.created_at) as first_at
+      from public.comments c join public.submissions s on s.id = c.submission_id
+      where c.organization_id = own_id and c.created_at >= starts and c.is_official and c.moderation_state = 'approved'
+        and c.author_id <> s.author_id and s.created_at >= starts and s.created_at < ends and c.created_at >= s.created_at
+      group by 1
+    ) f join public.submissions s on s.id = f.submission_id
+  )
+  select json_build_object(
+    'from', first_day, 'to', last_day, 'interval', step, 'time_zone', zone,
+    'totals', (select json_build_object('submissions', coalesce(sum(d.submissions), 0), 'votes', coalesce(sum(d.votes), 0),
+      'comments', coalesce(sum(d.comments), 0), 'active_people', count(distinct d.user_id)) from done d),
+    'series', (select json_agg(json_build_object('start', t.start, 'submissions', coalesce(d.submissions, 0), 'votes', coalesce(d.votes, 0),
+        'comments', coalesce(d.comments, 0), 'active_people', coalesce(d.people, 0)) order by t.start)
+      from (select generate_series(date_trunc(step, first_day::timestamp), last_day::timestamp, ('1 ' || step)::interval)::date as start) t
+      left join (select d.start, sum(d.submissions) as submissions, sum(d.votes) as votes, sum(d.comments) as comments, count(*) as people
+        from done d group by 1) d on d.start = t.start),
+    'by_status', (select coalesce(json_agg(json_build_object('status', m.status, 'submissions', m.total) order by m.total desc, m.status), '[]')
+      from (select m.status, sum(m.total) as total from made m group by 1) m),
+    'by_category', (select coalesce(json_agg(json_build_object('category_id', m.category_id, 'name', m.name, 'slug', m.slug, 'submissions', m.total)
+        order by m.total desc, m.slug nulls last), '[]')
+      from (select m.category_id, c.name, c.slug, sum(m.total) as total from made m left join public.categories c on c.id = m.category_id
+        group by 1, 2, 3) m),
+    'by_source', (select coalesce(json_agg(json_build_object('source', m.source, 'submissions', m.total) order by m.total desc, m.source nulls last), '[]')
+      from (select m.source, sum(m.total) as total from made m group by 1 order by 2 desc, 1 nulls last limit 100) m),
+    'top_movers', (select coalesce(json_agg(json_build_object('submission_id', m.id, 'title', m.title, 'status', m.status,
+        'votes', m.votes, 'vote_count', m.vote_count) order by m.votes desc, m.id), '[]') from moved m),
+    'first_official_reply', (select json_build_object('submissions', count(*), 'median_seconds', round(percentile_cont(0.5) within group (order by a.seconds)),
+      'average_seconds', round(avg(a.seconds))) from answered a))
+  into answer;
+  return answer;
+end
+$$;
+comment on function private.admin_analytics(text, text, text) is 'The current organization from one day to another, both included, in its time zone: what was submitted, voted and said by day, week or month, by how many people; submissions by what they are now; what gained most votes; how long the first official reply took. Admins, or keys with analytics:read.';
+grant execute on function private.admin_analytics(text, text, text) to authenticated, service_key;
+
+-- Views --------------------------------------------------------------------------------------------------------
+
+create function private.measured_organizations() returns table (organization_id uuid, time_zone text)
+language plpgsql stable security definer set search_path = '' as $$ -- definer: settings of a private organization
+begin
+  return query select o.id, o.time_zone from public.organizations o
+    where o.id = any (private.admin_organization_ids('analytics:read'))
+      -- An operator, whom no policy binds.
+      or coalesce(current_setting('role', true), 'none') not in ('anon', 'authenticated', 'service_key');
+end
+$$;
+comment on function private.measured_organizations() is 'Organizations whose analytics the caller may see: those they administer; all for an operator.';
+
+create function private.analytics_days() returns table (organization_id uuid, day date, submissions bigint, votes bigint, comments bigint, active_people bigint)
+language plpgsql stable security definer set search_path = '' as $$ -- definer: the activity of people is granted to nobody
+begin
+  return query
+    select d.organization_id, d.day, sum(d.submissions)::bigint, sum(d.votes)::bigint, sum(d.comments)::bigint, count(*) from (
+      select a.organization_id, (a.slot at time zone o.time_zone)::date as day, a.user_id,
+        sum(a.submissions) as submissions, sum(a.votes) as votes, sum(a.comments) as comments
+      from private.measured_organizations() o join private.person_activity a on a.organization_id = o.organization_id
+      group by 1, 2, 3 having sum(a.submissions) > 0 or sum(a.votes) > 0 or sum(a.comments) > 0) d
+    group by 1, 2;
+end
+$$;
+comment on function private.analytics_days() is 'What public.analytics_days shows.';
+
+create function private.analytics_submissions() returns table (organization_id uuid, day date, status text, category_id uuid, source text, submissions bigint)
+language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
+begin
+  return query
+    select a.organization_id, (a.slot at time zone o.time_zone)::date, a.status, a.category_id, a.source, sum(a.total)::bigint
+    from private.measured_organizations() o join private.submission_activity a on a.organization_id = o.organization_id
+    group by 1, 2, 3, 4, 5 having sum(a.total) > 0;
+end
+$$;
+comment on function private.analytics_submissions() is 'What public.analytics_submissions shows.';
+grant execute on function private.analytics_days(), private.analytics_submissions() to authenticated, service_role, service_key;
+
+create view public.analytics_days with (security_invoker = true) as select * from private.analytics_days();
+comment on view public.analytics_days is 'Submissions, votes and comments of each day, and how many people they are of, in the organization''s time zone; for its admins.';
+create view public.analytics_submissions with (security_invoker = true) as select * from private.analytics_submissions();
+comment on view public.analytics_submissions is 'Submissions made each day, by what they are now; for admins of the organization.';
+revoke all on public.analytics_days, public.analytics_submissions from public, anon, authenticated, service_role, service_key;
+grant select on public.analytics_days, public.analytics_submissions to authenticated, service_role, service_key;
+
+-- One change for many submissions, each by itself.
+
+create function private.bulk_item(submission_id uuid, action text, wanted text[], ids uuid[], note text, notify boolean) returns bigint
+language plpgsql set search_path = '' as $$
+declare changed bigint;
+begin
+  case action
+    when 'set_status' then
+      insert into public.status_changes (organization_id, submission_id, new_status, note, notify)
+      select s.organization_id, s.id, wanted[1], bulk_item.note, bulk_item.notify from public.submissions s where s.id = bulk_item.submission_id;
+    when 'set_category' then
+      update public.submissions s set category_id = ids[1] where s.id = bulk_item.submission_id and s.category_id is distinct from ids[1];
+    when 'add_tags' then
+      insert into public.submission_tags (organization_id, submission_id, tag_id)
+      select s.organization_id, s.id, t from public.submissions s, unnest(ids) t where s.id = bulk_item.submission_id
+      on conflict do nothing;
+    when 'remove_tags' then
+      delete from public.submission_tags st where st.submission_id = bulk_item.submission_id and st.tag_id = any (ids);
+    when 'delete' then
+      delete from public.submissions s where s.id = bulk_item.submission_id;
+  end case;
+  get diagnostics changed = row_count;
+  return changed;
+end
+$$;
+comment on function private.bulk_item(uuid, text, text[], uuid[], text, boolean) is 'What a bulk change does to one submission, by the same tables and triggers as a single change; how many rows it changed.';
+
+create function private.ids_of(what text, organization_id uuid, wanted text[]) returns uuid[]
+language plpgsql stable set search_path = '' as $$
+declare ids uuid[]; unknown text;
+begin
+  if what = 'category' then
+    ids := array(select c.id from public.categories c where c.organization_id = ids_of.organization_id and (c.slug = any (wanted) or c.id::text = any (wanted)));
+  else
+    ids := array(select t.id from public.tags t where t.organization_id = ids_of.organization_id and (t.slug = any (wanted) or t.id::text = any (wanted)) order by t.id);
+  end if;
+  if cardinality(ids) < cardinality(wanted) then
+    perform private.raise_error('VALIDATION_ERROR', format('names a %s this organization has not', what), 'value');
+  end if;
+  return ids;
+end
+$$;
+comment on function private.ids_of(text, uuid, text[]) is 'Categories or tags of an organization by id or slug; VALIDATION_ERROR where one is not there.';
+
+-- definer: the team's own; it asks for an admin.
+create function private.admin_bulk(submission_ids uuid[], action text, wanted text[], note text, notify boolean) returns json
+language plpgsql security definer set search_path = '' as $$
+declare
+  own_id uuid := private.current_organization_id();
+  ids uuid[];
+  submission_id uuid;
+  changed bigint;
+  results jsonb := '[]';
+  state text; message text; detail text;
+begin
+  perform private.require_admin(own_id, 'submissions:moderate');
+  wanted := array(select distinct lower(w) from unnest(wanted) w);
+  if action = 'set_category' then ids := private.ids_of('category', own_id, wanted);
+  elsif action in ('add_tags', 'remove_tags') then ids := private.ids_of('tag', own_id, wanted);
+  end if;
+  -- All locks first, in their order: what follows waits for nobody who waits for us.
+  perform 1 from public.submissions s where s.organization_id = own_id and s.id = any (submission_ids) order by s.id for no key update;
+  perform private.lock_counts(own_id);
+  for submission_id in select s.id from unnest(submission_ids) with ordinality as s (id, place) group by s.id order by min(s.place) loop
+    begin
+      if not exists (select from public.submissions s where s.id = submission_id and s.organization_id = own_id) then
+        perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'ids');
+      end if;
+      changed := private.bulk_item(submission_id, action, wanted, ids, note, notify);
+      if changed > 0 then
+        perform private.audit('submission.' || action, 'submission', submission_id, jsonb_strip_nulls(jsonb_build_object(
+          'value', case when action <> 'delete' then to_jsonb(wanted) end)), own_id);
+      end if;
+      results := results || jsonb_build_object('id', submission_id, 'ok', true, 'changed', changed > 0);
+    exception when others then
+      get stacked diagnostics state = returned_sqlstate, message = message_text, detail = pg_exception_detail;
+      -- What is no refusal of ours is no result of one item: all of it fails.
+      if state not like 'FB%' or state in ('FB500', 'FB503') then raise; end if;
+      results := results || jsonb_build_object('id', submission_id, 'ok', false, 'changed', false,
+        'error', jsonb_build_object('code', detail::jsonb ->> 'code', 'message', message));
+    end;
+  end loop;
+  return results;
+end
+$$;
+comment on function private.admin_bulk(uuid[], text, text[], text, boolean) is 'set_status, set_category, add_tags, remove_tags or delete, for submissions of the current organization; each is changed whole or not at all, and the others all the same. Admins, or keys with submissions:moderate.';
+grant execute on function private.admin_bulk(uuid[], text, text[], text, boolean) to authenticated, service_key;
+
+-- What waits, what is turned away, and who need not wait. States are kept by the triggers of 20_submissions.sql and
+-- 22_comments.sql, so that they hold whoever changes a state; this is how a team does it.
+
+create index submissions_moderation_idx on public.submissions (organization_id, moderation_state, created_at, id) where moderation_state <> 'approved';
+create index comments_moderation_idx on public.comments (organization_id, moderation_state, created_at, id) where moderation_state <> 'approved';
+
+-- Trust --------------------------------------------------------------------------------------------------------
+
+create table private.author_trust (
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  user_id uuid not null references public.profiles (id) on delete cascade,
+  is_trusted boolean not null,
+  created_at timestamptz not null default now(),
+  primary key (organization_id, user_id)
+);
+comment on table private.author_trust is 'Authors a team has decided on: trusted ones need no approval, others always do, whatever was approved of them before.';
+create index author_trust_user_idx on private.author_trust (user_id);
+alter table private.author_trust enable row level security;
+revoke all on private.author_trust from public, anon, authenticated, service_role, service_key;
+
+create function private.is_trusted(organization_id uuid, profile_id uuid) returns boolean
+language plpgsql stable set search_path = '' as $$
+declare wanted integer;
+begin
+  return coalesce(
+    (select t.is_trusted from private.author_trust t where t.organization_id = is_trusted.organization_id and t.user_id = profile_id),
+    (select o.trust_after <= (
+        select count(*) from (
+          (select from public.submissions s where s.author_id = profile_id and s.organization_id = o.id and s.moderation_state = 'approved' limit o.trust_after)
+          union all
+          (select from public.comments c where c.author_id = profile_id and c.organization_id = o.id and c.moderation_state = 'approved' limit o.trust_after)) approved)
+      from public.organizations o where o.id = is_trusted.organization_id),
+    false);
+end
+$$;
+comment on function private.is_trusted(uuid, uuid) is 'Whether what a profile writes need not wait: the team said so, or trust_after of what it wrote is approved. For definers.';
+
+-- Threads ------------------------------------------------------------------------------------------------------
+
+create table private.hidden_replies (
+  comment_id uuid primary key references public.comments (id) on delete cascade,
+  organization_id uuid not null,
+  under_id uuid not null references public.comments (id) on delete cascade
+);
+comment on table private.hidden_replies is 'Replies that were turned away only because a comment above them was; they come back with it.';
+create index hidden_replies_under_idx on private.hidden_replies (under_id);
+alter table private.hidden_replies enable row level security;
+revoke all on private.hidden_replies from public, anon, authenticated, service_role, service_key;
+
+-- definer: replies are by others.
+create function private.moderate_replies() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare replies uuid[];
+begin
+  if new.moderation_state = 'approved' then
+    replies := array(
+      with recursive thread as (
+        select h.comment_id from private.hidden_replies h join public.comments c on c.id = h.comment_id
+        where h.under_id = new.id and c.parent_id = new.id
+        union all
+        select h.comment_id from thread t join public.comments c on c.parent_id = t.comment_id
+          join private.hidden_replies h on h.comment_id = c.id and h.under_id = new.id)
+      select t.comment_id from thread t);
+    delete from private.hidden_replies where comment_id = any (replies || new.id);
+    update public.comments set moderation_state = 'approved' where id = any (replies);
+  elsif old.moderation_state = 'approved' then
+    with recursive thread as (
+      select c.id, c.moderation_state from public.comments c where c.parent_id = new.id
+      union all
+      select c.id, c.moderation_state from public.comments c join thread t on c.parent_id = t.id)
+    select array_agg(t.id) into replies from thread t where t.moderation_state = 'approved';
+    if replies is null then return null; end if;
+    insert into private.hidden_replies (comment_id, organization_id, under_id) select id, new.organization_id, new.id from unnest(replies) as id;
+    update public.comments set moderation_state = new.moderation_state where id = any (replies);
+  else
+    -- Decided by itself now: what hangs on it waits for it, not for the one above.
+    with own as (delete from private.hidden_replies where comment_id = new.id returning under_id),
+      thread as (
+        with recursive below as (
+          select c.id from public.comments c where c.parent_id = new.id
+          union all
+          select c.id from public.comments c join below b on c.parent_id = b.id)
+        select id from below)
+    update private.hidden_replies h set under_id = new.id from own, thread where h.under_id = own.under_id and h.comment_id = thread.id;
+  end if;
+  return null;
+end
+$$;
+comment on function private.moderate_replies() is 'Trigger: a comment that is turned away takes the replies to it along, and brings them back when it is approved.';
+create trigger moderate_replies after update of moderation_state on public.comments
+  for each row when (old.moderation_state <> new.moderation_state) execute function private.moderate_replies();
+
+-- The team -----------------------------------------------------------------------------------------------------
+
+-- definer: the team's own; it asks for an admin.
+create function private.admin_moderation_queue(state text, type text, before_at timestamptz, before_id uuid, most integer)
+returns table (total bigint, more boolean, last text[], data json)
+language plpgsql stable security definer set search_path = '' as $$
+#variable_conflict use_column
+declare own_id uuid := private.current_organization_id();
+begin
+  perform private.require_admin(own_id, 'submissions:moderate');
+  return query
+    with page as (
+      (select 'submission' as type, s.id, s.id as submission_id, s.title, s.description as body, s.author_id, s.moderation_state as state, s.created_at
+      from public.submissions s
+      where admin_moderation_queue.type is distinct from 'comment' and s.organization_id = own_id
+        and s.moderation_state = admin_moderation_queue.state and s.moderation_state <> 'approved'
+        and (before_at is null or (s.created_at, s.id) > (before_at, before_id))
+      order by s.created_at, s.id limit most + 1)
+      union all
+      (select 'comment', c.id, c.submission_id, null, c.body, c.author_id, c.moderation_state, c.created_at
+      from public.comments c
+      where admin_moderation_queue.type is distinct from 'submission' and c.organization_id = own_id
+        and c.moderation_state = admin_moderation_queue.state and c.moderation_state <> 'approved'
+        and (before_at is null or (c.created_at, c.id) > (before_at, before_id))
+      order by c.created_at, c.id limit most + 1)
+    ), shown as (
+      select * from page order by created_at, id limit most
+    )
+    select
+      (select count(*) from public.submissions s where admin_moderation_queue.type is distinct from 'comment'
+        and s.organization_id = own_id and s.moderation_state = admin_moderation_queue.state and s.moderation_state <> 'approved')
+      + (select count(*) from public.comments c where admin_moderation_queue.type is distinct from 'submission'
+        and c.organization_id = own_id and c.moderation_state = admin_moderation_queue.state and c.moderation_state <> 'approved'),
+      (select count(*) from page) > most,
+      (select array[s.created_at::text, s.id::text] from shown s order by s.created_at desc, s.id desc limit 1),
+      coalesce((select json_agg(json_build_object('type', s.type, 'id', s.id, 'submission_id', s.submission_id, 'title', s.title, 'body', s.body,
+        'author', private.author(s.author_id, own_id), 'is_trusted', private.is_trusted(own_id, s.author_id), 'state', s.state, 'created_at', s.created_at)
+        order by s.created_at, s.id) from shown s), '[]');
+end
+$$;
+comment on function private.admin_moderation_queue(text, text, timestamptz, uuid, integer) is 'Submissions and comments of the current organization that are pending, rejected or spam, oldest first, for admins and keys with submissions:moderate. Goes on after (before_at, before_id).';
+
+-- definer: states and trust are granted to nobody.
+create function private.admin_moderate(target_type text, target_id uuid, action text, reason text, trust_author boolean) returns json
+language plpgsql security definer set search_path = '' as $$
+declare
+  wanted text := case action when 'approve' then 'approved' when 'reject' then 'rejected' else 'spam' end;
+  own_id uuid;
+  subject record;
+begin
+  if target_type = 'comment' then
+    select c.submission_id, c.organization_id, c.is_public, c.author_id into subject from public.comments c where c.id = target_id;
+  else
+    select s.id as submission_id, s.organization_id, s.is_public, s.author_id into subject from public.submissions s where s.id = target_id;
+  end if;
+  own_id := private.moderated(subject.organization_id, subject.is_public, subject.author_id, target_type, 'target_id');
+  perform 1 from public.submissions s where s.id = subject.submission_id for no key update;
+  if target_type = 'comment' then
+    select c.moderation_state as state, p.moderation_state as above, c.author_id into subject
+    from public.comments c left join public.comments p on p.id = c.parent_id where c.id = target_id;
+  else
+    select s.moderation_state as state, 'approved' as above, s.author_id into subject from public.submissions s where s.id = target_id;
+  end if;
+  if subject.state is null then
+    perform private.raise_error('NOT_FOUND', format('There is no such %s.', target_type), 'target_id');
+  elsif wanted = 'approved' and subject.above <> 'approved' then
+    perform private.raise_error('CONFLICT', 'The comment it replies to is not approved: approve that first.', 'target_id');
+  end if;
+  if wanted = 'spam' or trust_author then
+    insert into private.author_trust as t (organization_id, user_id, is_trusted) values (own_id, subject.author_id, wanted <> 'spam')
+    on conflict on constraint author_trust_pkey do update set is_trusted = excluded.is_trusted, created_at = now();
+  end if;
+  if subject.state <> wanted then
+    if target_type = 'comment' then
+      update public.comments set moderation_state = wanted where id = target_id;
+    else
+      update public.submissions set moderation_state = wanted where id = target_id;
+    end if;
+  end if;
+  if subject.state <> wanted or trust_author then
+    perform private.audit(target_type || '.' || action, target_type, target_id, jsonb_strip_nulls(jsonb_build_object(
+      'state', jsonb_build_object('from', subject.state, 'to', wanted), 'reason', reason, 'trust_author', trust_author)), own_id);
+  end if;
+  return json_build_object('target_type', target_type, 'target_id', target_id, 'previous_state', subject.state, 'state', wanted);
+end
+$$;
+comment on function private.admin_moderate(text, uuid, text, text, boolean) is 'Approves, rejects or marks as spam a submission or comment; again is not an error. Spam takes the author''s trust away, trust_author gives it.';
+grant execute on function private.admin_moderation_queue(text, text, timestamptz, uuid, integer), private.admin_moderate(text, uuid, text, text, boolean)
+  to authenticated, service_key;
+
+-- An organization as records that private.write_import takes again, page by page.
+
+create function private.person_record(profile_id uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare person public.profiles;
+begin
+  select * into person from public.profiles p where p.id = profile_id;
+  return jsonb_build_object('author_email', person.email, 'author_name', person.name, 'author_id', case when person.email is null then
+    coalesce(private.exported_id('person', person.id), person.id::text) end);
+end
+$$;
+comment on function private.person_record(uuid) is 'A person as a record names them: by address; without one, by an id.';
+
+create function private.exported_id(kind text, row_id uuid) returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  -- Named as where it was first exported, so that a copy of a copy is the same.
+  return case kind
+    when 'submission' then (select e.external_id from private.external_ids e where e.submission_id = row_id and e.source = 'feedback' order by 1 limit 1)
+    when 'comment' then (select e.external_id from private.external_ids e where e.comment_id = row_id and e.source = 'feedback' order by 1 limit 1)
+    else (select e.external_id from private.external_ids e where e.profile_id = row_id and e.source = 'feedback' order by 1 limit 1)
+  end;
+end
+$$;
+comment on function private.exported_id(text, uuid) is 'The id a row had in the export it came from; null where it came from none.';
+
+create function private.export_rows(organization_id uuid, what text, after text[], most integer) returns table (at text[], record jsonb)
+language plpgsql stable set search_path = '' as $$
+declare
+  nil constant uuid := '00000000-0000-0000-0000-000000000000';
+  first_id uuid := case when what not in ('categories', 'tags', 'submissions', 'merged') then coalesce(after[1], nil::text)::uuid end;
+begin
+  case what
+    when 'organization' then
+      return query select array['1'], to_jsonb(o) - 'id' - 'is_default' || '{"kind": "organization"}'
+      from public.organizations o where o.id = export_rows.organization_id and after is null;
+    when 'members' then
+      return query select array[m.user_id::text], jsonb_build_object('kind', 'member', 'email', p.email, 'name', p.name, 'role', m.role, 'created_at', m.created_at)
+      from public.memberships m join public.profiles p on p.id = m.user_id
+      where m.organization_id = export_rows.organization_id and m.user_id > first_id order by m.user_id limit most;
+    when 'categories' then
+      return query select array[c.slug], jsonb_build_object('kind', 'category', 'slug', c.slug, 'name', c.name, 'color', c.color,
+        'position', c.position, 'translations', c.translations)
+      from public.categories c where c.organization_id = export_rows.organization_id and c.slug > coalesce(after[1], '') order by c.slug limit most;
+    when 'tags' then
+      return query select array[t.slug], jsonb_build_object('kind', 'tag', 'slug', t.slug, 'name', t.name, 'color', t.color, 'translations', t.translations)
+      from public.tags t where t.organization_id = export_rows.organization_id and t.slug > coalesce(after[1], '') order by t.slug limit most;
+    when 'submissions' then
+      return query select array[s.created_at::text, s.id::text], private.submission_record(s) from public.submissions s
+      where s.organization_id = export_rows.organization_id and s.merged_into_id is null
+        and (s.created_at, s.id) > (coalesce(after[1], '-infinity')::timestamptz, coalesce(after[2], nil::text)::uuid)
+      order by s.created_at, s.id limit most;
+    when 'merged' then
+      return query select array[s.created_at::text, s.id::text], private.submission_record(s) from public.submissions s
+      where s.organization_id = export_rows.organization_id and s.merged_into_id is not null
+        and (s.created_at, s.id) > (coalesce(after[1], '-infinity')::timestamptz, coalesce(after[2], nil::text)::uuid)
+      order by s.created_at, s.id limit most;
+    when 'follows' then
+      return query select array[s.id::text, f.user_id::text], private.person_record(f.user_id) || jsonb_build_object('kind', 'follow',
+        'submission_id', coalesce(private.exported_id('submission', s.id), s.id::text), 'reason', f.reason, 'created_at', f.created_at)
+      from public.submissions s join public.follows f on f.submission_id = s.id
+      where s.organization_id = export_rows.organization_id and s.id >= first_id
+        and (s.id, f.user_id) > (first_id, coalesce(after[2], nil::text)::uuid)
+      order by s.id, f.user_id limit most;
+    when 'comments' then
+      -- Parents first, also where both were written at the same time.
+      return query select array[s.id::text, c.created_at::text, coalesce(c.parent_id, nil)::text, c.id::text],
+        private.person_record(c.author_id) || jsonb_build_object('kind', 'comment', 'id', coalesce(private.exported_id('comment', c.id), c.id::text),
+        'submission_id', coalesce(private.exported_id('submission', s.id), s.id::text),
+        'parent_id', coalesce(private.exported_id('comment', c.parent_id), c.parent_id::text), 'body', c.body, 'is_official', c.is_official,
+        'moderation_state', c.moderation_state, 'vote_count', c.vote_count, 'created_at', c.created_at, 'updated_at', c.updated_at,
+        'follow', exists (select from public.follows f where f.submission_id = s.id and f.user_id = c.author_id))
+      from public.submissions s join public.comments c on c.submission_id = s.id
+      where s.organization_id = export_rows.organization_id and s.id >= first_id
+        and (s.id, c.created_at, coalesce(c.parent_id, nil), c.id) > (first_id, coalesce(after[2], '-infinity')::timestamptz,
+          coalesce(after[3], nil::text)::uuid, coalesce(after[4], nil::text)::uuid)
+      order by s.id, c.created_at, coalesce(c.parent_id, nil), c.id limit most;
+    when 'votes' then
+      return query select array[s.id::text, v.id::text], private.person_record(v.user_id) || jsonb_build_object('kind', 'vote',
+        'submission_id', coalesce(private.exported_id('submission', s.id), s.id::text), 'created_at', v.created_at,
+        'follow', exists (select from public.follows f where f.submission_id = s.id and f.user_id = v.user_id))
+      from public.submissions s join public.votes v on v.submission_id = s.id
+      where s.organization_id = export_rows.organization_id and s.id >= first_id
+        and (s.id, v.id) > (first_id, coalesce(after[2], nil::text)::uuid)
+      order by s.id, v.id limit most;
+    when 'comment_votes' then
+      return query select array[s.id::text, c.id::text, v.id::text], private.person_record(v.user_id) || jsonb_build_object('kind', 'comment_vote',
+        'comment_id', coalesce(private.exported_id('comment', c.id), c.id::text), 'created_at', v.created_at)
+      from public.submissions s join public.comments c on c.submission_id = s.id join public.comment_votes v on v.comment_id = c.id
+      where s.organization_id = export_rows.organization_id and s.id >= first_id
+        and (s.id, c.id, v.id) > (first_id, coalesce(after[2], nil::text)::uuid, coalesce(after[3], nil::text)::uuid)
+      order by s.id, c.id, v.id limit most;
+    else
+      return query select array[s.id::text, h.created_at::text, h.id::text],
+        case when h.changed_by is null then '{}' else private.person_record(h.changed_by) end || jsonb_build_object('kind', 'status_change',
+        'submission_id', coalesce(private.exported_id('submission', s.id), s.id::text), 'previous_status', h.previous_status,
+        'new_status', h.new_status, 'note', h.note, 'created_at', h.created_at)
+      from public.submissions s join public.status_changes h on h.submission_id = s.id
+      where s.organization_id = export_rows.organization_id and s.id >= first_id
+        and (s.id, h.created_at, h.id) > (first_id, coalesce(after[2], '-infinity')::timestamptz, coalesce(after[3], nil::text)::uuid)
+      order by s.id, h.created_at, h.id limit most;
+  end case;
+end
+$$;
+comment on function private.export_rows(uuid, text, text[], integer) is 'The next rows of a kind after a place, as records, each with its place.';
+
+create function private.submission_record(submission public.submissions) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return private.person_record(submission.author_id) || jsonb_build_object('kind', 'submission',
+    'id', coalesce(private.exported_id('submission', submission.id), submission.id::text),
+    'title', submission.title, 'description', submission.description, 'type', submission.type, 'status', submission.status,
+    'category', (select c.slug from public.categories c where c.id = submission.category_id),
+    'tags', array(select t.slug from public.submission_tags st join public.tags t on t.id = st.tag_id where st.submission_id = submission.id order by t.slug),
+    'source', submission.source, 'tracker_issue_url', submission.tracker_issue_url, 'moderation_state', submission.moderation_state,
+    'merged_into_id', coalesce(private.exported_id('submission', submission.merged_into_id), submission.merged_into_id::text),
+    'vote_count', submission.vote_count, 'comment_count', submission.comment_count,
+    'created_at', submission.created_at, 'updated_at', submission.updated_at,
+    'author_votes', exists (select from public.votes v
+      where v.submission_id = submission.id and v.user_id = submission.author_id and v.created_at = submission.created_at),
+    'follow', exists (select from public.follows f where f.submission_id = submission.id and f.user_id = submission.author_id));
+end
+$$;
+comment on function private.submission_record(public.submissions) is 'A submission as a record. author_votes: whether the author''s vote is that of its creation; others are records of their own.';
+
+create function private.export_page(organization_id uuid, what text, after text[], most integer) returns table (total bigint, last text[], records text)
+language plpgsql stable set search_path = '' as $$
+begin
+  return query
+    with page as materialized (
+      select p.at, p.record, p.nth from private.export_rows(export_page.organization_id, what, after, most) with ordinality as p (at, record, nth)
+    )
+    select (select count(*) from page), (select p.at from page p order by p.nth desc limit 1),
+      (select string_agg(jsonb_strip_nulls(p.record)::text, E'\n' order by p.nth) from page p);
+end
+$$;
+comment on function private.export_page(uuid, text, text[], integer) is 'A page of an export: one record a line, and after which place the next one starts.';
+
+-- definer: e-mail addresses and who voted are granted to nobody; asks for an admin, page by page.
+create function private.admin_export_page(what text, after text[], most integer) returns table (total bigint, last text[], records text)
+language plpgsql stable security definer set search_path = '' as $$
+declare own_id uuid := private.current_organization_id();
+begin
+  perform private.require_admin(own_id, 'submissions:moderate');
+  return query select * from private.export_page(own_id, what, after, most);
+end
+$$;
+comment on function private.admin_export_page(text, text[], integer) is 'A page of an export of the current organization, for its admins and keys with submissions:moderate.';
+
+-- definer: the trail is granted to nobody.
+create function private.admin_start_export(what text, format text) returns void
+language plpgsql security definer set search_path = '' as $$
+declare own_id uuid := private.current_organization_id();
+begin
+  perform private.require_admin(own_id, 'submissions:moderate');
+  perform private.audit('organization.export', 'organization', own_id, jsonb_build_object('what', what, 'format', format), own_id);
+end
+$$;
+comment on function private.admin_start_export(text, text) is 'Notes in the trail that somebody takes a copy of the organization.';
+grant execute on function private.admin_start_export(text, text), private.admin_export_page(text, text[], integer) to authenticated, service_key;
+
+-- Feedback that comes from elsewhere, in chunks of a transaction each. A row keeps the id it had there, so that whatever is
+-- sent again (after a crash, twice, two at once) makes nothing twice. Rows keep their time and are announced to nobody.
+
+create table private.imports (
+  id uuid primary key default gen_random_uuid(),
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  source text not null,
+  format text not null,
+  is_dry_run boolean not null,
+  makes_missing boolean not null,
+  state text not null default 'running',
+  processed integer not null default 0,
+  created integer not null default 0,
+  skipped integer not null default 0,
+  failed integer not null default 0,
+  problem text,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint imports_belong_to_their_organization unique (organization_id, id),
+  constraint source_is_a_slug check (private.is_slug(source)),
+  constraint state_is_known check (state in ('running', 'completed', 'failed'))
+);
+comment on table private.imports is 'Imports and how far they came. processed = created + skipped + failed; problem is what ended one that failed.';
+create index imports_newest_idx on private.imports (organization_id, created_at desc, id desc);
+
+create table private.import_errors (
+  organization_id uuid not null,
+  import_id uuid not null,
+  id bigint generated always as identity,
+  line integer not null,
+  field text,
+  message text not null,
+  primary key (organization_id, import_id, id),
+  constraint import_errors_import_is_of_the_same_organization foreign key (organization_id, import_id)
+    references private.imports (organization_id, id) on delete cascade
+);
+comment on table private.import_errors is 'What was wrong with which line of an import: the first 100. No value of the file is in it.';
+
+create table private.external_ids (
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  source text not null,
+  kind text not null,
+  external_id text not null,
+  submission_id uuid references public.submissions (id) on delete cascade,
+  comment_id uuid references public.comments (id) on delete cascade,
+  profile_id uuid references public.profiles (id) on delete cascade,
+  primary key (organization_id, source, kind, external_id),
+  constraint kind_is_known check (kind in ('submission', 'comment', 'person')),
+  constraint an_id_names_one_row_of_its_kind check (
+    num_nonnulls(submission_id, comment_id, profile_id) = 1
+    and case kind when 'submission' then submission_id when 'comment' then comment_id else profile_id end is not null)
+);
+comment on table private.external_ids is 'Which row an id of another service stands for here. source keeps the ids of several services apart.';
+create index external_ids_submission_idx on private.external_ids (submission_id) where submission_id is not null;
+create index external_ids_comment_idx on private.external_ids (comment_id) where comment_id is not null;
+create index external_ids_profile_idx on private.external_ids (profile_id) where profile_id is not null;
+
+alter table private.imports enable row level security;
+alter table private.import_errors enable row level security;
+alter table private.external_ids enable row level security;
+revoke all on private.imports, private.import_errors, private.external_ids from public, anon, authenticated, service_role, service_key;
+
+-- What an id means ---------------------------------------------------------------------------------------------
+
+create function private.imported_row(import private.imports, kind text, external_id text) returns uuid
+language plpgsql stable set search_path = '' as $$
+declare found_id uuid; own_id uuid;
+begin
+  if external_id is null then return null; end if;
+  select coalesce(e.submission_id, e.comment_id, e.profile_id) into found_id from private.external_ids e
+  where e.organization_id = import.organization_id and e.source = import.source
+    and e.kind = imported_row.kind and e.external_id = imported_row.external_id;
+  if found_id is not null or external_id !~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then return found_id; end if;
+  -- What this organization exported names its rows by their own ids.
+  own_id := external_id::uuid;
+  return case imported_row.kind
+    when 'submission' then (select s.id from public.submissions s where s.id = own_id and s.organization_id = import.organization_id)
+    when 'comment' then (select c.id from public.comments c where c.id = own_id and c.organization_id = import.organization_id)
+    else (select p.id from public.profiles p where p.id = own_id and (p.organization_id = import.organization_id
+      or p.auth_user_id is null and p.kind = 'user' and (
+        exists (select from public.votes v where v.user_id = p.id and v.organization_id = import.organization_id)
+        or exists (select from public.submissions s where s.author_id = p.id and s.organization_id = import.organization_id)
+        or exists (select from public.comments c where c.author_id = p.id and c.organization_id = import.organization_id))))
+  end;
+end
+$$;
+comment on function private.imported_row(private.imports, text, text) is 'The row an external id stands for, imported earlier or exported from this organization; null where there is none.';
+
+create function private.import_target(import private.imports, external_id text) returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  return (select coalesce(s.merged_into_id, s.id) from public.submissions s where s.id = private.imported_row(import, 'submission', external_id));
+end
+$$;
+comment on function private.import_target(private.imports, text) is 'The submission that votes and comments of an external id belong to: where it was merged, the target.';
+
+create function private.import_targets(import private.imports, records jsonb) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform 1 from public.submissions s
+  where s.id in (select private.import_target(import, r.id) from (
+    select distinct value ->> 'submission_id' as id from jsonb_array_elements(records)) r)
+  order by s.id for no key update;
+end
+$$;
+comment on function private.import_targets(private.imports, jsonb) is 'Locks the submissions that records name, in the order of their ids.';
+
+create type private.import_outcome as (created bigint, skipped bigint, failures jsonb);
+comment on type private.import_outcome is 'What became of some records; failures is an array of {line, field, message, kept}, kept where the record was taken all the same.';
+
+create function private.unknown_reference(line integer, field text, what text) returns jsonb
+language sql immutable
+return jsonb_build_object('line', line, 'field', field, 'message', format('names no %s of this file or organization', what));
+comment on function private.unknown_reference(integer, text, text) is 'The failure of a record that points to a row nobody knows.';
+
+-- Each kind of record ------------------------------------------------------------------------------------------
+
+create function private.import_people(import private.imports, people jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  insert into public.profiles as p (kind, organization_id, email, name)
+  select 'email', import.organization_id, k.key, nullif(left(private.person_name(k.value), 100), '')
+  from jsonb_each_text(people) k where not starts_with(k.key, '#') order by k.key
+  on conflict (organization_id, lower(email)) where kind = 'email'
+    do update set name = excluded.name where p.name is null and excluded.name is not null;
+  with unknown as materialized (
+    select substr(k.key, 2) as external_id, gen_random_uuid() as id, nullif(left(private.person_name(k.value), 100), '') as name
+    from jsonb_each_text(people) k
+    where starts_with(k.key, '#') and private.imported_row(import, 'person', substr(k.key, 2)) is null
+  ), made as (
+    insert into public.profiles (id, kind, organization_id, name)
+    select u.id, 'anonymous', import.organization_id, u.name from unknown u
+  )
+  insert into private.external_ids (organization_id, source, kind, external_id, profile_id)
+  select import.organization_id, import.source, 'person', u.external_id, u.id from unknown u;
+  return coalesce((
+    select jsonb_object_agg(k.key, case when starts_with(k.key, '#') then private.imported_row(import, 'person', substr(k.key, 2))
+      else (select p.id from public.profiles p
+        where p.kind = 'email' and p.organization_id = import.organization_id and lower(p.email) = k.key) end)
+    from jsonb_object_keys(people) as k (key)), '{}');
+end
+$$;
+comment on function private.import_people(private.imports, jsonb) is 'Profiles of authors, made at first sight: {key: name} to {key: id}. A key is a lower-case e-mail address, or # and an external id. Nobody is taken for a user of the app.';
+
+create function private.import_taxonomy(import private.imports, records jsonb) returns private.import_outcome
+language plpgsql set search_path = '' as $$
+declare outcome private.import_outcome; made bigint;
+begin
+  insert into public.categories (organization_id, slug, name, color, position, translations)
+  select import.organization_id, r.slug, r.name, coalesce(r.color, '#6b7280'), coalesce(r.position, 0), coalesce(r.translations, '{}')
+  from jsonb_to_recordset(records -> 'category') as r (slug text, name text, color text, position integer, translations jsonb)
+  on conflict on constraint category_slugs_are_unique do nothing;
+  get diagnostics made = row_count;
+  outcome.created := made;
+  insert into public.tags (organization_id, slug, name, color, translations)
+  select import.organization_id, r.slug, r.name, coalesce(r.color, '#6b7280'), coalesce(r.translations, '{}')
+  from jsonb_to_recordset(records -> 'tag') as r (slug text, name text, color text, translations jsonb)
+  on conflict on constraint tag_slugs_are_unique do nothing;
+  get diagnostics made = row_count;
+  outcome.created := outcome.created + made;
+  outcome.skipped := coalesce(jsonb_array_length(records -> 'category'), 0) + coalesce(jsonb_array_length(records -> 'tag'), 0) - outcome.created;
+  if import.makes_missing then
+    insert into public.categories (organization_id, slug, name)
+    select import.organization_id, c.key, c.value from jsonb_each_text(records -> 'categories') c
+    on conflict on constraint category_slugs_are_unique do nothing;
+    insert into public.tags (organization_id, slug, name)
+    select import.organization_id, t.key, t.value from jsonb_each_text(records -> 'tags') t
+    on conflict on constraint tag_slugs_are_unique do nothing;
+  end if;
+  return outcome;
+end
+$$;
+comment on function private.import_taxonomy(private.imports, jsonb) is 'Categories and tags: those that are records of their own, and where missing ones are made those that submissions name.';
+
+create function private.import_submissions(import private.imports, people jsonb, records jsonb) returns private.import_outcome
+language plpgsql set search_path = '' as $$
+declare outcome private.import_outcome;
+begin
+  with r as materialized (
+    select r.*, (people ->> r.author)::uuid as author_id, private.imported_row(import, 'submission', r.id) as known_id,
+      row_number() over (partition by r.id order by r.n) as nth, c.id as category_id, gen_random_uuid() as row_id,
+      coalesce(r.created_at, now() + r.n * interval '1 microsecond') as at,
+      private.import_target(import, r.merged_into_id) as target_id,
+      r.category is not null and c.id is null as lacks_category,
+      (select min(t.slug) from jsonb_array_elements_text(r.tags) as t (slug)
+        where not exists (select from public.tags k where k.organization_id = import.organization_id and k.slug = t.slug)) is not null as lacks_tag
+    from jsonb_to_recordset(records) as r (line integer, n integer, id text, author text, title text, description text, type text, status text,
+      category text, tags jsonb, source text, tracker_issue_url text, moderation_state text, created_at timestamptz, updated_at timestamptz,
+      author_votes boolean, follow boolean, merged_into_id text)
+    left join public.categories c on c.organization_id = import.organization_id and c.slug = r.category
+  ), fresh as materialized (
+    select * from r where known_id is null and nth = 1 and not lacks_category and not lacks_tag
+  ), made as (
+    insert into public.submissions (id, organization_id, title, description, type, status, vote_count, author_id, category_id, source,
+      tracker_issue_url, moderation_state, merged_into_id, created_at, updated_at)
+    select row_id, import.organization_id, title, description, type,
+      case when target_id is not null then 'duplicate' when status = 'duplicate' then 'declined' else status end, author_votes::integer, author_id,
+      category_id, source, tracker_issue_url, moderation_state, target_id, at, coalesce(updated_at, at)
+    from fresh order by n
+  ), named as (
+    insert into private.external_ids (organization_id, source, kind, external_id, submission_id)
+    select import.organization_id, import.source, 'submission', id, row_id from fresh
+  ), voted as (
+    insert into public.votes (organization_id, submission_id, user_id, created_at)
+    select import.organization_id, row_id, author_id, at from fresh where author_votes
+  ), followed as (
+    insert into public.follows (organization_id, submission_id, user_id, reason, created_at)
+    select import.organization_id, row_id, author_id, 'author', at from fresh where follow
+  ), tagged as (
+    insert into public.submission_tags (organization_id, submission_id, tag_id)
+    select distinct import.organization_id, f.row_id, t.id
+    from fresh f cross join lateral jsonb_array_elements_text(f.tags) as w (slug)
+    join public.tags t on t.organization_id = import.organization_id and t.slug = w.slug
+  )
+  select (select count(*) from fresh), count(*) filter (where known_id is not null or nth > 1),
+    coalesce(jsonb_agg(private.unknown_reference(line, case when lacks_category then 'category' else 'tags' end,
+      case when lacks_category then 'category' else 'tag' end)) filter (where known_id is null and nth = 1 and (lacks_category or lacks_tag)), '[]')
+  into outcome from r;
+  return outcome;
+end
+$$;
+comment on function private.import_submissions(private.imports, jsonb, jsonb) is 'Submissions with their author''s vote and follow and their tags. One that says it is merged points to its target, if that is known.';
+
+create function private.import_comments(import private.imports, people jsonb, records jsonb) returns private.import_outcome
+language plpgsql set search_path = '' as $$
+declare outcome private.import_outcome;
+begin
+  perform private.import_targets(import, records);
+  with r as materialized (
+    select r.*, (people ->> r.author)::uuid as author_id, private.imported_row(import, 'comment', r.id) as known_id,
+      private.import_target(import, r.submission_id) as target_id, private.imported_row(import, 'comment', r.parent_id) as known_parent_id,
+      row_number() over (partition by r.id order by r.n) as nth, gen_random_uuid() as row_id,
+      coalesce(r.created_at, now() + r.n * interval '1 microsecond') as at
+    from jsonb_to_recordset(records) as r (line integer, n integer, id text, submission_id text, parent_id text, author text, body text,
+      is_official boolean, moderation_state text, created_at timestamptz, updated_at timestamptz, follow boolean, seen boolean)
+  ), fresh as materialized (
+    select r.*, coalesce(p.id, q.row_id) as parent_row_id
+    from r left join public.comments p on p.id = r.known_parent_id and p.submission_id = r.target_id
+    -- Earlier in the same chunk; only earlier, so that no thread bites its tail.
+    left join r q on q.id = r.parent_id and q.known_id is null and q.nth = 1 and q.target_id = r.target_id and q.n < r.n
+    where r.known_id is null and r.nth = 1 and r.target_id is not null
+  ), made as (
+    insert into public.comments (id, organization_id, submission_id, parent_id, author_id, body, is_official, moderation_state, created_at, updated_at)
+    select row_id, import.organization_id, target_id, parent_row_id, author_id, body, is_official, moderation_state, at, coalesce(updated_at, at)
+    from fresh order by n
+  ), named as (
+    insert into private.external_ids (organization_id, source, kind, external_id, comment_id)
+    select import.organization_id, import.source, 'comment', id, row_id from fresh
+  ), followed as (
+    insert into public.follows (organization_id, submission_id, user_id, reason, created_at)
+    select distinct on (target_id, author_id) import.organization_id, target_id, author_id, 'comment', at from fresh
+    where follow order by target_id, author_id, at
+    on conflict do nothing
+  )
+  select (select count(*) from fresh) + count(*) filter (where known_id is null and nth = 1 and target_id is null and seen),
+    count(*) filter (where known_id is not null or nth > 1),
+    coalesce(jsonb_agg(private.unknown_reference(line, 'submission_id', 'submission'))
+      filter (where known_id is null and nth = 1 and target_id is null and seen is not true), '[]')
+    || coalesce((select jsonb_agg(jsonb_build_object('line', f.line, 'field', 'parent_id', 'kept', true,
+      'message', 'names no earlier comment of the submission: the reply stands at the top level'))
+      from fresh f where f.parent_id is not null and f.parent_row_id is null), '[]')
+  into outcome from r;
+  return outcome;
+end
+$$;
+comment on function private.import_comments(private.imports, jsonb, jsonb) is 'Comments, parents before replies. A reply to a comment nobody knows is kept at the top level.';
+
+create function private.import_votes(import private.imports, people jsonb, records jsonb) returns private.import_outcome
+language plpgsql set search_path = '' as $$
+declare outcome private.import_outcome;
+begin
+  perform private.import_targets(import, records);
+  with r as materialized (
+    select r.*, (people ->> r.author)::uuid as user_id, private.import_target(import, r.submission_id) as target_id
+    from jsonb_to_recordset(records) as r (line integer, n integer, submission_id text, author text, created_at timestamptz, follow boolean, seen boolean)
+  ), added as (
+    insert into public.votes (organization_id, submission_id, user_id, created_at)
+    select distinct on (r.target_id, r.user_id) import.organization_id, r.target_id, r.user_id, coalesce(r.created_at, now())
+    from r where r.target_id is not null
+      -- Somebody who signs in with that address has voted already.
+      and not exists (select from public.profiles p join public.votes v on v.user_id = p.id
+        where p.kind = 'user' and lower(p.email) = r.author and v.submission_id = r.target_id)
+    order by r.target_id, r.user_id, r.n
+    on conflict on constraint one_vote_a_person_and_submission do nothing
+    returning submission_id, user_id, created_at
+  ), followed as (
+    insert into public.follows (organization_id, submission_id, user_id, reason, created_at)
+    select import.organization_id, a.submission_id, a.user_id, 'vote', a.created_at from added a
+    where exists (select from r where r.target_id = a.submission_id and r.user_id = a.user_id and r.follow)
+    order by a.submission_id, a.user_id
+    on conflict do nothing
+  ), counted as (
+    update public.submissions s set vote_count = vote_count + d.votes
+    from (select submission_id, count(*) as votes from added group by 1) d where s.id = d.submission_id
+  )
+  select (select count(*) from added) + count(*) filter (where target_id is null and seen),
+    count(*) filter (where target_id is not null) - (select count(*) from added),
+    coalesce(jsonb_agg(private.unknown_reference(line, 'submission_id', 'submission')) filter (where target_id is null and seen is not true), '[]')
+  into outcome from r;
+  return outcome;
+end
+$$;
+comment on function private.import_votes(private.imports, jsonb, jsonb) is 'Votes, one a person and submission, and the voters'' follows.';
+
+create function private.import_comment_votes(import private.imports, people jsonb, records jsonb) returns private.import_outcome
+language plpgsql set search_path = '' as $$
+declare outcome private.import_outcome;
+begin
+  with r as materialized (
+    select r.*, (people ->> r.author)::uuid as user_id, private.imported_row(import, 'comment', r.comment_id) as target_id
+    from jsonb_to_recordset(records) as r (line integer, n integer, comment_id text, author text, created_at timestamptz, seen boolean)
+  ), added as (
+    insert into public.comment_votes (organization_id, comment_id, user_id, created_at)
+    select distinct on (r.target_id, r.user_id) import.organization_id, r.target_id, r.user_id, coalesce(r.created_at, now())
+    from r where r.target_id is not null
+      and not exists (select from public.profiles p join public.comment_votes v on v.user_id = p.id
+        where p.kind = 'user' and lower(p.email) = r.author and v.comment_id = r.target_id)
+    order by r.target_id, r.user_id, r.n
+    on conflict on constraint one_vote_a_person_and_comment do nothing
+    returning comment_id
+  )
+  select (select count(*) from added) + count(*) filter (where target_id is null and seen),
+    count(*) filter (where target_id is not null) - (select count(*) from added),
+    coalesce(jsonb_agg(private.unknown_reference(line, 'comment_id', 'comment')) filter (where target_id is null and seen is not true), '[]')
+  into outcome from r;
+  return outcome;
+end
+$$;
+comment on function private.import_comment_votes(private.imports, jsonb, jsonb) is 'Votes on comments, one a person and comment.';
+
+create function private.import_follows(import private.imports, people jsonb, records jsonb) returns private.import_outcome
+language plpgsql set search_path = '' as $$
+declare outcome private.import_outcome;
+begin
+  with r as materialized (
+    select r.*, (people ->> r.author)::uuid as user_id, private.import_target(import, r.submission_id) as target_id
+    from jsonb_to_recordset(records) as r (line integer, n integer, submission_id text, author text, reason text, created_at timestamptz, seen boolean)
+  ), added as (
+    insert into public.follows as f (organization_id, submission_id, user_id, reason, created_at)
+    select distinct on (r.target_id, r.user_id) import.organization_id, r.target_id, r.user_id, r.reason, coalesce(r.created_at, now())
+    from r where r.target_id is not null
+      and not exists (select from public.profiles p join public.follows f on f.user_id = p.id
+        where p.kind = 'user' and lower(p.email) = r.author and f.submission_id = r.target_id)
+    order by r.target_id, r.user_id, r.n
+    -- The record knows better than the vote or comment that brought the follow along.
+    on conflict (submission_id, user_id) do update set reason = excluded.reason, created_at = excluded.created_at
+      where (f.reason, f.created_at) is distinct from (excluded.reason, excluded.created_at)
+    returning 1
+  )
+  select (select count(*) from added) + count(*) filter (where target_id is null and seen),
+    count(*) filter (where target_id is not null) - (select count(*) from added),
+    coalesce(jsonb_agg(private.unknown_reference(line, 'submission_id', 'submission')) filter (where target_id is null and seen is not true), '[]')
+  into outcome from r;
+  return outcome;
+end
+$$;
+comment on function private.import_follows(private.imports, jsonb, jsonb) is 'Who follows what, and why.';
+
+create function private.import_status_changes(import private.imports, people jsonb, records jsonb) returns private.import_outcome
+language plpgsql set search_path = '' as $$
+declare outcome private.import_outcome;
+begin
+  perform private.import_targets(import, records);
+  with r as materialized (
+    select r.*, (people ->> r.author)::uuid as changed_by, private.import_target(import, r.submission_id) as target_id
+    from jsonb_to_recordset(records) as r (line integer, n integer, submission_id text, author text, previous_status text, new_status text, note text,
+      created_at timestamptz, seen boolean)
+  ), added as (
+    insert into public.status_changes (organization_id, submission_id, previous_status, new_status, changed_by, note, notify, created_at)
+    select distinct on (r.target_id, r.created_at, r.new_status)
+      import.organization_id, r.target_id, r.previous_status, r.new_status, r.changed_by, r.note, false, r.created_at
+    from r where r.target_id is not null and not exists (select from public.status_changes c
+      where c.submission_id = r.target_id and c.created_at = r.created_at and c.new_status = r.new_status)
+    order by r.target_id, r.created_at, r.new_status, r.n
+    returning 1
+  )
+  select (select count(*) from added) + count(*) filter (where target_id is null and seen),
+    count(*) filter (where target_id is not null) - (select count(*) from added),
+    coalesce(jsonb_agg(private.unknown_reference(line, 'submission_id', 'submission')) filter (where target_id is null and seen is not true), '[]')
+  into outcome from r;
+  return outcome;
+end
+$$;
+comment on function private.import_status_changes(private.imports, jsonb, jsonb) is 'The history of statuses; what a submission''s status is now, its own record says. The same change at the same time is known.';
+
+-- A chunk ------------------------------------------------------------------------------------------------------
+
+create function private.write_import(import private.imports, records jsonb) returns private.import_outcome
+language plpgsql set search_path = '' as $$
+declare
+  people jsonb; part private.import_outcome; kind text;
+  outcome private.import_outcome := row(0, 0, '[]')::private.import_outcome;
+begin
+  perform set_config('feedback.quiet', 'import', true);
+  people := private.import_people(import, records -> 'people');
+  foreach kind in array array['taxonomy', 'submission', 'merged', 'follow', 'comment', 'vote', 'comment_vote', 'status_change'] loop
+    continue when kind <> 'taxonomy' and not records ? kind;
+    part := case kind
+      when 'taxonomy' then private.import_taxonomy(import, records)
+      when 'submission' then private.import_submissions(import, people, records -> kind)
+      when 'merged' then private.import_submissions(import, people, records -> kind)
+      when 'follow' then private.import_follows(import, people, records -> kind)
+      when 'comment' then private.import_comments(import, people, records -> kind)
+      when 'vote' then private.import_votes(import, people, records -> kind)
+      when 'comment_vote' then private.import_comment_votes(import, people, records -> kind)
+      else private.import_status_changes(import, people, records -> kind)
+    end;
+    outcome := row(outcome.created + part.created, outcome.skipped + part.skipped, outcome.failures || coalesce(part.failures, '[]'))::private.import_outcome;
+  end loop;
+  perform set_config('feedback.quiet', 'off', true);
+  return outcome;
+end
+$$;
+comment on function private.write_import(private.imports, jsonb) is 'Writes records, kind by kind, with nothing announced.';
+
+create function private.run_import(import_id uuid, records jsonb, refused jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  import private.imports; outcome private.import_outcome := row(0, 0, '[]')::private.import_outcome;
+  failures jsonb; wrong integer; told integer;
+begin
+  -- One chunk of an organization at a time, so that two imports of the same file meet each other's rows.
+  perform pg_advisory_xact_lock(hashtextextended('import ' || i.organization_id, 0)) from private.imports i where i.id = import_id;
+  select * into import from private.imports i where i.id = import_id for no key update;
+  if import.state is distinct from 'running' then
+    perform private.raise_error('CONFLICT', 'This import has ended: start another.');
+  end if;
+  begin
+    outcome := private.write_import(import, records);
+    if import.is_dry_run then raise exception using errcode = 'FBDRY'; end if;
+  exception when sqlstate 'FBDRY' then null;
+  end;
+  failures := refused || outcome.failures;
+  wrong := (select count(*) from jsonb_array_elements(failures) f where f -> 'kept' is null);
+  told := (select count(*) from private.import_errors e where e.organization_id = import.organization_id and e.import_id = import.id);
+  insert into private.import_errors (organization_id, import_id, line, field, message)
+  select import.organization_id, import.id, f.line, f.field, f.message
+  from jsonb_to_recordset(failures) as f (line integer, field text, message text)
+  order by f.line limit greatest(0, 100 - told);
+  update private.imports i set processed = i.processed + outcome.created + outcome.skipped + wrong, created = i.created + outcome.created,
+    skipped = i.skipped + outcome.skipped, failed = i.failed + wrong, updated_at = clock_timestamp()
+  where i.id = import.id returning i.* into import;
+  return jsonb_build_object('processed', import.processed, 'created', import.created, 'skipped', import.skipped, 'failed', import.failed);
+end
+$$;
+comment on function private.run_import(uuid, jsonb, jsonb) is 'A chunk: {kind: [record]} with people, categories and tags, and what was refused of it before, [{line, field, message}]. A dry run is written and taken back.';
+
+create function private.start_import(organization_id uuid, format text, source text, is_dry_run boolean, makes_missing boolean) returns uuid
+language plpgsql set search_path = '' as $$
+declare import_id uuid;
+begin
+  insert into private.imports (organization_id, format, source, is_dry_run, makes_missing)
+  values (organization_id, format, source, is_dry_run, makes_missing) returning id into import_id;
+  perform private.audit('import.start', 'import', import_id, jsonb_build_object('format', format, 'source', source, 'dry_run', is_dry_run), organization_id);
+  return import_id;
+end
+$$;
+comment on function private.start_import(uuid, text, text, boolean, boolean) is 'A new import, to be followed by private.run_import for each chunk and private.finish_import.';
+
+create function private.finish_import(import_id uuid, problem text) returns json
+language plpgsql set search_path = '' as $$
+begin
+  update private.imports i set state = case when finish_import.problem is null then 'completed' else 'failed' end,
+    problem = finish_import.problem, updated_at = clock_timestamp()
+  where i.id = import_id and i.state = 'running';
+  return (select private.import_shape(i) from private.imports i where i.id = import_id);
+end
+$$;
+comment on function private.finish_import(uuid, text) is 'Ends an import; problem says why it could not go on.';
+
+create function private.import_shape(import private.imports) returns json
+language plpgsql stable set search_path = '' as $$
+begin
+  return json_build_object('id', import.id, 'format', import.format, 'source', import.source, 'dry_run', import.is_dry_run,
+    -- Its sender, or the functions, went away without a word.
+    'state', case when import.state = 'running' and import.updated_at < now() - interval '2 minutes' then 'interrupted' else import.state end,
+    'processed', import.processed, 'created', import.created, 'skipped', import.skipped, 'failed', import.failed, 'problem', import.problem,
+    'errors', coalesce((select json_agg(json_build_object('line', e.line, 'field', e.field, 'message', e.message) order by e.id)
+      from private.import_errors e where e.organization_id = import.organization_id and e.import_id = import.id), '[]'),
+    'created_at', import.created_at, 'updated_at', import.updated_at);
+end
+$$;
+comment on function private.import_shape(private.imports) is 'An import as admins see it, with the first 100 errors.';
+
+-- For admins ---------------------------------------------------------------------------------------------------
+
+create function private.require_importer() returns uuid
+language plpgsql stable set search_path = '' as $$
+declare own_id uuid := private.current_organization_id();
+begin
+  perform private.require_admin(own_id, 'submissions:moderate');
+  return own_id;
+end
+$$;
+comment on function private.require_importer() is 'The current organization, for its admins and keys with submissions:moderate; FORBIDDEN otherwise.';
+
+-- definer: private tables; each asks for an admin, chunk by chunk.
+create function private.admin_start_import(format text, source text, is_dry_run boolean, makes_missing boolean) returns uuid
+language plpgsql security definer set search_path = '' as $$
+begin
+  return private.start_import(private.require_importer(), format, source, is_dry_run, makes_missing);
+end
+$$;
+comment on function private.admin_start_import(text, text, boolean, boolean) is 'Starts an import into the current organization.';
+
+create function private.admin_run_import(import_id uuid, records jsonb, refused jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+begin
+  if not exists (select from private.imports i where i.id = import_id and i.organization_id = private.require_importer()) then
+    perform private.raise_error('NOT_FOUND', 'There is no such import.');
+  end if;
+  return private.run_import(import_id, records, refused);
+end
+$$;
+comment on function private.admin_run_import(uuid, jsonb, jsonb) is 'A chunk of an import of the current organization.';
+
+create function private.admin_finish_import(import_id uuid, problem text) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+begin
+  if not exists (select from private.imports i where i.id = import_id and i.organization_id = private.require_importer()) then
+    perform private.raise_error('NOT_FOUND', 'There is no such import.');
+  end if;
+  return private.finish_import(import_id, problem);
+end
+$$;
+comment on function private.admin_finish_import(uuid, text) is 'Ends an import of the current organization.';
+
+create function private.admin_imports(import_id uuid) returns json
+language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_importer();
+begin
+  return coalesce((select json_agg(private.import_shape(i) order by i.created_at desc, i.id desc) from (
+    select * from private.imports i where i.organization_id = own_id and (import_id is null or i.id = import_id)
+    order by i.created_at desc, i.id desc limit 50) i), '[]');
+end
+$$;
+comment on function private.admin_imports(uuid) is 'The import of that id, or the newest 50, of the current organization.';
+
+grant execute on function private.admin_start_import(text, text, boolean, boolean), private.admin_run_import(uuid, jsonb, jsonb),
+  private.admin_finish_import(uuid, text), private.admin_imports(uuid) to authenticated, service_key;
+
+-- What is kept of a person, for those who ask for it, and how it is forgotten: what they wrote and voted for stays, without them.
+
+create function private.personal_data(profile_id uuid, organization_id uuid) returns json
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+  select json_build_object(
+    'profile', json_build_object('id', p.id, 'kind', p.kind, 'name', p.name, 'email', p.email, 'avatar_url', p.avatar_url, 'created_at', p.created_at),
+    'memberships', coalesce((select json_agg(json_build_object('organization_id', m.organization_id, 'role', m.role, 'created_at', m.created_at))
+      from public.memberships m where m.user_id = p.id and (personal_data.organization_id is null or m.organization_id = personal_data.organization_id)), '[]'),
+    'submissions', coalesce((select json_agg(s order by s.created_at desc) from (
+      select s.id, s.organization_id, s.title, s.description, s.type, s.status, s.source, s.created_at, s.updated_at from public.submissions s
+      where s.author_id = p.id and (personal_data.organization_id is null or s.organization_id = personal_data.organization_id)
+      order by s.created_at desc limit 10000) s), '[]'),
+    'comments', coalesce((select json_agg(c order by c.created_at desc) from (
+      select c.id, c.organization_id, c.submission_id, c.parent_id, c.body, c.created_at, c.updated_at from public.comments c
+      where c.author_id = p.id and (personal_data.organization_id is null or c.organization_id = personal_data.organization_id)
+      order by c.created_at desc limit 10000) c), '[]'),
+    'votes', coalesce((select json_agg(v order by v.created_at desc) from (
+      select v.organization_id, v.submission_id, v.created_at from public.votes v
+      where v.user_id = p.id and (personal_data.organization_id is null or v.organization_id = personal_data.organization_id)
+      order by v.created_at desc limit 10000) v), '[]'),
+    'comment_votes', coalesce((select json_agg(v order by v.created_at desc) from (
+      select v.organization_id, v.comment_id, v.created_at from public.comment_votes v
+      where v.user_id = p.id and (personal_data.organization_id is null or v.organization_id = personal_data.organization_id)
+      order by v.created_at desc limit 10000) v), '[]'),
+    'follows', coalesce((select json_agg(f order by f.created_at desc) from (
+      select f.organization_id, f.submission_id, f.reason, f.created_at from public.follows f
+      where f.user_id = p.id and (personal_data.organization_id is null or f.organization_id = personal_data.organization_id)
+      order by f.created_at desc limit 10000) f), '[]'),
+    'notifications', coalesce((select json_agg(n order by n.created_at desc) from (
+      select n.organization_id, n.type, n.submission_id, n.comment_id, n.read_at, n.created_at from public.notifications n
+      where n.user_id = p.id and (personal_data.organization_id is null or n.organization_id = personal_data.organization_id)
+      order by n.created_at desc limit 10000) n), '[]'))
+  from public.profiles p where p.id = profile_id);
+end
+$$;
+comment on function private.personal_data(uuid, uuid) is 'What is kept of a person, in one organization or (null) in all: the newest 10,000 of each kind.';
+
+create function private.takes_part(profile_id uuid, organization_id uuid) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return exists (select from public.profiles p where p.id = profile_id and p.organization_id = takes_part.organization_id and p.kind in ('email', 'anonymous'))
+    or exists (select from public.profiles p where p.id = profile_id and p.kind = 'user') and (
+      exists (select from public.memberships m where m.user_id = profile_id and m.organization_id = takes_part.organization_id)
+      or exists (select from public.submissions s where s.author_id = profile_id and s.organization_id = takes_part.organization_id)
+      or exists (select from public.comments c where c.author_id = profile_id and c.organization_id = takes_part.organization_id)
+      or exists (select from public.votes v where v.user_id = profile_id and v.organization_id = takes_part.organization_id)
+      or exists (select from public.comment_votes v where v.user_id = profile_id and v.organization_id = takes_part.organization_id)
+      or exists (select from public.follows f where f.user_id = profile_id and f.organization_id = takes_part.organization_id));
+end
+$$;
+comment on function private.takes_part(uuid, uuid) is 'Whether a profile is a person of the organization: one it knows by e-mail or import, or a user who wrote, voted or follows there.';
+
+-- Forgetting ---------------------------------------------------------------------------------------------------
+
+create function private.forget_traces(profile_id uuid, organization_id uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  delete from public.notifications n where n.user_id = profile_id and (forget_traces.organization_id is null or n.organization_id = forget_traces.organization_id);
+  delete from public.follows f where f.user_id = profile_id and (forget_traces.organization_id is null or f.organization_id = forget_traces.organization_id);
+  delete from private.author_trust t where t.user_id = profile_id and (forget_traces.organization_id is null or t.organization_id = forget_traces.organization_id);
+  delete from private.invites i using public.profiles p
+  where p.id = profile_id and (i.accepted_by = p.id or i.email = lower(p.email))
+    and (forget_traces.organization_id is null or i.organization_id = forget_traces.organization_id);
+  delete from private.merged_follows f where f.user_id = profile_id and (forget_traces.organization_id is null or f.organization_id = forget_traces.organization_id);
+  update private.outbox o set data = jsonb_set(o.data, '{comment,author}', '{"id": null, "name": "Anonymous"}')
+  where o.type = 'comment.created' and o.subject_id in (
+    select c.id from public.comments c where c.author_id = profile_id
+      and (forget_traces.organization_id is null or c.organization_id = forget_traces.organization_id));
+end
+$$;
+comment on function private.forget_traces(uuid, uuid) is 'Removes what only served the person, in one organization or in all, and their name from events still to be read.';
+
+create function private.erase_person(profile_id uuid, organization_id uuid) returns void
+language plpgsql set search_path = '' as $$
+declare person public.profiles; nobody uuid := profile_id;
+begin
+  select * into person from public.profiles p where p.id = profile_id for update;
+  if exists (select from public.memberships m where m.user_id = profile_id and m.organization_id = erase_person.organization_id) then
+    perform private.raise_error('CONFLICT', 'This person is on the team: remove them from it first.');
+  end if;
+  perform private.forget_traces(profile_id, organization_id);
+  delete from private.rate_counters c where c.subject = profile_id::text;
+  if person.kind <> 'user' then
+    delete from private.external_ids e where e.profile_id = erase_person.profile_id;
+    update public.profiles p set kind = 'anonymous', email = null, name = null, avatar_url = null where p.id = profile_id;
+    return;
+  end if;
+  -- A user of the app has an account, which may be of other organizations too: here, somebody without a name takes their place.
+  insert into public.profiles (kind, organization_id) values ('anonymous', organization_id) returning id into nobody;
+  perform set_config('feedback.quiet', 'on', true);
+  update public.submissions s set author_id = nobody where s.author_id = profile_id and s.organization_id = erase_person.organization_id;
+  update public.comments c set author_id = nobody where c.author_id = profile_id and c.organization_id = erase_person.organization_id;
+  update public.votes v set user_id = nobody where v.user_id = profile_id and v.organization_id = erase_person.organization_id;
+  update private.merged_votes v set user_id = nobody where v.user_id = profile_id and v.organization_id = erase_person.organization_id;
+  update public.comment_votes v set user_id = nobody where v.user_id = profile_id and v.organization_id = erase_person.organization_id;
+  update public.status_changes h set changed_by = nobody where h.changed_by = profile_id and h.organization_id = erase_person.organization_id;
+  perform set_config('feedback.quiet', 'off', true);
+end
+$$;
+comment on function private.erase_person(uuid, uuid) is 'An organization forgets a person. What they wrote and their votes stay, by nobody; again is not an error.';
+
+-- For admins ---------------------------------------------------------------------------------------------------
+
+create function private.require_data_protector() returns uuid
+language plpgsql stable set search_path = '' as $$
+declare own_id uuid := private.current_organization_id();
+begin
+  perform private.require_admin(own_id, 'members:write');
+  return own_id;
+end
+$$;
+comment on function private.require_data_protector() is 'The current organization, for its admins and keys with members:write; FORBIDDEN otherwise.';
+
+-- definer: e-mail addresses are granted to nobody.
+create function private.admin_find_people(email text) returns json
+language plpgsql stable security definer set search_path = '' as $$
+declare own_id uuid := private.require_data_protector();
+begin
+  return coalesce((select json_agg(json_build_object('id', p.id, 'kind', p.kind, 'name', coalesce(p.name, 'Anonymous'), 'created_at', p.created_at) order by p.kind, p.id)
+    from (
+      select * from public.profiles p where p.kind = 'email' and p.organization_id = own_id and lower(p.email) = lower(admin_find_people.email)
+      union all
+      select * from public.profiles p where p.kind = 'user' and lower(p.email) = lower(admin_find_people.email) and private.takes_part(p.id, own_id)
+      limit 20) p), '[]');
+end
+$$;
+comment on function private.admin_find_people(text) is 'Who has the e-mail address in the current organization: an author it knows by it, a user who took part, or both.';
+
+create function private.admin_personal_data(profile_id uuid) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_data_protector();
+begin
+  if not private.takes_part(profile_id, own_id) then return null; end if;
+  perform private.audit('person.export', 'profile', profile_id, '{}', own_id);
+  return private.personal_data(profile_id, own_id);
+end
+$$;
+comment on function private.admin_personal_data(uuid) is 'What the current organization keeps of a person. Null where there is no such person.';
+
+create function private.admin_erase_person(profile_id uuid) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: writes what no client may
+declare own_id uuid := private.require_data_protector();
+begin
+  if not private.takes_part(profile_id, own_id) and not exists (
+    select from private.audit_log a where a.organization_id = own_id and a.target_id = profile_id and a.action = 'person.erase') then
+    return null;
+  end if;
+  perform private.erase_person(profile_id, own_id);
+  perform private.audit('person.erase', 'profile', profile_id, '{}', own_id);
+  return json_build_object('id', profile_id, 'erased', true);
+end
+$$;
+comment on function private.admin_erase_person(uuid) is 'The current organization forgets a person; again is not an error. Null where there is no such person.';
+
+-- For oneself --------------------------------------------------------------------------------------------------
+
+create function private.named_organization_id() returns uuid
+language sql stable
+return case when current_setting('feedback.organization_named', true) = 'true' then private.requested_organization_id() end;
+comment on function private.named_organization_id() is 'The organization a request names, or the page that calls is of; null where it is about all.';
+
+-- definer: reads what is kept of the caller, and of nobody else.
+create function private.my_personal_data() returns json
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return private.personal_data(private.caller_id(), private.named_organization_id());
+end
+$$;
+comment on function private.my_personal_data() is 'What is kept of the caller, in the organization the request names, or in all.';
+
+-- definer: writes what no client may, and removes the account.
+create function private.erase_me() returns void
+language plpgsql security definer set search_path = '' as $$
+declare own_id uuid := private.caller_id(); named_id uuid := private.named_organization_id(); membership public.memberships;
+begin
+  if named_id is not null then
+    perform private.erase_person(own_id, named_id);
+    perform private.audit('person.erase', 'profile', own_id, '{}', named_id);
+    return;
+  end if;
+  for membership in select * from public.memberships m where m.user_id = own_id order by m.organization_id loop
+    -- Before the membership, which goes with the account; an organization without another owner keeps it.
+    perform 1 from public.organizations o where o.id = membership.organization_id for no key update;
+    perform private.audit('person.erase', 'profile', own_id, '{}', membership.organization_id);
+  end loop;
+  perform private.forget_traces(own_id, null);
+  delete from private.rate_counters c where c.subject = own_id::text;
+  delete from auth.users u where u.id = (select p.auth_user_id from public.profiles p where p.id = own_id);
+end
+$$;
+comment on function private.erase_me() is 'In the organization the request names: it forgets the caller. In all: the caller''s account goes, with name, address, memberships, follows and notifications; what they wrote and their votes stay, by nobody. CONFLICT for the last owner of an organization.';
+
+grant execute on function private.admin_find_people(text), private.admin_personal_data(uuid), private.admin_erase_person(uuid) to authenticated, service_key;
+grant execute on function private.my_personal_data(), private.erase_me() to authenticated;

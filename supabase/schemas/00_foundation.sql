@@ -142,8 +142,13 @@ comment on function private.agent_id() is 'The agent that calls, which is also t
 
 create function private.is_quiet() returns boolean
 language sql stable
-return coalesce(current_setting('feedback.quiet', true), '') = 'on';
-comment on function private.is_quiet() is 'Whether votes and comments change as part of something larger (creation, merge), which tells of itself.';
+return coalesce(current_setting('feedback.quiet', true), '') in ('on', 'import');
+comment on function private.is_quiet() is 'Whether votes and comments change as part of something larger (creation, merge, import), which tells of itself.';
+
+create function private.is_importing() returns boolean
+language sql stable
+return coalesce(current_setting('feedback.quiet', true), '') = 'import';
+comment on function private.is_importing() is 'Whether rows come with their own history: nothing is announced, approved or voted for on their behalf.';
 
 create function private.is_direct() returns boolean
 language sql stable
@@ -164,5 +169,5 @@ comment on function private.touch_updated_at() is 'Trigger: updated_at is the ti
 
 grant execute on function private.error_state(text), private.raise_error(text, text, text, jsonb), private.trim_text(text),
   private.is_slug(text), private.are_origins(text[]), private.are_translations(jsonb), private.localized(text, jsonb, text), private.is_key(),
-  private.has_scope(text), private.key_organization_id(), private.caller_id(), private.agent_id(), private.is_direct(), private.is_quiet()
+  private.has_scope(text), private.key_organization_id(), private.caller_id(), private.agent_id(), private.is_direct(), private.is_quiet(), private.is_importing()
   to anon, authenticated, service_role, service_key, feedback_api;

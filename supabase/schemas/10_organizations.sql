@@ -2,6 +2,17 @@
 
 -- Organizations ------------------------------------------------------------------------------------------------
 
+create function private.is_time_zone(value text) returns boolean
+language plpgsql immutable set search_path = '' as $$
+begin
+  perform now() at time zone value;
+  return value ~ '^[A-Za-z][A-Za-z0-9_+/-]{0,63}$';
+exception when invalid_parameter_value then
+  return false;
+end
+$$;
+comment on function private.is_time_zone(text) is 'Whether Postgres knows a time zone of that name.';
+
 create table public.organizations (
   id uuid primary key default gen_random_uuid(),
   slug text not null constraint organization_slugs_are_unique unique,
@@ -9,8 +20,10 @@ create table public.organizations (
   visibility text not null default 'public',
   is_default boolean not null default false,
   require_approval boolean not null default false,
+  trust_after integer,
   time_zone text not null default 'UTC',
   allowed_origins text[] not null default '{}',
+  settings jsonb not null default '{}',
   max_submissions integer,
   max_members integer,
   max_surveys integer,
@@ -19,10 +32,13 @@ create table public.organizations (
   constraint slug_is_lowercase_ascii check (private.is_slug(slug)),
   constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
   constraint visibility_is_public_or_private check (visibility in ('public', 'private')),
+  constraint time_zone_is_known check (private.is_time_zone(time_zone)),
+  constraint settings_are_a_small_object check (jsonb_typeof(settings) = 'object' and octet_length(settings::text) <= 20000),
+  constraint trust_after_is_1_to_1000 check (trust_after between 1 and 1000),
   constraint allowed_origins_are_origins check (private.are_origins(allowed_origins)),
   constraint plan_limits_are_not_negative check (least(max_submissions, max_members, max_surveys) >= 0)
 );
-comment on table public.organizations is 'A tenant: one board of feedback, its surveys and its team. Plan limits are null for none.';
+comment on table public.organizations is 'A tenant: one board of feedback, its surveys and its team. settings are the team''s own, which the service keeps and does not read. Plan limits are null for none.';
 create unique index at_most_one_default_organization on public.organizations (is_default) where is_default;
 create trigger touch_updated_at before update on public.organizations
   for each row execute function private.touch_updated_at();
@@ -39,13 +55,13 @@ create table public.profiles (
   avatar_url text,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
-  constraint kind_is_known check (kind in ('user', 'email', 'key', 'agent')),
+  constraint kind_is_known check (kind in ('user', 'email', 'key', 'agent', 'anonymous')),
   constraint only_users_span_organizations check ((kind = 'user') = (organization_id is null)),
   constraint email_authors_have_an_email check (kind <> 'email' or email is not null),
   constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
   constraint avatar_url_is_a_web_address check (avatar_url ~ '^https?://\S+$' and char_length(avatar_url) <= 2000)
 );
-comment on table public.profiles is 'Who acts: a user of the app, an author an organization knows by e-mail alone, an API key or an agent. A user''s id is the auth user''s id; e-mail is never granted to clients.';
+comment on table public.profiles is 'Who acts: a user of the app, an author an organization knows by e-mail alone, an API key, an agent, or somebody without an address: erased, or imported by name. A user''s id is the auth user''s id; e-mail is never granted to clients.';
 create unique index one_email_author_an_organization on public.profiles (organization_id, lower(email)) where kind = 'email';
 create index profiles_email_idx on public.profiles (lower(email)) where kind = 'user';
 create trigger touch_updated_at before update on public.profiles
@@ -174,10 +190,10 @@ language plpgsql stable security definer set search_path = '' as $$
 begin
   return private.caller_id() is not null
     and exists (select from public.organizations o where o.id = needs_approval.organization_id and o.require_approval)
-    and not private.is_member(organization_id, profile_id);
+    and not private.is_member(organization_id, profile_id) and not private.is_trusted(organization_id, profile_id);
 end
 $$;
-comment on function private.needs_approval(uuid, uuid) is 'Whether what a person or key writes now waits for approval: the organization asks for it and the profile is not on its team. Operators need none.';
+comment on function private.needs_approval(uuid, uuid) is 'Whether what a person or key writes now waits for approval: the organization asks for it, and the profile is neither on its team nor trusted. Operators need none.';
 
 -- definer: an author is shown wherever what they wrote is shown; the caller has seen the row that names them.
 create function private.author(profile_id uuid, organization_id uuid) returns json
@@ -359,7 +375,7 @@ grant select on public.categories, public.tags to anon, authenticated, service_k
 grant select, insert, update, delete on public.organizations, public.profiles, public.memberships, public.categories, public.tags
   to service_role;
 
-grant execute on function private.person_name(text), private.team_organization_ids(), private.admin_organization_ids(text), private.is_admin(uuid, text),
+grant execute on function private.is_time_zone(text), private.person_name(text), private.team_organization_ids(), private.admin_organization_ids(text), private.is_admin(uuid, text),
   private.require_admin(uuid, text), private.is_member(uuid, uuid), private.author(uuid, uuid), private.is_author_of_key(uuid),
   private.author_of_key(text, text), private.may_act_as(uuid),
   private.default_organization_id(), private.requested_organization_id(), private.current_organization_id()

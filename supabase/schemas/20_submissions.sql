@@ -52,6 +52,7 @@ create table public.submission_tags (
   organization_id uuid not null default private.requested_organization_id(),
   submission_id uuid not null,
   tag_id uuid not null,
+  merged_from uuid,
   primary key (organization_id, submission_id, tag_id),
   constraint one_of_each_tag unique (submission_id, tag_id),
   constraint submission_tags_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
@@ -59,7 +60,7 @@ create table public.submission_tags (
   constraint submission_tags_tag_is_of_the_same_organization foreign key (organization_id, tag_id)
     references public.tags (organization_id, id) on delete cascade
 );
-comment on table public.submission_tags is 'Which tags a submission carries.';
+comment on table public.submission_tags is 'Which tags a submission carries. merged_from is the source that lent it (92_merge.sql), null for its own.';
 create index submission_tags_tag_idx on public.submission_tags (organization_id, tag_id, submission_id);
 
 create table public.status_changes (
@@ -142,8 +143,8 @@ grant insert (id, organization_id, title, description, type, category_id), updat
 grant insert (id, organization_id, title, description, type, category_id, author_id, source),
   update (title, description, category_id, tracker_issue_url), delete
   on public.submissions to service_key;
-grant select on public.submission_tags to anon, authenticated, service_key;
-grant insert, delete on public.submission_tags to authenticated, service_key;
+grant select (organization_id, submission_id, tag_id) on public.submission_tags to anon, authenticated, service_key;
+grant insert (organization_id, submission_id, tag_id), delete on public.submission_tags to authenticated, service_key;
 grant select (id, organization_id, submission_id, previous_status, new_status, changed_by, note, created_at)
   on public.status_changes to anon, authenticated, service_key;
 grant insert (organization_id, submission_id, new_status, note, notify) on public.status_changes to authenticated, service_key;
@@ -166,11 +167,13 @@ begin
   end if;
   select * into organization from public.organizations where id = new.organization_id for key share;
   if private.is_direct() then perform private.charge_direct('submission_create_user', 1); end if;
-  if private.needs_approval(new.organization_id, new.author_id) then
-    new.moderation_state := 'pending';
+  if not private.is_importing() then
+    if private.needs_approval(new.organization_id, new.author_id) then
+      new.moderation_state := 'pending';
+    end if;
+    new.vote_count := 1;
   end if;
   new.is_public := organization.visibility = 'public' and new.moderation_state = 'approved';
-  new.vote_count := 1;
   return new;
 end
 $$;
@@ -181,27 +184,29 @@ create trigger prepare before insert on public.submissions
 -- definer: limits of a plan are the organization's business; a row lock makes concurrent inserts take turns.
 create function private.keep_plan_limit() returns trigger
 language plpgsql security definer set search_path = '' as $$
-declare allowed integer; used bigint;
+declare organization public.organizations; used bigint;
 begin
-  select max_submissions into allowed from public.organizations where id = new.organization_id;
-  if allowed is not null then
-    select max_submissions into allowed from public.organizations where id = new.organization_id for no key update;
-    select count(*) into used from public.submissions where organization_id = new.organization_id;
-    if used > allowed then
-      perform private.raise_error('PLAN_LIMIT_REACHED', format('The plan allows %s submissions.', allowed));
+  for organization in
+    select * from public.organizations o
+    where o.max_submissions is not null and o.id in (select organization_id from added) order by o.id for no key update
+  loop
+    select count(*) into used from public.submissions s where s.organization_id = organization.id;
+    if used > organization.max_submissions then
+      perform private.raise_error('PLAN_LIMIT_REACHED', format('The plan allows %s submissions.', organization.max_submissions));
     end if;
-  end if;
+  end loop;
   return null;
 end
 $$;
 comment on function private.keep_plan_limit() is 'Trigger: an organization never has more submissions than its plan allows.';
 create trigger keep_plan_limit after insert on public.submissions
-  for each row execute function private.keep_plan_limit();
+  referencing new table as added for each statement execute function private.keep_plan_limit();
 
 -- definer: makes the author's vote and follow, and the event, which no client may write.
 create function private.start_submission() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
+  if private.is_importing() then return null; end if;
   perform set_config('feedback.quiet', 'on', true);
   insert into public.votes (organization_id, submission_id, user_id, created_at)
   values (new.organization_id, new.id, new.author_id, new.created_at);
@@ -219,6 +224,7 @@ create trigger start after insert on public.submissions
 create function private.announce_submission() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
+  if private.is_importing() then return null; end if;
   if tg_op = 'INSERT' or not private.is_announced('submission.created', new.id) then
     perform private.emit_event(new.organization_id, 'submission.created', new.id, jsonb_build_object('submission', jsonb_build_object(
       'id', new.id, 'title', new.title, 'description', new.description, 'type', new.type, 'status', new.status,
@@ -262,6 +268,14 @@ comment on function private.charge_submission_edit() is 'Trigger: edits by direc
 create trigger charge_edit before update of title, description, category_id, tracker_issue_url on public.submissions
   for each row execute function private.charge_submission_edit();
 
+create function private.updated_submission(submission public.submissions) returns jsonb
+language sql stable
+return jsonb_build_object('submission', jsonb_build_object(
+  'id', (submission).id, 'title', (submission).title, 'description', (submission).description, 'type', (submission).type,
+  'status', (submission).status, 'vote_count', (submission).vote_count, 'category_id', (submission).category_id,
+  'merged_into_id', (submission).merged_into_id, 'created_at', (submission).created_at, 'updated_at', (submission).updated_at));
+comment on function private.updated_submission(public.submissions) is 'The data of submission.updated.';
+
 -- definer: writes the event.
 create function private.announce_edit() returns trigger
 language plpgsql security definer set search_path = '' as $$
@@ -270,10 +284,7 @@ begin
     update public.submissions set moderation_state = 'pending' where id = new.id;
     return null;
   end if;
-  perform private.emit_event(new.organization_id, 'submission.updated', new.id, jsonb_build_object(
-    'submission', jsonb_build_object('id', new.id, 'title', new.title, 'description', new.description, 'type', new.type,
-      'status', new.status, 'vote_count', new.vote_count, 'category_id', new.category_id, 'created_at', new.created_at,
-      'updated_at', new.updated_at)));
+  perform private.emit_event(new.organization_id, 'submission.updated', new.id, private.updated_submission(new));
   return null;
 end
 $$;
@@ -319,6 +330,8 @@ create function private.prepare_status_change() returns trigger
 language plpgsql set search_path = '' as $$
 declare submission public.submissions;
 begin
+  -- Imports and merges write the history themselves.
+  if private.is_quiet() then return new; end if;
   select * into submission from public.submissions where id = new.submission_id for no key update;
   if submission.id is null then
     if exists (select from public.submissions where id = new.submission_id) then
@@ -337,7 +350,7 @@ begin
   if submission.merged_into_id is null and new.new_status = 'duplicate' then
     perform private.raise_error('VALIDATION_ERROR', 'A submission becomes a duplicate by merging it.', 'status');
   end if;
-  if submission.status = new.new_status and not private.is_quiet() then
+  if submission.status = new.new_status then
     return null;
   end if;
   new.previous_status := submission.status;
@@ -354,8 +367,10 @@ create trigger prepare before insert on public.status_changes
 create function private.apply_status_change() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  if private.is_quiet() then return null; end if;
-  update public.submissions set status = new.new_status, updated_at = new.created_at where id = new.submission_id;
+  if private.is_importing() then return null; end if;
+  if not private.is_quiet() then
+    update public.submissions set status = new.new_status, updated_at = new.created_at where id = new.submission_id;
+  end if;
   perform private.emit_event(new.organization_id, 'submission.status_changed', new.submission_id, jsonb_build_object(
     'submission_id', new.submission_id, 'previous_status', new.previous_status, 'new_status', new.new_status,
     'changed_by', coalesce((select coalesce(name, 'Anonymous') from public.profiles where id = new.changed_by), 'System'),

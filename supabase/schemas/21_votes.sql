@@ -1,6 +1,8 @@
 -- Votes and follows. Who voted is for admins only, by every way: user_id is granted to nobody.
 --
--- Lock order, everywhere: submission, then comment, then counters; several rows of one table by id.
+-- Lock order, everywhere: organization (merges, changes of visibility), submission, comment, then rows that hang on them,
+-- then counts of lists; several rows of one table by id. The lock comes before the row: a merge that holds the submission
+-- must not meet the vote of somebody who waits for it.
 
 create table public.votes (
   id uuid not null default gen_random_uuid(),
@@ -8,12 +10,13 @@ create table public.votes (
   submission_id uuid not null,
   user_id uuid not null default private.caller_id() references public.profiles (id) deferrable initially deferred,
   created_at timestamptz not null default now(),
+  merged_from uuid,
   primary key (submission_id, id),
   constraint one_vote_a_person_and_submission unique (submission_id, user_id),
   constraint votes_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
     references public.submissions (organization_id, id) on delete cascade
 );
-comment on table public.votes is 'One vote a person and submission. The primary key leads with submission_id so that a deleted vote still reaches realtime subscribers of that submission, carrying nothing but ids.';
+comment on table public.votes is 'One vote a person and submission. The primary key leads with submission_id so that a deleted vote still reaches realtime subscribers of that submission, carrying nothing but ids. merged_from is the source that lent it (92_merge.sql), null for its own.';
 create index votes_user_idx on public.votes (user_id, created_at desc, submission_id desc);
 
 create table public.follows (
@@ -22,12 +25,13 @@ create table public.follows (
   user_id uuid not null default private.caller_id() references public.profiles (id) on delete cascade,
   reason text not null default 'manual',
   created_at timestamptz not null default now(),
+  merged_from uuid,
   primary key (submission_id, user_id),
   constraint follows_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
     references public.submissions (organization_id, id) on delete cascade,
   constraint reason_is_known check (reason in ('author', 'vote', 'comment', 'manual'))
 );
-comment on table public.follows is 'Who hears of a submission, and why. Read by its owner only.';
+comment on table public.follows is 'Who hears of a submission, and why. Read by its owner only. merged_from is the source that lent it (92_merge.sql), null for its own.';
 create index follows_user_idx on public.follows (user_id, created_at desc);
 
 -- Rules of voting ----------------------------------------------------------------------------------------------
@@ -35,22 +39,42 @@ create index follows_user_idx on public.follows (user_id, created_at desc);
 -- Invoker: what the caller cannot see is not there.
 create function private.prepare_vote() returns trigger
 language plpgsql set search_path = '' as $$
-declare submission record;
 begin
   if private.is_quiet() then return new; end if;
-  select s.organization_id, s.merged_into_id into submission from public.submissions s where s.id = new.submission_id;
-  if submission.organization_id is null then
+  new.organization_id := (select s.organization_id from public.submissions s where s.id = new.submission_id);
+  if new.organization_id is null then
     perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
   end if;
-  if submission.merged_into_id is not null then
-    perform private.raise_error('SUBMISSION_MERGED', 'This submission was merged into another: go there.', null,
-      jsonb_build_object('merged_into_id', submission.merged_into_id));
-  end if;
-  new.organization_id := submission.organization_id;
+  -- Before the lock: a client that inserts thousands is refused at once.
+  if tg_table_name = 'votes' and private.is_direct() then perform private.charge_direct_vote(new.submission_id); end if;
+  perform private.lock_open_submission(new.submission_id);
   return new;
 end
 $$;
 comment on function private.prepare_vote() is 'Trigger of votes and follows: the submission must be visible to the caller and not merged away.';
+-- definer: locks a submission the caller may not edit.
+create function private.lock_open_submission(submission_id uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare target_id uuid;
+begin
+  select s.merged_into_id into target_id from public.submissions s where s.id = lock_open_submission.submission_id for no key update;
+  if target_id is not null then
+    perform private.raise_error('SUBMISSION_MERGED', 'This submission was merged into another: go there.', null,
+      jsonb_build_object('merged_into_id', target_id));
+  end if;
+end
+$$;
+comment on function private.lock_open_submission(uuid) is 'Takes the submission''s lock before something is added to it; SUBMISSION_MERGED where a merge was there first.';
+
+-- definer: counters are not a client's to write.
+create function private.charge_direct_vote(submission_id uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  if private.my_vote(submission_id) is null then perform private.charge_direct('vote_create', 1); end if;
+end
+$$;
+comment on function private.charge_direct_vote(uuid) is 'Counts a vote by a client of the data API, unless it is there already.';
+
 create trigger prepare before insert on public.votes
   for each row execute function private.prepare_vote();
 create trigger prepare before insert on public.follows
@@ -61,16 +85,14 @@ create function private.count_added_votes() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   if private.is_quiet() then return null; end if;
-  if private.is_direct() then
-    perform private.charge_direct('vote_create', (select count(*) from added));
-  end if;
   perform private.lock_submissions((select array_agg(submission_id) from added));
   update public.submissions s set vote_count = vote_count + d.votes
   from (select submission_id, count(*) as votes from added group by 1) d where s.id = d.submission_id;
   perform set_config('feedback.quiet', 'on', true);
-  insert into public.follows (organization_id, submission_id, user_id, reason)
+  insert into public.follows as follows (organization_id, submission_id, user_id, reason)
   select organization_id, submission_id, user_id, 'vote' from added order by submission_id, user_id
-  on conflict do nothing;
+  -- Who was lent a follow by a merge has one of their own now.
+  on conflict (submission_id, user_id) do update set merged_from = null where follows.merged_from is not null;
   perform set_config('feedback.quiet', 'off', true);
   insert into public.notifications (organization_id, user_id, type, submission_id, event_id)
   select v.organization_id, s.author_id, 'vote', v.submission_id, v.id
@@ -167,6 +189,7 @@ create function private.remove_vote(submission_id uuid, profile_id uuid) returns
 language plpgsql security definer set search_path = '' as $$
 begin
   if private.may_act_as(profile_id) then
+    perform 1 from public.submissions s where s.id = remove_vote.submission_id for no key update;
     delete from public.votes v where v.submission_id = remove_vote.submission_id and v.user_id = profile_id;
   end if;
 end
@@ -193,13 +216,14 @@ revoke all on public.votes, public.follows from public, anon, authenticated, ser
 grant select (id, organization_id, submission_id, created_at) on public.votes to anon, authenticated, service_key;
 grant insert (submission_id), delete on public.votes to authenticated;
 grant insert (submission_id, user_id) on public.votes to service_key;
-grant select, delete on public.follows to authenticated;
+grant select (organization_id, submission_id, user_id, reason, created_at), delete on public.follows to authenticated;
 grant insert (submission_id) on public.follows to authenticated;
 grant select, insert, delete on public.votes, public.follows to service_role;
 grant execute on function public.my_votes(uuid[]) to authenticated;
 grant execute on function private.my_vote(uuid),
   private.vote_of(uuid, uuid), private.is_following(uuid), private.my_votes(), private.remove_vote(uuid, uuid), private.submission_voters(uuid)
   to anon, authenticated, service_key;
+grant execute on function private.lock_open_submission(uuid), private.charge_direct_vote(uuid) to anon, authenticated, service_role, service_key;
 
 create policy "votes are seen with their submission" on public.votes
   for select to anon, authenticated, service_key using (

@@ -54,17 +54,17 @@ create index comment_votes_user_idx on public.comment_votes (user_id);
 -- Invoker: a submission or parent the caller cannot see is not there.
 create function private.prepare_comment() returns trigger
 language plpgsql set search_path = '' as $$
-declare submission record; parent record;
+declare parent record;
 begin
-  select s.id, s.organization_id, s.merged_into_id into submission from public.submissions s where s.id = new.submission_id;
-  if submission.id is null then
+  new.organization_id := (select s.organization_id from public.submissions s where s.id = new.submission_id);
+  if new.organization_id is null then
     perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
   end if;
-  if submission.merged_into_id is not null then
-    perform private.raise_error('SUBMISSION_MERGED', 'This submission was merged into another: comment there.', null,
-      jsonb_build_object('merged_into_id', submission.merged_into_id));
-  end if;
-  if new.parent_id is not null then
+  new.body := private.trim_text(new.body);
+  new := private.rate_comment(new);
+  -- After the lock, so that a parent is neither merged away nor rejected meanwhile.
+  -- An import has checked the parent, which may be of the same statement.
+  if new.parent_id is not null and not private.is_importing() then
     select c.id, c.moderation_state into parent from public.comments c where c.id = new.parent_id and c.submission_id = new.submission_id;
     if parent.id is null then
       perform private.raise_error('NOT_FOUND', 'There is no such comment to reply to on this submission.', 'parent_id');
@@ -73,9 +73,7 @@ begin
       perform private.raise_error('CONFLICT', 'The comment has to be approved before it is replied to.', 'parent_id');
     end if;
   end if;
-  new.organization_id := submission.organization_id;
-  new.body := private.trim_text(new.body);
-  return private.rate_comment(new);
+  return new;
 end
 $$;
 comment on function private.prepare_comment() is 'Trigger: the submission must be visible and not merged away, a parent must be of the same submission.';
@@ -87,10 +85,13 @@ declare submission_is_public boolean;
 begin
   -- Row by row and before the lock: a client that inserts thousands is refused at once.
   if private.is_direct() then perform private.charge_direct('comment_create', 1); end if;
-  select s.is_public into submission_is_public from public.submissions s where s.id = comment.submission_id for no key update;
-  comment.is_official := private.is_member(comment.organization_id, comment.author_id);
-  if private.needs_approval(comment.organization_id, comment.author_id) then
-    comment.moderation_state := 'pending';
+  perform private.lock_open_submission(comment.submission_id);
+  submission_is_public := (select s.is_public from public.submissions s where s.id = comment.submission_id);
+  if not private.is_importing() then
+    comment.is_official := private.is_member(comment.organization_id, comment.author_id);
+    if private.needs_approval(comment.organization_id, comment.author_id) then
+      comment.moderation_state := 'pending';
+    end if;
   end if;
   comment.is_public := coalesce(submission_is_public, false) and comment.moderation_state = 'approved';
   return comment;
@@ -146,10 +147,11 @@ begin
   update public.comments c set reply_count = reply_count + d.replies
   from (select parent_id, count(*) as replies from added where moderation_state = 'approved' group by 1) d
   where c.id = d.parent_id;
+  if private.is_importing() then return null; end if;
   perform set_config('feedback.quiet', 'on', true);
-  insert into public.follows (organization_id, submission_id, user_id, reason)
+  insert into public.follows as follows (organization_id, submission_id, user_id, reason)
   select distinct organization_id, submission_id, author_id, 'comment' from added order by 2, 3
-  on conflict do nothing;
+  on conflict (submission_id, user_id) do update set merged_from = null where follows.merged_from is not null;
   perform set_config('feedback.quiet', 'off', true);
   perform private.announce_comment(a.id) from added a where a.moderation_state = 'approved';
   return null;
@@ -269,23 +271,27 @@ create trigger spread_visibility after update of is_public, moderation_state on 
 
 create function private.prepare_comment_vote() returns trigger
 language plpgsql set search_path = '' as $$
-declare comment record;
 begin
-  select c.organization_id, c.submission_id, s.merged_into_id into comment
-  from public.comments c join public.submissions s on s.id = c.submission_id where c.id = new.comment_id;
-  if comment.submission_id is null then
+  new.organization_id := (select c.organization_id from public.comments c where c.id = new.comment_id);
+  new.submission_id := case when new.organization_id is not null then private.lock_comment(new.comment_id) end;
+  if new.submission_id is null then
     perform private.raise_error('NOT_FOUND', 'There is no such comment.', 'comment_id');
   end if;
-  if comment.merged_into_id is not null then
-    perform private.raise_error('SUBMISSION_MERGED', 'The comment''s submission was merged into another: go there.', null,
-      jsonb_build_object('merged_into_id', comment.merged_into_id));
-  end if;
-  new.organization_id := comment.organization_id;
-  new.submission_id := comment.submission_id;
   return new;
 end
 $$;
 comment on function private.prepare_comment_vote() is 'Trigger: the comment must be visible to the caller.';
+-- definer: locks a comment the caller may not edit.
+create function private.lock_comment(comment_id uuid) returns uuid
+language plpgsql security definer set search_path = '' as $$
+declare current_id uuid;
+begin
+  select c.submission_id into current_id from public.comments c where c.id = lock_comment.comment_id for no key update;
+  return current_id;
+end
+$$;
+comment on function private.lock_comment(uuid) is 'Takes the comment''s lock before a vote for it comes or goes; the submission it stands on now, which a merge may have changed.';
+
 create trigger prepare before insert on public.comment_votes
   for each row execute function private.prepare_comment_vote();
 
@@ -338,6 +344,7 @@ create function private.remove_comment_vote(comment_id uuid, profile_id uuid) re
 language plpgsql security definer set search_path = '' as $$
 begin
   if private.may_act_as(profile_id) then
+    perform private.lock_comment(remove_comment_vote.comment_id);
     delete from public.comment_votes v where v.comment_id = remove_comment_vote.comment_id and v.user_id = profile_id;
   end if;
 end
@@ -371,7 +378,7 @@ grant insert (comment_id), delete on public.comment_votes to authenticated;
 grant insert (comment_id, user_id) on public.comment_votes to service_key;
 grant select, insert, delete, update (body, is_official, moderation_state) on public.comments to service_role;
 grant select, insert, delete on public.comment_votes to service_role;
-grant execute on function private.comment_edit_window(), private.lock_thread(uuid), private.written_comment(uuid), private.comment_vote_of(uuid, uuid), private.remove_comment_vote(uuid, uuid), private.rate_comment(public.comments)
+grant execute on function private.comment_edit_window(), private.lock_thread(uuid), private.lock_comment(uuid), private.written_comment(uuid), private.comment_vote_of(uuid, uuid), private.remove_comment_vote(uuid, uuid), private.rate_comment(public.comments)
   to anon, authenticated, service_role, service_key;
 
 create policy "a comment is seen by whoever may see it" on public.comments

@@ -13,9 +13,9 @@ create table public.notifications (
   constraint notifications_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
     references public.submissions (organization_id, id) on delete cascade,
   constraint one_notification_a_person_and_event unique (user_id, event_id),
-  constraint type_is_known check (type in ('vote', 'comment', 'reply', 'official_comment', 'status_changed'))
+  constraint type_is_known check (type in ('vote', 'comment', 'reply', 'official_comment', 'status_changed', 'merged'))
 );
-comment on table public.notifications is 'What a person should know. event_id is the vote, comment or status change it tells of; a vote''s names no voter.';
+comment on table public.notifications is 'What a person should know. event_id is the vote, comment, status change or merge it tells of; a vote''s names no voter.';
 create index notifications_newest_idx on public.notifications (user_id, created_at desc, id desc);
 create index notifications_unread_idx on public.notifications (user_id, created_at desc, id desc) where read_at is null;
 create index notifications_submission_idx on public.notifications (organization_id, submission_id);
@@ -35,14 +35,39 @@ comment on table private.fanouts is 'Notifications still to be written: submissi
 alter table private.fanouts enable row level security;
 revoke all on private.fanouts from public, anon, authenticated, service_role, service_key;
 
+create function private.followers_after(fanout private.fanouts, most integer) returns setof uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  if fanout.type = 'merged' then
+    return query
+      with sources as materialized (
+        select source.source_id from private.merges m
+          cross join lateral (select m.source_id union all select t.source_id from private.merge_tree(m.source_id) t) source
+        where m.event_id = fanout.event_id)
+      (select f.user_id from public.follows f
+        where f.submission_id = fanout.submission_id and f.user_id > fanout.after_user_id and f.merged_from in (select source_id from sources)
+        order by f.user_id limit most)
+      union
+      (select j.user_id from sources join private.merged_follows j using (source_id)
+        where j.user_id > fanout.after_user_id
+        order by j.user_id limit most)
+      order by user_id limit most;
+  else
+    return query
+      select f.user_id from public.follows f
+      where f.submission_id = fanout.submission_id and f.user_id > fanout.after_user_id
+      order by f.user_id limit most;
+  end if;
+end
+$$;
+comment on function private.followers_after(private.fanouts, integer) is 'The next an event concerns, in the order they are told: the submission''s followers, or those of the sources of a merge.';
+
 create function private.notify_batch(fanout private.fanouts, batch integer) returns uuid
 language plpgsql set search_path = '' as $$
 declare last_id uuid;
 begin
   with next as (
-    select f.user_id from public.follows f
-    where f.submission_id = fanout.submission_id and f.user_id > fanout.after_user_id
-    order by f.user_id limit batch
+    select user_id from private.followers_after(fanout, batch) as user_id
   ), told as (
     insert into public.notifications (organization_id, user_id, type, submission_id, comment_id, event_id)
     select fanout.organization_id, n.user_id, fanout.type, fanout.submission_id, fanout.comment_id, fanout.event_id
@@ -85,6 +110,20 @@ end
 $$;
 comment on function private.notify_followers(uuid, uuid, text, uuid, uuid, uuid) is 'Tells the parent comment''s author, the submission''s author and the followers of an event, each once, the actor never. Beyond 500 followers the rest is left to private.run_fanouts.';
 
+-- Called by a definer.
+create function private.notify_merge(organization_id uuid, target_id uuid, event_id uuid) returns void
+language plpgsql set search_path = '' as $$
+declare fanout private.fanouts;
+begin
+  fanout := row(event_id, organization_id, target_id, null, 'merged', private.caller_id(), '00000000-0000-0000-0000-000000000000', now());
+  fanout.after_user_id := private.notify_batch(fanout, 500);
+  if fanout.after_user_id is not null then
+    insert into private.fanouts values (fanout.*);
+  end if;
+end
+$$;
+comment on function private.notify_merge(uuid, uuid, uuid) is 'Tells the followers of merged sources, once each, where what they follow went.';
+
 create function private.run_fanouts(batch integer default 5000) returns integer
 language plpgsql set search_path = '' as $$
 declare fanout private.fanouts; done integer := 0;
@@ -114,6 +153,7 @@ grant select (id) on public.notifications to anon;
 
 create policy "people see their own notifications" on public.notifications
   for select to authenticated using (
-    user_id = (select auth.uid()) and exists (select from public.submissions s where s.id = submission_id));
+    user_id = (select auth.uid()) and exists (select from public.submissions s where s.id = submission_id)
+    and (comment_id is null or exists (select from public.comments c where c.id = comment_id)));
 create policy "people mark their own notifications read" on public.notifications
   for update to authenticated using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));

@@ -408,7 +408,7 @@ declare found_id uuid := (select s.organization_id from public.surveys s
   where s.id = require_survey.survey_id and private.in_organization(s.organization_id));
 begin
   if found_id is null then
-    perform private.raise_error('NOT_FOUND', 'There is no such survey.', 'survey_id');
+    perform private.raise_error('NOT_FOUND', 'There is no such survey.');
   end if;
   if scope is not null then perform private.require_admin(found_id, scope); end if;
   return found_id;
@@ -422,7 +422,7 @@ declare found_status text;
 begin
   select s.status into found_status from public.surveys s where s.id = lock_survey.survey_id for no key update;
   if found_status is null then
-    perform private.raise_error('NOT_FOUND', 'There is no such survey.', 'survey_id');
+    perform private.raise_error('NOT_FOUND', 'There is no such survey.');
   end if;
   return found_status;
 end
@@ -562,7 +562,7 @@ begin
   perform 1 from public.surveys s where s.version_of = delete_survey.survey_id order by s.id for no key update;
   if force then perform set_config('feedback.force', 'on', true); end if;
   delete from public.surveys s where s.id = delete_survey.survey_id;
-  if not found then perform private.raise_error('NOT_FOUND', 'There is no such survey.', 'survey_id'); end if;
+  if not found then perform private.raise_error('NOT_FOUND', 'There is no such survey.'); end if;
   perform set_config('feedback.force', '', true);
 end
 $$;

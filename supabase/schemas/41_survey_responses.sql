@@ -118,7 +118,7 @@ declare survey public.surveys; asked boolean := true; submission uuid;
 begin
   select * into survey from public.surveys s where s.id = open_survey.survey_id for share;
   if survey.id is null then
-    perform private.raise_error('NOT_FOUND', 'There is no such survey.', 'survey_id');
+    perform private.raise_error('NOT_FOUND', 'There is no such survey.');
   elsif survey.status <> 'published' then
     perform private.raise_error('SURVEY_NOT_OPEN', format('This survey is %s: it takes no responses.', survey.status));
   elsif survey.closes_at <= clock_timestamp() then
@@ -292,7 +292,7 @@ create function private.prepare_response() returns trigger
 language plpgsql set search_path = '' as $$
 begin
   if not exists (select from public.surveys s where s.id = new.survey_id) then
-    perform private.raise_error('NOT_FOUND', 'There is no such survey.', 'survey_id');
+    perform private.raise_error('NOT_FOUND', 'There is no such survey.');
   end if;
   return private.check_response(new);
 end

@@ -76,6 +76,7 @@ returns json language plpgsql security definer set search_path = '' as $$ -- def
 declare own_id uuid := private.require_key_admin(); key_id uuid;
 begin
   key_id := private.create_api_key(own_id, name, scopes, digest, prefix, last_four, expires_at, private.caller_id());
+  perform private.audit('api_key.create', 'api_key', key_id, jsonb_build_object('scopes', scopes, 'expires_at', expires_at), own_id);
   return (select private.api_key_shape(k) from private.api_keys k where k.id = key_id);
 end
 $$;
@@ -97,6 +98,7 @@ begin
   values (key.organization_id, key.profile_id, key.name, key.scopes, digest, prefix, last_four, key.expires_at, private.caller_id())
   returning id into new_id;
   update private.api_keys k set expires_at = least(k.expires_at, now() + overlap) where k.id = key.id;
+  perform private.audit('api_key.rotate', 'api_key', key.id, jsonb_build_object('new_key_id', new_id), own_id);
   return (select private.api_key_shape(k) from private.api_keys k where k.id = new_id);
 end
 $$;
@@ -110,6 +112,7 @@ begin
   where k.id = key_id and k.organization_id = own_id
     and case when agent_id is null then k.prefix = 'fcs_org_' else k.profile_id = agent_id end
   returning k.* into key;
+  if key.id is not null then perform private.audit('api_key.revoke', 'api_key', key.id, '{}', own_id); end if;
   return case when key.id is not null then private.api_key_shape(key) end;
 end
 $$;

@@ -37,10 +37,10 @@ insert into private.switches values ('broadcast_changes', true);
 create function private.broadcasts_changes() returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
-  return coalesce((select is_on from private.switches where name = 'broadcast_changes'), false);
+  return not private.is_importing() and coalesce((select is_on from private.switches where name = 'broadcast_changes'), false);
 end
 $$;
-comment on function private.broadcasts_changes() is 'Whether the operator wants changes broadcast.';
+comment on function private.broadcasts_changes() is 'Whether the operator wants changes broadcast; those of an import never are.';
 
 create function private.submission_topic(submission_id uuid, is_public boolean) returns text
 language sql immutable

@@ -59,25 +59,42 @@ const title = "A title of an idea";
 const description = "A description that is long enough.";
 
 // What each route takes; those that are not here take nothing.
-const bodies: Record<string, object> = {
+const bodies: Record<string, object | ((board: Board, id: string) => Promise<object>)> = {
   "POST /api/submissions": { title, description, type: "idea" },
   "POST /api/submissions/check-duplicates": { title },
   "PATCH /api/submissions/:id": { title },
   "PATCH /api/submissions/:id/status": { status: "planned" },
   "POST /api/submissions/:id/comments": { body: "A comment" },
   "PATCH /api/comments/:id": { body: "Changed" },
+  "POST /api/admin/import": { title, description },
   "POST /api/admin/api-keys": { name: "A key", scopes: [] },
   "POST /api/admin/agents": { name: "An agent" },
   "PATCH /api/admin/agents/:id": { name: "Another name" },
   "POST /api/admin/agents/:id/keys": { scopes: [] },
-  "PUT /api/admin/origins": { origins: ["https://app.example.org"] },
+  "POST /api/admin/categories": { name: "A category" },
+  "PATCH /api/admin/categories/:id": { name: "Another name" },
+  "POST /api/admin/categories/:id/merge": async (board) => ({ into_id: await newLabel("categories", board) }),
+  "PUT /api/admin/categories/order": { ids: [] },
+  "POST /api/admin/tags": { name: "A tag" },
+  "PATCH /api/admin/tags/:id": { name: "Another name" },
+  "POST /api/admin/tags/:id/merge": async (board) => ({ into_id: await newLabel("tags", board) }),
+  "PATCH /api/organizations/:id": { name: "Another name" },
+  "PATCH /api/organizations/:id/members/:user_id": { role: "admin" },
+  "POST /api/organizations/:id/transfer": async (board) => ({ user_id: await newMember(board) }),
+  "POST /api/organizations/:id/invites": async () => ({ email: `${randomUUID()}@test.example` }),
+  "POST /api/invites/accept": { token: "fcs_inv_of_nobody" },
   "POST /api/surveys": { title },
   "PATCH /api/surveys/:id": { title },
+  // The question of a survey made here has its survey's id.
+  "POST /api/surveys/:id/responses": async (_, id) => ({ answers: [{ question_id: id, value: 9 }] }),
+  "PUT /api/admin/origins": { origins: ["https://app.example.org"] },
 };
 
-// The question of a survey made here has its survey's id.
-const bodyOf = (route: string, id: string) =>
-  route === "POST /api/surveys/:id/responses" ? { answers: [{ question_id: id, value: 9 }] } : bodies[route];
+const queries: Record<string, string> = {
+  "GET /api/submissions/search": "?q=idea",
+  "GET /api/admin/people": "?email=a@example.org",
+  "DELETE /api/me": "?confirm=erase",
+};
 
 /** The status each caller gets of a route, every one on rows of its own. */
 export function statusesOf(route: Route, board: Board): Promise<string[]> {
@@ -90,17 +107,36 @@ async function statusOf(route: Route, caller: Caller, board: Board): Promise<num
 
 export async function call({ method, path }: Route, token: string | undefined, board: Board) {
   const byKey = token?.startsWith("fcs_") ?? false;
-  const query = path === "/api/submissions/search" ? "?q=idea" : "";
+  const query = queries[`${method} ${path}`] ?? "";
   const id = path.includes(":") ? await newRow({ method, path }, board) : "";
-  const [key] = path.includes(":keyId")
-    ? await sql`select id from private.api_keys where profile_id = ${id}`
-    : [];
-  return send(method, path.replace(":id", id).replace(":keyId", key?.id) + query, {
+  return send(method, (await withRows(path, id, board)) + query, {
     ...(token === undefined ? {} : { as: { token } }),
     // A row says itself whose it is; a key too.
     ...(byKey || /\/me\/|^\/api\/(?!admin).*:id/.test(path) ? {} : { on: board.organization }),
-    body: method === "GET" ? undefined : bodyOf(`${method} ${path}`, id),
+    body: method === "GET" ? undefined : await bodyOf(`${method} ${path}`, board, id),
   });
+}
+
+async function bodyOf(route: string, board: Board, id: string): Promise<object | undefined> {
+  const body = bodies[route];
+  return typeof body === "function" ? body(board, id) : body;
+}
+
+async function newLabel(kind: "categories" | "tags", { organization }: Board): Promise<string> {
+  const row = { organization_id: organization.id, name: "A label", slug: randomUUID() };
+  const [made] = await sql<{ id: string }[]>`insert into public.${sql(kind)} ${sql(row)} returning id`;
+  return only(made).id;
+}
+
+async function newMember({ organization }: Board): Promise<string> {
+  return (await newUser("New Member", { organization, role: "member" })).id;
+}
+
+async function newInvite({ organization, people: { admin } }: Board): Promise<string> {
+  const [made] = await sql<{ id: string }[]>`
+    insert into private.invites (organization_id, email, role, digest, invited_by)
+    values (${organization.id}, ${`${randomUUID()}@test.example`}, 'member', sha256(${randomUUID()}::text::bytea), ${admin.id}) returning id`;
+  return only(made).id;
 }
 
 async function tokenOf(caller: Caller, { scopes }: Route, board: Board): Promise<string | undefined> {
@@ -131,15 +167,18 @@ export function newSecret(
 
 /** A fresh row of the author's for the path; a survey is the organization's, and published where it need not be a draft. */
 async function newRow({ method, path }: Pick<Route, "method" | "path">, board: Board): Promise<string> {
-  const { organization, people } = board;
+  const {
+    organization,
+    people: { author },
+  } = board;
   const [, resource] = /^\/api\/(.*?)\/:id/.exec(path) ?? [];
   switch (resource) {
     case "organizations":
       return organization.id;
     case "submissions":
-      return newSubmission(organization, people.author);
+      return newSubmission(organization, author);
     case "comments":
-      return newComment(await newSubmission(organization, people.author), people.author);
+      return newComment(await newSubmission(organization, author), author);
     case "surveys":
       return newSurvey(organization, method === "PATCH");
     case "admin/api-keys": {
@@ -153,6 +192,21 @@ async function newRow({ method, path }: Pick<Route, "method" | "path">, board: B
     case "mcp/stream":
     case "mcp/subscribe":
       return randomUUID();
+    case "admin/categories":
+      return newLabel("categories", board);
+    case "admin/tags":
+      return newLabel("tags", board);
+    case "admin/imports": {
+      const [made] = await sql<{ id: string }[]>`
+        select private.start_import(${organization.id}, 'feedback', 'feedback', true, true) as id`;
+      return only(made).id;
+    }
+    case "admin/people": {
+      const [made] = await sql<{ id: string }[]>`
+        insert into public.profiles (kind, organization_id, email)
+        values ('email', ${organization.id}, ${`${randomUUID()}@example.org`}) returning id`;
+      return only(made).id;
+    }
     default:
       throw new Error(`tests/access/callers.ts has to be told what :id is in ${path}`);
   }
@@ -164,4 +218,16 @@ async function newSurvey(organization: Organization, isDraft: boolean): Promise<
   await sql`insert into public.survey_questions ${sql({ id, survey_id: id, type: "nps", text: "Well?", position: 1 })}`;
   if (!isDraft) await sql`update public.surveys set status = 'published' where id = ${id}`;
   return id;
+}
+
+/** The path with that row in it, and with fresh ones of others it names. */
+async function withRows(path: string, id: string, board: Board): Promise<string> {
+  const [key] = path.includes(":keyId")
+    ? await sql`select id from private.api_keys where profile_id = ${id}`
+    : [];
+  return path
+    .replace(":id", id)
+    .replace(":keyId", key?.id)
+    .replace(":user_id", path.includes(":user_id") ? await newMember(board) : "")
+    .replace(":invite_id", path.includes(":invite_id") ? await newInvite(board) : "");
 }

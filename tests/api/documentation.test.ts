@@ -389,7 +389,9 @@ const header = z.strictObject({ description: z.string().min(1), schema });
 const example = z.strictObject({ summary: z.string(), value: z.unknown() });
 const content = z.strictObject({
   "application/json": z.strictObject({ schema, examples: z.record(z.string(), example).optional() }),
+  // Files, which are text.
   "text/csv": z.strictObject({ schema }).optional(),
+  "application/x-ndjson": z.strictObject({ schema }).optional(),
 });
 const parameter = z.strictObject({
   name: z.string().min(1),

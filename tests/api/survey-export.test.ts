@@ -187,6 +187,18 @@ describe("the export", () => {
     await expect(rest()).rejects.toThrow();
   });
 
+  it("waits where the reader has no calls left, and goes on", async () => {
+    const patient = await newUser("Pat Patient", { organization, role: "admin" });
+    const survey = await newLongSurvey(6);
+    await fetchCsv(survey.id, "&start_date=2999-01-01", patient);
+    // One call is left, for the first of two parts, and there are more in a second.
+    await sql`update private.rate_counters c set started_at = now() - make_interval(secs => r.window_seconds - 1), used = r.max_requests - 1
+      from private.rate_limit_rules r where r.name = c.rule and c.subject = ${patient.id}`;
+    const { status, text } = await fetchCsv(survey.id, "", patient);
+    expect(status, text.slice(0, 200)).toBe(200);
+    expect(parseCsv(text)).toHaveLength(7);
+  });
+
   it("is for admins and keys that read responses", async () => {
     const survey = await newSurvey(admin, organization);
     const member = await newUser("Mel Member", { organization, role: "member" });

@@ -335,7 +335,7 @@ describe("showing a survey", () => {
   it("is 404 for an id of nothing, and for another organization beside it", async () => {
     const { id } = await newSurvey(admin, organization);
     for (const path of [randomUUID(), "7", "null"])
-      refused(await api("GET", `/api/surveys/${path}`), "NOT_FOUND");
+      expect(refused(await api("GET", `/api/surveys/${path}`), "NOT_FOUND").details).toEqual([]);
     refused(await api("GET", `/api/surveys/${id}`, { as: admin, on: await newOrganization() }), "NOT_FOUND");
   });
 });

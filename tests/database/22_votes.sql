@@ -6,7 +6,9 @@ do $$ begin
   perform tests.start();
   perform tests.submission('An idea', 'alice');
   perform tests.submission('Merged away', 'bob');
-  perform tests.merge('Merged away', 'An idea');
+  perform tests.submission('Merged into', 'alice');
+  perform tests.merge('Merged away', 'Merged into');
+  delete from notifications;
   perform tests.submission('In the vault', 'vic', 'vault');
   perform tests.submission('Waiting', 'bob');
   update submissions set moderation_state = 'pending' where id = tests.id('Waiting');
@@ -45,7 +47,7 @@ select is(tests.try(who, pg_temp.vote(submission)), outcome, claim) from (values
   ('acme key', 'An idea', '42501', 'a key without submissions:write does not vote'),
   ('rival key with submissions:write', 'An idea', 'FB404', 'nor does a key of another organization'))
   as t (who, submission, outcome, claim);
-select is(tests.refusal('carol', pg_temp.vote('Merged away')) ->> 'merged_into_id', tests.id('An idea')::text, 'the refusal names the target');
+select is(tests.refusal('carol', pg_temp.vote('Merged away')) ->> 'merged_into_id', tests.id('Merged into')::text, 'the refusal names the target');
 select is(tests.try('carol', pg_temp.vote(more => forged)), '42501', 'nobody votes with a chosen ' || forged)
 from unnest(array['user_id = tests.id(''carol'')', 'user_id = tests.id(''mia'')', 'created_at = now()', 'id = tests.id(''mine'')',
   'organization_id = tests.id(''acme'')']) as forged;

@@ -10,7 +10,9 @@ do $$ begin
   perform tests.submission('Merged away', 'bob');
   perform tests.comment('on another', 'carol', 'Another');
   perform tests.comment('in the vault', 'vic', 'In the vault');
-  perform tests.merge('Merged away', 'An idea');
+  perform tests.submission('Merged into', 'alice');
+  perform tests.merge('Merged away', 'Merged into');
+  delete from notifications;
 end $$;
 
 create function pg_temp.say(body text, submission text default 'An idea', parent text default null, more text default '') returns text language sql as $$
@@ -51,7 +53,7 @@ select is(tests.try(who, pg_temp.say('Hello.', submission, parent)), outcome, cl
   ('vera', 'In the vault', 'in the vault', '1', 'a member replies on a private board'),
   ('acme key with submissions:read', 'An idea', null, '42501', 'a key without submissions:write does not comment'),
   ('rival key with submissions:write', 'An idea', null, 'FB404', 'nor does a key of another organization')) as t (who, submission, parent, outcome, claim);
-select is(tests.refusal('bob', pg_temp.say('Hello.', 'Merged away')) ->> 'merged_into_id', tests.id('An idea')::text, 'the refusal names the target');
+select is(tests.refusal('bob', pg_temp.say('Hello.', 'Merged away')) ->> 'merged_into_id', tests.id('Merged into')::text, 'the refusal names the target');
 select throws_ok($$ insert into comments (submission_id, author_id, body, parent_id) values (tests.id('An idea'), tests.id('bob'), 'Hello.', tests.id('on another')) $$,
   'FB404', null, 'not even an operator replies across submissions');
 select is(tests.try('bob', pg_temp.say(body)), outcome, claim) from (values

@@ -84,7 +84,8 @@ describe("whatever is asked of it, the API answers in one of its envelopes", () 
     const deadline = Date.now() + 20_000;
     await Promise.all(
       operations
-        .filter(({ path }) => !["/api/health", "/api/ready"].includes(path))
+        // Erasing oneself would leave nobody to go on with.
+        .filter(({ path }) => !["/api/health", "/api/ready", "/api/me"].includes(path))
         .map(({ path, method, operation }) => fuzz(path, method, operation)),
     );
 
@@ -146,6 +147,8 @@ describe("whatever is asked of it, the API answers in one of its envelopes", () 
               Object.entries(headers).filter(([, value]) => value !== ""),
             ) as Record<string, string>,
           });
+          // A copy of the organization is a file.
+          if (path === "/api/admin/export" && answer.status === 200) return;
           expectEnvelope(answer, `${method} ${address} ${JSON.stringify({ body, headers })}`);
         }),
         { numRuns: 110, endOnFailure: true },

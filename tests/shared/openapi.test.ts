@@ -4,9 +4,11 @@ import * as comments from "../../shared/comments.ts";
 import * as errors from "../../shared/errors.ts";
 import * as events from "../../shared/events.ts";
 import * as follows from "../../shared/follows.ts";
+import * as imports from "../../shared/imports.ts";
 import * as notifications from "../../shared/notifications.ts";
 import * as organizations from "../../shared/organizations.ts";
 import * as pagination from "../../shared/pagination.ts";
+import * as people from "../../shared/people.ts";
 import * as submissions from "../../shared/submissions.ts";
 import * as taxonomy from "../../shared/taxonomy.ts";
 import * as votes from "../../shared/votes.ts";
@@ -16,9 +18,11 @@ const exported = Object.entries({
   ...errors,
   ...events,
   ...follows,
+  ...imports,
   ...notifications,
   ...organizations,
   ...pagination,
+  ...people,
   ...submissions,
   ...taxonomy,
   ...votes,

@@ -58,7 +58,7 @@ export function llmJudge(settings: LlmSettings, report: (problem: unknown) => vo
 
 async function ask(settings: LlmSettings, texts: readonly string[], locale: Locale): Promise<Judgement[]> {
   const { url, key, model, timeoutMs = 10_000 } = settings;
-  const question = { locale, texts: texts.map((text) => text.slice(0, longestText).toWellFormed()) };
+  const question = { locale, texts: texts.map((text) => text.slice(0, longestText)) };
   const response = await fetch(`${url.replace(/\/+$/, "")}/chat/completions`, {
     method: "POST",
     // The key goes where the operator said, and nowhere else.

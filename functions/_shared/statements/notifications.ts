@@ -10,7 +10,8 @@ export function listNotifications({
 }: NotificationListQuery): Statement<{ total: number; data: string }> {
   return (sql) => {
     const wanted = sql`n.user_id = private.caller_id() and private.in_organization(n.organization_id) ${unread === undefined ? sql`` : unread ? sql`and n.read_at is null` : sql`and n.read_at is not null`}
-      and exists (select from public.submissions s where s.id = n.submission_id)`;
+      and exists (select from public.submissions s where s.id = n.submission_id)
+      and (n.comment_id is null or exists (select from public.comments c where c.id = n.comment_id))`;
     return sql`
       with shown as (
         select n.id, n.type, n.submission_id, n.comment_id, n.read_at, n.created_at from public.notifications n

@@ -96,6 +96,8 @@ const head = (sql: Sql) => sql`
 
 const mostRows = 5000;
 const mostBytes = 4_000_000;
+// As they are stored, compressed: so that none is unpacked in vain.
+const mostStoredBytes = 2_000_000;
 
 export type ExportedPart = { csv: string; next: [string, string] | null };
 
@@ -106,36 +108,40 @@ export function exportResponses(
   after?: readonly [string, string],
 ): Statement<ExportedPart> {
   return (sql) => {
-    const time = sql`to_json(r.submitted_at) #>> '{}'`;
-    // Row by row along the index: it stops where the part is full, however large the rows are.
-    const newest = (before: postgres.Fragment) => sql`
-      select r.id, r.user_id, r.answers, r.started_at, r.submitted_at, r.sentiment, r.sentiment_score, r.locale
-      from public.survey_responses r where ${matches(sql, id, filter)} ${before}
-      order by r.submitted_at desc, r.id desc limit 1`;
     const start = after
       ? sql`and (r.submitted_at, r.id) < (${after[0]}::text::timestamptz, ${after[1]}::uuid)`
       : sql``;
+    const newest = sql`r.submitted_at desc, r.id desc`;
+    const before = sql`over (order by ${newest} rows between unbounded preceding and 1 preceding)`;
     return sql`
-      with recursive asked as materialized (
+      with asked as materialized (
         select q.id::text, q.text, q.position from public.survey_questions q where q.survey_id = ${id}::uuid
-      ), part as (
-        (select r.*, 1 as n, octet_length(r.answers::text)::bigint as bytes from (${newest(start)}) r)
-        union all
-        select r.*, p.n + 1, p.bytes + octet_length(r.answers::text) from part p
-        cross join lateral (${newest(sql`and (r.submitted_at, r.id) < (p.submitted_at, p.id)`)}) r
-        where p.n < ${mostRows} and p.bytes < ${mostBytes}
+      ), page as materialized (
+        select r.*, coalesce(sum(pg_column_size(r.answers)) ${before}, 0) as stored_before
+        from (
+          select r.id, r.user_id, r.answers, r.started_at, r.submitted_at, r.sentiment, r.sentiment_score, r.locale
+          from public.survey_responses r where ${matches(sql, id, filter)} ${start} order by ${newest} limit ${mostRows}) r
+      ), sized as (
+        select r.*, coalesce(sum(octet_length(r.answers::text)) ${before}, 0) as bytes_before
+        from page r where r.stored_before < ${mostStoredBytes}
+      ), part as materialized (
+        select * from sized where bytes_before < ${mostBytes}
       ), lines as (
         select r.submitted_at, r.id, concat(r.id, ',', r.user_id, ',', ${cell(sql, sql`private.author(r.user_id, null) ->> 'name'`)}, ',',
-          r.locale, ',', to_json(r.started_at) #>> '{}', ',', ${time}, ',', ${duration(sql)}, ',', r.sentiment, ',', r.sentiment_score, (
+          r.locale, ',', to_json(r.started_at) #>> '{}', ',', to_json(r.submitted_at) #>> '{}', ',', ${duration(sql)}, ',',
+          r.sentiment, ',', r.sentiment_score, (
             select string_agg(',' || case jsonb_typeof(a.value)
               when 'number' then a.value #>> '{}'
               when 'array' then ${cell(sql, sql`(select string_agg(o, '; ' order by n) from jsonb_array_elements_text(a.value) with ordinality as t (o, n))`)}
               else ${cell(sql, sql`a.value #>> '{}'`)} end, '' order by q.position)
-            from (select jsonb_object_agg(a ->> 'question_id', a -> 'value') as by_question from jsonb_array_elements(r.answers) a) given
-            cross join asked q cross join lateral (select given.by_question -> q.id) as a (value)), E'\r\n') as line
+            from asked q left join (
+              select a ->> 'question_id' as id, a -> 'value' as value from jsonb_array_elements(r.answers) a
+            ) a using (id)), E'\r\n') as line
         from part r
       )
-      select ${after ? sql`` : sql`${head(sql)} ||`} coalesce((select string_agg(line, '' order by submitted_at desc, id desc) from lines), '') as csv,
-        (select array[p.submitted_at::text, p.id::text] from part p where p.n >= ${mostRows} or p.bytes >= ${mostBytes}) as next`;
+      select ${after ? sql`` : sql`${head(sql)} ||`} coalesce((select string_agg(line, '' order by ${newest}) from lines r), '') as csv,
+        (select array[r.submitted_at::text, r.id::text] from part r
+          where (select count(*) from page) = ${mostRows} or (select count(*) from part) < (select count(*) from page)
+          order by r.submitted_at, r.id limit 1) as next`;
   };
 }

@@ -1,10 +1,13 @@
 import type { Locale } from "../../../shared/locales.ts";
 import type { Statement } from "../database.ts";
+import type { Data } from "./shapes.ts";
+
+type Kind = "categories" | "tags";
 
 /** All of an organization's categories or tags, localized, by default of the one the request is about; no row where the caller sees no such organization. */
 export function listTaxonomy(
   organizationId: string | undefined,
-  kind: "categories" | "tags",
+  kind: Kind,
   locale: Locale,
 ): Statement<{ data: string }> {
   return (sql) => sql`
@@ -13,4 +16,31 @@ export function listTaxonomy(
         order by ${kind === "categories" ? sql`t.position, t.slug` : sql`t.slug`})
       from public.${sql(kind)} t where t.organization_id = o.id), '[]')::text as data
     from public.organizations o where o.id = ${organizationId === undefined ? sql`private.current_organization_id()` : sql`${organizationId}::uuid`} and private.in_organization(o.id)`;
+}
+
+/** With all their translations, for admins. */
+export function listKept(kind: Kind): Statement<Data> {
+  return (sql) => sql`select private.admin_labels(${kind})::text as data`;
+}
+
+export function createLabel(kind: Kind, fields: object): Statement<Data> {
+  return (sql) =>
+    sql`select private.admin_create_label(${kind}, ${JSON.stringify(fields)}::text::jsonb)::text as data`;
+}
+
+export function updateLabel(kind: Kind, id: string, fields: object): Statement<Data> {
+  return (sql) =>
+    sql`select private.admin_update_label(${kind}, ${id}, ${JSON.stringify(fields)}::text::jsonb)::text as data`;
+}
+
+export function deleteLabel(kind: Kind, id: string): Statement {
+  return (sql) => sql`select private.admin_delete_label(${kind}, ${id})`;
+}
+
+export function mergeLabels(kind: Kind, id: string, intoId: string): Statement<Data> {
+  return (sql) => sql`select private.admin_merge_labels(${kind}, ${id}, ${intoId})::text as data`;
+}
+
+export function orderCategories(ids: string[]): Statement<Data> {
+  return (sql) => sql`select private.admin_order_categories(${ids}::uuid[])::text as data`;
 }

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { Endpoint } from "../../_shared/endpoint.ts";
 
 /** What the document reads of an endpoint: all but how it is served. */
-export type DocumentedEndpoint = Omit<Endpoint, "prepare" | "call" | "respond">;
+export type DocumentedEndpoint = Omit<Endpoint, "prepare" | "call" | "respond" | "work">;
 
 export type Schema = z.core.JSONSchema.BaseSchema;
 export type Reference = { $ref: string };
@@ -14,10 +14,8 @@ export type Parameter = {
   schema: Schema;
 };
 type Example = { summary: string; value: unknown };
-export type Content = {
-  "application/json": { schema: Schema; examples?: Record<string, Example> };
-  "text/csv"?: { schema: Schema };
-};
+type Shape = { schema: Schema; examples?: Record<string, Example> };
+export type Content = { "application/json": Shape; [mediaType: string]: Shape };
 export type RequestBody = { description?: string; required: boolean; content: Content };
 export type Header = { description: string; schema: Schema };
 export type Response = { description: string; headers: Record<string, Reference | Header>; content: Content };

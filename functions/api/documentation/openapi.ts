@@ -127,7 +127,7 @@ export function openApi(endpoints: readonly DocumentedEndpoint[]): OpenApi {
   }
 
   function operationOf(endpoint: DocumentedEndpoint): Operation {
-    const { method, access, tag, summary, answers, csv } = endpoint;
+    const { method, access, tag, summary, answers } = endpoint;
     const shownAnswers = Object.entries(answers).map(
       ([status, answer]) => [status, show(answer, "output")] as const,
     );
@@ -155,7 +155,7 @@ export function openApi(endpoints: readonly DocumentedEndpoint[]): OpenApi {
             {
               description: meaningOf(status, answers),
               headers: { ...onEveryAnswer, ...(localized && referencesTo("Content-Language", "Vary")) },
-              content: { "application/json": { schema }, ...(csv && { "text/csv": { schema: text } }) },
+              content: { "application/json": { schema }, ...asText(endpoint.gives) },
             },
           ]),
         ),
@@ -169,7 +169,16 @@ export function openApi(endpoints: readonly DocumentedEndpoint[]): OpenApi {
     };
   }
 
-  function requestBodyOf({ body, bodyByKey }: DocumentedEndpoint): RequestBody | undefined {
+  function requestBodyOf({ body, bodyByKey, takes }: DocumentedEndpoint): RequestBody | undefined {
+    if (takes)
+      return {
+        description: "A file, read as it comes in.",
+        required: true,
+        content: {
+          ...asText(takes),
+          "application/json": { schema: { type: "array", items: { type: "object" } } },
+        },
+      };
     const byPerson = body && isSomething(body) && show(body, "input");
     const byKey = bodyByKey && show(bodyByKey, "input");
     if (!byPerson && !byKey) return undefined;
@@ -208,6 +217,9 @@ export function openApi(endpoints: readonly DocumentedEndpoint[]): OpenApi {
     return { $ref: `#/components/responses/${name}` };
   }
 }
+
+const asText = (types: readonly string[] = []): Record<string, { schema: Schema }> =>
+  Object.fromEntries(types.map((type) => [type, { schema: text }]));
 
 function asComponents(schema: Schema): Schema {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'));

@@ -173,7 +173,8 @@ function nestedRows(schema: Schema, path: string): Html[] {
 }
 
 function shapeOf(content: Content): Html {
-  return typeOf(content["application/json"].schema, true);
+  const { "application/json": json, ...others } = content;
+  return html`${typeOf(json.schema, true)}${Object.keys(others).map((type) => html` or <code>${type}</code>`)}`;
 }
 
 /** A schema in a few words, with links to those that have a name; `deep` shows the fields of those that have none. */
@@ -210,11 +211,13 @@ function curlOf({ path, method, operation }: Entry): string {
   const open = operation.security.some((scheme) => Object.keys(scheme).length === 0);
   // People send no body where only keys have something to say.
   const body = operation.requestBody?.content["application/json"].examples?.person?.value;
+  const [file] = Object.keys(operation.requestBody?.content ?? {}).filter((type) => type === "text/csv");
   const address = `$BASE_URL${path.replaceAll(/\{(\w+)\}/g, (_, id: string) => `$${id.toUpperCase()}`)}${queryOf(operation)}`;
   return [
     `curl ${method === "get" ? "" : `-X ${method.toUpperCase()} `}"${address}"`,
     !open && `  -H "Authorization: Bearer $TOKEN"`,
     body !== undefined && `  -H "Content-Type: application/json"`,
+    file && `  -H "Content-Type: ${file}" --data-binary @file.csv`,
     body !== undefined && `  -d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`,
   ]
     .filter(Boolean)

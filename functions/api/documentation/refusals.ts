@@ -10,15 +10,27 @@ export const refusals: Record<ErrorStatus, { name: string; description: string }
   404: { name: "NotFound", description: "There is no such thing, or the caller may not see it." },
   409: { name: "Conflict", description: "It does not fit the state of things; the code says how." },
   410: { name: "Gone", description: "It was there and is no longer." },
-  413: { name: "PayloadTooLarge", description: "The body is larger than 1 MiB." },
-  415: { name: "UnsupportedMediaType", description: "The body is not JSON." },
+  413: { name: "PayloadTooLarge", description: "The body is larger than 1 MiB, or an import than 64 MiB." },
+  415: {
+    name: "UnsupportedMediaType",
+    description: "The body is not JSON, or not of a type an import takes.",
+  },
   429: { name: "RateLimitExceeded", description: "Too many requests: wait as long as `Retry-After` says." },
   500: { name: "InternalError", description: "Something went wrong on our side; `request_id` names it." },
   503: { name: "ServiceUnavailable", description: "The service cannot answer just now: try again." },
 };
 
 // What a plan of the organization counts.
-const limitedByPlan = new Set(["/submissions", "/surveys", "/surveys/:id/versions"]);
+const limitedByPlan = new Set([
+  "/submissions",
+  "/surveys",
+  "/surveys/:id/versions",
+  "/admin/import",
+  "/organizations/:id/invites",
+  "/invites/accept",
+]);
+// What is kept for a while.
+const passes = new Set(["/admin/events", "/invites/accept"]);
 
 /** The refusals an operation can meet, in the order of their statuses. */
 export function statusesOfRefusals({
@@ -28,16 +40,17 @@ export function statusesOfRefusals({
   query,
   body,
   bodyByKey,
+  takes,
 }: DocumentedEndpoint): ErrorStatus[] {
-  const takesBody = body !== undefined || bodyByKey !== undefined;
+  const takesBody = body !== undefined || bodyByKey !== undefined || takes !== undefined;
   const possible: Record<ErrorStatus, boolean> = {
     400: takesBody || query !== undefined,
     401: true,
     402: method === "post" && limitedByPlan.has(path),
     403: access !== "public",
     404: true,
-    409: method !== "get" && (access !== "person" || path.startsWith("/surveys")),
-    410: false,
+    409: method !== "get" && (access !== "person" || /^\/(organizations|surveys)\//.test(path)),
+    410: passes.has(path),
     413: takesBody,
     415: takesBody,
     429: true,

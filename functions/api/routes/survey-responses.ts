@@ -107,7 +107,7 @@ export const surveyResponses = [
     summary: "List responses, newest first, as an admin; or export them all",
     query: surveyResponseListQuery,
     answers: { 200: surveyResponseListAnswer },
-    csv: true,
+    gives: ["text/csv"],
     call: ({ params, query }) => [
       requireSurvey(params.id, "responses:read"),
       query.format === "csv" ? exportResponses(params.id, query) : listResponses(params.id, query),

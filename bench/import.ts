@@ -1,0 +1,197 @@
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { Readable } from "node:stream";
+import type { ReadableStream } from "node:stream/web";
+import { parseArgs } from "node:util";
+import { csvLine } from "../functions/_shared/csv.ts";
+import { createApiKey } from "../local/api-keys.ts";
+import { connect, type Sql } from "../local/database.ts";
+import { root } from "../local/database-server.ts";
+import { type Stack, startStack } from "../local/stack.ts";
+import { withTemporaryFolder } from "../local/temporary-database.ts";
+import { machine, versions } from "./about.ts";
+
+// Import and export through the API: records a second, and how much memory the functions take for it.
+
+const { values: flags } = parseArgs({
+  options: {
+    rows: { type: "string", default: "100000" },
+    /** Of the file in bench/results; *.local.json is not committed. */
+    name: { type: "string", default: `${new Date().toISOString().slice(0, 10)}-import.local` },
+  },
+});
+const rows = Number(flags.rows);
+const people = 5_000;
+const sentence = "The list should remember what I filtered by when I come back to it from a detail page. ";
+
+interface Step {
+  name: string;
+  records: number;
+  megabytes: number;
+  seconds: number;
+  records_per_second: number;
+  /** Of the functions' process, in all: its highest since it started. */
+  peak_megabytes: number;
+}
+
+await withTemporaryFolder(async (folder) => {
+  const stack = await startStack({
+    port: 0,
+    dbPort: 0,
+    dataDir: folder,
+    seed: "none",
+    trouble: (message) => console.error(message),
+  });
+  const sql = connect(stack.db_url);
+  try {
+    await bench(stack, sql);
+  } finally {
+    await sql.end({ timeout: 1 });
+    await stack.stop();
+  }
+});
+process.exit(0);
+
+async function bench(stack: Stack, sql: Sql): Promise<void> {
+  const [organization] = await sql<{ id: string }[]>`
+    insert into public.organizations (slug, name) values ('bench', 'Bench') returning id`;
+  if (!organization) throw new Error("no organization");
+  const key = await createApiKey(sql, organization.id, "bench", ["submissions:moderate"], null);
+  const call = (path: string, body?: AsyncIterable<string>, type = "text/csv") =>
+    fetch(`${stack.base_url}/api/admin/${path}`, {
+      headers: { authorization: `Bearer ${key}`, ...(body && { "content-type": type }) },
+      ...(body && { method: "POST", body: Readable.toWeb(Readable.from(body)) as never, duplex: "half" }),
+    } as RequestInit);
+  const pid = await functionsPid();
+  const idle = await peakMegabytes(pid);
+  const steps: Step[] = [];
+  const measure = async (name: string, work: () => Promise<{ records: number; bytes: number }>) => {
+    const startedAt = performance.now();
+    const { records, bytes } = await work();
+    const seconds = (performance.now() - startedAt) / 1000;
+    steps.push({
+      name,
+      records,
+      megabytes: Math.round(bytes / 1e5) / 10,
+      seconds: Math.round(seconds * 10) / 10,
+      records_per_second: Math.round(records / seconds),
+      peak_megabytes: await peakMegabytes(pid),
+    });
+    console.table(steps.slice(-1));
+  };
+  const send = (path: string, lines: () => Generator<string>, type?: string) => async () => {
+    let bytes = 0;
+    const counted = async function* () {
+      // In pieces as curl sends a file.
+      let piece = "";
+      for (const line of lines()) {
+        piece += line;
+        if (piece.length < 65_536) continue;
+        bytes += Buffer.byteLength(piece);
+        yield piece;
+        piece = "";
+      }
+      bytes += Buffer.byteLength(piece);
+      yield piece;
+    };
+    const answer = await call(path, counted(), type);
+    const text = await answer.text();
+    if (answer.status !== 201) throw new Error(text);
+    const { failed, processed } = (JSON.parse(text) as { data: { failed: number; processed: number } }).data;
+    if (failed > 0) throw new Error(text.slice(0, 1000));
+    return { records: processed, bytes };
+  };
+  await measure("import submissions, CSV", send("import", submissions));
+  await measure("the same again", send("import", submissions));
+  await measure("import votes, JSON lines", send("import?what=votes", votes, "application/x-ndjson"));
+  await measure("import comments, CSV", send("import?what=comments", comments));
+  await measure("export everything, JSON", async () => {
+    const answer = await call("export");
+    let bytes = 0;
+    let records = -1;
+    for await (const part of answer.body as ReadableStream<Uint8Array>) {
+      bytes += part.length;
+      for (const byte of part) if (byte === 10) records++;
+    }
+    return { records, bytes };
+  });
+  const mistakes = await sql`select * from private.count_mistakes()`;
+  if (mistakes.length > 0) throw new Error(`${mistakes.length} counts are wrong`);
+  const path = join(root, "bench", "results", `${flags.name}.json`);
+  await mkdir(dirname(path), { recursive: true });
+  const about = { at: new Date().toISOString(), machine: machine(), versions: await versions(sql) };
+  await writeFile(path, `${JSON.stringify({ ...about, rows, idle_megabytes: idle, steps }, null, 2)}\n`);
+  console.error(`written to ${path}`);
+}
+
+function author(n: number): string {
+  return `person-${n % people}@bench.example`;
+}
+
+function* submissions(): Generator<string> {
+  yield csvLine([
+    "id",
+    "title",
+    "description",
+    "type",
+    "status",
+    "category",
+    "tags",
+    "author_email",
+    "created_at",
+  ]);
+  for (let n = 0; n < rows; n++)
+    yield csvLine([
+      `s${n}`,
+      `Feature number ${n} that somebody wants`,
+      `${sentence.repeat(1 + (n % 5))}Number ${n}.`,
+      n % 3 === 0 ? "problem" : "idea",
+      n % 4 === 0 ? "planned" : "open",
+      `Area ${n % 12}`,
+      `tag-${n % 30}, tag-${n % 7}`,
+      author(n),
+      new Date(Date.UTC(2024, 0, 1) + n * 60_000).toISOString(),
+    ]);
+}
+
+function* votes(): Generator<string> {
+  for (let n = 0; n < rows; n++) {
+    const submission_id = `s${Math.floor((n * n) % rows)}`;
+    yield `${JSON.stringify({ submission_id, author_email: author(n * 7 + 1), created_at: "2026-01-01T00:00:00Z" })}\n`;
+  }
+}
+
+function* comments(): Generator<string> {
+  yield csvLine(["id", "submission_id", "parent_id", "body", "author_email", "created_at"]);
+  for (let n = 0; n < rows; n++)
+    yield csvLine([
+      `c${n}`,
+      `s${Math.floor(n / 4)}`,
+      n % 4 === 3 ? `c${n - 1}` : "",
+      `${sentence}${n}`,
+      author(n),
+      "2026-01-01T00:00:00Z",
+    ]);
+}
+
+/** The process that serves /api, below this one. */
+async function functionsPid(): Promise<number> {
+  const processes = new Map<number, { parent: number; command: string }>();
+  for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
+    const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
+    const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+    processes.set(Number(pid), { parent: Number(/PPid:\s+(\d+)/.exec(status)?.[1]), command });
+  }
+  const isOurs = (pid: number | undefined): boolean =>
+    pid === process.pid || (pid !== undefined && pid > 1 && isOurs(processes.get(pid)?.parent));
+  const found = [...processes].find(
+    ([pid, { command }]) => /^[^\0]*deno\0.*functions\/api/.test(command) && isOurs(pid),
+  );
+  if (!found) throw new Error("the functions are not running");
+  return found[0];
+}
+
+async function peakMegabytes(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  return Math.round(Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024);
+}

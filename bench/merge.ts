@@ -1,0 +1,171 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { parseArgs } from "node:util";
+import { connect, type Sql } from "../local/database.ts";
+import { root } from "../local/database-server.ts";
+import { type Stack, startStack } from "../local/stack.ts";
+import { withTemporaryFolder } from "../local/temporary-database.ts";
+import { machine, versions } from "./about.ts";
+import { addUsers, type Board, signIn } from "./board.ts";
+import { formatted } from "./report.ts";
+
+// How long the merge of two large submissions takes, and taking it back, while others vote on them and on their neighbour.
+
+const { values: flags } = parseArgs({
+  options: {
+    votes: { type: "string", default: "50000" },
+    rounds: { type: "string", default: "3" },
+    /** Of the file in bench/results; *.local.json is not committed. */
+    name: { type: "string", default: `${new Date().toISOString().slice(0, 10)}-merge.local` },
+  },
+});
+const votes = Number(flags.votes);
+const rounds = Number(flags.rounds);
+const voters = 8;
+
+type Operation = { name: string; aim_ms: number | null; ms: number[]; votes_meanwhile: Latency[] };
+/** Of the calls that began or ended while the operation ran. */
+type Latency = { calls: number; refused: number; p50_ms: number; slowest_ms: number };
+type Caller = Board["callers"][number];
+
+await withTemporaryFolder(async (folder) => {
+  const stack = await startStack({
+    port: 0,
+    dbPort: 0,
+    dataDir: folder,
+    seed: "none",
+    trouble: (message) => console.error(message),
+  });
+  const sql = connect(stack.db_url);
+  try {
+    await bench(stack, sql);
+  } finally {
+    await sql.end({ timeout: 1 });
+    await stack.stop();
+  }
+});
+process.exit(0);
+
+async function bench(stack: Stack, sql: Sql): Promise<void> {
+  await sql`update private.rate_limit_rules set max_requests = 2000000000`;
+  const [admin] = await signIn(stack, await addUsers(sql, "admin", 1));
+  const callers = await signIn(stack, await addUsers(sql, "caller", voters));
+  const people = await addUsers(sql, "person", votes * 2);
+  const [organization] = await sql<{ id: string }[]>`
+    select private.create_organization('Bench', 'bench', 'public', 'admin-1@bench.example') as id`;
+  if (!admin || !organization) throw new Error("no organization was made");
+  const operations: Operation[] = [];
+  for (const shared of [0, 0.5]) {
+    const title = `${votes.toLocaleString("en")} votes into as many, ${shared * 100} % by the same people`;
+    const merged: Operation = { name: `merge of ${title}`, aim_ms: 2000, ms: [], votes_meanwhile: [] };
+    const unmerged: Operation = { name: `unmerge of ${title}`, aim_ms: null, ms: [], votes_meanwhile: [] };
+    const from = Math.round(votes * (1 - shared));
+    const source = await addSubmission(sql, organization.id, admin, people.slice(0, votes));
+    const target = await addSubmission(sql, organization.id, admin, people.slice(from, from + votes));
+    const other = await addSubmission(sql, organization.id, admin, []);
+    const board = [source, target, other];
+    for (let round = 0; round < rounds; round++) {
+      await sql`vacuum (analyze) public.votes`;
+      await sql`vacuum (analyze) public.follows`;
+      await timed(stack, merged, callers, board, () =>
+        call(stack, admin, "POST", "/api/admin/merge", { source_ids: [source], target_id: target }),
+      );
+      await timed(stack, unmerged, callers, board, () =>
+        call(stack, admin, "POST", "/api/admin/unmerge", { submission_id: source }),
+      );
+    }
+    operations.push(merged, unmerged);
+  }
+  const mistakes = await sql`select * from private.count_mistakes()`;
+  if (mistakes.length > 0) throw new Error(`${mistakes.length} counts are wrong`);
+  for (const { name, ms, votes_meanwhile } of operations)
+    console.log(
+      `${name}: ${ms.join(", ")} ms; slowest vote meanwhile ${Math.max(...votes_meanwhile.map(({ slowest_ms }) => slowest_ms))} ms`,
+    );
+  const path = join(root, "bench", "results", `${flags.name}.json`);
+  await mkdir(dirname(path), { recursive: true });
+  const about = {
+    at: new Date().toISOString(),
+    votes,
+    voters,
+    machine: machine(),
+    versions: await versions(sql),
+  };
+  await writeFile(path, formatted({ ...about, operations }));
+  console.error(`written to ${path}`);
+}
+
+/** Quietly, as an import does: nobody is told, and the count is set at the end. */
+async function addSubmission(
+  sql: Sql,
+  organizationId: string,
+  author: Caller,
+  people: string[],
+): Promise<string> {
+  const [made] = await sql<{ id: string }[]>`
+    insert into public.submissions (organization_id, author_id, title, description, type)
+    values (${organizationId}, ${author.id}, 'Wanted by many', 'A description that is long enough.', 'idea') returning id`;
+  if (!made) throw new Error("no submission was made");
+  await sql.begin(async (transaction) => {
+    await transaction`set local statement_timeout = 0`;
+    await transaction`select set_config('feedback.quiet', 'on', true)`;
+    await transaction`
+      insert into public.votes (organization_id, submission_id, user_id, created_at)
+      select ${organizationId}, ${made.id}, id, now() - n * interval '1 minute' from unnest(${people}::uuid[]) with ordinality as p (id, n)`;
+    await transaction`
+      insert into public.follows (organization_id, submission_id, user_id, reason)
+      select ${organizationId}, ${made.id}, id, 'vote' from unnest(${people}::uuid[]) as p (id)`;
+    await transaction`
+      update public.submissions set vote_count = (select count(*) from public.votes where submission_id = ${made.id}) where id = ${made.id}`;
+  });
+  return made.id;
+}
+
+async function timed(
+  stack: Stack,
+  operation: Operation,
+  callers: Caller[],
+  board: string[],
+  work: () => Promise<number>,
+): Promise<void> {
+  let running = true;
+  const heard: { ms: number; status: number }[] = [];
+  const voting = callers.map(async (caller, n) => {
+    for (let turn = n; running; turn++) {
+      const startedAt = performance.now();
+      const path = `/api/submissions/${board[turn % board.length]}/vote`;
+      const status = await call(stack, caller, turn % 2 ? "POST" : "DELETE", path, {});
+      heard.push({ ms: performance.now() - startedAt, status });
+    }
+  });
+  const startedAt = performance.now();
+  const status = await work();
+  operation.ms.push(Math.round(performance.now() - startedAt));
+  running = false;
+  await Promise.all(voting);
+  if (status !== 200) throw new Error(`${operation.name} answered ${status} after ${operation.ms.at(-1)} ms`);
+  const sorted = heard.map(({ ms }) => ms).sort((a, b) => a - b);
+  operation.votes_meanwhile.push({
+    calls: heard.length,
+    // A source takes no votes, which is no failure.
+    refused: heard.filter(({ status }) => status >= 400 && status !== 409).length,
+    p50_ms: Math.round(sorted[Math.floor(sorted.length / 2)] ?? 0),
+    slowest_ms: Math.round(sorted.at(-1) ?? 0),
+  });
+}
+
+async function call(
+  stack: Stack,
+  caller: Caller,
+  method: string,
+  path: string,
+  body: object,
+): Promise<number> {
+  const response = await fetch(stack.base_url + path, {
+    method,
+    headers: { authorization: `Bearer ${caller.token}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  await response.arrayBuffer();
+  return response.status;
+}

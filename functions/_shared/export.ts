@@ -1,0 +1,84 @@
+import type { ExportQuery } from "../../shared/imports.ts";
+import { type Cell, csvLine } from "./csv.ts";
+import type { ExportedRows, ExportPage } from "./statements/exchange.ts";
+
+const person = ["author_email", "author_name", "author_id"];
+
+const columns: Record<Exclude<ExportedRows, "organization" | "merged">, string[]> = {
+  members: ["email", "name", "role", "created_at"],
+  categories: ["slug", "name", "color", "position", "translations"],
+  tags: ["slug", "name", "color", "translations"],
+  submissions: [
+    ...["id", "title", "description", "type", "status", "category", "tags", "vote_count", "comment_count"],
+    ...person,
+    ...["source", "tracker_issue_url", "moderation_state", "merged_into_id", "created_at", "updated_at"],
+    ...["author_votes", "follow"],
+  ],
+  follows: ["submission_id", ...person, "reason", "created_at"],
+  comments: [
+    ...["id", "submission_id", "parent_id", "body", "is_official", "vote_count"],
+    ...person,
+    ...["moderation_state", "created_at", "updated_at", "follow"],
+  ],
+  votes: ["submission_id", ...person, "created_at", "follow"],
+  comment_votes: ["comment_id", ...person, "created_at"],
+  status_changes: ["submission_id", "previous_status", "new_status", "note", ...person, "created_at"],
+};
+
+// What a record points to comes before it.
+const everything: ExportedRows[] = [
+  ...(["organization", "members", "categories", "tags", "submissions", "merged"] as const),
+  ...(["follows", "comments", "votes", "comment_votes", "status_changes"] as const),
+];
+
+export const exportTypes = {
+  json: "application/json; charset=utf-8",
+  jsonl: "application/x-ndjson; charset=utf-8",
+  csv: "text/csv; charset=utf-8",
+} as const;
+
+/** A text of at most some megabytes. */
+const mostRows = (rows: ExportedRows) => (rows === "submissions" || rows === "comments" ? 1000 : 5000);
+
+/** An export as text, a page at a time: no more of it is held than that. */
+export async function* exportText(
+  { format, what = format === "csv" ? "submissions" : "all" }: ExportQuery,
+  pageOf: (rows: ExportedRows, after: string[] | null, most: number) => Promise<ExportPage | undefined>,
+): AsyncGenerator<string> {
+  const parts = what === "all" ? everything : what === "submissions" ? [what, "merged" as const] : [what];
+  const header = what === "all" ? [] : columns[what];
+  if (format === "json") yield "[";
+  if (format === "csv") yield csvLine(header);
+  let isFirst = true;
+  for (const rows of parts) {
+    const most = mostRows(rows);
+    for (let after: string[] | null = null, more = true; more; ) {
+      const page: ExportPage | undefined = await pageOf(rows, after, most);
+      if (page?.records) {
+        if (format === "csv") yield csvOf(page.records, header);
+        else if (format === "jsonl") yield `${page.records}\n`;
+        else yield (isFirst ? "\n" : ",\n") + page.records.replaceAll("\n", ",\n");
+        isFirst = false;
+      }
+      more = page?.total === most;
+      after = page?.last ?? null;
+    }
+  }
+  if (format === "json") yield "\n]\n";
+}
+
+/** Text of JSON has no line end within a record. */
+function csvOf(records: string, header: string[]): string {
+  return records
+    .split("\n")
+    .map((line) => {
+      const record = JSON.parse(line) as Record<string, unknown>;
+      return csvLine(header.map((name) => cellOf(record[name])));
+    })
+    .join("");
+}
+
+function cellOf(value: unknown): Cell {
+  if (Array.isArray(value)) return value.join(", ");
+  return value !== null && typeof value === "object" ? JSON.stringify(value) : (value as Cell);
+}

@@ -1,0 +1,175 @@
+import { createHash } from "node:crypto";
+import { type ImportQuery, type RecordKind, recordSchemas } from "../../../shared/imports.ts";
+import { validationDetails } from "../../../shared/validation.ts";
+import { type Draft, draftsOf } from "./formats.ts";
+import type { Row } from "./rows.ts";
+
+type Fields = Record<string, unknown>;
+type Failure = { line: number; field?: string; message: string };
+type Entry = { line: number; kind: RecordKind | "merged"; fields: Fields };
+
+/** What private.run_import takes at once: records by kind, the people, categories and tags they name, and lines that were refused. */
+export type Chunk = { entries: Entry[]; refused: Failure[] };
+
+const mostRecords = 500;
+const mostCharacters = 1_000_000;
+
+/** The records of a file, checked, in chunks of one transaction each. Where the file cannot be read on, what stood before comes first. */
+export async function* chunksOf(rows: AsyncIterable<Row>, query: ImportQuery): AsyncGenerator<Chunk> {
+  // A dry run takes back what it wrote, so it has to remember which ids the file brought.
+  const seen = query.dry_run ? new Set<string>() : undefined;
+  let chunk: Chunk = { entries: [], refused: [] };
+  let characters = 0;
+  let failure: { error: unknown } | undefined;
+  const full = () =>
+    chunk.entries.length >= mostRecords ||
+    chunk.refused.length >= mostRecords ||
+    characters >= mostCharacters;
+  const taken = () => {
+    const whole = chunk;
+    chunk = { entries: [], refused: [] };
+    characters = 0;
+    return whole;
+  };
+  try {
+    for await (const row of rows) {
+      if ("message" in row) chunk.refused.push(row);
+      else
+        for (const draft of draftsOf(row.values, query)) {
+          const checked = checkedOf(draft, row.line, query);
+          if ("message" in checked) chunk.refused.push(checked);
+          else {
+            note(checked, seen);
+            chunk.entries.push(checked);
+            characters += sizeOf(checked.fields);
+          }
+          if (full()) yield taken();
+        }
+      if (full()) yield taken();
+    }
+  } catch (error) {
+    failure = { error };
+  }
+  if (chunk.entries.length > 0 || chunk.refused.length > 0) yield taken();
+  if (failure) throw failure.error;
+}
+
+function sizeOf(fields: Fields): number {
+  return 200 + String(fields.description ?? fields.body ?? "").length;
+}
+
+function checkedOf({ kind, values }: Draft, line: number, query: ImportQuery): Entry | Failure {
+  const result = recordSchemas[kind].safeParse(values);
+  if (!result.success) {
+    const [first] = validationDetails(result.error);
+    return { line, ...(first ?? { message: "is not valid" }) };
+  }
+  const { author_email, author_id, author_name, category, tags, ...fields } = result.data as Fields;
+  const author = (author_email ?? asId(author_id ?? asName(author_name))) as string | undefined;
+  if (!author && (kind === "vote" || kind === "comment_vote" || kind === "follow"))
+    return { line, field: "author_email", message: "is required: whose vote or follow it is" };
+  const labels = { category: category as string | undefined, tags: (tags ?? []) as string[] };
+  const entry = { ...fields, author: author ?? "#nobody", author_name };
+  if (kind === "submission")
+    return {
+      line,
+      kind: fields.merged_into_id === undefined ? kind : "merged",
+      fields: {
+        ...entry,
+        id: fields.id ?? digestOf(fields.title, author, fields.created_at),
+        type: fields.type ?? query.type,
+        author_votes: fields.author_votes ?? author !== undefined,
+        follow: fields.follow ?? author !== undefined,
+        ...labels,
+      },
+    };
+  if (kind === "comment")
+    return {
+      line,
+      kind,
+      fields: {
+        ...entry,
+        follow: fields.follow && author !== undefined,
+        id: fields.id ?? digestOf(fields.submission_id, author, fields.created_at, fields.body),
+      },
+    };
+  return { line, kind, fields: author === undefined ? fields : entry };
+}
+
+const asId = (id: unknown) => (id === undefined ? undefined : `#${id}`);
+const asName = (name: unknown) =>
+  name === undefined ? undefined : `name ${String(name).toLowerCase()}`.slice(0, 200);
+
+/** What has no id of its own is known by what it says. */
+function digestOf(...parts: unknown[]): string {
+  return `sha256 ${createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 40)}`;
+}
+
+function note({ kind, fields }: Entry, seen: Set<string> | undefined): void {
+  if (!seen) return;
+  if (kind === "submission" || kind === "merged") seen.add(`s ${fields.id}`);
+  if (kind === "comment") seen.add(`c ${fields.id}`);
+  if (fields.submission_id !== undefined) fields.seen = seen.has(`s ${fields.submission_id}`);
+  if (fields.comment_id !== undefined) fields.seen = seen.has(`c ${fields.comment_id}`);
+  if (seen.has(`c ${fields.parent_id}`)) delete fields.parent_id;
+}
+
+/** The chunk as the database takes it. */
+export function recordsOf({ entries }: Chunk): Record<string, unknown> {
+  const records: Record<string, Fields[]> = {};
+  const people: Record<string, string | null> = {};
+  const categories: Record<string, string> = {};
+  const tags: Record<string, string> = {};
+  for (const [n, { line, kind, fields }] of entries.entries()) {
+    const { author_name, category, tags: labels, ...record } = fields;
+    if (typeof record.author === "string")
+      people[record.author] ??= (author_name as string | undefined) ?? null;
+    if (typeof category === "string") {
+      record.category = slugOf(category);
+      categories[slugOf(category)] ??= category;
+    }
+    if (Array.isArray(labels)) {
+      record.tags = [...new Set(labels.map(slugOf))];
+      for (const label of labels) tags[slugOf(label)] ??= label;
+    }
+    records[kind] ??= [];
+    records[kind].push({ line, n, ...record });
+  }
+  return { people, categories, tags, ...records };
+}
+
+/** A name as a slug; one without a Latin letter is known by a digest. */
+function slugOf(name: string): string {
+  const slug = name
+    .normalize("NFKD")
+    .replaceAll(/\p{Mark}/gu, "")
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .slice(0, 64)
+    .replaceAll(/^-|-$/g, "");
+  return slug || `n-${createHash("sha256").update(name).digest("hex").slice(0, 12)}`;
+}
+
+/**
+ * Writes a chunk. Where the database refuses it for what one record says, its halves are tried, down to that record,
+ * which is then a failed line like any other.
+ */
+export async function writeChunk<Told>(
+  chunk: Chunk,
+  write: (chunk: Chunk) => Promise<Told>,
+  isBadRecord: (error: unknown) => boolean,
+): Promise<Told> {
+  try {
+    return await write(chunk);
+  } catch (error) {
+    const [first] = chunk.entries;
+    if (!first || !isBadRecord(error)) throw error;
+    if (chunk.entries.length === 1) {
+      const failure = { line: first.line, message: "was refused by the database" };
+      return write({ entries: [], refused: [...chunk.refused, failure] });
+    }
+    const middle = chunk.entries.length >> 1;
+    await writeChunk({ ...chunk, entries: chunk.entries.slice(0, middle) }, write, isBadRecord);
+    return writeChunk({ entries: chunk.entries.slice(middle), refused: [] }, write, isBadRecord);
+  }
+}

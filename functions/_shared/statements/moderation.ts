@@ -1,0 +1,40 @@
+import type { Bulk, Merge, Moderation, ModerationQuery } from "../../../shared/moderation.ts";
+import { decodeCursor } from "../cursor.ts";
+import type { Statement } from "../database.ts";
+import type { Data } from "./shapes.ts";
+
+export function mergeSubmissions({ source_ids, target_id }: Merge): Statement<Data> {
+  return (sql) => sql`select private.admin_merge(${source_ids}::uuid[], ${target_id})::text as data`;
+}
+
+export function unmergeSubmission(id: string): Statement<Data> {
+  return (sql) => sql`select private.admin_unmerge(${id})::text as data`;
+}
+
+type QueuePage = { total: number; data: string; more: boolean; last: [string, string] | null };
+
+/** A page of what others do not see, oldest first. */
+export function moderationQueue({ state, type, limit, cursor }: ModerationQuery): Statement<QueuePage> {
+  const from = cursor === undefined ? undefined : decodeCursor(cursor, "created_at", "asc");
+  return (sql) => sql`
+    select total, data::text as data, more, last
+    from private.admin_moderation_queue(${state}, ${type ?? null}, ${from?.value ?? null}::text::timestamptz, ${from?.id ?? null}, ${limit})`;
+}
+
+export function moderate({
+  target_type,
+  target_id,
+  action,
+  reason,
+  trust_author,
+}: Moderation): Statement<Data> {
+  return (sql) => sql`
+    select private.admin_moderate(${target_type}, ${target_id}, ${action}, ${reason || null}, ${trust_author ?? null})::text as data`;
+}
+
+export function changeMany(bulk: Bulk): Statement<Data> {
+  const wanted = "value" in bulk ? [bulk.value ?? []].flat() : [];
+  const { note = null, notify = true } = bulk.action === "set_status" ? bulk : {};
+  return (sql) => sql`
+    select private.admin_bulk(${bulk.ids}::uuid[], ${bulk.action}, ${wanted}::text[], ${note}, ${notify})::text as data`;
+}

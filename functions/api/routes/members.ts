@@ -1,0 +1,146 @@
+import { invitePrefix, newApiKey } from "../../../shared/api-keys.ts";
+import {
+  inviteAccept,
+  inviteAnswer,
+  inviteCreate,
+  inviteListAnswer,
+  joinedAnswer,
+  memberAnswer,
+  memberListAnswer,
+  newInviteAnswer,
+  ownershipTransfer,
+  roleChange,
+} from "../../../shared/members.ts";
+import { pageQuery } from "../../../shared/pagination.ts";
+import { deletedAnswer } from "../../../shared/submissions.ts";
+import { notFound } from "../../_shared/api-error.ts";
+import { answer, endpoint } from "../../_shared/endpoint.ts";
+import {
+  acceptInvite,
+  changeRole,
+  createInvite,
+  listInvites,
+  listMembers,
+  removeMember,
+  revokeInvite,
+  transferOwnership,
+} from "../../_shared/statements/members.ts";
+
+const tag = "Team";
+const noMember = () => notFound("member");
+const noInvite = () => notFound("invite");
+
+export const members = [
+  endpoint({
+    method: "get",
+    path: "/organizations/:id/members",
+    tag,
+    access: "caller",
+    scopes: ["members:write"],
+    summary: "List the team, owners first, to its members",
+    query: pageQuery,
+    answers: { 200: memberListAnswer },
+    call: ({ params, query }) => [listMembers(params.id, query)],
+    respond: ([[list]]) => {
+      if (!list) throw noMember();
+      return answer(200, list.data, { total: list.total });
+    },
+  }),
+  endpoint({
+    method: "patch",
+    path: "/organizations/:id/members/:user_id",
+    tag,
+    access: "person",
+    summary: "Give a member another role, as an admin",
+    body: roleChange,
+    answers: { 200: memberAnswer },
+    call: ({ params, body }) => [changeRole(params.id, params.user_id, body.role)],
+    respond: ([[member]]) => {
+      if (!member) throw noMember();
+      return answer(200, member.data);
+    },
+  }),
+  endpoint({
+    method: "delete",
+    path: "/organizations/:id/members/:user_id",
+    tag,
+    access: "caller",
+    scopes: ["members:write"],
+    summary: "Remove a member, as an admin, or leave the team",
+    answers: { 200: deletedAnswer },
+    call: ({ params }) => [removeMember(params.id, params.user_id)],
+    respond: () => answer(200, `{"deleted":true}`),
+  }),
+  endpoint({
+    method: "post",
+    path: "/organizations/:id/transfer",
+    tag,
+    access: "person",
+    summary: "Make a member owner in one's own place",
+    body: ownershipTransfer,
+    answers: { 200: memberAnswer },
+    call: ({ params, body }) => [transferOwnership(params.id, body.user_id)],
+    respond: ([[member]]) => {
+      if (!member) throw noMember();
+      return answer(200, member.data);
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/organizations/:id/invites",
+    tag,
+    access: "caller",
+    scopes: ["members:write"],
+    summary: "List invites, newest first, as an admin",
+    query: pageQuery,
+    answers: { 200: inviteListAnswer },
+    call: ({ params, query }) => [listInvites(params.id, query)],
+    respond: ([[list]]) => {
+      if (!list) throw noInvite();
+      return answer(200, list.data, { total: list.total });
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/organizations/:id/invites",
+    tag,
+    access: "person",
+    summary: "Invite somebody to the team, as an admin; the token is shown this once",
+    body: inviteCreate,
+    answers: { 201: newInviteAnswer },
+    prepare: () => newApiKey(invitePrefix),
+    call: ({ params, body, prepared }) => [createInvite(params.id, body, prepared)],
+    respond: ([[invite]], { prepared }) => {
+      if (!invite) throw noInvite();
+      return answer(201, JSON.stringify({ ...JSON.parse(invite.data), token: prepared.secret }));
+    },
+  }),
+  endpoint({
+    method: "delete",
+    path: "/organizations/:id/invites/:invite_id",
+    tag,
+    access: "caller",
+    scopes: ["members:write"],
+    summary: "Revoke an invite, as an admin; again is not an error",
+    answers: { 200: inviteAnswer },
+    call: ({ params }) => [revokeInvite(params.id, params.invite_id)],
+    respond: ([[invite]]) => {
+      if (!invite?.data) throw noInvite();
+      return answer(200, invite.data);
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/invites/accept",
+    tag,
+    access: "person",
+    summary: "Join the team that invited one's e-mail address; again is not an error",
+    body: inviteAccept,
+    answers: { 201: joinedAnswer, 200: joinedAnswer },
+    call: ({ body }) => [acceptInvite(body.token)],
+    respond: ([[accepted]]) => {
+      if (!accepted) throw noInvite();
+      return answer(accepted.joined ? 201 : 200, accepted.data);
+    },
+  }),
+];

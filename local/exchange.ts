@@ -1,0 +1,84 @@
+import { once } from "node:events";
+import { createReadStream, createWriteStream } from "node:fs";
+import { extname } from "node:path";
+import { toApiError } from "../functions/_shared/api-error.ts";
+import { exportText } from "../functions/_shared/export.ts";
+import { chunksOf, recordsOf, writeChunk } from "../functions/_shared/import/chunks.ts";
+import { type FileType, rowsOf } from "../functions/_shared/import/rows.ts";
+import type { ExportPage } from "../functions/_shared/statements/exchange.ts";
+import type { ExportQuery, ImportQuery } from "../shared/imports.ts";
+import type { Sql } from "./database.ts";
+import { StartError } from "./start-error.ts";
+
+const fileTypes: Record<string, FileType> = {
+  ".csv": "csv",
+  ".json": "json",
+  ".jsonl": "jsonl",
+  ".ndjson": "jsonl",
+};
+
+export type Imported = {
+  state: string;
+  processed: number;
+  created: number;
+  skipped: number;
+  failed: number;
+  problem: string | null;
+  errors: { line: number; field: string | null; message: string }[];
+};
+
+/** As POST /api/admin/import, without its limits: straight into the database, chunk by chunk. */
+export async function importFile(
+  sql: Sql,
+  organizationId: string,
+  path: string,
+  query: ImportQuery,
+  progress: (processed: number) => void,
+): Promise<Imported> {
+  const type = fileTypes[extname(path).toLowerCase()];
+  if (!type)
+    throw new StartError(`${path}: the name has to end in one of ${Object.keys(fileTypes).join(", ")}`);
+  const { format, source = format, dry_run, create_missing } = query;
+  const [started] = await sql<{ id: string }[]>`
+    select private.start_import(${organizationId}, ${format}, ${source}, ${dry_run}, ${create_missing}) as id`;
+  const id = started?.id ?? "";
+  let problem: string | null = null;
+  try {
+    for await (const chunk of chunksOf(rowsOf(createReadStream(path), type), query)) {
+      const write = async (part: typeof chunk) => {
+        const [told] = await sql<{ done: { processed: number } }[]>`
+          select private.run_import(${id}, ${JSON.stringify(recordsOf(part))}::text::jsonb, ${JSON.stringify(part.refused)}::text::jsonb) as done`;
+        progress(told?.done.processed ?? 0);
+      };
+      await writeChunk(chunk, write, (error) => toApiError(error)?.code === "VALIDATION_ERROR");
+    }
+  } catch (error) {
+    const known = toApiError(error);
+    problem = known?.details.map(({ field, message }) => `${field} ${message}`).join("; ") || String(error);
+  }
+  const [ended] = await sql<{ shown: Imported }[]>`select private.finish_import(${id}, ${problem}) as shown`;
+  if (!ended) throw new StartError("the import is gone: its organization was deleted meanwhile");
+  return ended.shown;
+}
+
+/** As GET /api/admin/export, into a file, or to the standard output where none is named. */
+export async function exportFile(
+  sql: Sql,
+  organizationId: string,
+  path: string | undefined,
+  query: ExportQuery,
+): Promise<void> {
+  const details = { what: query.what ?? "all", format: query.format };
+  await sql`select private.audit('organization.export', 'organization', ${organizationId}, ${sql.json(details)}, ${organizationId})`;
+  const out = path === undefined ? process.stdout : createWriteStream(path);
+  const text = exportText(query, async (rows, after, most) => {
+    const [page] = await sql<ExportPage[]>`
+      select total::integer, last, records from private.export_page(${organizationId}, ${rows}, ${after}::text[], ${most})`;
+    return page;
+  });
+  for await (const part of text) if (!out.write(part)) await once(out, "drain");
+  if (path !== undefined) {
+    out.end();
+    await once(out, "finish");
+  }
+}

@@ -1,0 +1,57 @@
+import { z } from "zod";
+import { dataOf } from "./envelopes.ts";
+import { canonicalEventName, type EventAlias, type EventName, eventAliases, eventNames } from "./events.ts";
+import { timestamp, uuid } from "./fields.ts";
+import { cursor, queryInteger } from "./pagination.ts";
+
+const names: readonly string[] = [...eventNames, ...Object.keys(eventAliases)];
+
+export const eventsQuery = z
+  .object({
+    after: cursor
+      .optional()
+      .describe(
+        "The `next_cursor` of an earlier answer; without it the oldest events that are kept come first.",
+      ),
+    limit: queryInteger(1, 100).prefault(100).describe("Events a page, 1 to 100."),
+    types: z
+      .string()
+      .max(1000)
+      .optional()
+      .transform((value, ctx): EventName[] | undefined => {
+        const asked = value?.split(",").map((name) => name.trim());
+        if (asked?.every((name) => names.includes(name)) ?? true)
+          return asked?.map((name) => canonicalEventName(name as EventName | EventAlias));
+        ctx.issues.push({
+          code: "custom",
+          message: `must be a comma-separated list of ${eventNames.join(", ")}`,
+          input: value,
+        });
+        return z.NEVER;
+      })
+      .describe("Names of events, comma-separated; without it all that the caller may read."),
+  })
+  .meta({ id: "EventsQuery", description: "Which part of the feed." });
+
+export type EventsQuery = z.infer<typeof eventsQuery>;
+
+export const eventsAnswer = dataOf(
+  z.array(
+    z
+      .object({
+        id: z.string().regex(/^evt_[0-9a-f]{32}$/),
+        event: z.enum(eventNames),
+        org_id: uuid,
+        timestamp,
+        data: z.record(z.string(), z.unknown()).describe("As in webhooks, by the name of the event."),
+      })
+      .meta({ id: "Event", description: "Something that happened, in the envelope of webhooks." }),
+  ),
+).extend({
+  meta: z.object({
+    next_cursor: z.string().describe("Where to go on; keep it once what came before it is dealt with."),
+    has_more: z
+      .boolean()
+      .describe("Whether to ask again at once: there may be more, even where a page is empty."),
+  }),
+});

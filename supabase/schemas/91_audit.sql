@@ -1,0 +1,88 @@
+-- Who did what for an organization: written with the change itself, and never changed afterwards.
+
+create table private.audit_log (
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  id uuid not null default gen_random_uuid(),
+  -- No foreign keys: the trail outlives whom and what it names.
+  actor_id uuid,
+  key_id uuid,
+  action text not null,
+  target_type text not null,
+  target_id uuid,
+  request_id text,
+  details jsonb not null,
+  -- Not now(): entries of one transaction keep their order.
+  created_at timestamptz not null default clock_timestamp(),
+  primary key (organization_id, id),
+  constraint action_is_noun_dot_verb check (action ~ '^[a-z_]+\.[a-z_]+$'),
+  constraint details_are_a_small_object check (jsonb_typeof(details) = 'object' and octet_length(details::text) <= 20000)
+);
+comment on table private.audit_log is 'The trail of what the team and its keys did: actor_id is the profile that acted (null: an operator), key_id the key it acted by. details says what changed, without personal data. Rows are only ever added; they go with their organization.';
+create index audit_log_newest_idx on private.audit_log (organization_id, created_at desc, id desc);
+create index audit_log_target_idx on private.audit_log (organization_id, target_id, created_at desc, id desc);
+alter table private.audit_log enable row level security;
+revoke all on private.audit_log from public, anon, authenticated, service_role, service_key;
+
+create function private.keep_audit_log() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  if tg_op = 'DELETE' and not exists (select from public.organizations where id = old.organization_id) then return old; end if;
+  perform private.raise_error('FORBIDDEN', 'The audit trail is only added to.');
+end
+$$;
+comment on function private.keep_audit_log() is 'Trigger: not even its owner changes the trail; it goes with its organization.';
+create trigger keep before update or delete on private.audit_log
+  for each row execute function private.keep_audit_log();
+create trigger keep_all before truncate on private.audit_log
+  for each statement execute function private.keep_audit_log();
+
+create function private.request_id() returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  if session_user <> 'feedback_api' then return null; end if;
+  return (nullif(current_setting('feedback.verdict', true), '')::private.verdict).request_id;
+end
+$$;
+comment on function private.request_id() is 'The X-Request-Id this transaction answers; null where it does not come by the API.';
+
+create function private.audit(action text, target_type text, target_id uuid, details jsonb default '{}', organization_id uuid default null) returns void
+language plpgsql set search_path = '' as $$
+begin
+  insert into private.audit_log (organization_id, actor_id, key_id, action, target_type, target_id, request_id, details)
+  values (coalesce(audit.organization_id, private.current_organization_id()), private.caller_id(),
+    case when private.is_key() then nullif(current_setting('feedback.key_id', true), '')::uuid end,
+    audit.action, audit.target_type, audit.target_id, private.request_id(),
+    regexp_replace(audit.details::text, '[^\s"@\\]+@[^\s"@\\]+', '***', 'g')::jsonb);
+end
+$$;
+comment on function private.audit(text, text, uuid, jsonb, uuid) is 'Adds to the trail, for functions that are definers. action is noun.verb, such as invite.create; details name fields, ids and states, never people: e-mail addresses are masked. organization_id is of the row that changed; without it, the one the request acts on.';
+
+-- definer: the trail is granted to nobody.
+create function private.admin_audit(target_id uuid, before_at timestamptz, before_id uuid, most integer) returns table (more boolean, last text[], data json)
+language plpgsql stable security definer set search_path = '' as $$
+declare own_id uuid := private.current_organization_id();
+begin
+  if private.is_key() then
+    perform private.raise_error('FORBIDDEN', 'The audit trail is read by people, not by keys.');
+  end if;
+  perform private.require_admin(own_id, '');
+  return query
+    with page as (
+      select * from private.audit_log a
+      where a.organization_id = own_id and (admin_audit.target_id is null or a.target_id = admin_audit.target_id)
+        and (before_at is null or (a.created_at, a.id) < (before_at, before_id))
+      order by a.created_at desc, a.id desc limit most + 1
+    ), shown as (
+      select * from page order by created_at desc, id desc limit most
+    )
+    select (select count(*) from page) > most,
+      (select array[s.created_at::text, s.id::text] from shown s order by s.created_at, s.id limit 1),
+      coalesce((select json_agg(json_build_object(
+        'id', s.id, 'action', s.action, 'target_type', s.target_type, 'target_id', s.target_id,
+        'actor', (select json_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous')) from public.profiles p where p.id = s.actor_id),
+        'key_id', s.key_id, 'request_id', s.request_id, 'details', s.details, 'at', s.created_at)
+        order by s.created_at desc, s.id desc) from shown s), '[]');
+end
+$$;
+comment on function private.admin_audit(uuid, timestamptz, uuid, integer) is 'The current organization''s trail, newest first, for its admins who signed in; with target_id, what was done to that row. Goes on after (before_at, before_id).';
+grant execute on function private.admin_audit(uuid, timestamptz, uuid, integer) to authenticated;

@@ -1,0 +1,217 @@
+-- How an organization's admins keep its categories and tags. `kind` is one of the two tables.
+
+create function private.require_librarian(kind text) returns uuid
+language plpgsql stable set search_path = '' as $$
+declare own_id uuid := private.current_organization_id();
+begin
+  perform private.require_admin(own_id, 'organization:write');
+  if kind not in ('categories', 'tags') then
+    perform private.raise_error('NOT_FOUND', 'There is no such kind.');
+  end if;
+  return own_id;
+end
+$$;
+comment on function private.require_librarian(text) is 'The current organization, for its admins and keys with organization:write; FORBIDDEN otherwise.';
+
+create function private.label_noun(kind text) returns text
+language sql immutable
+return case kind when 'categories' then 'category' else 'tag' end;
+comment on function private.label_noun(text) is 'What one of a kind is called.';
+
+create function private.label_shape(label jsonb) returns jsonb
+language sql immutable
+return label - 'organization_id';
+comment on function private.label_shape(jsonb) is 'A category or tag as admins see it, with all its translations.';
+
+create function private.find_label(kind text, organization_id uuid, label_id uuid, stays boolean default false) returns jsonb
+language plpgsql set search_path = '' as $$
+declare label jsonb;
+begin
+  execute format('select to_jsonb(l) from public.%I l where l.organization_id = $1 and l.id = $2 for %s', kind,
+    case when stays then 'key share' else 'update' end)
+  into label using organization_id, label_id;
+  if label is null then
+    perform private.raise_error('NOT_FOUND', format('There is no such %s.', private.label_noun(kind)), case when stays then 'into_id' end);
+  end if;
+  return label;
+end
+$$;
+comment on function private.find_label(text, uuid, uuid, boolean) is 'A category or tag, locked: what would point to it waits, unless it stays.';
+
+create function private.free_slug(kind text, organization_id uuid, name text) returns text
+language plpgsql stable set search_path = '' as $$
+declare
+  base text := btrim(left(btrim(regexp_replace(private.plain_text(name), '[^a-z0-9]+', '-', 'g'), '-'), 56), '-');
+  slug text;
+  taken boolean;
+begin
+  -- A name without Latin letters.
+  if base = '' then base := private.label_noun(kind); end if;
+  for number in 1..1000 loop
+    slug := base || case when number = 1 then '' else '-' || number end;
+    execute format('select exists (select from public.%I l where l.organization_id = $1 and l.slug = $2)', kind) into taken using organization_id, slug;
+    exit when not taken;
+  end loop;
+  return slug;
+end
+$$;
+comment on function private.free_slug(text, uuid, text) is 'A slug of the name that no other category or tag of the organization has.';
+
+create function private.tell_of_label(kind text, organization_id uuid, action text, label_id uuid, details jsonb default '{}') returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform private.emit_organization_update(organization_id, array[kind]);
+  perform private.audit(private.label_noun(kind) || '.' || action, private.label_noun(kind), label_id, details, organization_id);
+end
+$$;
+comment on function private.tell_of_label(text, uuid, text, uuid, jsonb) is 'The event and the trail of a change to categories or tags.';
+
+-- definer: categories and tags are granted to clients for reading only.
+create function private.admin_labels(kind text) returns json
+language plpgsql stable security definer set search_path = '' as $$
+declare own_id uuid := private.require_librarian(kind); labels json;
+begin
+  execute format('select coalesce(json_agg(private.label_shape(to_jsonb(l)) order by %s), ''[]'') from public.%I l where l.organization_id = $1',
+    case kind when 'categories' then 'l.position, l.slug' else 'l.slug' end, kind) into labels using own_id;
+  return labels;
+end
+$$;
+comment on function private.admin_labels(text) is 'All categories or tags of the current organization, with their translations.';
+
+create function private.admin_create_label(kind text, fields jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_librarian(kind); label jsonb; used bigint; last integer;
+begin
+  -- The organization's lock, so that two of the same name do not get the same slug.
+  perform 1 from public.organizations o where o.id = own_id for no key update;
+  execute format('select count(*) from public.%I l where l.organization_id = $1', kind) into used using own_id;
+  if used >= 1000 then
+    perform private.raise_error('CONFLICT', format('There are 1,000 %s, which is as many as there can be: merge or delete some.', kind));
+  end if;
+  fields := jsonb_build_object('slug', private.free_slug(kind, own_id, fields ->> 'name')) || jsonb_strip_nulls(fields);
+  last := (select coalesce(max(c.position), -1) from public.categories c where c.organization_id = own_id);
+  execute format('insert into public.%1$I as l select (jsonb_populate_record(null::public.%1$I, $1)).* returning to_jsonb(l)', kind)
+  into label using jsonb_build_object('id', gen_random_uuid(), 'color', '#6b7280', 'translations', '{}'::jsonb, 'position', last + 1, 'created_at', now())
+    || fields || jsonb_build_object('organization_id', own_id);
+  perform private.tell_of_label(kind, own_id, 'create', (label ->> 'id')::uuid, jsonb_build_object('slug', label -> 'slug'));
+  return private.label_shape(label);
+exception when unique_violation then
+  perform private.raise_error('CONFLICT', format('Another %s has this slug.', private.label_noun(kind)), 'slug');
+end
+$$;
+comment on function private.admin_create_label(text, jsonb) is 'Makes a category or tag of the current organization; without a slug it takes one from its name, without a position the last.';
+
+create function private.admin_update_label(kind text, label_id uuid, fields jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_librarian(kind); before jsonb; label jsonb; changes jsonb;
+begin
+  perform 1 from public.organizations o where o.id = own_id for no key update;
+  before := private.find_label(kind, own_id, label_id);
+  -- null removes a translation.
+  fields := jsonb_strip_nulls(fields || jsonb_build_object('translations', (before -> 'translations') || coalesce(fields -> 'translations', '{}')));
+  execute format('update public.%I l set (name, slug, color, translations%s) = (
+      select r.name, r.slug, r.color, r.translations%s from jsonb_populate_record(l, $2) r) where l.id = $1 returning to_jsonb(l)',
+    kind, case kind when 'categories' then ', position' end, case kind when 'categories' then ', r.position' end)
+  into label using label_id, fields;
+  changes := (select jsonb_object_agg(n.key, jsonb_build_object('from', o.value, 'to', n.value))
+    from jsonb_each(label) n join jsonb_each(before) o using (key) where n.value <> o.value);
+  if changes is not null then perform private.tell_of_label(kind, own_id, 'update', label_id, changes); end if;
+  return private.label_shape(label);
+exception when unique_violation then
+  perform private.raise_error('CONFLICT', format('Another %s has this slug.', private.label_noun(kind)), 'slug');
+end
+$$;
+comment on function private.admin_update_label(text, uuid, jsonb) is 'Sets the fields that are there of a category or tag; of translations the locales that are there, null removing one.';
+
+create function private.admin_order_categories(ids uuid[]) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_librarian('categories');
+begin
+  perform 1 from public.organizations o where o.id = own_id for no key update;
+  if exists (select from unnest(ids) as wanted where wanted not in (select c.id from public.categories c where c.organization_id = own_id)) then
+    perform private.raise_error('NOT_FOUND', 'There is no such category.', 'ids');
+  end if;
+  with placed as (
+    select c.id, row_number() over (order by array_position(ids, c.id) nulls last, c.position, c.slug) - 1 as position
+    from public.categories c where c.organization_id = own_id)
+  update public.categories c set position = p.position from placed p where p.id = c.id and c.position <> p.position;
+  if found then perform private.tell_of_label('categories', own_id, 'order', null); end if;
+  return private.admin_labels('categories');
+end
+$$;
+comment on function private.admin_order_categories(uuid[]) is 'The order categories are shown in: these first, then the others as they stood.';
+
+create function private.admin_delete_label(kind text, label_id uuid) returns void
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_librarian(kind); label jsonb;
+begin
+  perform 1 from public.organizations o where o.id = own_id for no key update;
+  label := private.find_label(kind, own_id, label_id);
+  if kind = 'categories' then
+    perform private.file_under(own_id, label_id, null);
+    delete from public.categories c where c.id = label_id;
+  else
+    delete from public.tags t where t.id = label_id;
+  end if;
+  perform private.tell_of_label(kind, own_id, 'delete', label_id, jsonb_build_object('slug', label -> 'slug'));
+end
+$$;
+comment on function private.admin_delete_label(text, uuid) is 'A category or tag goes; submissions stay, without it.';
+
+create function private.file_under(organization_id uuid, from_id uuid, to_id uuid) returns bigint
+language plpgsql set search_path = '' as $$
+declare moved bigint;
+begin
+  perform 1 from public.submissions s where s.organization_id = file_under.organization_id and s.category_id = from_id order by s.id for no key update;
+  perform private.lock_counts(organization_id);
+  update public.submissions s set category_id = to_id where s.organization_id = file_under.organization_id and s.category_id = from_id;
+  get diagnostics moved = row_count;
+  return moved;
+end
+$$;
+comment on function private.file_under(uuid, uuid, uuid) is 'Moves all submissions of a category to another, or to none; each is announced as updated.';
+
+create function private.tag_instead(organization_id uuid, from_id uuid, to_id uuid) returns bigint
+language plpgsql set search_path = '' as $$
+declare moved bigint;
+begin
+  select count(*) into moved from public.submission_tags st where st.organization_id = tag_instead.organization_id and st.tag_id = from_id;
+  -- A tag of the submission's own goes before one that a merge lent it.
+  insert into public.submission_tags as st (organization_id, submission_id, tag_id, merged_from)
+  select f.organization_id, f.submission_id, to_id, f.merged_from from public.submission_tags f
+  where f.organization_id = tag_instead.organization_id and f.tag_id = from_id order by f.submission_id
+  on conflict on constraint one_of_each_tag do update set merged_from = null where excluded.merged_from is null;
+  insert into private.merged_tags (source_id, tag_id, organization_id)
+  select j.source_id, to_id, j.organization_id from private.merged_tags j
+  where j.organization_id = tag_instead.organization_id and j.tag_id = from_id
+  on conflict do nothing;
+  return moved;
+end
+$$;
+comment on function private.tag_instead(uuid, uuid, uuid) is 'Whatever carries a tag carries another too, also what unmerging would bring back.';
+
+create function private.admin_merge_labels(kind text, label_id uuid, into_id uuid) returns jsonb
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_librarian(kind); label jsonb; target jsonb; moved bigint;
+begin
+  if label_id = into_id then
+    perform private.raise_error('VALIDATION_ERROR', format('A %s cannot be merged into itself.', private.label_noun(kind)), 'into_id');
+  end if;
+  perform 1 from public.organizations o where o.id = own_id for no key update;
+  label := private.find_label(kind, own_id, label_id);
+  target := private.find_label(kind, own_id, into_id, true);
+  if kind = 'categories' then
+    moved := private.file_under(own_id, label_id, into_id);
+    delete from public.categories c where c.id = label_id;
+  else
+    moved := private.tag_instead(own_id, label_id, into_id);
+    delete from public.tags t where t.id = label_id;
+  end if;
+  perform private.tell_of_label(kind, own_id, 'merge', label_id, jsonb_build_object('slug', label -> 'slug', 'into_id', into_id, 'submissions', moved));
+  return private.label_shape(target) || jsonb_build_object('moved', moved);
+end
+$$;
+comment on function private.admin_merge_labels(text, uuid, uuid) is 'Puts everything of a category or tag under another of the same organization, and deletes it. moved: how many submissions had it.';
+
+grant execute on function private.admin_labels(text), private.admin_create_label(text, jsonb), private.admin_update_label(text, uuid, jsonb),
+  private.admin_order_categories(uuid[]), private.admin_delete_label(text, uuid), private.admin_merge_labels(text, uuid, uuid) to authenticated, service_key;

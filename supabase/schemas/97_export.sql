@@ -1,0 +1,160 @@
+-- An organization as records that private.write_import takes again, page by page.
+
+create function private.person_record(profile_id uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare person public.profiles;
+begin
+  select * into person from public.profiles p where p.id = profile_id;
+  return jsonb_build_object('author_email', person.email, 'author_name', person.name, 'author_id', case when person.email is null then
+    coalesce(private.exported_id('person', person.id), person.id::text) end);
+end
+$$;
+comment on function private.person_record(uuid) is 'A person as a record names them: by address; without one, by an id.';
+
+create function private.exported_id(kind text, row_id uuid) returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  -- Named as where it was first exported, so that a copy of a copy is the same.
+  return case kind
+    when 'submission' then (select e.external_id from private.external_ids e where e.submission_id = row_id and e.source = 'feedback' order by 1 limit 1)
+    when 'comment' then (select e.external_id from private.external_ids e where e.comment_id = row_id and e.source = 'feedback' order by 1 limit 1)
+    else (select e.external_id from private.external_ids e where e.profile_id = row_id and e.source = 'feedback' order by 1 limit 1)
+  end;
+end
+$$;
+comment on function private.exported_id(text, uuid) is 'The id a row had in the export it came from; null where it came from none.';
+
+create function private.export_rows(organization_id uuid, what text, after text[], most integer) returns table (at text[], record jsonb)
+language plpgsql stable set search_path = '' as $$
+declare
+  nil constant uuid := '00000000-0000-0000-0000-000000000000';
+  first_id uuid := case when what not in ('categories', 'tags', 'submissions', 'merged') then coalesce(after[1], nil::text)::uuid end;
+begin
+  case what
+    when 'organization' then
+      return query select array['1'], to_jsonb(o) - 'id' - 'is_default' || '{"kind": "organization"}'
+      from public.organizations o where o.id = export_rows.organization_id and after is null;
+    when 'members' then
+      return query select array[m.user_id::text], jsonb_build_object('kind', 'member', 'email', p.email, 'name', p.name, 'role', m.role, 'created_at', m.created_at)
+      from public.memberships m join public.profiles p on p.id = m.user_id
+      where m.organization_id = export_rows.organization_id and m.user_id > first_id order by m.user_id limit most;
+    when 'categories' then
+      return query select array[c.slug], jsonb_build_object('kind', 'category', 'slug', c.slug, 'name', c.name, 'color', c.color,
+        'position', c.position, 'translations', c.translations)
+      from public.categories c where c.organization_id = export_rows.organization_id and c.slug > coalesce(after[1], '') order by c.slug limit most;
+    when 'tags' then
+      return query select array[t.slug], jsonb_build_object('kind', 'tag', 'slug', t.slug, 'name', t.name, 'color', t.color, 'translations', t.translations)
+      from public.tags t where t.organization_id = export_rows.organization_id and t.slug > coalesce(after[1], '') order by t.slug limit most;
+    when 'submissions' then
+      return query select array[s.created_at::text, s.id::text], private.submission_record(s) from public.submissions s
+      where s.organization_id = export_rows.organization_id and s.merged_into_id is null
+        and (s.created_at, s.id) > (coalesce(after[1], '-infinity')::timestamptz, coalesce(after[2], nil::text)::uuid)
+      order by s.created_at, s.id limit most;
+    when 'merged' then
+      return query select array[s.created_at::text, s.id::text], private.submission_record(s) from public.submissions s
+      where s.organization_id = export_rows.organization_id and s.merged_into_id is not null
+        and (s.created_at, s.id) > (coalesce(after[1], '-infinity')::timestamptz, coalesce(after[2], nil::text)::uuid)
+      order by s.created_at, s.id limit most;
+    when 'follows' then
+      return query select array[s.id::text, f.user_id::text], private.person_record(f.user_id) || jsonb_build_object('kind', 'follow',
+        'submission_id', coalesce(private.exported_id('submission', s.id), s.id::text), 'reason', f.reason, 'created_at', f.created_at)
+      from public.submissions s join public.follows f on f.submission_id = s.id
+      where s.organization_id = export_rows.organization_id and s.id >= first_id
+        and (s.id, f.user_id) > (first_id, coalesce(after[2], nil::text)::uuid)
+      order by s.id, f.user_id limit most;
+    when 'comments' then
+      -- Parents first, also where both were written at the same time.
+      return query select array[s.id::text, c.created_at::text, coalesce(c.parent_id, nil)::text, c.id::text],
+        private.person_record(c.author_id) || jsonb_build_object('kind', 'comment', 'id', coalesce(private.exported_id('comment', c.id), c.id::text),
+        'submission_id', coalesce(private.exported_id('submission', s.id), s.id::text),
+        'parent_id', coalesce(private.exported_id('comment', c.parent_id), c.parent_id::text), 'body', c.body, 'is_official', c.is_official,
+        'moderation_state', c.moderation_state, 'vote_count', c.vote_count, 'created_at', c.created_at, 'updated_at', c.updated_at,
+        'follow', exists (select from public.follows f where f.submission_id = s.id and f.user_id = c.author_id))
+      from public.submissions s join public.comments c on c.submission_id = s.id
+      where s.organization_id = export_rows.organization_id and s.id >= first_id
+        and (s.id, c.created_at, coalesce(c.parent_id, nil), c.id) > (first_id, coalesce(after[2], '-infinity')::timestamptz,
+          coalesce(after[3], nil::text)::uuid, coalesce(after[4], nil::text)::uuid)
+      order by s.id, c.created_at, coalesce(c.parent_id, nil), c.id limit most;
+    when 'votes' then
+      return query select array[s.id::text, v.id::text], private.person_record(v.user_id) || jsonb_build_object('kind', 'vote',
+        'submission_id', coalesce(private.exported_id('submission', s.id), s.id::text), 'created_at', v.created_at,
+        'follow', exists (select from public.follows f where f.submission_id = s.id and f.user_id = v.user_id))
+      from public.submissions s join public.votes v on v.submission_id = s.id
+      where s.organization_id = export_rows.organization_id and s.id >= first_id
+        and (s.id, v.id) > (first_id, coalesce(after[2], nil::text)::uuid)
+      order by s.id, v.id limit most;
+    when 'comment_votes' then
+      return query select array[s.id::text, c.id::text, v.id::text], private.person_record(v.user_id) || jsonb_build_object('kind', 'comment_vote',
+        'comment_id', coalesce(private.exported_id('comment', c.id), c.id::text), 'created_at', v.created_at)
+      from public.submissions s join public.comments c on c.submission_id = s.id join public.comment_votes v on v.comment_id = c.id
+      where s.organization_id = export_rows.organization_id and s.id >= first_id
+        and (s.id, c.id, v.id) > (first_id, coalesce(after[2], nil::text)::uuid, coalesce(after[3], nil::text)::uuid)
+      order by s.id, c.id, v.id limit most;
+    else
+      return query select array[s.id::text, h.created_at::text, h.id::text],
+        case when h.changed_by is null then '{}' else private.person_record(h.changed_by) end || jsonb_build_object('kind', 'status_change',
+        'submission_id', coalesce(private.exported_id('submission', s.id), s.id::text), 'previous_status', h.previous_status,
+        'new_status', h.new_status, 'note', h.note, 'created_at', h.created_at)
+      from public.submissions s join public.status_changes h on h.submission_id = s.id
+      where s.organization_id = export_rows.organization_id and s.id >= first_id
+        and (s.id, h.created_at, h.id) > (first_id, coalesce(after[2], '-infinity')::timestamptz, coalesce(after[3], nil::text)::uuid)
+      order by s.id, h.created_at, h.id limit most;
+  end case;
+end
+$$;
+comment on function private.export_rows(uuid, text, text[], integer) is 'The next rows of a kind after a place, as records, each with its place.';
+
+create function private.submission_record(submission public.submissions) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return private.person_record(submission.author_id) || jsonb_build_object('kind', 'submission',
+    'id', coalesce(private.exported_id('submission', submission.id), submission.id::text),
+    'title', submission.title, 'description', submission.description, 'type', submission.type, 'status', submission.status,
+    'category', (select c.slug from public.categories c where c.id = submission.category_id),
+    'tags', array(select t.slug from public.submission_tags st join public.tags t on t.id = st.tag_id where st.submission_id = submission.id order by t.slug),
+    'source', submission.source, 'tracker_issue_url', submission.tracker_issue_url, 'moderation_state', submission.moderation_state,
+    'merged_into_id', coalesce(private.exported_id('submission', submission.merged_into_id), submission.merged_into_id::text),
+    'vote_count', submission.vote_count, 'comment_count', submission.comment_count,
+    'created_at', submission.created_at, 'updated_at', submission.updated_at,
+    'author_votes', exists (select from public.votes v
+      where v.submission_id = submission.id and v.user_id = submission.author_id and v.created_at = submission.created_at),
+    'follow', exists (select from public.follows f where f.submission_id = submission.id and f.user_id = submission.author_id));
+end
+$$;
+comment on function private.submission_record(public.submissions) is 'A submission as a record. author_votes: whether the author''s vote is that of its creation; others are records of their own.';
+
+create function private.export_page(organization_id uuid, what text, after text[], most integer) returns table (total bigint, last text[], records text)
+language plpgsql stable set search_path = '' as $$
+begin
+  return query
+    with page as materialized (
+      select p.at, p.record, p.nth from private.export_rows(export_page.organization_id, what, after, most) with ordinality as p (at, record, nth)
+    )
+    select (select count(*) from page), (select p.at from page p order by p.nth desc limit 1),
+      (select string_agg(jsonb_strip_nulls(p.record)::text, E'\n' order by p.nth) from page p);
+end
+$$;
+comment on function private.export_page(uuid, text, text[], integer) is 'A page of an export: one record a line, and after which place the next one starts.';
+
+-- definer: e-mail addresses and who voted are granted to nobody; asks for an admin, page by page.
+create function private.admin_export_page(what text, after text[], most integer) returns table (total bigint, last text[], records text)
+language plpgsql stable security definer set search_path = '' as $$
+declare own_id uuid := private.current_organization_id();
+begin
+  perform private.require_admin(own_id, 'submissions:moderate');
+  return query select * from private.export_page(own_id, what, after, most);
+end
+$$;
+comment on function private.admin_export_page(text, text[], integer) is 'A page of an export of the current organization, for its admins and keys with submissions:moderate.';
+
+-- definer: the trail is granted to nobody.
+create function private.admin_start_export(what text, format text) returns void
+language plpgsql security definer set search_path = '' as $$
+declare own_id uuid := private.current_organization_id();
+begin
+  perform private.require_admin(own_id, 'submissions:moderate');
+  perform private.audit('organization.export', 'organization', own_id, jsonb_build_object('what', what, 'format', format), own_id);
+end
+$$;
+comment on function private.admin_start_export(text, text) is 'Notes in the trail that somebody takes a copy of the organization.';
+grant execute on function private.admin_start_export(text, text), private.admin_export_page(text, text[], integer) to authenticated, service_key;

@@ -1,0 +1,540 @@
+-- Feedback that comes from elsewhere, in chunks of a transaction each. A row keeps the id it had there, so that whatever is
+-- sent again (after a crash, twice, two at once) makes nothing twice. Rows keep their time and are announced to nobody.
+
+create table private.imports (
+  id uuid primary key default gen_random_uuid(),
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  source text not null,
+  format text not null,
+  is_dry_run boolean not null,
+  makes_missing boolean not null,
+  state text not null default 'running',
+  processed integer not null default 0,
+  created integer not null default 0,
+  skipped integer not null default 0,
+  failed integer not null default 0,
+  problem text,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint imports_belong_to_their_organization unique (organization_id, id),
+  constraint source_is_a_slug check (private.is_slug(source)),
+  constraint state_is_known check (state in ('running', 'completed', 'failed'))
+);
+comment on table private.imports is 'Imports and how far they came. processed = created + skipped + failed; problem is what ended one that failed.';
+create index imports_newest_idx on private.imports (organization_id, created_at desc, id desc);
+
+create table private.import_errors (
+  organization_id uuid not null,
+  import_id uuid not null,
+  id bigint generated always as identity,
+  line integer not null,
+  field text,
+  message text not null,
+  primary key (organization_id, import_id, id),
+  constraint import_errors_import_is_of_the_same_organization foreign key (organization_id, import_id)
+    references private.imports (organization_id, id) on delete cascade
+);
+comment on table private.import_errors is 'What was wrong with which line of an import: the first 100. No value of the file is in it.';
+
+create table private.external_ids (
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  source text not null,
+  kind text not null,
+  external_id text not null,
+  submission_id uuid references public.submissions (id) on delete cascade,
+  comment_id uuid references public.comments (id) on delete cascade,
+  profile_id uuid references public.profiles (id) on delete cascade,
+  primary key (organization_id, source, kind, external_id),
+  constraint kind_is_known check (kind in ('submission', 'comment', 'person')),
+  constraint an_id_names_one_row_of_its_kind check (
+    num_nonnulls(submission_id, comment_id, profile_id) = 1
+    and case kind when 'submission' then submission_id when 'comment' then comment_id else profile_id end is not null)
+);
+comment on table private.external_ids is 'Which row an id of another service stands for here. source keeps the ids of several services apart.';
+create index external_ids_submission_idx on private.external_ids (submission_id) where submission_id is not null;
+create index external_ids_comment_idx on private.external_ids (comment_id) where comment_id is not null;
+create index external_ids_profile_idx on private.external_ids (profile_id) where profile_id is not null;
+
+alter table private.imports enable row level security;
+alter table private.import_errors enable row level security;
+alter table private.external_ids enable row level security;
+revoke all on private.imports, private.import_errors, private.external_ids from public, anon, authenticated, service_role, service_key;
+
+-- What an id means ---------------------------------------------------------------------------------------------
+
+create function private.imported_row(import private.imports, kind text, external_id text) returns uuid
+language plpgsql stable set search_path = '' as $$
+declare found_id uuid; own_id uuid;
+begin
+  if external_id is null then return null; end if;
+  select coalesce(e.submission_id, e.comment_id, e.profile_id) into found_id from private.external_ids e
+  where e.organization_id = import.organization_id and e.source = import.source
+    and e.kind = imported_row.kind and e.external_id = imported_row.external_id;
+  if found_id is not null or external_id !~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then return found_id; end if;
+  -- What this organization exported names its rows by their own ids.
+  own_id := external_id::uuid;
+  return case imported_row.kind
+    when 'submission' then (select s.id from public.submissions s where s.id = own_id and s.organization_id = import.organization_id)
+    when 'comment' then (select c.id from public.comments c where c.id = own_id and c.organization_id = import.organization_id)
+    else (select p.id from public.profiles p where p.id = own_id and (p.organization_id = import.organization_id
+      or p.auth_user_id is null and p.kind = 'user' and (
+        exists (select from public.votes v where v.user_id = p.id and v.organization_id = import.organization_id)
+        or exists (select from public.submissions s where s.author_id = p.id and s.organization_id = import.organization_id)
+        or exists (select from public.comments c where c.author_id = p.id and c.organization_id = import.organization_id))))
+  end;
+end
+$$;
+comment on function private.imported_row(private.imports, text, text) is 'The row an external id stands for, imported earlier or exported from this organization; null where there is none.';
+
+create function private.import_target(import private.imports, external_id text) returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  return (select coalesce(s.merged_into_id, s.id) from public.submissions s where s.id = private.imported_row(import, 'submission', external_id));
+end
+$$;
+comment on function private.import_target(private.imports, text) is 'The submission that votes and comments of an external id belong to: where it was merged, the target.';
+
+create function private.import_targets(import private.imports, records jsonb) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform 1 from public.submissions s
+  where s.id in (select private.import_target(import, r.id) from (
+    select distinct value ->> 'submission_id' as id from jsonb_array_elements(records)) r)
+  order by s.id for no key update;
+end
+$$;
+comment on function private.import_targets(private.imports, jsonb) is 'Locks the submissions that records name, in the order of their ids.';
+
+create type private.import_outcome as (created bigint, skipped bigint, failures jsonb);
+comment on type private.import_outcome is 'What became of some records; failures is an array of {line, field, message, kept}, kept where the record was taken all the same.';
+
+create function private.unknown_reference(line integer, field text, what text) returns jsonb
+language sql immutable
+return jsonb_build_object('line', line, 'field', field, 'message', format('names no %s of this file or organization', what));
+comment on function private.unknown_reference(integer, text, text) is 'The failure of a record that points to a row nobody knows.';
+
+-- Each kind of record ------------------------------------------------------------------------------------------
+
+create function private.import_people(import private.imports, people jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  insert into public.profiles as p (kind, organization_id, email, name)
+  select 'email', import.organization_id, k.key, nullif(left(private.person_name(k.value), 100), '')
+  from jsonb_each_text(people) k where not starts_with(k.key, '#') order by k.key
+  on conflict (organization_id, lower(email)) where kind = 'email'
+    do update set name = excluded.name where p.name is null and excluded.name is not null;
+  with unknown as materialized (
+    select substr(k.key, 2) as external_id, gen_random_uuid() as id, nullif(left(private.person_name(k.value), 100), '') as name
+    from jsonb_each_text(people) k
+    where starts_with(k.key, '#') and private.imported_row(import, 'person', substr(k.key, 2)) is null
+  ), made as (
+    insert into public.profiles (id, kind, organization_id, name)
+    select u.id, 'anonymous', import.organization_id, u.name from unknown u
+  )
+  insert into private.external_ids (organization_id, source, kind, external_id, profile_id)
+  select import.organization_id, import.source, 'person', u.external_id, u.id from unknown u;
+  return coalesce((
+    select jsonb_object_agg(k.key, case when starts_with(k.key, '#') then private.imported_row(import, 'person', substr(k.key, 2))
+      else (select p.id from public.profiles p
+        where p.kind = 'email' and p.organization_id = import.organization_id and lower(p.email) = k.key) end)
+    from jsonb_object_keys(people) as k (key)), '{}');
+end
+$$;
+comment on function private.import_people(private.imports, jsonb) is 'Profiles of authors, made at first sight: {key: name} to {key: id}. A key is a lower-case e-mail address, or # and an external id. Nobody is taken for a user of the app.';
+
+create function private.import_taxonomy(import private.imports, records jsonb) returns private.import_outcome
+language plpgsql set search_path = '' as $$
+declare outcome private.import_outcome; made bigint;
+begin
+  insert into public.categories (organization_id, slug, name, color, position, translations)
+  select import.organization_id, r.slug, r.name, coalesce(r.color, '#6b7280'), coalesce(r.position, 0), coalesce(r.translations, '{}')
+  from jsonb_to_recordset(records -> 'category') as r (slug text, name text, color text, position integer, translations jsonb)
+  on conflict on constraint category_slugs_are_unique do nothing;
+  get diagnostics made = row_count;
+  outcome.created := made;
+  insert into public.tags (organization_id, slug, name, color, translations)
+  select import.organization_id, r.slug, r.name, coalesce(r.color, '#6b7280'), coalesce(r.translations, '{}')
+  from jsonb_to_recordset(records -> 'tag') as r (slug text, name text, color text, translations jsonb)
+  on conflict on constraint tag_slugs_are_unique do nothing;
+  get diagnostics made = row_count;
+  outcome.created := outcome.created + made;
+  outcome.skipped := coalesce(jsonb_array_length(records -> 'category'), 0) + coalesce(jsonb_array_length(records -> 'tag'), 0) - outcome.created;
+  if import.makes_missing then
+    insert into public.categories (organization_id, slug, name)
+    select import.organization_id, c.key, c.value from jsonb_each_text(records -> 'categories') c
+    on conflict on constraint category_slugs_are_unique do nothing;
+    insert into public.tags (organization_id, slug, name)
+    select import.organization_id, t.key, t.value from jsonb_each_text(records -> 'tags') t
+    on conflict on constraint tag_slugs_are_unique do nothing;
+  end if;
+  return outcome;
+end
+$$;
+comment on function private.import_taxonomy(private.imports, jsonb) is 'Categories and tags: those that are records of their own, and where missing ones are made those that submissions name.';
+
+create function private.import_submissions(import private.imports, people jsonb, records jsonb) returns private.import_outcome
+language plpgsql set search_path = '' as $$
+declare outcome private.import_outcome;
+begin
+  with r as materialized (
+    select r.*, (people ->> r.author)::uuid as author_id, private.imported_row(import, 'submission', r.id) as known_id,
+      row_number() over (partition by r.id order by r.n) as nth, c.id as category_id, gen_random_uuid() as row_id,
+      coalesce(r.created_at, now() + r.n * interval '1 microsecond') as at,
+      private.import_target(import, r.merged_into_id) as target_id,
+      r.category is not null and c.id is null as lacks_category,
+      (select min(t.slug) from jsonb_array_elements_text(r.tags) as t (slug)
+        where not exists (select from public.tags k where k.organization_id = import.organization_id and k.slug = t.slug)) is not null as lacks_tag
+    from jsonb_to_recordset(records) as r (line integer, n integer, id text, author text, title text, description text, type text, status text,
+      category text, tags jsonb, source text, tracker_issue_url text, moderation_state text, created_at timestamptz, updated_at timestamptz,
+      author_votes boolean, follow boolean, merged_into_id text)
+    left join public.categories c on c.organization_id = import.organization_id and c.slug = r.category
+  ), fresh as materialized (
+    select * from r where known_id is null and nth = 1 and not lacks_category and not lacks_tag
+  ), made as (
+    insert into public.submissions (id, organization_id, title, description, type, status, vote_count, author_id, category_id, source,
+      tracker_issue_url, moderation_state, merged_into_id, created_at, updated_at)
+    select row_id, import.organization_id, title, description, type,
+      case when target_id is not null then 'duplicate' when status = 'duplicate' then 'declined' else status end, author_votes::integer, author_id,
+      category_id, source, tracker_issue_url, moderation_state, target_id, at, coalesce(updated_at, at)
+    from fresh order by n
+  ), named as (
+    insert into private.external_ids (organization_id, source, kind, external_id, submission_id)
+    select import.organization_id, import.source, 'submission', id, row_id from fresh
+  ), voted as (
+    insert into public.votes (organization_id, submission_id, user_id, created_at)
+    select import.organization_id, row_id, author_id, at from fresh where author_votes
+  ), followed as (
+    insert into public.follows (organization_id, submission_id, user_id, reason, created_at)
+    select import.organization_id, row_id, author_id, 'author', at from fresh where follow
+  ), tagged as (
+    insert into public.submission_tags (organization_id, submission_id, tag_id)
+    select distinct import.organization_id, f.row_id, t.id
+    from fresh f cross join lateral jsonb_array_elements_text(f.tags) as w (slug)
+    join public.tags t on t.organization_id = import.organization_id and t.slug = w.slug
+  )
+  select (select count(*) from fresh), count(*) filter (where known_id is not null or nth > 1),
+    coalesce(jsonb_agg(private.unknown_reference(line, case when lacks_category then 'category' else 'tags' end,
+      case when lacks_category then 'category' else 'tag' end)) filter (where known_id is null and nth = 1 and (lacks_category or lacks_tag)), '[]')
+  into outcome from r;
+  return outcome;
+end
+$$;
+comment on function private.import_submissions(private.imports, jsonb, jsonb) is 'Submissions with their author''s vote and follow and their tags. One that says it is merged points to its target, if that is known.';
+
+create function private.import_comments(import private.imports, people jsonb, records jsonb) returns private.import_outcome
+language plpgsql set search_path = '' as $$
+declare outcome private.import_outcome;
+begin
+  perform private.import_targets(import, records);
+  with r as materialized (
+    select r.*, (people ->> r.author)::uuid as author_id, private.imported_row(import, 'comment', r.id) as known_id,
+      private.import_target(import, r.submission_id) as target_id, private.imported_row(import, 'comment', r.parent_id) as known_parent_id,
+      row_number() over (partition by r.id order by r.n) as nth, gen_random_uuid() as row_id,
+      coalesce(r.created_at, now() + r.n * interval '1 microsecond') as at
+    from jsonb_to_recordset(records) as r (line integer, n integer, id text, submission_id text, parent_id text, author text, body text,
+      is_official boolean, moderation_state text, created_at timestamptz, updated_at timestamptz, follow boolean, seen boolean)
+  ), fresh as materialized (
+    select r.*, coalesce(p.id, q.row_id) as parent_row_id
+    from r left join public.comments p on p.id = r.known_parent_id and p.submission_id = r.target_id
+    -- Earlier in the same chunk; only earlier, so that no thread bites its tail.
+    left join r q on q.id = r.parent_id and q.known_id is null and q.nth = 1 and q.target_id = r.target_id and q.n < r.n
+    where r.known_id is null and r.nth = 1 and r.target_id is not null
+  ), made as (
+    insert into public.comments (id, organization_id, submission_id, parent_id, author_id, body, is_official, moderation_state, created_at, updated_at)
+    select row_id, import.organization_id, target_id, parent_row_id, author_id, body, is_official, moderation_state, at, coalesce(updated_at, at)
+    from fresh order by n
+  ), named as (
+    insert into private.external_ids (organization_id, source, kind, external_id, comment_id)
+    select import.organization_id, import.source, 'comment', id, row_id from fresh
+  ), followed as (
+    insert into public.follows (organization_id, submission_id, user_id, reason, created_at)
+    select distinct on (target_id, author_id) import.organization_id, target_id, author_id, 'comment', at from fresh
+    where follow order by target_id, author_id, at
+    on conflict do nothing
+  )
+  select (select count(*) from fresh) + count(*) filter (where known_id is null and nth = 1 and target_id is null and seen),
+    count(*) filter (where known_id is not null or nth > 1),
+    coalesce(jsonb_agg(private.unknown_reference(line, 'submission_id', 'submission'))
+      filter (where known_id is null and nth = 1 and target_id is null and seen is not true), '[]')
+    || coalesce((select jsonb_agg(jsonb_build_object('line', f.line, 'field', 'parent_id', 'kept', true,
+      'message', 'names no earlier comment of the submission: the reply stands at the top level'))
+      from fresh f where f.parent_id is not null and f.parent_row_id is null), '[]')
+  into outcome from r;
+  return outcome;
+end
+$$;
+comment on function private.import_comments(private.imports, jsonb, jsonb) is 'Comments, parents before replies. A reply to a comment nobody knows is kept at the top level.';
+
+create function private.import_votes(import private.imports, people jsonb, records jsonb) returns private.import_outcome
+language plpgsql set search_path = '' as $$
+declare outcome private.import_outcome;
+begin
+  perform private.import_targets(import, records);
+  with r as materialized (
+    select r.*, (people ->> r.author)::uuid as user_id, private.import_target(import, r.submission_id) as target_id
+    from jsonb_to_recordset(records) as r (line integer, n integer, submission_id text, author text, created_at timestamptz, follow boolean, seen boolean)
+  ), added as (
+    insert into public.votes (organization_id, submission_id, user_id, created_at)
+    select distinct on (r.target_id, r.user_id) import.organization_id, r.target_id, r.user_id, coalesce(r.created_at, now())
+    from r where r.target_id is not null
+      -- Somebody who signs in with that address has voted already.
+      and not exists (select from public.profiles p join public.votes v on v.user_id = p.id
+        where p.kind = 'user' and lower(p.email) = r.author and v.submission_id = r.target_id)
+    order by r.target_id, r.user_id, r.n
+    on conflict on constraint one_vote_a_person_and_submission do nothing
+    returning submission_id, user_id, created_at
+  ), followed as (
+    insert into public.follows (organization_id, submission_id, user_id, reason, created_at)
+    select import.organization_id, a.submission_id, a.user_id, 'vote', a.created_at from added a
+    where exists (select from r where r.target_id = a.submission_id and r.user_id = a.user_id and r.follow)
+    order by a.submission_id, a.user_id
+    on conflict do nothing
+  ), counted as (
+    update public.submissions s set vote_count = vote_count + d.votes
+    from (select submission_id, count(*) as votes from added group by 1) d where s.id = d.submission_id
+  )
+  select (select count(*) from added) + count(*) filter (where target_id is null and seen),
+    count(*) filter (where target_id is not null) - (select count(*) from added),
+    coalesce(jsonb_agg(private.unknown_reference(line, 'submission_id', 'submission')) filter (where target_id is null and seen is not true), '[]')
+  into outcome from r;
+  return outcome;
+end
+$$;
+comment on function private.import_votes(private.imports, jsonb, jsonb) is 'Votes, one a person and submission, and the voters'' follows.';
+
+create function private.import_comment_votes(import private.imports, people jsonb, records jsonb) returns private.import_outcome
+language plpgsql set search_path = '' as $$
+declare outcome private.import_outcome;
+begin
+  with r as materialized (
+    select r.*, (people ->> r.author)::uuid as user_id, private.imported_row(import, 'comment', r.comment_id) as target_id
+    from jsonb_to_recordset(records) as r (line integer, n integer, comment_id text, author text, created_at timestamptz, seen boolean)
+  ), added as (
+    insert into public.comment_votes (organization_id, comment_id, user_id, created_at)
+    select distinct on (r.target_id, r.user_id) import.organization_id, r.target_id, r.user_id, coalesce(r.created_at, now())
+    from r where r.target_id is not null
+      and not exists (select from public.profiles p join public.comment_votes v on v.user_id = p.id
+        where p.kind = 'user' and lower(p.email) = r.author and v.comment_id = r.target_id)
+    order by r.target_id, r.user_id, r.n
+    on conflict on constraint one_vote_a_person_and_comment do nothing
+    returning comment_id
+  )
+  select (select count(*) from added) + count(*) filter (where target_id is null and seen),
+    count(*) filter (where target_id is not null) - (select count(*) from added),
+    coalesce(jsonb_agg(private.unknown_reference(line, 'comment_id', 'comment')) filter (where target_id is null and seen is not true), '[]')
+  into outcome from r;
+  return outcome;
+end
+$$;
+comment on function private.import_comment_votes(private.imports, jsonb, jsonb) is 'Votes on comments, one a person and comment.';
+
+create function private.import_follows(import private.imports, people jsonb, records jsonb) returns private.import_outcome
+language plpgsql set search_path = '' as $$
+declare outcome private.import_outcome;
+begin
+  with r as materialized (
+    select r.*, (people ->> r.author)::uuid as user_id, private.import_target(import, r.submission_id) as target_id
+    from jsonb_to_recordset(records) as r (line integer, n integer, submission_id text, author text, reason text, created_at timestamptz, seen boolean)
+  ), added as (
+    insert into public.follows as f (organization_id, submission_id, user_id, reason, created_at)
+    select distinct on (r.target_id, r.user_id) import.organization_id, r.target_id, r.user_id, r.reason, coalesce(r.created_at, now())
+    from r where r.target_id is not null
+      and not exists (select from public.profiles p join public.follows f on f.user_id = p.id
+        where p.kind = 'user' and lower(p.email) = r.author and f.submission_id = r.target_id)
+    order by r.target_id, r.user_id, r.n
+    -- The record knows better than the vote or comment that brought the follow along.
+    on conflict (submission_id, user_id) do update set reason = excluded.reason, created_at = excluded.created_at
+      where (f.reason, f.created_at) is distinct from (excluded.reason, excluded.created_at)
+    returning 1
+  )
+  select (select count(*) from added) + count(*) filter (where target_id is null and seen),
+    count(*) filter (where target_id is not null) - (select count(*) from added),
+    coalesce(jsonb_agg(private.unknown_reference(line, 'submission_id', 'submission')) filter (where target_id is null and seen is not true), '[]')
+  into outcome from r;
+  return outcome;
+end
+$$;
+comment on function private.import_follows(private.imports, jsonb, jsonb) is 'Who follows what, and why.';
+
+create function private.import_status_changes(import private.imports, people jsonb, records jsonb) returns private.import_outcome
+language plpgsql set search_path = '' as $$
+declare outcome private.import_outcome;
+begin
+  perform private.import_targets(import, records);
+  with r as materialized (
+    select r.*, (people ->> r.author)::uuid as changed_by, private.import_target(import, r.submission_id) as target_id
+    from jsonb_to_recordset(records) as r (line integer, n integer, submission_id text, author text, previous_status text, new_status text, note text,
+      created_at timestamptz, seen boolean)
+  ), added as (
+    insert into public.status_changes (organization_id, submission_id, previous_status, new_status, changed_by, note, notify, created_at)
+    select distinct on (r.target_id, r.created_at, r.new_status)
+      import.organization_id, r.target_id, r.previous_status, r.new_status, r.changed_by, r.note, false, r.created_at
+    from r where r.target_id is not null and not exists (select from public.status_changes c
+      where c.submission_id = r.target_id and c.created_at = r.created_at and c.new_status = r.new_status)
+    order by r.target_id, r.created_at, r.new_status, r.n
+    returning 1
+  )
+  select (select count(*) from added) + count(*) filter (where target_id is null and seen),
+    count(*) filter (where target_id is not null) - (select count(*) from added),
+    coalesce(jsonb_agg(private.unknown_reference(line, 'submission_id', 'submission')) filter (where target_id is null and seen is not true), '[]')
+  into outcome from r;
+  return outcome;
+end
+$$;
+comment on function private.import_status_changes(private.imports, jsonb, jsonb) is 'The history of statuses; what a submission''s status is now, its own record says. The same change at the same time is known.';
+
+-- A chunk ------------------------------------------------------------------------------------------------------
+
+create function private.write_import(import private.imports, records jsonb) returns private.import_outcome
+language plpgsql set search_path = '' as $$
+declare
+  people jsonb; part private.import_outcome; kind text;
+  outcome private.import_outcome := row(0, 0, '[]')::private.import_outcome;
+begin
+  perform set_config('feedback.quiet', 'import', true);
+  people := private.import_people(import, records -> 'people');
+  foreach kind in array array['taxonomy', 'submission', 'merged', 'follow', 'comment', 'vote', 'comment_vote', 'status_change'] loop
+    continue when kind <> 'taxonomy' and not records ? kind;
+    part := case kind
+      when 'taxonomy' then private.import_taxonomy(import, records)
+      when 'submission' then private.import_submissions(import, people, records -> kind)
+      when 'merged' then private.import_submissions(import, people, records -> kind)
+      when 'follow' then private.import_follows(import, people, records -> kind)
+      when 'comment' then private.import_comments(import, people, records -> kind)
+      when 'vote' then private.import_votes(import, people, records -> kind)
+      when 'comment_vote' then private.import_comment_votes(import, people, records -> kind)
+      else private.import_status_changes(import, people, records -> kind)
+    end;
+    outcome := row(outcome.created + part.created, outcome.skipped + part.skipped, outcome.failures || coalesce(part.failures, '[]'))::private.import_outcome;
+  end loop;
+  perform set_config('feedback.quiet', 'off', true);
+  return outcome;
+end
+$$;
+comment on function private.write_import(private.imports, jsonb) is 'Writes records, kind by kind, with nothing announced.';
+
+create function private.run_import(import_id uuid, records jsonb, refused jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  import private.imports; outcome private.import_outcome := row(0, 0, '[]')::private.import_outcome;
+  failures jsonb; wrong integer; told integer;
+begin
+  -- One chunk of an organization at a time, so that two imports of the same file meet each other's rows.
+  perform pg_advisory_xact_lock(hashtextextended('import ' || i.organization_id, 0)) from private.imports i where i.id = import_id;
+  select * into import from private.imports i where i.id = import_id for no key update;
+  if import.state is distinct from 'running' then
+    perform private.raise_error('CONFLICT', 'This import has ended: start another.');
+  end if;
+  begin
+    outcome := private.write_import(import, records);
+    if import.is_dry_run then raise exception using errcode = 'FBDRY'; end if;
+  exception when sqlstate 'FBDRY' then null;
+  end;
+  failures := refused || outcome.failures;
+  wrong := (select count(*) from jsonb_array_elements(failures) f where f -> 'kept' is null);
+  told := (select count(*) from private.import_errors e where e.organization_id = import.organization_id and e.import_id = import.id);
+  insert into private.import_errors (organization_id, import_id, line, field, message)
+  select import.organization_id, import.id, f.line, f.field, f.message
+  from jsonb_to_recordset(failures) as f (line integer, field text, message text)
+  order by f.line limit greatest(0, 100 - told);
+  update private.imports i set processed = i.processed + outcome.created + outcome.skipped + wrong, created = i.created + outcome.created,
+    skipped = i.skipped + outcome.skipped, failed = i.failed + wrong, updated_at = clock_timestamp()
+  where i.id = import.id returning i.* into import;
+  return jsonb_build_object('processed', import.processed, 'created', import.created, 'skipped', import.skipped, 'failed', import.failed);
+end
+$$;
+comment on function private.run_import(uuid, jsonb, jsonb) is 'A chunk: {kind: [record]} with people, categories and tags, and what was refused of it before, [{line, field, message}]. A dry run is written and taken back.';
+
+create function private.start_import(organization_id uuid, format text, source text, is_dry_run boolean, makes_missing boolean) returns uuid
+language plpgsql set search_path = '' as $$
+declare import_id uuid;
+begin
+  insert into private.imports (organization_id, format, source, is_dry_run, makes_missing)
+  values (organization_id, format, source, is_dry_run, makes_missing) returning id into import_id;
+  perform private.audit('import.start', 'import', import_id, jsonb_build_object('format', format, 'source', source, 'dry_run', is_dry_run), organization_id);
+  return import_id;
+end
+$$;
+comment on function private.start_import(uuid, text, text, boolean, boolean) is 'A new import, to be followed by private.run_import for each chunk and private.finish_import.';
+
+create function private.finish_import(import_id uuid, problem text) returns json
+language plpgsql set search_path = '' as $$
+begin
+  update private.imports i set state = case when finish_import.problem is null then 'completed' else 'failed' end,
+    problem = finish_import.problem, updated_at = clock_timestamp()
+  where i.id = import_id and i.state = 'running';
+  return (select private.import_shape(i) from private.imports i where i.id = import_id);
+end
+$$;
+comment on function private.finish_import(uuid, text) is 'Ends an import; problem says why it could not go on.';
+
+create function private.import_shape(import private.imports) returns json
+language plpgsql stable set search_path = '' as $$
+begin
+  return json_build_object('id', import.id, 'format', import.format, 'source', import.source, 'dry_run', import.is_dry_run,
+    -- Its sender, or the functions, went away without a word.
+    'state', case when import.state = 'running' and import.updated_at < now() - interval '2 minutes' then 'interrupted' else import.state end,
+    'processed', import.processed, 'created', import.created, 'skipped', import.skipped, 'failed', import.failed, 'problem', import.problem,
+    'errors', coalesce((select json_agg(json_build_object('line', e.line, 'field', e.field, 'message', e.message) order by e.id)
+      from private.import_errors e where e.organization_id = import.organization_id and e.import_id = import.id), '[]'),
+    'created_at', import.created_at, 'updated_at', import.updated_at);
+end
+$$;
+comment on function private.import_shape(private.imports) is 'An import as admins see it, with the first 100 errors.';
+
+-- For admins ---------------------------------------------------------------------------------------------------
+
+create function private.require_importer() returns uuid
+language plpgsql stable set search_path = '' as $$
+declare own_id uuid := private.current_organization_id();
+begin
+  perform private.require_admin(own_id, 'submissions:moderate');
+  return own_id;
+end
+$$;
+comment on function private.require_importer() is 'The current organization, for its admins and keys with submissions:moderate; FORBIDDEN otherwise.';
+
+-- definer: private tables; each asks for an admin, chunk by chunk.
+create function private.admin_start_import(format text, source text, is_dry_run boolean, makes_missing boolean) returns uuid
+language plpgsql security definer set search_path = '' as $$
+begin
+  return private.start_import(private.require_importer(), format, source, is_dry_run, makes_missing);
+end
+$$;
+comment on function private.admin_start_import(text, text, boolean, boolean) is 'Starts an import into the current organization.';
+
+create function private.admin_run_import(import_id uuid, records jsonb, refused jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+begin
+  if not exists (select from private.imports i where i.id = import_id and i.organization_id = private.require_importer()) then
+    perform private.raise_error('NOT_FOUND', 'There is no such import.');
+  end if;
+  return private.run_import(import_id, records, refused);
+end
+$$;
+comment on function private.admin_run_import(uuid, jsonb, jsonb) is 'A chunk of an import of the current organization.';
+
+create function private.admin_finish_import(import_id uuid, problem text) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+begin
+  if not exists (select from private.imports i where i.id = import_id and i.organization_id = private.require_importer()) then
+    perform private.raise_error('NOT_FOUND', 'There is no such import.');
+  end if;
+  return private.finish_import(import_id, problem);
+end
+$$;
+comment on function private.admin_finish_import(uuid, text) is 'Ends an import of the current organization.';
+
+create function private.admin_imports(import_id uuid) returns json
+language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_importer();
+begin
+  return coalesce((select json_agg(private.import_shape(i) order by i.created_at desc, i.id desc) from (
+    select * from private.imports i where i.organization_id = own_id and (import_id is null or i.id = import_id)
+    order by i.created_at desc, i.id desc limit 50) i), '[]');
+end
+$$;
+comment on function private.admin_imports(uuid) is 'The import of that id, or the newest 50, of the current organization.';
+
+grant execute on function private.admin_start_import(text, text, boolean, boolean), private.admin_run_import(uuid, jsonb, jsonb),
+  private.admin_finish_import(uuid, text), private.admin_imports(uuid) to authenticated, service_key;

@@ -1,0 +1,257 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { analyticsAnswer } from "../../shared/analytics.ts";
+import { eventsAnswer } from "../../shared/change-feed.ts";
+import { events } from "../../shared/events.ts";
+import type { Scope } from "../../shared/scopes.ts";
+import { sql, supabase } from "../stack.ts";
+import { answered, api, type Caller, refused } from "./client.ts";
+import {
+  newComment,
+  newKey,
+  newOrganization,
+  newSubmission,
+  newUser,
+  newUsers,
+  type Organization,
+  type User,
+} from "./world.ts";
+
+let organization: Organization;
+let admin: User;
+let member: User;
+let people: User[];
+
+beforeAll(async () => {
+  organization = await newOrganization();
+  admin = await newUser("Ada", { organization, role: "admin" });
+  member = await newUser("Mel", { organization, role: "member" });
+  people = await newUsers(3);
+});
+
+describe("analytics", () => {
+  const measure = async (query: string, as: Caller = admin) =>
+    answered(
+      await api("GET", `/api/admin/analytics?${query}`, { as, on: organization }),
+      200,
+      analyticsAnswer,
+    ).data;
+  let quiet: string;
+  let loud: string;
+
+  beforeAll(async () => {
+    const [ann, ben, cem] = people as [User, User, User];
+    loud = await newSubmission(organization, ann, {
+      title: "Loud one",
+      created_at: new Date("2026-02-02T10:00:00Z"),
+    });
+    quiet = await newSubmission(organization, ben, {
+      title: "Quiet one",
+      created_at: new Date("2026-02-10T10:00:00Z"),
+    });
+    for (const { id } of [ben, cem])
+      await sql`insert into public.votes (submission_id, user_id, created_at) values (${loud}, ${id}, '2026-02-10T23:30:00Z')`;
+    await sql`update public.submissions set source = 'ios-app' where id = ${quiet}`;
+    await sql`insert into public.status_changes (submission_id, new_status) values (${quiet}, 'planned')`;
+    await newComment(loud, cem, { created_at: new Date("2026-02-03T00:00:00Z") });
+    await newComment(loud, member, { created_at: new Date("2026-02-02T11:00:00Z") });
+    await newComment(loud, member, { created_at: new Date("2026-02-02T10:30:00Z") });
+    await newComment(quiet, admin, { created_at: new Date("2026-02-11T10:00:00Z") });
+  });
+
+  it("counts what people did, how many did it, and what it is now", async () => {
+    const data = await measure("from=2026-02-01&to=2026-02-28&interval=week");
+    expect(data.totals).toEqual({ submissions: 2, votes: 4, comments: 4, active_people: 5 });
+    expect(data.series.map(({ start, votes, active_people }) => [start, votes, active_people])).toEqual([
+      ["2026-01-26", 0, 0],
+      ["2026-02-02", 1, 3],
+      ["2026-02-09", 3, 3],
+      ["2026-02-16", 0, 0],
+      ["2026-02-23", 0, 0],
+    ]);
+    expect(data.by_status).toEqual([
+      { status: "open", submissions: 1 },
+      { status: "planned", submissions: 1 },
+    ]);
+    expect(data.by_source).toEqual([
+      { source: "ios-app", submissions: 1 },
+      { source: null, submissions: 1 },
+    ]);
+    expect(data.by_category).toEqual([{ category_id: null, name: null, slug: null, submissions: 2 }]);
+    expect(data.top_movers.map(({ title, votes }) => [title, votes])).toEqual([
+      ["Loud one", 3],
+      ["Quiet one", 1],
+    ]);
+    // 30 minutes and a day.
+    expect(data.first_official_reply).toEqual({
+      submissions: 2,
+      median_seconds: 44_100,
+      average_seconds: 44_100,
+    });
+  });
+
+  it("counts days where the organization is", async () => {
+    const votes = async () => (await measure("from=2026-02-10&to=2026-02-11")).series.map((day) => day.votes);
+    expect(await votes()).toEqual([3, 0]);
+    await sql`update public.organizations set time_zone = 'Asia/Kolkata' where id = ${organization.id}`;
+    expect(await votes()).toEqual([1, 2]);
+    await sql`update public.organizations set time_zone = 'UTC' where id = ${organization.id}`;
+    expect((await measure("from=2026-02-10T23:00:00-05:00&to=2026-02-12")).from).toBe("2026-02-11");
+  });
+
+  it("shows the last 30 days where nothing is said, and no title a key may not read", async () => {
+    const data = await measure("");
+    expect(data.series).toHaveLength(30);
+    expect(data.to).toBe(new Date().toISOString().slice(0, 10));
+    await sql`update public.organizations set visibility = 'private' where id = ${organization.id}`;
+    const key = await newKey(organization, ["analytics:read"]);
+    expect((await measure("from=2026-02-01&to=2026-02-28", key)).top_movers).toEqual([]);
+    const reader = await newKey(organization, ["analytics:read", "submissions:read"]);
+    expect((await measure("from=2026-02-01&to=2026-02-28", reader)).top_movers).toHaveLength(2);
+    await sql`update public.organizations set visibility = 'public' where id = ${organization.id}`;
+  });
+
+  it.each([
+    ["from=yesterday", "from"],
+    ["from=2026-02-30", "from"],
+    ["from=2026-03-01&to=2026-02-01", "from"],
+    ["from=1970-01-01&to=2026-02-01&interval=month", "from"],
+    ["from=2020-01-01&to=2026-02-01", "from"],
+    ["to=2100-01-01", "to"],
+    ["interval=hour", "interval"],
+  ])("refuses %s", async (query, field) => {
+    refused(
+      await api("GET", `/api/admin/analytics?${query}`, { as: admin, on: organization }),
+      "VALIDATION_ERROR",
+      field,
+    );
+  });
+
+  it("is a view for admins of the data API", async () => {
+    const days = (who: User) =>
+      supabase(who)
+        .from("analytics_days")
+        .select("day,votes")
+        .eq("organization_id", organization.id)
+        .eq("day", "2026-02-10");
+    expect((await days(admin)).data).toEqual([{ day: "2026-02-10", votes: 3 }]);
+    expect((await days(member)).data).toEqual([]);
+    expect((await supabase().from("analytics_days").select("day")).error?.code).toBe("42501");
+    const kinds = await supabase(admin)
+      .from("analytics_submissions")
+      .select("status,submissions")
+      .eq("day", "2026-02-10");
+    expect(kinds.data).toEqual([{ status: "planned", submissions: 1 }]);
+  });
+});
+
+describe("the change feed", () => {
+  const read = async (query: string, as: Caller = admin) =>
+    answered(await api("GET", `/api/admin/events?${query}`, { as, on: organization }), 200, eventsAnswer);
+
+  /** All from a place on, page by page. */
+  async function follow(query: string, after = "", as: Caller = admin) {
+    const heard: { id: string; event: string; data: unknown }[] = [];
+    for (let place = after, more = true; more; ) {
+      const { data, meta } = await read(`${query}${place ? `&after=${place}` : ""}`, as);
+      heard.push(...data);
+      place = meta.next_cursor;
+      more = meta.has_more;
+      after = place;
+    }
+    return { heard, after };
+  }
+
+  it("tells everything once, in the order it committed, in the shapes of the events", async () => {
+    const { after } = await follow("limit=100");
+    const ids = await Promise.all(people.map((person) => newSubmission(organization, person)));
+    await sql`insert into public.votes (submission_id, user_id) select ${ids[0] ?? ""}, id from public.profiles where id = any (${people.map(({ id }) => id)}) on conflict do nothing`;
+    const { heard, after: end } = await follow("limit=2", after);
+    expect(heard.map(({ event }) => event).toSorted()).toEqual([
+      ...Array(3).fill("submission.created"),
+      ...Array(2).fill("submission.vote_added"),
+    ]);
+    expect(new Set(heard.map(({ id }) => id)).size).toBe(heard.length);
+    for (const { event, data } of heard) events[event as keyof typeof events].parse(data);
+    expect(JSON.stringify(heard)).not.toMatch(/@/);
+    expect((await follow("limit=100", end)).heard).toEqual([]);
+  });
+
+  it("misses nothing of a transaction that began before others and commits after them", async () => {
+    let { after } = await follow("limit=100");
+    const [person] = people as [User];
+    let quick = "";
+    await sql.begin(async (transaction) => {
+      const slow = { submission_id: organization.id, vote_count: 0 };
+      await transaction`
+        select private.emit_event(${organization.id}, 'submission.vote_removed', ${organization.id}, ${transaction.json(slow)})`;
+      quick = await newSubmission(organization, person);
+      const { heard, after: place } = await follow("limit=100", after);
+      expect(heard).toEqual([]);
+      after = place;
+    });
+    const { heard } = await follow("limit=100", after);
+    expect(heard.map(({ event }) => event)).toEqual(["submission.vote_removed", "submission.created"]);
+    expect(heard[1]?.data).toMatchObject({ submission: { id: quick } });
+  });
+
+  it("takes names of events, aliases too", async () => {
+    const { heard } = await follow("limit=50&types=vote.created,org.updated");
+    expect(new Set(heard.map(({ event }) => event))).toEqual(
+      new Set(["submission.vote_added", "org.updated"]),
+    );
+    refused(
+      await api("GET", "/api/admin/events?types=nothing.happened", { as: admin, on: organization }),
+      "VALIDATION_ERROR",
+      "types",
+    );
+  });
+
+  it.each<[Scope, string[]]>([
+    ["submissions:read", ["comment", "submission"]],
+    ["organization:write", ["org"]],
+    ["members:write", []],
+  ])("tells a key with %s of %j", async (scope, kinds) => {
+    const { heard } = await follow("limit=100", "", await newKey(organization, [scope]));
+    expect([...new Set(heard.map(({ event }) => event.split(".")[0]))].toSorted()).toEqual(kinds);
+  });
+
+  it("refuses types beyond a key's scopes, other organizations, and members who are no admins", async () => {
+    const key = await newKey(organization, ["submissions:read"]);
+    refused(
+      await api("GET", "/api/admin/events?types=submission.created,member.joined", { as: key }),
+      "FORBIDDEN",
+      "types",
+    );
+    refused(await api("GET", "/api/admin/events", { as: member, on: organization }), "FORBIDDEN");
+    const elsewhere = await newOrganization();
+    const stranger = await newUser("Rita", { organization: elsewhere, role: "owner" });
+    refused(await api("GET", "/api/admin/events", { as: stranger, on: organization }), "FORBIDDEN");
+    const { meta } = await read("limit=1");
+    const theirs = await api("GET", `/api/admin/events?after=${meta.next_cursor}`, {
+      as: stranger,
+      on: elsewhere,
+    });
+    expect(answered(theirs, 200, eventsAnswer).data).toEqual([]);
+  });
+
+  it("is gone before what is kept, and refuses what is no cursor", async () => {
+    const place = (at: string) => Buffer.from(JSON.stringify(["1", "1", at])).toString("base64url");
+    const days = (count: number) =>
+      `${new Date(Date.now() - count * 86_400_000).toISOString().slice(0, 19).replace("T", " ")}+00`;
+    const ask = (after: string) =>
+      api("GET", `/api/admin/events?after=${after}`, { as: admin, on: organization });
+    refused(await ask(place(days(30))), "GONE", "after");
+    answered(await ask(place(days(29))), 200, eventsAnswer);
+    for (const after of [
+      "x",
+      place("2026-99-99 00:00:00+00"),
+      place("now"),
+      Buffer.from("[1]").toString("base64url"),
+    ])
+      refused(
+        await ask(after),
+        "VALIDATION_ERROR",
+        ...(after === place("2026-99-99 00:00:00+00") ? [] : ["after"]),
+      );
+  });
+});

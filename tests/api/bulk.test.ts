@@ -1,0 +1,168 @@
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, it } from "vitest";
+import { bulkAnswer } from "../../shared/moderation.ts";
+import { sql } from "../stack.ts";
+import { answered, api, type Caller, refused } from "./client.ts";
+import {
+  countMistakes,
+  merge,
+  newKey,
+  newOrganization,
+  newSubmission,
+  newUser,
+  type Organization,
+  only,
+  stored,
+  type User,
+} from "./world.ts";
+
+let organization: Organization;
+let admin: User;
+let author: User;
+let follower: User;
+let category: string;
+
+beforeAll(async () => {
+  organization = await newOrganization();
+  admin = await newUser("Adam", { organization, role: "admin" });
+  [author, follower] = [await newUser("Ada"), await newUser("Fay")];
+  await sql`insert into public.tags (organization_id, name, slug) select ${organization.id}, t, t from unnest(array['ios', 'web']) t`;
+  const [made] = await sql<{ id: string }[]>`
+    insert into public.categories (organization_id, name, slug) values (${organization.id}, 'App', 'app') returning id`;
+  category = only(made).id;
+});
+
+const made = () => newSubmission(organization, author);
+const many = (body: object, as: Caller | undefined = admin, on: Organization = organization) =>
+  api("POST", "/api/admin/bulk", { as, on, body });
+const tagsOf = async (id: string) =>
+  (
+    await sql`select t.slug from public.submission_tags st join public.tags t on t.id = st.tag_id where st.submission_id = ${id} order by 1`
+  ).map(({ slug }) => slug);
+
+describe("one change for many", () => {
+  it("changes statuses with a note, and tells followers", async () => {
+    const ids = [await made(), await made()];
+    for (const id of ids) await api("POST", `/api/submissions/${id}/follow`, { as: follower });
+    const { data, meta } = answered(
+      await many({ ids, action: "set_status", value: "planned", note: "Next spring" }),
+      200,
+      bulkAnswer,
+    );
+    expect(data).toEqual(ids.map((id) => ({ id, ok: true, changed: true })));
+    expect(meta).toEqual({ succeeded: 2, failed: 0 });
+    const told = await sql`
+      select n.submission_id, h.note, h.changed_by from public.notifications n join public.status_changes h on h.id = n.event_id
+      where n.user_id = ${follower.id} and n.submission_id = any (${ids}) order by array_position(${ids}::uuid[], n.submission_id)`;
+    expect([...told]).toEqual(
+      ids.map((submission_id) => ({ submission_id, note: "Next spring", changed_by: admin.id })),
+    );
+    const again = answered(await many({ ids, action: "set_status", value: "planned" }), 200, bulkAnswer);
+    expect(again.data.map(({ changed }) => changed)).toEqual([false, false]);
+  });
+
+  it("sets and takes away a category and tags, by id or slug", async () => {
+    const id = await made();
+    answered(await many({ ids: [id], action: "set_category", value: "app" }), 200, bulkAnswer);
+    expect(await stored("submissions", id)).toMatchObject({ category_id: category });
+    answered(await many({ ids: [id], action: "set_category", value: null }), 200, bulkAnswer);
+    expect(await stored("submissions", id)).toMatchObject({ category_id: null });
+    answered(await many({ ids: [id, id], action: "add_tags", value: ["ios", "web"] }), 200, bulkAnswer);
+    expect(await tagsOf(id)).toEqual(["ios", "web"]);
+    answered(await many({ ids: [id], action: "remove_tags", value: ["web"] }), 200, bulkAnswer);
+    expect(await tagsOf(id)).toEqual(["ios"]);
+  });
+
+  it("does each by itself: what one is refused, the others are not", async () => {
+    const [source, target, free] = [await made(), await made(), await made()];
+    const elsewhere = await newSubmission(await newOrganization(), author);
+    await merge(source, target);
+    const ids = [elsewhere, source, target, free, randomUUID()];
+    const { data, meta } = answered(
+      await many({ ids, action: "set_status", value: "completed" }),
+      200,
+      bulkAnswer,
+    );
+    expect(data.map(({ ok, error }) => error?.code ?? ok)).toEqual([
+      "NOT_FOUND",
+      "SUBMISSION_MERGED",
+      true,
+      true,
+      "NOT_FOUND",
+    ]);
+    expect(meta).toEqual({ succeeded: 2, failed: 3 });
+    const gone = answered(await many({ ids, action: "delete" }), 200, bulkAnswer);
+    expect(gone.data.map(({ ok, error }) => error?.code ?? ok)).toEqual([
+      "NOT_FOUND",
+      true,
+      true,
+      true,
+      "NOT_FOUND",
+    ]);
+    expect(await stored("submissions", free)).toBeUndefined();
+    expect(await stored("submissions", elsewhere)).toMatchObject({ status: "open" });
+    expect(await countMistakes(organization)).toEqual([]);
+    const trail =
+      await sql`select action from private.audit_log where target_id = ${free} order by created_at`;
+    expect([...trail]).toEqual([{ action: "submission.set_status" }, { action: "submission.delete" }]);
+  });
+
+  it("a target that holds a source stays", async () => {
+    const [source, target] = [await made(), await made()];
+    await merge(source, target);
+    const { data } = answered(await many({ ids: [target], action: "delete" }), 200, bulkAnswer);
+    expect(data[0]?.error?.code).toBe("CONFLICT");
+  });
+
+  it.each([
+    ["no ids", { ids: [], action: "delete" }, ["ids"]],
+    ["101 ids", { ids: Array.from({ length: 101 }, () => randomUUID()), action: "delete" }, ["ids"]],
+    ["no action", { ids: [randomUUID()] }, ["action"]],
+    ["a duplicate", { ids: [randomUUID()], action: "set_status", value: "duplicate" }, ["value"]],
+    ["an unknown category", { ids: [randomUUID()], action: "set_category", value: "none" }, ["value"]],
+    ["an unknown tag", { ids: [randomUUID()], action: "add_tags", value: ["ios", "none"] }, ["value"]],
+    ["no tags", { ids: [randomUUID()], action: "remove_tags", value: [] }, ["value"]],
+  ])("%s are refused, naming the field", async (_, body, fields) => {
+    refused(await many(body), "VALIDATION_ERROR", ...fields);
+  });
+
+  it("is for the organization's admins and keys with submissions:moderate", async () => {
+    const id = await made();
+    const member = await newUser("Mia", { organization, role: "member" });
+    const rival = await newOrganization();
+    const rita = await newUser("Rita", { organization: rival, role: "owner" });
+    const body = { ids: [id], action: "delete" };
+    for (const as of [author, member, rita]) refused(await many(body, as), "FORBIDDEN");
+    refused(await many(body, await newKey(organization, ["submissions:write"])), "FORBIDDEN");
+    const [theirs] = answered(await many(body, rita, rival), 200, bulkAnswer).data;
+    expect(theirs?.error?.code).toBe("NOT_FOUND");
+    const done = answered(
+      await many(body, await newKey(organization, ["submissions:moderate"])),
+      200,
+      bulkAnswer,
+    );
+    expect(done.meta.succeeded).toBe(1);
+  });
+
+  it("overlapping ones at once, and votes meanwhile, end without a mistake", async () => {
+    const ids = await Promise.all(Array.from({ length: 12 }, () => made()));
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, n) => [
+        many({
+          ids: n % 2 ? ids : ids.toReversed(),
+          action: "set_status",
+          value: ["planned", "open", "declined"][n % 3],
+        }),
+        many({
+          ids: ids.toReversed(),
+          action: "set_category",
+          value: n % 2 ? "app" : null,
+        }),
+        api("POST", `/api/submissions/${ids[n]}/vote`, { as: follower }),
+        api("PATCH", `/api/submissions/${ids[n]}/status`, { as: admin, body: { status: "in_progress" } }),
+      ]).flat(),
+    );
+    expect(answers.filter(({ status }) => status > 201).map(({ text }) => text)).toEqual([]);
+    expect(await countMistakes(organization)).toEqual([]);
+  });
+});

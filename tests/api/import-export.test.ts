@@ -1,0 +1,485 @@
+import { randomUUID } from "node:crypto";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { withDatabase } from "../../local/database.ts";
+import { exportFile, importFile } from "../../local/exchange.ts";
+import { importAnswer, importListAnswer, importQuery } from "../../shared/imports.ts";
+import { sql, stack } from "../stack.ts";
+import { answered, api, type Caller, refused, send } from "./client.ts";
+import {
+  countMistakes,
+  type Key,
+  longEnough,
+  newComment,
+  newKey,
+  newOrganization,
+  newSubmission,
+  newUser,
+  type Organization,
+  only,
+} from "./world.ts";
+
+type Board = { organization: Organization; key: Key };
+type Rec = Record<string, unknown>;
+
+async function newBoard(settings = {}): Promise<Board> {
+  const organization = await newOrganization(settings);
+  return { organization, key: await newKey(organization, ["submissions:moderate"]) };
+}
+
+const lines = (records: Rec[]) => records.map((record) => JSON.stringify(record)).join("\n");
+const headers = { "content-type": "application/x-ndjson" };
+
+async function importing(as: Caller, file: string, query = "", type = headers["content-type"]) {
+  const answer = await api("POST", `/api/admin/import${query}`, {
+    as,
+    raw: file,
+    headers: { "content-type": type },
+  });
+  return answered(answer, 201, importAnswer).data;
+}
+
+async function exported(as: Caller, query = "?format=jsonl"): Promise<string> {
+  const answer = await send("GET", `/api/admin/export${query}`, { as });
+  expect(answer.status, answer.text).toBe(200);
+  return answer.text;
+}
+
+/** What an organization holds, as sorted records; what only it is, left out. */
+async function contentOf(as: Caller): Promise<string[]> {
+  const records = (await exported(as)).trim().split("\n");
+  return records.filter((record) => !/"kind": "(organization|member)"/.test(record)).sort();
+}
+
+async function rowsOf({ organization }: Board): Promise<Rec> {
+  const [counts] = await sql<Rec[]>`
+    select (select count(*)::int from public.submissions where organization_id = ${organization.id}) as submissions,
+      (select count(*)::int from public.votes where organization_id = ${organization.id}) as votes,
+      (select count(*)::int from public.comments where organization_id = ${organization.id}) as comments,
+      (select count(*)::int from public.profiles where organization_id = ${organization.id} and kind <> 'key') as people,
+      (select count(*)::int from public.notifications where organization_id = ${organization.id}) as notifications,
+      (select count(*)::int from private.outbox where organization_id = ${organization.id}) as events`;
+  return only(counts);
+}
+
+const submission = (n: number, more: Rec = {}): Rec => ({
+  id: `s${n}`,
+  title: `Number ${n} of many`,
+  description: longEnough,
+  author_email: `author${n % 3}@x.example`,
+  created_at: "2024-05-06T07:08:09Z",
+  ...more,
+});
+const file: Rec[] = [
+  submission(1, { status: "planned", category: "Web App", tags: ["ui", "Night Mode"], author_name: "Ann" }),
+  submission(2, { type: "problem" }),
+  {
+    kind: "comment",
+    id: "c1",
+    submission_id: "s1",
+    body: "First",
+    author_email: "bob@x.example",
+    is_official: true,
+  },
+  {
+    kind: "comment",
+    id: "c2",
+    submission_id: "s1",
+    parent_id: "c1",
+    body: "Second",
+    author_name: "Nameless",
+  },
+  { kind: "vote", submission_id: "s1", author_email: "BOB@x.example", created_at: "2024-06-01T00:00:00Z" },
+  { kind: "vote", submission_id: "s1", author_email: "bob@x.example" },
+  { kind: "comment_vote", comment_id: "c1", author_email: "ann@x.example" },
+  {
+    kind: "status_change",
+    submission_id: "s1",
+    new_status: "planned",
+    note: "Soon",
+    created_at: "2024-06-02T00:00:00Z",
+  },
+];
+
+describe("an import", () => {
+  test("brings submissions, votes and comments with their time, tells nobody, and counts are exact", async () => {
+    const board = await newBoard({ require_approval: true });
+    const done = await importing(board.key, lines(file));
+    expect(done).toMatchObject({
+      state: "completed",
+      processed: 8,
+      created: 7,
+      skipped: 1,
+      failed: 0,
+      errors: [],
+      problem: null,
+    });
+    expect(await rowsOf(board)).toEqual({
+      submissions: 2,
+      votes: 3,
+      comments: 2,
+      people: 5,
+      notifications: 0,
+      events: 0,
+    });
+    expect(await countMistakes(board.organization)).toEqual([]);
+    const [first] = await sql<Rec[]>`
+      select s.status, s.vote_count, s.comment_count, s.moderation_state, s.created_at, c.name as category, p.email, p.name,
+        array(select t.name from public.submission_tags st join public.tags t on t.id = st.tag_id where st.submission_id = s.id order by 1) as tags,
+        (select count(*)::int from public.comments k where k.parent_id is not null and k.submission_id = s.id) as replies,
+        (select count(*)::int from public.follows f where f.submission_id = s.id) as followers
+      from public.submissions s join public.categories c on c.id = s.category_id join public.profiles p on p.id = s.author_id
+      where s.organization_id = ${board.organization.id} and s.title like 'Number 1 %'`;
+    expect(first).toEqual({
+      status: "planned",
+      vote_count: 2,
+      comment_count: 2,
+      moderation_state: "approved",
+      created_at: new Date("2024-05-06T07:08:09Z"),
+      category: "Web App",
+      email: "author1@x.example",
+      name: "Ann",
+      tags: ["Night Mode", "ui"],
+      replies: 1,
+      followers: 3,
+    });
+  });
+
+  test("sent again makes nothing twice", async () => {
+    const board = await newBoard();
+    await importing(board.key, lines(file));
+    const before = [await rowsOf(board), await contentOf(board.key)];
+    expect(await importing(board.key, lines(file))).toMatchObject({
+      processed: 8,
+      created: 0,
+      skipped: 8,
+      failed: 0,
+    });
+    expect([await rowsOf(board), await contentOf(board.key)]).toEqual(before);
+  });
+
+  test("sent twice at once makes nothing twice", async () => {
+    const board = await newBoard();
+    const many = lines(
+      [...Array(700).keys()].flatMap((n) => [
+        submission(n),
+        { kind: "vote", submission_id: `s${n}`, author_email: "bob@x.example" },
+      ]),
+    );
+    const both = await Promise.all([importing(board.key, many), importing(board.key, many)]);
+    expect(both.map(({ created }) => created).reduce((a, b) => a + b)).toBe(1400);
+    expect(await rowsOf(board)).toMatchObject({ submissions: 700, votes: 1400 });
+    expect(await countMistakes(board.organization)).toEqual([]);
+  });
+
+  test("that breaks off keeps what had come, says so, and is completed by sending it again", async () => {
+    const board = await newBoard();
+    const records = [...Array(1200).keys()].map((n) => submission(n));
+    await new Promise<void>((resolve) => {
+      const outgoing = request(`${stack.base_url}/api/admin/import`, {
+        method: "POST",
+        headers: { ...headers, authorization: `Bearer ${board.key.token}` },
+      });
+      outgoing.on("error", () => resolve());
+      outgoing.write(lines(records.slice(0, 1100)));
+      const kept = setInterval(async () => {
+        if ((await rowsOf(board)).submissions === 0) return;
+        clearInterval(kept);
+        outgoing.destroy();
+      }, 20);
+    });
+    const broken = async () =>
+      only(
+        answered(await api("GET", "/api/admin/imports", { as: board.key }), 200, importListAnswer).data.at(
+          -1,
+        ),
+      );
+    await expect.poll(broken).toMatchObject({ state: "failed", problem: "body did not arrive whole" });
+    const { created } = await broken();
+    expect(created).toBeGreaterThan(0);
+    expect(await importing(board.key, lines(records))).toMatchObject({
+      created: 1200 - created,
+      skipped: created,
+    });
+    expect(await rowsOf(board)).toMatchObject({ submissions: 1200, votes: 1200 });
+    expect(await countMistakes(board.organization)).toEqual([]);
+  });
+
+  test("that runs dry tells the same numbers and changes nothing", async () => {
+    const board = await newBoard();
+    const counts = ({ processed, created, skipped, failed }: Rec) => ({
+      processed,
+      created,
+      skipped,
+      failed,
+    });
+    const tried = await importing(board.key, lines(file.slice(0, 4)), "?dry_run=true");
+    expect(tried).toMatchObject({ dry_run: true, state: "completed" });
+    expect(await rowsOf(board)).toEqual({
+      submissions: 0,
+      votes: 0,
+      comments: 0,
+      people: 0,
+      notifications: 0,
+      events: 0,
+    });
+    expect(await contentOf(board.key)).toEqual([]);
+    expect(counts(await importing(board.key, lines(file.slice(0, 4))))).toEqual(counts(tried));
+  });
+
+  test("takes the good lines and tells the first 100 bad ones", async () => {
+    const board = await newBoard();
+    const bad = [...Array(150).keys()].map((n) => submission(n, { title: "Hm" }));
+    const done = await importing(
+      board.key,
+      lines([
+        submission(900),
+        ...bad,
+        { kind: "vote", submission_id: "nope", author_email: "a@x.example" },
+        { kind: "comment", id: "r", submission_id: "s900", parent_id: "nope", body: "A reply" },
+        submission(901, { category: "New" }),
+      ]),
+      "?create_missing=false",
+    );
+    expect(done).toMatchObject({ processed: 154, created: 2, failed: 152, state: "completed" });
+    expect(done.errors).toHaveLength(100);
+    expect(done.errors[0]).toEqual({ line: 2, field: "title", message: "must be 5 to 200 characters" });
+    const fewer = await importing(
+      board.key,
+      lines([
+        { kind: "vote", submission_id: "nope", author_email: "a@x.example" },
+        { kind: "comment", id: "r2", submission_id: "s900", parent_id: "nope", body: "A reply" },
+        submission(901, { category: "New" }),
+      ]),
+      "?create_missing=false",
+    );
+    expect(fewer.errors).toEqual([
+      { line: 1, field: "submission_id", message: "names no submission of this file or organization" },
+      {
+        line: 2,
+        field: "parent_id",
+        message: "names no earlier comment of the submission: the reply stands at the top level",
+      },
+      { line: 3, field: "category", message: "names no category of this file or organization" },
+    ]);
+    expect(fewer).toMatchObject({ created: 1, failed: 2 });
+  });
+
+  test("loses only the record that the database itself refuses", async () => {
+    const board = await newBoard();
+    const records = [...Array(9).keys()].map((n) => submission(n));
+    records.splice(4, 0, submission(99, { created_at: "2024-02-30T00:00:00Z" }));
+    expect(await importing(board.key, lines(records))).toMatchObject({
+      processed: 10,
+      created: 9,
+      failed: 1,
+      errors: [{ line: 5, message: "was refused by the database" }],
+    });
+  });
+
+  test("that cannot be read on answers 400 with the place, and what stood before is in", async () => {
+    const board = await newBoard();
+    const answer = await send("POST", "/api/admin/import", {
+      as: board.key,
+      headers: { "content-type": "text/csv" },
+      raw: `id,title,description\n1,One of two,${longEnough}\n2,"Two of two,${longEnough}\n`,
+    });
+    expect(refused(answer, "VALIDATION_ERROR", "body").details).toMatchObject([
+      { message: expect.stringContaining("line 3") },
+    ]);
+    expect(await rowsOf(board)).toMatchObject({ submissions: 1 });
+  });
+
+  test("of more than the plan allows is 402", async () => {
+    const board = await newBoard({ max_submissions: 1 });
+    const answer = await send("POST", "/api/admin/import", {
+      as: board.key,
+      headers,
+      raw: lines([submission(1), submission(2)]),
+    });
+    refused(answer, "PLAN_LIMIT_REACHED");
+    expect(await rowsOf(board)).toMatchObject({ submissions: 0 });
+  });
+
+  test("over 64 MiB is 413, of another type 415, with a wrong parameter 400", async () => {
+    const { key } = await newBoard();
+    const large = { ...headers, "content-length": String(65 * 1024 * 1024) };
+    await expect(
+      send("POST", "/api/admin/import", { as: key, headers: large, raw: "{}" }),
+    ).resolves.toMatchObject({ status: 413 });
+    refused(
+      await api("POST", "/api/admin/import", {
+        as: key,
+        raw: "x",
+        headers: { "content-type": "text/plain" },
+      }),
+      "UNSUPPORTED_MEDIA_TYPE",
+    );
+    refused(
+      await api("POST", "/api/admin/import?format=jira", { as: key, raw: "{}", headers }),
+      "VALIDATION_ERROR",
+      "format",
+    );
+  });
+
+  test("counts the vote of somebody who signed up and voted once", async () => {
+    const board = await newBoard();
+    const ann = await newUser("Ann");
+    const voted = await newSubmission(board.organization, ann);
+    expect(
+      await importing(board.key, lines([{ kind: "vote", submission_id: voted, author_email: ann.email }])),
+    ).toMatchObject({ created: 0, skipped: 1 });
+    expect(await countMistakes(board.organization)).toEqual([]);
+  });
+
+  test("of ids of another organization finds nothing of it", async () => {
+    const [ours, theirs] = [await newBoard(), await newBoard()];
+    const ann = await newUser("Ann");
+    const foreign = await newSubmission(theirs.organization, ann);
+    const comment = await newComment(foreign, ann);
+    const done = await importing(
+      ours.key,
+      lines([
+        { kind: "vote", submission_id: foreign, author_email: "a@x.example" },
+        { kind: "comment_vote", comment_id: comment, author_email: "a@x.example" },
+        { kind: "vote", submission_id: "s1", author_id: ann.id },
+        submission(1, { author_email: undefined, author_id: ann.id }),
+      ]),
+    );
+    expect(done).toMatchObject({ created: 1, skipped: 1, failed: 2 });
+    const [made] = await sql<
+      { author_id: string }[]
+    >`select author_id from public.submissions where organization_id = ${ours.organization.id}`;
+    expect(made?.author_id).not.toBe(ann.id);
+  });
+});
+
+describe("an export", () => {
+  test.each(["jsonl", "json", "csv"])(
+    "as %s, imported into another organization, exports the same",
+    async (format) => {
+      const [from, to] = [await newBoard(), await newBoard()];
+      const [ann, member] = [
+        await newUser("Ann"),
+        await newUser("Mel", { organization: from.organization, role: "member" }),
+      ];
+      await importing(from.key, lines(file));
+      const formula = await newSubmission(from.organization, ann, {
+        title: "=HYPERLINK(1)",
+        description: `'=1, "quoted"\r\nand more than one line.`,
+      });
+      const comment = await newComment(formula, member, { body: "-1 from me" });
+      await newComment(formula, ann, { parent_id: comment, body: "+1" });
+      await sql`insert into public.votes (submission_id, user_id) values (${formula}, ${member.id})`;
+      await sql`delete from public.follows where submission_id = ${formula} and user_id = ${member.id}`;
+      await sql`insert into public.status_changes (submission_id, new_status, note, changed_by) values (${formula}, 'completed', 'Done', ${member.id})`;
+      if (format === "csv") {
+        for (const what of [
+          "categories",
+          "tags",
+          "submissions",
+          "follows",
+          "comments",
+          "votes",
+          "comment_votes",
+          "status_changes",
+        ])
+          expect(
+            await importing(
+              to.key,
+              await exported(from.key, `?format=csv&what=${what}`),
+              `?what=${what}`,
+              "text/csv",
+            ),
+          ).toMatchObject({ failed: 0 });
+      } else {
+        const type = format === "json" ? "application/json" : headers["content-type"];
+        expect(
+          await importing(to.key, await exported(from.key, `?format=${format}`), "", type),
+        ).toMatchObject({ failed: 0 });
+      }
+      expect(await contentOf(to.key)).toEqual(await contentOf(from.key));
+      expect(await countMistakes(to.organization)).toEqual([]);
+      expect(await importing(from.key, await exported(from.key))).toMatchObject({ created: 0, failed: 0 });
+      if (format === "csv") expect(await exported(from.key, "?format=csv")).toContain(`,'=HYPERLINK(1),`);
+    },
+  );
+
+  test("of everything as CSV is 400", async () => {
+    refused(
+      await api("GET", "/api/admin/export?format=csv&what=all", { as: (await newBoard()).key }),
+      "VALIDATION_ERROR",
+      "what",
+    );
+  });
+
+  test("has the addresses of voters, and leaves a trace", async () => {
+    const board = await newBoard();
+    await importing(board.key, lines(file));
+    expect(await exported(board.key)).toContain("bob@x.example");
+    const trail = await sql<{ action: string; details: unknown }[]>`
+      select action, details from private.audit_log where organization_id = ${board.organization.id} order by created_at`;
+    expect(trail).toEqual([
+      { action: "import.start", details: { format: "feedback", source: "feedback", dry_run: false } },
+      { action: "organization.export", details: { what: "all", format: "jsonl" } },
+    ]);
+  });
+});
+
+describe("who may not", () => {
+  test.each(["member", "stranger", "another tenant's admin", "a key that reads and writes"])(
+    "%s",
+    async (who) => {
+      const board = await newBoard();
+      const { id } = await importing(board.key, lines(file));
+      const other = await newBoard();
+      const caller = {
+        member: () => newUser("Mel", { organization: board.organization, role: "member" }),
+        stranger: () => newUser("Sam"),
+        "another tenant's admin": () => newUser("Olaf", { organization: other.organization, role: "owner" }),
+      }[who];
+      const as = caller
+        ? await caller()
+        : await newKey(board.organization, ["submissions:read", "submissions:write", "analytics:read"]);
+      const call = { as, on: board.organization };
+      refused(await api("POST", "/api/admin/import", { ...call, raw: lines(file), headers }), "FORBIDDEN");
+      for (const path of ["/api/admin/export", "/api/admin/imports", `/api/admin/imports/${id}`])
+        refused(await api("GET", path, call), "FORBIDDEN");
+      // With rights elsewhere, what is ours is not there.
+      refused(await api("GET", `/api/admin/imports/${id}`, { as: other.key }), "NOT_FOUND");
+      expect(
+        answered(await api("GET", `/api/admin/imports/${id}`, { as: board.key }), 200, importAnswer).data
+          .created,
+      ).toBe(7);
+    },
+  );
+});
+
+describe("the commands", () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "feedback-exchange-"));
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  test("import and export straight from files, and a second run makes nothing twice", async () => {
+    const [from, to] = [await newBoard(), await newBoard()];
+    const [first, second] = [join(folder, `${randomUUID()}.jsonl`), join(folder, "copy.json")];
+    await writeFile(first, lines(file));
+    await withDatabase(stack.db_url, async (database) => {
+      const run = (organization: Organization, path: string) =>
+        importFile(database, organization.id, path, importQuery.parse({}), () => undefined);
+      expect(await run(from.organization, first)).toMatchObject({ created: 7, state: "completed" });
+      expect(await run(from.organization, first)).toMatchObject({ created: 0, skipped: 8 });
+      await exportFile(database, from.organization.id, second, { format: "json" });
+      expect(JSON.parse(await readFile(second, "utf8"))).toContainEqual(
+        expect.objectContaining({ kind: "submission", id: "s1" }),
+      );
+      expect(await run(to.organization, second)).toMatchObject({ failed: 0, problem: null });
+    });
+    expect(await contentOf(to.key)).toEqual(await contentOf(from.key));
+  });
+});

@@ -1,0 +1,372 @@
+import { describe, expect, test } from "vitest";
+import { csvLine } from "../../functions/_shared/csv.ts";
+import { chunksOf } from "../../functions/_shared/import/chunks.ts";
+import { type FileType, rowsOf } from "../../functions/_shared/import/rows.ts";
+import { importQuery } from "../../shared/imports.ts";
+
+// What a file says, before any of it reaches the database.
+
+/** In pieces of three bytes, so that nothing relies on where a piece ends. */
+async function* pieces(file: string | Uint8Array): AsyncGenerator<Uint8Array> {
+  const bytes = typeof file === "string" ? new TextEncoder().encode(file) : file;
+  for (let i = 0; i < bytes.length; i += 3) yield bytes.subarray(i, i + 3);
+}
+
+async function read(file: string | Uint8Array, type: FileType) {
+  const rows = [];
+  for await (const row of rowsOf(pieces(file), type))
+    rows.push("values" in row ? [row.line, row.values] : [row.line, row.message]);
+  return rows;
+}
+
+async function entries(file: string, type: FileType, query: Record<string, string> = {}) {
+  const taken: Record<string, unknown>[] = [];
+  const refused: unknown[] = [];
+  for await (const chunk of chunksOf(rowsOf(pieces(file), type), importQuery.parse(query))) {
+    taken.push(...chunk.entries.map(({ kind, fields }) => ({ kind, ...fields })));
+    refused.push(...chunk.refused);
+  }
+  return { taken, refused };
+}
+
+describe("CSV", () => {
+  const ab = [
+    [2, { a: "1", b: "x" }],
+    [3, { a: "2", b: "y" }],
+  ];
+  test.each([
+    ["with line feeds", "a,b\n1,x\n2,y\n", ab],
+    ["with carriage returns and line feeds, and no end of line at the end", "a,b\r\n1,x\r\n2,y", ab],
+    ["with a byte order mark", "\uFEFFa,b\n1,x\n2,y\n", ab],
+    ["with semicolons", "a;b\n1;x\n2;y\n", ab],
+    ["with tabs", "a\tb\n1\tx\n2\ty\n", ab],
+    ["with names written otherwise", "A, b \n1,x\n2,y\n", ab],
+    ["with empty lines", "a,b\n1,x\n\n", [ab[0]]],
+    ["with nothing in it", "", []],
+    [
+      "with quotes, commas and lines in a cell",
+      'a,b\n1,"x, ""y""\nz"\n2,y\n',
+      [
+        [2, { a: "1", b: 'x, "y"\nz' }],
+        [4, ab[1]?.[1]],
+      ],
+    ],
+    ["with a quote in the middle of a cell", 'a,b\n1,5" wide\n', [[2, { a: "1", b: '5" wide' }]]],
+    ["with fewer cells than names", "a,b\n1\n", [[2, { a: "1" }]]],
+    ["with more cells than names", "a,b\n1,x,z\n2,y\n", [[2, "has 3 cells, and the first line 2"], ab[1]]],
+    ["with a guarded formula", "a,b\n1,'=1+1\n", [[2, { a: "1", b: "=1+1" }]]],
+  ])("%s", async (_, file, rows) => {
+    expect(await read(file, "csv")).toEqual(rows);
+  });
+
+  test.each([
+    [
+      "a quote that is not closed",
+      'a,b\n1,x\n2,"y\n3,z\n',
+      "a quote that is not closed, or a record of more than 1 MiB, at line 3",
+    ],
+    ["a record without end", `a,b\n1,x\n2,"${"y\n".repeat(600_000)}`, "at line 3"],
+    ["bytes that are not UTF-8", new Uint8Array([97, 44, 98, 10, 49, 44, 0xe4, 10]), "is not UTF-8"],
+    ["UTF-16", new Uint8Array([0xff, 0xfe, 97, 0, 44, 0, 98, 0, 10, 0]), "is not UTF-8"],
+  ])("ends where it has %s", async (_, file, message) => {
+    await expect(read(file, "csv")).rejects.toMatchObject({
+      code: "VALIDATION_ERROR",
+      details: [{ field: "body", message: expect.stringContaining(message) }],
+    });
+  });
+});
+
+describe("a cell", () => {
+  test.each([
+    "=1+1",
+    "+49 30",
+    "-1",
+    "@sum",
+    "\tx",
+    "＝1",
+    "'=1",
+    "''=1",
+    "'plain",
+    "plain",
+    'a "b", c\nd',
+    " x ",
+  ])("%j comes back as it was, and is no formula on the way", async (cell) => {
+    const line = csvLine(["1", cell]);
+    expect(line).not.toMatch(/^1,"?[=+\-@\t＝]/);
+    expect(await read(`a,b\n${line}`, "csv")).toEqual([[2, { a: "1", b: cell }]]);
+  });
+});
+
+describe("JSON", () => {
+  const rows = [
+    [1, { a: '{"[\\' }],
+    [2, { a: { b: [1] } }],
+  ];
+  test.each([
+    ["an array", "json", '[{"a":"{\\"[\\\\"},\n{"a":{"b":[1]}}]', rows],
+    ["an array over several lines", "json", '[\n{"a":\n1}]', [[2, { a: 1 }]]],
+    ["one object", "json", '{"a":1}', [[1, { a: 1 }]]],
+    ["lines", "jsonl", '{"a":"{\\"[\\\\"}\n{"a":{"b":[1]}}\n', rows],
+    [
+      "lines of which one is broken",
+      "jsonl",
+      '{"a":1}\n{"a":\n\n[1]\n{"a":2}',
+      [
+        [1, { a: 1 }],
+        [2, "is not a JSON object"],
+        [4, "is not a JSON object"],
+        [5, { a: 2 }],
+      ],
+    ],
+  ] as const)("%s", async (_, type, file, expected) => {
+    expect(await read(file, type)).toEqual(expected);
+  });
+
+  test.each([
+    ["no object", "[1, 2]", "is not JSON at line 1"],
+    ["an object without end", '[{"a":1},\n{"a":', "the object at line 2 does not end"],
+    ["an object that is too long", `[{"a":"${"x".repeat(1_100_000)}"}]`, "longer than 1 MiB"],
+  ])("ends where it has %s", async (_, file, message) => {
+    await expect(read(file, "json")).rejects.toMatchObject({
+      details: [{ message: expect.stringContaining(message) }],
+    });
+  });
+});
+
+describe("a record", () => {
+  const good = { title: "A title", description: "A description of more than twenty." };
+  test.each([
+    ["a title that is too short", { ...good, title: "Hi" }, "title", "5 to 200"],
+    ["NUL in it", { ...good, title: "Hello\0you" }, "title", "NUL"],
+    [
+      "half a surrogate pair",
+      { ...good, description: `${good.description}\ud800` },
+      "description",
+      "surrogate",
+    ],
+    ["a status nobody knows", { ...good, status: "shipped" }, "status", "must be one of open"],
+    ["a time to come", { ...good, created_at: "2999-01-01T00:00:00Z" }, "created_at", "has passed"],
+    ["a time that is none", { ...good, created_at: "yesterday" }, "created_at", "must be a time"],
+    ["an address that is none", { ...good, author_email: "x" }, "author_email", "e-mail"],
+    [
+      "a link that is none",
+      { ...good, tracker_issue_url: "javascript:alert(1)" },
+      "tracker_issue_url",
+      "http",
+    ],
+    ["a vote of nobody", { kind: "vote", submission_id: "1" }, "author_email", "whose"],
+    ["a comment on nothing", { kind: "comment", body: "Yes" }, "submission_id", "is required"],
+  ])("with %s is refused by its line", async (_, values, field, message) => {
+    const { taken, refused } = await entries(
+      `{}\n${JSON.stringify(values)}\n${JSON.stringify(good)}`,
+      "jsonl",
+    );
+    expect(refused).toMatchObject([
+      { line: 1 },
+      { line: 2, field, message: expect.stringContaining(message) },
+    ]);
+    expect(taken).toHaveLength(1);
+  });
+
+  test("holds comments and votes, which follow it from the first comment on", async () => {
+    const { taken } = await entries(
+      JSON.stringify([
+        {
+          ...good,
+          id: 7,
+          votes: [{ author_email: "Ann@X.example" }],
+          comments: [
+            { id: "b", parent_id: "a", body: "Second", created_at: "2024-02-01" },
+            { id: "a", body: "First", created_at: "2024-01-01" },
+          ],
+        },
+      ]),
+      "json",
+    );
+    expect(taken).toMatchObject([
+      { kind: "submission", id: "7", author: "#nobody", author_votes: false },
+      { kind: "comment", id: "a", submission_id: "7", created_at: "2024-01-01T00:00:00.000Z" },
+      { kind: "comment", id: "b", parent_id: "a" },
+      { kind: "vote", submission_id: "7", author: "ann@x.example" },
+    ]);
+  });
+
+  test("keeps its time to the microsecond", async () => {
+    const { taken } = await entries(
+      JSON.stringify({ ...good, created_at: "2024-01-01T00:00:00.123456+00:00" }),
+      "json",
+    );
+    expect(taken).toMatchObject([{ created_at: "2024-01-01T00:00:00.123456+00:00" }]);
+  });
+});
+
+describe("the export of", () => {
+  test("Canny, as CSV", async () => {
+    const { taken, refused } = await entries(
+      [
+        "Post ID,Post Title,Post Details,Status,Category,Tags,Author Name,Author Email,Created,Votes",
+        'c1,Dark mode,"Please, a dark mode for the night",In Progress,Web App,"ui, night",Ann Lee,ann@x.example,2023-04-05 10:11:12,3',
+        'c2,API,,complete,,,Bob,,"Jan 5, 2023",2',
+      ].join("\r\n"),
+      "csv",
+      { format: "canny", anonymous_votes: "true", type: "problem" },
+    );
+    expect(refused).toEqual([]);
+    expect(taken).toMatchObject([
+      {
+        kind: "submission",
+        id: "c1",
+        title: "Dark mode",
+        status: "in_progress",
+        category: "Web App",
+        tags: ["ui", "night"],
+        author: "ann@x.example",
+        author_name: "Ann Lee",
+        created_at: "2023-04-05T10:11:12.000Z",
+        source: "canny",
+        type: "problem",
+        author_votes: true,
+      },
+      { kind: "vote", submission_id: "c1", author: "#voter 2" },
+      { kind: "vote", submission_id: "c1", author: "#voter 3" },
+      {
+        kind: "submission",
+        id: "c2",
+        title: "Idea: API",
+        description: "Imported from Canny.",
+        status: "completed",
+        author: "#name bob",
+      },
+      { kind: "vote", submission_id: "c2", author: "#voter 2" },
+    ]);
+  });
+
+  test("Canny, as its API answers", async () => {
+    const author = { id: "u1", name: "Ann Lee", email: "ann@x.example" };
+    const post = {
+      id: "p1",
+      title: "Dark mode",
+      details: "Please, for the night.",
+      status: "under review",
+      created: "2023-04-05T10:11:12.000Z",
+      author,
+      category: { name: "Web" },
+      tags: [{ name: "ui" }],
+      score: 2,
+    };
+    const comment = {
+      id: "k1",
+      author,
+      created: "2023-04-06T10:11:12.000Z",
+      value: "Yes!",
+      parentID: null,
+      post: { id: "p1" },
+    };
+    const { taken, refused } = await entries(
+      [
+        { posts: [post], hasMore: false },
+        {
+          comments: [
+            comment,
+            { ...comment, id: "k2", parentID: "k1" },
+            { ...comment, id: "k3", internal: true },
+          ],
+        },
+        {
+          votes: [
+            {
+              id: "v1",
+              created: "2023-04-07T10:11:12.000Z",
+              post: { id: "p1" },
+              voter: { name: "Bob", email: "bob@x.example" },
+            },
+          ],
+        },
+      ]
+        .map((page) => JSON.stringify(page))
+        .join("\n"),
+      "jsonl",
+      { format: "canny" },
+    );
+    expect(refused).toEqual([]);
+    expect(taken).toMatchObject([
+      {
+        kind: "submission",
+        id: "p1",
+        status: "under_review",
+        author: "ann@x.example",
+        category: "Web",
+        tags: ["ui"],
+      },
+      { kind: "comment", id: "k1", submission_id: "p1", body: "Yes!", author: "ann@x.example" },
+      { kind: "comment", id: "k2", parent_id: "k1" },
+      { kind: "vote", submission_id: "p1", author: "bob@x.example" },
+    ]);
+  });
+
+  test("Fider, as CSV", async () => {
+    const { taken, refused } = await entries(
+      [
+        "number,title,description,created_at,created_by,votes_count,comments_count,status,responded_by,responded_at,response,original_number,original_title,tags",
+        '10,Go is fast,Very tiny description,2018-03-23T19:33:22Z,Faceless,4,2,declined,John Snow,2018-04-04T19:48:10Z,Nothing we need to do,,,"easy, ignored"',
+        "20,Go is easy,,2018-01-12T01:46:59Z,Faceless,4,2,duplicate,,,,99,Go is very easy,",
+      ].join("\n"),
+      "csv",
+      { format: "fider" },
+    );
+    expect(refused).toEqual([]);
+    expect(taken).toMatchObject([
+      {
+        kind: "submission",
+        id: "10",
+        status: "declined",
+        author: "#name faceless",
+        tags: ["easy", "ignored"],
+        created_at: "2018-03-23T19:33:22Z",
+      },
+      {
+        kind: "status_change",
+        submission_id: "10",
+        new_status: "declined",
+        note: "Nothing we need to do",
+        author: "#name john snow",
+      },
+      { kind: "submission", id: "20", status: "declined" },
+    ]);
+  });
+
+  test("Fider, as its API answers", async () => {
+    const user = { id: 1, name: "Jon", email: "jon@x.example" };
+    const post = {
+      id: 77,
+      number: 3,
+      title: "Go is great",
+      description: "Long enough to be taken as it is.",
+      createdAt: "2018-02-21T15:51:35Z",
+      user,
+      status: "started",
+      votesCount: 1,
+      tags: ["easy"],
+      comments: [{ id: 5, content: "Indeed", createdAt: "2018-02-22T15:51:35Z", user }],
+      votes: [{ createdAt: "2018-02-21T15:51:35Z", user }],
+    };
+    const { taken } = await entries(JSON.stringify([post]), "json", { format: "fider" });
+    expect(taken).toMatchObject([
+      { kind: "submission", id: "3", status: "in_progress", author: "jon@x.example" },
+      { kind: "comment", id: "5", submission_id: "3", body: "Indeed" },
+      { kind: "vote", submission_id: "3", author: "jon@x.example" },
+    ]);
+  });
+
+  test("any of them: what is too long is cut, and a cut title goes on in the description", async () => {
+    const title = "🦊".repeat(250);
+    const { taken, refused } = await entries(JSON.stringify([{ title, details: "x".repeat(6000) }]), "json", {
+      format: "canny",
+    });
+    expect(refused).toEqual([]);
+    const [{ title: cut, description } = {}] = taken as { title?: string; description?: string }[];
+    expect([...(cut ?? "")]).toHaveLength(200);
+    expect([...(description ?? "")]).toHaveLength(5000);
+    expect(description).toContain(title);
+  });
+});

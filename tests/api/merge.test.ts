@@ -1,0 +1,209 @@
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, it } from "vitest";
+import { auditAnswer } from "../../shared/audit.ts";
+import { mergedAnswer, unmergedAnswer } from "../../shared/moderation.ts";
+import { notificationListAnswer } from "../../shared/notifications.ts";
+import {
+  submissionDetailAnswer,
+  submissionListAnswer,
+  submissionSearchAnswer,
+} from "../../shared/submissions.ts";
+import { myVoteListAnswer } from "../../shared/votes.ts";
+import { sql } from "../stack.ts";
+import { answered, api, type Caller, refused } from "./client.ts";
+import {
+  countMistakes,
+  newComment,
+  newKey,
+  newOrganization,
+  newSubmission,
+  newUser,
+  newUsers,
+  type Organization,
+  stored,
+  type User,
+} from "./world.ts";
+
+let organization: Organization;
+let admin: User;
+let author: User;
+let voter: User;
+
+beforeAll(async () => {
+  organization = await newOrganization();
+  admin = await newUser("Adam Admin", { organization, role: "admin" });
+  author = await newUser("Ada");
+  voter = await newUser("Vic");
+});
+
+const made = (title?: string) => newSubmission(organization, author, title === undefined ? {} : { title });
+const merge = (source_ids: unknown, target_id: unknown, as: Caller = admin) =>
+  api("POST", "/api/admin/merge", { as, body: { source_ids, target_id } });
+const unmerge = (submission_id: string, as: Caller = admin) =>
+  api("POST", "/api/admin/unmerge", { as, body: { submission_id } });
+const vote = (id: string, as: Caller) => api("POST", `/api/submissions/${id}/vote`, { as });
+const say = (id: string, as: Caller, parent_id?: string) =>
+  api("POST", `/api/submissions/${id}/comments`, { as, body: { body: "Me too", parent_id } });
+
+describe("a merge", () => {
+  it("leaves one submission with everything, by every way to it", async () => {
+    const word = `word${randomUUID().slice(0, 8)}`;
+    const [source, target] = [await made(`The ${word} twice`), await made(`The ${word} once`)];
+    await vote(source, voter);
+    await vote(target, voter);
+    await newComment(source, voter);
+    const { data } = answered(await merge([source], target), 200, mergedAnswer);
+    expect(data).toEqual({ target_id: target, source_ids: [source], vote_count: 2, comment_count: 1 });
+
+    const list = answered(
+      await api("GET", "/api/submissions?limit=100", { on: organization }),
+      200,
+      submissionListAnswer,
+    );
+    expect(list.data.map(({ id }) => id)).not.toContain(source);
+    const found = answered(
+      await api("GET", `/api/submissions/search?q=${word}`, { on: organization }),
+      200,
+      submissionSearchAnswer,
+    );
+    expect(found.data.map(({ id }) => id)).toEqual([target]);
+    const detail = answered(await api("GET", `/api/submissions/${source}`), 200, submissionDetailAnswer).data;
+    expect(detail).toMatchObject({ status: "duplicate", merged_into_id: target });
+    const votes = answered(
+      await api("GET", "/api/me/votes?limit=100", { as: voter, on: organization }),
+      200,
+      myVoteListAnswer,
+    );
+    expect(votes.data.map(({ submission_id }) => submission_id)).toEqual([target]);
+    expect(refused(await vote(source, voter), "SUBMISSION_MERGED").merged_into_id).toBe(target);
+    expect(refused(await say(source, voter), "SUBMISSION_MERGED").merged_into_id).toBe(target);
+    refused(await api("DELETE", `/api/submissions/${target}`, { as: author }), "CONFLICT");
+
+    const told = answered(
+      await api("GET", "/api/me/notifications?unread=true", { as: voter, on: organization }),
+      200,
+      notificationListAnswer,
+    ).data;
+    expect(told.filter(({ type }) => type === "merged")).toMatchObject([{ submission_id: target }]);
+    const restored = answered(await unmerge(source), 200, unmergedAnswer).data;
+    expect(restored).toEqual({
+      submission_id: source,
+      target_id: target,
+      status: "open",
+      vote_count: 2,
+      comment_count: 1,
+    });
+    expect(await stored("submissions", target)).toMatchObject({ vote_count: 2, comment_count: 0 });
+    const trail = answered(
+      await api("GET", `/api/admin/audit?target_id=${source}`, { as: admin, on: organization }),
+      200,
+      auditAnswer,
+    ).data;
+    expect(trail).toMatchObject([
+      {
+        action: "submission.unmerge",
+        actor: { id: admin.id, name: "Adam Admin" },
+        details: { target_id: target },
+      },
+    ]);
+  });
+
+  it("of several tells who follows them all once", async () => {
+    const sources = [await made(), await made(), await made()];
+    const target = await made();
+    for (const id of sources) await vote(id, voter);
+    await merge(sources, target);
+    const [told] = await sql`
+      select count(*)::integer as n from public.notifications where user_id = ${voter.id} and submission_id = ${target}`;
+    expect(told).toEqual({ n: 1 });
+    expect(await stored("submissions", target)).toMatchObject({ vote_count: 2 });
+  });
+
+  it.each([
+    ["without sources", [], () => made(), ["source_ids"]],
+    ["with 21", Array.from({ length: 21 }, () => randomUUID()), () => made(), ["source_ids"]],
+    ["with a text", ["x"], () => made(), ["source_ids.0"]],
+    ["without a target", [randomUUID()], async () => undefined, ["target_id"]],
+  ])("%s is refused", async (_, sources, target, fields) => {
+    refused(await merge(sources, await target()), "VALIDATION_ERROR", ...fields);
+  });
+
+  it("stays within one organization, whoever asks", async () => {
+    const other = await newOrganization({ visibility: "private" });
+    const both = await newUser("Both", { organization, role: "admin" });
+    await sql`insert into public.memberships (organization_id, user_id, role) values (${other.id}, ${both.id}, 'owner')`;
+    const [here, there] = [await made(), await newSubmission(other, author)];
+    refused(await merge([there], here, both), "NOT_FOUND", "source_ids");
+    refused(await merge([here], there, both), "NOT_FOUND", "source_ids");
+    refused(await merge([here], there), "NOT_FOUND", "target_id");
+    refused(
+      await merge([here], await made(), await newKey(other, ["submissions:moderate"])),
+      "NOT_FOUND",
+      "target_id",
+    );
+    refused(await unmerge(there), "NOT_FOUND", "submission_id");
+    refused(
+      await api("POST", "/api/admin/merge", {
+        as: both,
+        on: other,
+        body: { source_ids: [here], target_id: await made() },
+      }),
+      "NOT_FOUND",
+      "target_id",
+    );
+  });
+
+  it("is for admins and keys with submissions:moderate", async () => {
+    const [source, target] = [await made(), await made()];
+    refused(await merge([source], target, author), "FORBIDDEN");
+    refused(await merge([source], target, await newKey(organization, ["submissions:write"])), "FORBIDDEN");
+    answered(
+      await merge([source], target, await newKey(organization, ["submissions:moderate"])),
+      200,
+      mergedAnswer,
+    );
+  });
+});
+
+describe("at once", () => {
+  it("merges of overlapping sets end as one after the other, and nothing else", async () => {
+    const ids = await Promise.all(Array.from({ length: 6 }, () => made()));
+    const at = (n: number) => ids[n % ids.length] as string;
+    const answers = await Promise.all(
+      ids.flatMap((id, n) => [merge([at(n + 1), at(n + 2)], id), merge([at(n + 2)], at(n + 1)), unmerge(id)]),
+    );
+    const unexpected = answers.filter(({ status }) => status !== 200 && status !== 409);
+    expect(unexpected.map(({ text }) => text)).toEqual([]);
+    const chains = await sql`
+      select s.id from public.submissions s join public.submissions t on t.id = s.merged_into_id
+      where s.organization_id = ${organization.id} and t.merged_into_id is not null`;
+    expect([...chains]).toEqual([]);
+    expect(await countMistakes(organization)).toEqual([]);
+  });
+
+  it("votes, comments and deletes meanwhile are made or refused, and all are counted", async () => {
+    const people = await newUsers(12);
+    const [a, b, c] = [await made(), await made(), await made()];
+    const root = await newComment(a, voter);
+    const answers = await Promise.all(
+      people.flatMap((person, n) => [
+        vote([a, b, c][n % 3] as string, person),
+        vote(a, person),
+        say(a, person, root),
+        say(b, person),
+        api("POST", `/api/comments/${root}/vote`, { as: person }),
+        ...(n % 3 === 0 ? [merge([a], b)] : []),
+        ...(n % 3 === 1 ? [unmerge(a)] : []),
+        ...(n === 5 ? [merge([b], c), api("DELETE", `/api/comments/${root}`, { as: voter })] : []),
+        api("DELETE", `/api/submissions/${a}/vote`, { as: person }),
+      ]),
+    );
+    const unexpected = answers.filter(({ status }) => ![200, 201, 404, 409].includes(status));
+    expect(unexpected.map(({ text }) => text)).toEqual([]);
+    expect(await countMistakes(organization)).toEqual([]);
+    const strays = await sql`
+      select v.user_id from public.votes v join public.submissions s on s.id = v.submission_id
+      where s.organization_id = ${organization.id} and s.merged_into_id is not null`;
+    expect([...strays]).toEqual([]);
+  });
+});

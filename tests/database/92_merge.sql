@@ -1,0 +1,131 @@
+-- Merge and unmerge: everything goes to the target once, and comes back as it was.
+begin;
+set local search_path = public, extensions;
+select plan(51);
+do $$ begin
+  perform tests.start();
+  insert into tags (id, organization_id, name, slug) select tests.id(t), tests.id('acme'), t, t from unnest(array['ios', 'web', 'dark']) as t;
+  perform tests.submission('First', 'alice');
+  perform tests.submission('Second', 'bob');
+  perform tests.submission('Third', 'carol');
+  perform tests.submission('Rivals', 'rita', 'rival');
+  perform tests.submission('Waiting', 'bob');
+  update submissions set moderation_state = 'pending' where id = tests.id('Waiting');
+  insert into votes (submission_id, user_id) values (tests.id('First'), tests.id('mia')), (tests.id('Second'), tests.id('mia')), (tests.id('Second'), tests.id('adam'));
+  insert into submission_tags values (tests.id('acme'), tests.id('First'), tests.id('ios')), (tests.id('acme'), tests.id('Second'), tests.id('ios')), (tests.id('acme'), tests.id('Second'), tests.id('web'));
+  perform tests.comment('root', 'carol', 'Second');
+  perform tests.comment('reply', 'alice', 'Second', 'root');
+  perform tests.comment('reply to reply', 'mia', 'Second', 'reply');
+  perform tests.comment('at first', 'bob', 'First');
+  insert into comment_votes (comment_id, user_id) values (tests.id('reply'), tests.id('bob'));
+  delete from private.outbox; delete from notifications;
+end $$;
+
+create function pg_temp.merge(sources text[], target text) returns text language sql as $$
+  select format('select private.admin_merge(%L, %L)', array(select tests.id(s) from unnest(sources) s), tests.id(target)) $$;
+create function pg_temp.unmerge(source text) returns text language sql as $$ select format('select private.admin_unmerge(%L)', tests.id(source)) $$;
+-- Everything that stands on the submissions of the board, as it is.
+create function pg_temp.board() returns jsonb language sql as $$
+  select jsonb_build_object(
+    'submissions', (select jsonb_agg(jsonb_build_array(title, status, merged_into_id, vote_count, comment_count) order by title) from submissions where organization_id = tests.id('acme')),
+    'votes', (select jsonb_agg(to_jsonb(v) order by submission_id, user_id) from votes v),
+    'follows', (select jsonb_agg(to_jsonb(f) order by submission_id, user_id) from follows f),
+    'tags', (select jsonb_agg(to_jsonb(t) order by submission_id, tag_id) from submission_tags t),
+    'comments', (select jsonb_agg(to_jsonb(c) order by id) from comments c),
+    'comment_votes', (select jsonb_agg(to_jsonb(c) order by id) from comment_votes c)) $$;
+create function pg_temp.of(submission text) returns text language sql as $$
+  select format('%s votes, %s comments, tags %s, followed by %s', vote_count, comment_count,
+    (select string_agg(slug, ' ' order by slug) from submission_tags st join tags t on t.id = st.tag_id where st.submission_id = s.id),
+    (select string_agg(lower(p.name), ' ' order by p.name) from follows f join profiles p on p.id = f.user_id where f.submission_id = s.id))
+  from submissions s where id = tests.id(submission) $$;
+
+-- Who may, and what
+select is(tests.try(who, pg_temp.merge(sources, target)), outcome, claim) from (values
+  ('anon', array['Second'], 'First', '42501', 'nobody in particular merges nothing'),
+  ('alice', array['Second'], 'First', 'FB403', 'nor does an author'),
+  ('mia', array['Second'], 'First', 'FB403', 'nor a member'),
+  ('rita', array['Second'], 'First', 'FB403', 'nor an admin of another board'),
+  ('adam', array['Rivals'], 'First', 'FB404', 'a source of another board is not there'),
+  ('adam', array['Second', 'Rivals'], 'First', 'FB404', 'nor is one among others'),
+  ('adam', array['Second'], 'Rivals', 'FB403', 'a target of another board is not theirs'),
+  ('adam', array['Nowhere'], 'First', 'FB404', 'what does not exist is not merged'),
+  ('rita', array['Rivals'], 'Waiting', 'FB404', 'what one may not see is not there'),
+  ('adam', array['Second', 'First'], 'First', 'FB400', 'nothing is merged into itself'),
+  ('adam', array['Waiting'], 'First', 'FB409', 'what waits for approval is not merged'),
+  ('adam', array['First'], 'Waiting', 'FB409', 'nor merged into'),
+  ('acme key with submissions:write submissions:read', array['Second'], 'First', 'FB403', 'a key without the scope does not merge'),
+  ('rival key with submissions:moderate', array['Second'], 'First', 'FB404', 'nor a key of another organization'),
+  ('adam', array['Second'], null, 'FB404', 'there has to be a target')) as t (who, sources, target, outcome, claim);
+
+-- One
+create temporary table before as select pg_temp.board() as board;
+select is(tests.try('adam', pg_temp.merge(array['Second', 'Second'], 'First')), '1', 'an admin merges');
+select is(pg_temp.of('First'), '4 votes, 4 comments, tags ios web, followed by adam alice bob carol mia', 'all of the source is at the target, once');
+select is(pg_temp.of('Second'), '0 votes, 0 comments, tags , followed by ', 'and nothing at the source');
+select results_eq($$ select status, merged_into_id from submissions where id = tests.id('Second') $$, $$ values ('duplicate', tests.id('First')) $$, 'which points to the target');
+select results_eq($$ select submission_id, parent_id, reply_count, vote_count from comments where id = tests.id('reply') $$,
+  $$ values (tests.id('First'), tests.id('root'), 1, 1) $$, 'threads are kept');
+select results_eq($$ select submission_id from comment_votes $$, array[tests.id('First')], 'with the votes for them');
+select set_eq($$ select type, subject_id from private.outbox $$,
+  $$ values ('submission.status_changed', tests.id('Second')), ('submission.updated', tests.id('Second')), ('submission.updated', tests.id('First')) $$,
+  'the events tell of the submissions, not of each vote and comment');
+select is((select data #>> '{submission,merged_into_id}' from private.outbox where type = 'submission.updated' and subject_id = tests.id('Second')), tests.id('First')::text, 'and where it went');
+select set_eq($$ select user_id, type, submission_id from notifications $$,
+  $$ select tests.id(who) as user_id, 'merged' as type, tests.id('First') as submission_id from unnest(array['bob', 'carol', 'alice', 'mia']) as who $$, 'followers of the source are told, the admin is not');
+select results_eq($$ select actor_id, action, target_id, details from private.audit_log $$,
+  $$ values (tests.id('adam'), 'submission.merge', tests.id('First'), jsonb_build_object('source_ids', array[tests.id('Second')])) $$, 'the trail says who did it');
+select results_eq($$ select previous_status, new_status, changed_by from status_changes where submission_id = tests.id('Second') $$,
+  $$ values ('open', 'duplicate', tests.id('adam')) $$, 'and the history');
+select is_empty('select * from private.count_mistakes()', 'the counts are true');
+select is(tests.try('adam', pg_temp.merge(array['Second'], 'Third')), 'FBM09', 'what is merged is not merged again');
+select is(tests.try('adam', pg_temp.merge(array['Third'], 'Second')), 'FBM09', 'nor merged into');
+select is(tests.try('adam', pg_temp.merge(array['First'], 'Second')), 'FBM09', 'not even the other way round');
+select is(tests.try('adam', pg_temp.merge(array['First', 'Second'], 'Third')), 'FBM09', 'nor with its target');
+select is(tests.try('carol', $$ insert into votes (submission_id) values (tests.id('Second')) $$), 'FBM09', 'nobody votes there');
+select is(tests.try('bob', $$ delete from submissions where id = tests.id('First') $$), '0', 'the target stays for strangers');
+select is(tests.try('alice', $$ delete from submissions where id = tests.id('First') $$), 'FB409', 'and for its author');
+
+-- And back
+select is(tests.try('mia', pg_temp.unmerge('Second')), 'FB403', 'a member does not unmerge');
+select is(tests.try('adam', pg_temp.unmerge('First')), 'FB409', 'what is not merged is not unmerged');
+select is(tests.try('adam', pg_temp.unmerge('Second')), '1', 'an admin unmerges');
+select is(pg_temp.board(), (select board from before), 'every row is as it was before');
+select is_empty('select * from private.count_mistakes()', 'and every count');
+select is_empty('select from private.merged_votes union all select from private.merged_follows union all select from private.merged_tags union all select from private.merged_comments', 'the journal is empty');
+
+-- A chain, what comes after, and what is taken back
+do $$ begin
+  perform tests.merge('Second', 'First');
+  perform tests.try('carol', $s$ insert into votes (submission_id) values (tests.id('First')) $s$);
+  perform tests.try('carol', $s$ insert into comments (id, submission_id, parent_id, body) values (tests.id('later reply'), tests.id('First'), tests.id('root'), 'Later') $s$);
+  perform tests.try('carol', $s$ insert into comments (id, submission_id, body) values (tests.id('later'), tests.id('First'), 'Later') $s$);
+  perform tests.try('adam', $s$ delete from votes where submission_id = tests.id('First') $s$);
+  delete from notifications;
+  perform tests.merge('First', 'Third');
+end $$;
+select set_eq($$ select title, merged_into_id from submissions where merged_into_id is not null $$,
+  $$ values ('First', tests.id('Third')), ('Second', tests.id('Third')) $$, 'a chain is one hop');
+select is(pg_temp.of('Third'), '4 votes, 6 comments, tags ios web, followed by adam alice bob carol mia', 'and its end has everything');
+select ok(exists (select from notifications where user_id = tests.id('bob') and type = 'merged'), 'who followed the first of the chain is told too');
+do $$ begin perform tests.try('olga', pg_temp.unmerge('Second')); end $$;
+select is(pg_temp.of('Second'), '2 votes, 4 comments, tags ios web, followed by adam alice bob carol mia',
+  'out of the middle of a chain comes what it had, the replies since then, and no vote that was taken back');
+select is(pg_temp.of('Third'), '3 votes, 2 comments, tags ios, followed by alice bob carol mia', 'the rest stays');
+do $$ begin perform tests.try('olga', pg_temp.unmerge('First')); end $$;
+select is(pg_temp.of('First'), '3 votes, 2 comments, tags ios, followed by alice bob carol mia', 'the target of before has what came to it since');
+select is(pg_temp.of('Third'), '1 votes, 0 comments, tags , followed by carol', 'and the end of the chain its own');
+select is_empty('select * from private.count_mistakes()', 'all counted right');
+
+-- A source that is deleted
+do $$ begin
+  perform tests.merge('Second', 'First');
+  perform tests.merge('First', 'Third');
+  delete from submissions where id = tests.id('First');
+end $$;
+select is((select parent_id from private.merges where source_id = tests.id('Second')), tests.id('Third'), 'what was merged into a deleted source belongs to the target');
+select is((select vote_count from submissions where id = tests.id('Third')), 4, 'which keeps the votes');
+do $$ begin delete from organizations where slug = 'acme'; end $$;
+select is_empty('select from private.merges union all select from private.merged_votes union all select from private.merged_comments', 'and all goes with the organization');
+
+select * from finish();
+rollback;

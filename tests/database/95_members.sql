@@ -1,0 +1,66 @@
+-- The team: its last owner stays, by every way, its plan holds, and invites are for whom they were made.
+begin;
+set local search_path = public, extensions;
+select plan(50);
+do $$ begin perform tests.start(); end $$;
+
+create function pg_temp.at(who text, organization text, statement text) returns text language plpgsql as $$
+begin
+  perform set_config('feedback.organization_id', tests.id(organization)::text, true);
+  return tests.see(who, statement);
+end
+$$;
+create function pg_temp.role_of(who text) returns text language sql as $$
+  select role from public.memberships where organization_id = tests.id('acme') and user_id = tests.id(who) $$;
+
+-- The last owner
+select is(tests.try('operator', statement), 'FB409', statement || ' leaves no owner, also as SQL') from unnest(array[
+  'update public.memberships set role = ''admin'' where user_id = tests.id(''olga'')',
+  'delete from public.memberships where user_id = tests.id(''olga'')',
+  'delete from public.memberships where organization_id = tests.id(''acme'')',
+  'delete from auth.users where id = tests.id(''olga'')']) as statement;
+select is(tests.try('service_role', 'delete from public.memberships where user_id = tests.id(''olga'')'), 'FB409', 'nor may the service role');
+select is(tests.try(who, statement), '42501', format('%s cannot: %s', who, statement))
+from unnest(array['olga', 'adam', 'mia', 'alice', 'anon', 'acme key with members:write']) as who,
+  unnest(array['update public.memberships set role = ''owner''', 'select from private.invites']) as statement;
+select lives_ok($$ update public.memberships set role = case user_id when tests.id('olga') then 'admin' else 'owner' end
+  where user_id in (tests.id('olga'), tests.id('adam')) $$, 'a swap in one statement keeps one');
+select lives_ok($$ update public.memberships set role = case user_id when tests.id('olga') then 'owner' else 'admin' end
+  where user_id in (tests.id('olga'), tests.id('adam')) $$, 'and back');
+
+-- Roles
+select is(tests.see(who, format('select private.admin_change_role(tests.id(''acme''), tests.id(%L), %L) ->> ''role''', whom, role)), outcome,
+  format('%s makes %s %s: %s', who, whom, role, outcome))
+from (values ('mia', 'adam', 'member', 'FB403'), ('alice', 'mia', 'member', 'FB403'), ('rita', 'mia', 'admin', 'FB403'),
+  ('adam', 'mia', 'owner', 'FB403'), ('adam', 'olga', 'member', 'FB403'), ('adam', 'adam', 'owner', 'FB403'), ('adam', 'alice', 'member', 'FB404'),
+  ('adam', 'mia', 'admin', 'admin'), ('adam', 'mia', 'member', 'member'), ('olga', 'olga', 'admin', 'FB409'),
+  ('acme key with members:write', 'mia', 'admin', '42501')) as t (who, whom, role, outcome);
+select results_eq($$ select details from private.audit_log where action = 'member.change_role' order by created_at limit 1 $$,
+  $$ values ('{"role": {"from": "member", "to": "admin"}}'::jsonb) $$, 'the trail says from what to what');
+select is(tests.try(who, format('select private.admin_remove_member(tests.id(''acme''), tests.id(%L))', whom)), outcome, format('%s removes %s: %s', who, whom, outcome))
+from (values ('mia', 'adam', 'FB403'), ('adam', 'olga', 'FB403'), ('olga', 'olga', 'FB409'), ('rita', 'mia', 'FB403'),
+  ('acme key with members:write', 'adam', 'FB403'), ('acme key with submissions:moderate', 'mia', 'FB403'), ('rival key with members:write', 'mia', 'FB404'),
+  ('acme key with members:write', 'mia', '1')) as t (who, whom, outcome);
+select is(pg_temp.role_of('mia'), null, 'who is removed is on the team no more');
+select is(tests.see(who, 'select private.admin_transfer_ownership(tests.id(''acme''), tests.id(''adam'')) ->> ''role'''), outcome, format('%s transfers: %s', who, outcome))
+from (values ('adam', 'FB403'), ('olga', 'owner')) as t (who, outcome);
+select is(array[pg_temp.role_of('olga'), pg_temp.role_of('adam')], array['admin', 'owner'], 'ownership changed hands');
+
+-- The plan
+update public.organizations set max_members = 2 where slug = 'acme';
+select throws_ok($$ insert into public.memberships (organization_id, user_id) values (tests.id('acme'), tests.id('bob')) $$, 'FB402', null, 'a team is not larger than its plan');
+select is(tests.see('adam', 'select private.admin_invite(tests.id(''acme''), ''bob@example.test'', ''member'', sha256(''b''))'), 'FB402', 'nor is one invited beyond it');
+update public.organizations set max_members = 4 where slug = 'acme';
+select is(tests.see('adam', 'select private.admin_invite(tests.id(''acme''), ''BOB@Example.test'', ''member'', sha256(''b'')) ->> ''email'''), 'bob@example.test', 'an address is kept in lower case');
+
+-- Invites
+select is(tests.see('bob', 'select data ->> ''role'' from private.accept_invite(sha256(''x''))'), 'FB404', 'an unknown token is no invite');
+select is(tests.see('alice', 'select data ->> ''role'' from private.accept_invite(sha256(''b''))'), 'FB403', 'another address does not accept');
+update private.invites set expires_at = now() where email = 'bob@example.test';
+select is(tests.see('bob', 'select data ->> ''role'' from private.accept_invite(sha256(''b''))'), 'FB410', 'nor is an invite good for ever');
+update private.invites set expires_at = now() + interval '1 day', invited_by = tests.id('mia') where email = 'bob@example.test';
+select is(tests.see('bob', 'select data ->> ''role'' from private.accept_invite(sha256(''b''))'), 'FB410', 'one of a removed admin is worth nothing');
+update private.invites set invited_by = tests.id('adam') where email = 'bob@example.test';
+
+select * from finish();
+rollback;
