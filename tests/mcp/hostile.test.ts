@@ -73,7 +73,7 @@ test("another organization's ids, in every argument of every tool, reach nothing
       ).toContain(argument);
       const args = {
         ...(names.includes("submission_id") && !names.includes("survey_id") && { submission_id: own }),
-        ...others[name],
+        ...withOwn(name),
         [argument]: argument === "source_ids" ? [foreign[argument]] : foreign[argument],
       };
       const { status, result, error } = await callTool(agent, name, args);
