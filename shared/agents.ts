@@ -146,5 +146,5 @@ export const agentAuditAnswer = listOf(
     .object({
       next_before: z.int().nullable().describe("Pass as `before` for what is older; null at the end."),
     })
-    .meta({ id: "AuditMeta", description: "Where a page of the audit trail ends." }),
+    .meta({ id: "AgentAuditMeta", description: "Where a page of the audit trail ends." }),
 );

@@ -41,6 +41,8 @@ type OutboxEvent = {
 const pollMs = 100;
 const checkMs = 2_000;
 const mostAtOnce = 500;
+const mostFailures = 5;
+const afterFailureMs = 1_000;
 const mostOfOneAgent = 100;
 const mostOfAll = 5_000;
 
@@ -66,31 +68,34 @@ export function cursorOf(lastEventId: string | undefined, since: string): Cursor
 
 export function follow(follower: Follower): void {
   followers.add(follower);
-  if (!reading) {
-    reading = true;
-    readAll().catch((error) => {
-      // Ended streams resume where they stopped.
-      log({ requestId: "", error });
-      for (const { stream } of followers) stream.close();
-      followers.clear();
-      reading = false;
-    });
-  }
+  if (reading) return;
+  reading = true;
+  readAll().finally(() => {
+    reading = false;
+  });
 }
 
 /** Reads from the cursor of who is furthest behind: those who are level share every page. */
 async function readAll(): Promise<void> {
   let checkedAt = 0;
+  let failures = 0;
   while (followers.size > 0) {
     for (const follower of followers) if (!follower.stream.isOpen) followers.delete(follower);
-    const page = await readPage();
-    if (Date.now() - checkedAt > checkMs) {
-      await endThoseThatMayNot();
-      checkedAt = Date.now();
+    try {
+      const page = await readPage();
+      if (Date.now() - checkedAt > checkMs) {
+        await endThoseThatMayNot();
+        checkedAt = Date.now();
+      }
+      failures = 0;
+      if (!page.isFull) await sleep(pollMs);
+    } catch (error) {
+      log({ requestId: "", error });
+      // Streams that end resume where they stopped, at a process that may be better off.
+      if (++failures >= mostFailures) for (const { stream } of followers) stream.close();
+      await sleep(afterFailureMs);
     }
-    if (!page.isFull) await sleep(pollMs);
   }
-  reading = false;
 }
 
 async function readPage(): Promise<{ isFull: boolean }> {

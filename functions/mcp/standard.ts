@@ -52,6 +52,8 @@ export async function serveStandard(c: Context): Promise<Response> {
     });
     const begun = admitsItself ? await withFirstChunk(response) : response;
     if (exchange.refusal) throw exchange.refusal;
+    // What the SDK refused by itself is charged too, and a wrong key told first.
+    if (!request.verdict) await admit(request);
     return finish(exchange, begun);
   } catch (error) {
     return refuse(exchange, error);

@@ -54,11 +54,12 @@ export async function serveStream(c: Context): Promise<Response> {
   try {
     await new Promise<void>((resolve, reject) => {
       // Goes on when its reader leaves: who comes again hears how it ended.
-      runOrRepeat(request, id, teller, resolve).then(() => stream.close(), reject);
+      runOrRepeat(request, id, teller, resolve)
+        .catch(reject)
+        .finally(() => stream.close());
     });
     return sendEvents(request, route, stream);
   } catch (error) {
-    stream.close();
     return sendRefusal(request, route, error);
   }
 }

@@ -4280,6 +4280,7 @@ create function private.admin_create_agent(name text, tier text, description tex
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
 declare made uuid := private.create_agent(private.require_key_admin(), name, tier, description, private.caller_id());
 begin
+  perform private.audit('agent.create', 'agent', made, jsonb_build_object('tier', tier));
   return (select private.agent_shape(a) from private.agents a where a.id = made);
 end
 $$;
@@ -4293,6 +4294,7 @@ begin
   update private.agents a set tier = coalesce(admin_update_agent.tier, a.tier),
     description = case when admin_update_agent.description is null then a.description else nullif(admin_update_agent.description, '') end
   where a.id = agent.id returning a.* into agent;
+  perform private.audit('agent.update', 'agent', agent.id, jsonb_build_object('tier', agent.tier));
   return private.agent_shape(agent);
 end
 $$;
@@ -4304,6 +4306,7 @@ declare agent private.agents := private.find_agent(agent_id);
 begin
   update private.api_keys k set revoked_at = now() where k.profile_id = agent.id and k.revoked_at is null;
   update private.agents a set retired_at = coalesce(a.retired_at, now()) where a.id = agent.id returning a.* into agent;
+  perform private.audit('agent.retire', 'agent', agent.id);
   return private.agent_shape(agent);
 end
 $$;
@@ -4330,6 +4333,7 @@ begin
       where not exists (select from public.surveys s where s.id = wanted and s.organization_id = agent.organization_id)) then
       perform private.raise_error('VALIDATION_ERROR', 'has one that is not a survey of this organization', 'survey_ids');
     end if;
+    perform private.audit('agent.set_policies', 'agent', agent.id, policies);
   end if;
   return json_build_object('read_only', agent.read_only, 'confirm_destructive', agent.confirm_destructive, 'tools', agent.tools,
     'category_ids', agent.category_ids, 'survey_ids', agent.survey_ids, 'calls_a_day', agent.calls_a_day);
@@ -4365,6 +4369,7 @@ begin
     perform private.raise_error('CONFLICT', 'This agent is retired: make another.');
   end if;
   key_id := private.create_agent_key(agent.id, name, scopes, digest, prefix, last_four, expires_at, private.caller_id());
+  perform private.audit('agent_key.create', 'api_key', key_id, jsonb_build_object('agent_id', agent.id, 'scopes', scopes));
   return (select private.api_key_shape(k) from private.api_keys k where k.id = key_id);
 end
 $$;

@@ -9,6 +9,7 @@ let agent: Agent;
 /** Rows of another organization, on a private board, by the name of the argument that could name them. */
 const foreign: Record<string, string> = {};
 let own: string;
+let twin: string;
 
 beforeAll(async () => {
   agent = await newAgent();
@@ -20,11 +21,16 @@ beforeAll(async () => {
   foreign.parent_id = await newComment(foreign.submission_id, author);
   foreign.category_id = category?.id ?? "";
   foreign.category = foreign.category_id;
+  foreign.target_id = foreign.submission_id;
+  foreign.source_ids = foreign.submission_id;
   foreign.author = author.id;
   const [survey] = await sql<{ id: string }[]>`
     insert into public.surveys (organization_id, title) values (${other.id}, ${secret}) returning id`;
   foreign.survey_id = survey?.id ?? "";
-  own = await newSubmission(agent.organization, agent);
+  [own, twin] = [
+    await newSubmission(agent.organization, agent),
+    await newSubmission(agent.organization, agent),
+  ];
 });
 
 /** What each tool takes besides the argument under attack. */
@@ -38,6 +44,10 @@ const others: Record<string, object> = {
   set_submission_status: { status: "declined" },
   add_comment: { body: "Mine now" },
 };
+
+/** What depends on rows of the agent's own. */
+const withOwn = (name: string) =>
+  name === "merge_submissions" ? { source_ids: [twin], target_id: own } : others[name];
 
 test("another organization's ids, in every argument of every tool, reach nothing and change nothing", async () => {
   const state = () => sql`
@@ -63,8 +73,8 @@ test("another organization's ids, in every argument of every tool, reach nothing
       ).toContain(argument);
       const args = {
         ...(names.includes("submission_id") && !names.includes("survey_id") && { submission_id: own }),
-        ...others[name],
-        [argument]: foreign[argument],
+        ...withOwn(name),
+        [argument]: argument === "source_ids" ? [foreign[argument]] : foreign[argument],
       };
       const { status, result, error } = await callTool(agent, name, args);
       attacks++;

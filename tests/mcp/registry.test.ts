@@ -19,6 +19,7 @@ beforeAll(async () => {
   agent = await newAgent();
   const author = await newUser();
   ids.submission = await newSubmission(agent.organization, author, { title: "Faster search" });
+  ids.twin = await newSubmission(agent.organization, author, { title: "Search is slow" });
   await newComment(ids.submission, author);
   const survey = await resultOf<{ survey_id: string }>(agent, "create_survey", {
     title: "How was it?",
@@ -75,6 +76,7 @@ describe("every tool", () => {
       ["add_comment", { submission_id, body: "On it." }],
       ["vote_submission", { submission_id }],
       ["remove_vote", { submission_id }],
+      ["merge_submissions", { source_ids: [ids.twin], target_id: submission_id }],
       ["list_surveys", {}],
       ["get_survey", { survey_id }],
       ["create_survey", { title: "Another survey", questions: [] }],

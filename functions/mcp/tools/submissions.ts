@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { timestamp, uuid } from "../../../shared/fields.ts";
+import { merge, merged } from "../../../shared/moderation.ts";
 import {
   duplicateCheck,
   duplicates,
@@ -16,6 +17,7 @@ import {
 import { category, tagReference } from "../../../shared/taxonomy.ts";
 import { forbidden, notFound } from "../../_shared/api-error.ts";
 import { environment } from "../../_shared/environment.ts";
+import { mergeSubmissions } from "../../_shared/statements/moderation.ts";
 import {
   changeStatus,
   createdSubmission,
@@ -232,6 +234,23 @@ const set_submission_status = tool({
   },
 });
 
+const merge_submissions = tool({
+  name: "merge_submissions",
+  title: "Merge submissions",
+  description:
+    "Merge up to 20 submissions that say the same into one: their votes, comments and followers move there. An admin can take it back.",
+  input: z.object({ ...merge.shape, confirm }),
+  output: z.object({ ...merged.shape }),
+  scope: "submissions:moderate",
+  annotations: settlesOver,
+  untrusted: [],
+  call: (body) => [mergeSubmissions(body)],
+  respond: ([[result]]) => {
+    if (!result) throw missing();
+    return JSON.parse(result.data);
+  },
+});
+
 export const submissionTools = [
   list_submissions,
   get_submission,
@@ -241,4 +260,5 @@ export const submissionTools = [
   create_submission,
   update_submission,
   set_submission_status,
+  merge_submissions,
 ];
