@@ -81,7 +81,7 @@ function endOf(date: string): number {
 export const surveyResponse = z
   .object({
     id: uuid,
-    respondent: author.nullable().describe("Null where the person was deleted."),
+    respondent: author.nullable().describe("Anonymous where the account is gone; null where the profile is too."),
     answers: z
       .array(z.object({ question_id: uuid, value: z.union([z.number(), z.string(), z.array(z.string())]) }))
       .describe("In question order, options by their text; what was not answered is left out."),
