@@ -1,7 +1,7 @@
 -- What holds for every table, function and role, whatever they are for.
 begin;
 set local search_path = public, extensions;
-select plan(36);
+select plan(37);
 
 create temporary view our_tables as
   select c.oid, n.nspname as schema, c.relname as name, n.nspname || '.' || c.relname as path, c.relrowsecurity, c.relowner
