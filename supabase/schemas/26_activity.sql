@@ -16,9 +16,9 @@ create table private.person_activity (
   slot timestamptz not null,
   -- No foreign key: what is given to another person is an entry of each.
   user_id uuid not null,
-  submissions bigint not null default 0,
-  votes bigint not null default 0,
-  comments bigint not null default 0,
+  submissions integer not null default 0,
+  votes integer not null default 0,
+  comments integer not null default 0,
   is_sum boolean not null default false
 );
 comment on table private.person_activity is 'How many submissions, votes for submissions and comments of a person were made in a slot and are still there: the sum of its rows. Triggers add to it; private.count_mistakes compares it with the truth.';
@@ -32,7 +32,7 @@ create table private.submission_activity (
   status text not null,
   category_id uuid,
   source text,
-  total bigint not null,
+  total integer not null,
   is_sum boolean not null default false
 );
 comment on table private.submission_activity is 'How many submissions made in a slot have a status, category and source now: the sum of its rows. Triggers add to it; private.count_mistakes compares it with the truth.';

@@ -11,7 +11,7 @@ comment on function private.day_of(text, text) is 'A date, or the day that a tim
 -- definer: reads what everybody did; shows titles only of what the caller sees.
 -- Compiling the statement would take longer than running it.
 create function private.admin_analytics(from_day text, to_day text, step text) returns json
-language plpgsql stable security definer set search_path = '' set jit = off as $$
+language plpgsql stable security definer set search_path = '' set jit = off set work_mem = '32MB' as $$
 declare
   own_id uuid := private.current_organization_id();
   zone text := (select o.time_zone from public.organizations o where o.id = own_id);
@@ -31,12 +31,18 @@ begin
     perform private.raise_error('VALIDATION_ERROR', 'must be at most 400 intervals before the end: choose a longer one', 'from');
   end if;
   on_team := own_id = any (private.team_organization_ids());
-  with done as materialized (
-    select date_trunc(step, a.slot at time zone zone)::date as start, a.user_id,
-      sum(a.submissions) as submissions, sum(a.votes) as votes, sum(a.comments) as comments
-    from private.person_activity a
-    where a.organization_id = own_id and a.slot >= starts and a.slot < ends
-    group by 1, 2 having sum(a.submissions) > 0 or sum(a.votes) > 0 or sum(a.comments) > 0
+  with spans as (
+    -- The first and the last of them may be parts.
+    select t::date as start, greatest(t, first_day::timestamp) at time zone zone as from_at,
+      least(t + ('1 ' || step)::interval, (last_day + 1)::timestamp) at time zone zone as to_at
+    from generate_series(date_trunc(step, first_day::timestamp), last_day::timestamp, ('1 ' || step)::interval) t
+  ), done as materialized (
+    -- Span by span, so that no more people are looked at together than one of them has.
+    select t.start, d.* from spans t cross join lateral (
+      select sum(p.submissions) as submissions, sum(p.votes) as votes, sum(p.comments) as comments, count(*) as people from (
+        select sum(a.submissions) as submissions, sum(a.votes) as votes, sum(a.comments) as comments
+        from private.person_activity a where a.organization_id = own_id and a.slot >= t.from_at and a.slot < t.to_at
+        group by a.user_id having sum(a.submissions) > 0 or sum(a.votes) > 0 or sum(a.comments) > 0) p) d
   ), made as materialized (
     select a.status, a.category_id, a.source, sum(a.total) as total from private.submission_activity a
     where a.organization_id = own_id and a.slot >= starts and a.slot < ends
@@ -62,12 +68,11 @@ begin
   select json_build_object(
     'from', first_day, 'to', last_day, 'interval', step, 'time_zone', zone,
     'totals', (select json_build_object('submissions', coalesce(sum(d.submissions), 0), 'votes', coalesce(sum(d.votes), 0),
-      'comments', coalesce(sum(d.comments), 0), 'active_people', count(distinct d.user_id)) from done d),
-    'series', (select json_agg(json_build_object('start', t.start, 'submissions', coalesce(d.submissions, 0), 'votes', coalesce(d.votes, 0),
-        'comments', coalesce(d.comments, 0), 'active_people', coalesce(d.people, 0)) order by t.start)
-      from (select generate_series(date_trunc(step, first_day::timestamp), last_day::timestamp, ('1 ' || step)::interval)::date as start) t
-      left join (select d.start, sum(d.submissions) as submissions, sum(d.votes) as votes, sum(d.comments) as comments, count(*) as people
-        from done d group by 1) d on d.start = t.start),
+      'comments', coalesce(sum(d.comments), 0), 'active_people', (select count(*) from (
+        select from private.person_activity a where a.organization_id = own_id and a.slot >= starts and a.slot < ends
+        group by a.user_id having sum(a.submissions) > 0 or sum(a.votes) > 0 or sum(a.comments) > 0) p)) from done d),
+    'series', (select json_agg(json_build_object('start', d.start, 'submissions', coalesce(d.submissions, 0), 'votes', coalesce(d.votes, 0),
+      'comments', coalesce(d.comments, 0), 'active_people', d.people) order by d.start) from done d),
     'by_status', (select coalesce(json_agg(json_build_object('status', m.status, 'submissions', m.total) order by m.total desc, m.status), '[]')
       from (select m.status, sum(m.total) as total from made m group by 1) m),
     'by_category', (select coalesce(json_agg(json_build_object('category_id', m.category_id, 'name', m.name, 'slug', m.slug, 'submissions', m.total)
