@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 
-export interface Heard {
+interface Heard {
   headers: IncomingHttpHeaders;
   /** As it was sent. */
   raw: Buffer;
