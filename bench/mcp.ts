@@ -194,7 +194,6 @@ function listen(
           rest = lines.pop() ?? "";
           for (const line of lines) hear(/"survey_id":"([^"]+)"/.exec(line)?.[1]);
         });
-        incoming.on("close", () => outgoing.destroyed || say("a stream was ended"));
         resolve(outgoing);
       },
     );
