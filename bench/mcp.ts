@@ -113,17 +113,17 @@ async function deliver(stack: Stack, sql: Sql, board: Board) {
     Array.from({ length: Math.ceil(settings.subscriptions / mostOfOneAgent) }, async () => {
       const token = await newAgent(sql, board);
       const count = Math.min(mostOfOneAgent, settings.subscriptions);
-      return Promise.all(
-        Array.from({ length: count }, async () =>
-          listen(await subscribe(stack, token), token, (id) => hear(id)),
-        ),
-      );
+      const streams = [];
+      // One after another: opening them all at once is not what is measured.
+      for (let n = 0; n < count; n++) streams.push(await listen(await subscribe(stack, token), token, hear));
+      return streams;
     }),
   );
   const streams = open.flat();
   say(`${streams.length} subscriptions open`);
 
-  function hear(id: string) {
+  function hear(id: string | undefined) {
+    if (id === undefined) return;
     const now = performance.now();
     const at = committedAt.get(id);
     if (at === undefined) early.set(id, [...(early.get(id) ?? []), now]);
@@ -176,7 +176,11 @@ async function subscribe(stack: Stack, token: string): Promise<string> {
   return result.stream_url;
 }
 
-function listen(url: string, token: string, hear: (id: string) => void): Promise<{ destroy(): void }> {
+function listen(
+  url: string,
+  token: string,
+  hear: (id: string | undefined) => void,
+): Promise<{ destroy(): void }> {
   return new Promise((resolve, reject) => {
     const outgoing = request(
       url,
@@ -184,8 +188,11 @@ function listen(url: string, token: string, hear: (id: string) => void): Promise
       (incoming) => {
         if (incoming.statusCode !== 200) return reject(new Error(`a stream answered ${incoming.statusCode}`));
         incoming.setEncoding("utf8");
+        let rest = "";
         incoming.on("data", (chunk: string) => {
-          for (const [, id = ""] of chunk.matchAll(/"survey_id":"([^"]+)"/g)) hear(id);
+          const lines = (rest + chunk).split("\n");
+          rest = lines.pop() ?? "";
+          for (const line of lines) hear(/"survey_id":"([^"]+)"/.exec(line)?.[1]);
         });
         resolve(outgoing);
       },

@@ -145,10 +145,12 @@ function envelope(event: string, { event_id, organization_id, timestamp, data }:
 
 /** A key that ended, a policy that changed, a subscription that is over. */
 async function endThoseThatMayNot(): Promise<void> {
-  const keys = [...new Set([...followers].map(({ key_id }) => key_id))];
+  // Who comes while the database is asked was not asked about.
+  const present = [...followers];
+  const keys = [...new Set(present.map(({ key_id }) => key_id))];
   if (keys.length === 0) return;
   const living = new Map((await alone(livingKeys(keys))).map(({ key_id, version }) => [key_id, version]));
-  for (const { key_id, version, expires_at, stream } of followers) {
+  for (const { key_id, version, expires_at, stream } of present) {
     const current = living.get(key_id);
     const isSame = current !== undefined && Date.parse(current) === Date.parse(version);
     if (!isSame || Date.parse(expires_at) <= Date.now()) stream.close();

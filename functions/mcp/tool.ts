@@ -89,7 +89,16 @@ export function describeAnswer({ title, output }: Tool) {
   return { title, outputSchema: objectSchema(output, "output") };
 }
 
+const schemas = new Map<z.ZodType, ReturnType<typeof makeSchema>>();
+
+/** Made once: it takes longer than most calls. */
 function objectSchema(schema: z.ZodType, io: "input" | "output") {
+  const made = schemas.get(schema) ?? makeSchema(schema, io);
+  schemas.set(schema, made);
+  return made;
+}
+
+function makeSchema(schema: z.ZodType, io: "input" | "output") {
   const { $schema: _, $defs = {}, ...shown } = z.toJSONSchema(schema, { io, override: tidy });
   return { required: [], ...(inlined(shown, $defs) as object), type: "object" as const };
 }

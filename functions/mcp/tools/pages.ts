@@ -23,9 +23,13 @@ const longest = 200;
 /** The beginning of a long text, by code points: the whole is in the single item. */
 export function shortened(text: string): string {
   if (text.length <= longest) return text;
-  // A code point is one or two units: twice the length is enough to look at.
-  const characters = [...text.slice(0, 2 * longest + 1)];
-  return characters.length <= longest ? text : `${characters.slice(0, longest - 1).join("")}…`;
+  let cut = 0;
+  let at = 0;
+  for (let n = 0; n < longest && at < text.length; n++) {
+    if (n === longest - 1) cut = at;
+    at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
+  }
+  return at < text.length ? `${text.slice(0, cut)}…` : text;
 }
 
 /** How lists say that a text may be cut. */
