@@ -96,9 +96,12 @@ export function expandOf<const Name extends string>(...names: [Name, ...Name[]])
 
 /** An array refused by its length before its items are looked at, so that a huge one costs nothing. */
 export function shortArrayOf<Item extends z.ZodType>(item: Item, most: number) {
-  return z.preprocess((value, ctx) => {
+  const array = z.preprocess((value, ctx) => {
     if (!Array.isArray(value) || value.length <= most) return value;
     ctx.issues.push({ code: "custom", message: `must have at most ${most} items`, input: value });
     return z.NEVER;
   }, z.array(item).max(most));
+  // What is preprocessed counts as optional in JSON Schema, though it is not.
+  Object.defineProperty(array._zod, "optin", { value: undefined });
+  return array;
 }
