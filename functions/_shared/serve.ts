@@ -43,7 +43,7 @@ export async function serve(c: Context, endpoint: Endpoint): Promise<Response> {
       if (problem) throw problem;
       answer = answerOf(results);
     }
-    if (answer.next) body = streamOf(answer, admission);
+    body = answer.next ? streamOf(answer, admission) : answer.stream;
     if (answer.later) doLater(answer.later, admission);
   } catch (error) {
     answer = refusal(error, requestId, endpoint.lowercaseErrorsToKeys === true && showsKey(c));
