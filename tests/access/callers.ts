@@ -77,7 +77,7 @@ const bodies: Record<string, object | ((board: Board, id: string) => Promise<obj
   "PATCH /api/admin/tags/:id": { name: "Another name" },
   "POST /api/admin/tags/:id/merge": async (board) => ({ into_id: await newLabel("tags", board) }),
   "PATCH /api/organizations/:id": { name: "Another name" },
-  "PATCH /api/organizations/:id/members/:member": { role: "admin" },
+  "PATCH /api/organizations/:id/members/:user_id": { role: "admin" },
   "POST /api/organizations/:id/transfer": async (board) => ({ user_id: await newMember(board) }),
   "POST /api/organizations/:id/invites": async () => ({ email: `${randomUUID()}@test.example` }),
   "POST /api/invites/accept": { token: "fcs_inv_of_nobody" },
@@ -246,16 +246,16 @@ async function withRows(path: string, id: string, board: Board): Promise<string>
   const { webhookId, eventId } = path.includes(":webhook_id")
     ? await newDelivery(board.organization.id)
     : { webhookId: "", eventId: "" };
-  const [key] = path.includes(":keyId")
+  const [key] = path.includes(":key_id")
     ? await sql<{ id: string }[]>`select id from private.api_keys where profile_id = ${id}`
     : [];
   return path
     .replace(":id", id)
-    .replace(":keyId", key?.id ?? "")
+    .replace(":key_id", key?.id ?? "")
     .replace(":webhook_id", webhookId)
     .replace(":event_id", eventId)
-    .replace(":member", path.includes(":member") ? await newMember(board) : "")
-    .replace(":invite", path.includes(":invite") ? await newInvite(board) : "");
+    .replace(":user_id", path.includes(":user_id") ? await newMember(board) : "")
+    .replace(":invite_id", path.includes(":invite_id") ? await newInvite(board) : "");
 }
 
 /** A webhook that leads nowhere, and something it was told. */

@@ -117,24 +117,24 @@ export const agents = [
   }),
   endpoint({
     method: "post",
-    path: "/admin/agents/:id/keys/:keyId/rotate",
+    path: "/admin/agents/:id/keys/:key_id/rotate",
     tag,
     access: "person",
     summary: "Give an agent's key a new secret; the old one stays valid for a while",
     body: apiKeyRotate,
     answers: { 201: newApiKeyAnswer },
     prepare: () => newApiKey(agentKeyPrefix),
-    call: ({ params, body, prepared }) => [rotateAgentKey(params.id, params.keyId, body, prepared)],
+    call: ({ params, body, prepared }) => [rotateAgentKey(params.id, params.key_id, body, prepared)],
     respond: ([[key]], { prepared }) => answer(201, withSecret(key?.data, prepared.secret)),
   }),
   endpoint({
     method: "delete",
-    path: "/admin/agents/:id/keys/:keyId",
+    path: "/admin/agents/:id/keys/:key_id",
     tag,
     access: "person",
     summary: "Revoke an agent's key, at once and for good; the agent stays",
     answers: { 200: apiKeyAnswer },
-    call: ({ params }) => [revokeAgentKey(params.id, params.keyId)],
+    call: ({ params }) => [revokeAgentKey(params.id, params.key_id)],
     respond: ([[key]]) => {
       if (!key?.data) throw notFound("key");
       return answer(200, key.data);

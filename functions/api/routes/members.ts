@@ -48,13 +48,13 @@ export const members = [
   }),
   endpoint({
     method: "patch",
-    path: "/organizations/:id/members/:member",
+    path: "/organizations/:id/members/:user_id",
     tag,
     access: "person",
     summary: "Give a member another role, as an admin",
     body: roleChange,
     answers: { 200: memberAnswer },
-    call: ({ params, body }) => [changeRole(params.id, params.member, body.role)],
+    call: ({ params, body }) => [changeRole(params.id, params.user_id, body.role)],
     respond: ([[member]]) => {
       if (!member) throw noMember();
       return answer(200, member.data);
@@ -62,13 +62,13 @@ export const members = [
   }),
   endpoint({
     method: "delete",
-    path: "/organizations/:id/members/:member",
+    path: "/organizations/:id/members/:user_id",
     tag,
     access: "caller",
     scopes: ["members:write"],
     summary: "Remove a member, as an admin, or leave the team",
     answers: { 200: deletedAnswer },
-    call: ({ params }) => [removeMember(params.id, params.member)],
+    call: ({ params }) => [removeMember(params.id, params.user_id)],
     respond: () => answer(200, `{"deleted":true}`),
   }),
   endpoint({
@@ -117,13 +117,13 @@ export const members = [
   }),
   endpoint({
     method: "delete",
-    path: "/organizations/:id/invites/:invite",
+    path: "/organizations/:id/invites/:invite_id",
     tag,
     access: "caller",
     scopes: ["members:write"],
     summary: "Revoke an invite, as an admin; again is not an error",
     answers: { 200: inviteAnswer },
-    call: ({ params }) => [revokeInvite(params.id, params.invite)],
+    call: ({ params }) => [revokeInvite(params.id, params.invite_id)],
     respond: ([[invite]]) => {
       if (!invite?.data) throw noInvite();
       return answer(200, invite.data);
