@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { canonicalEventName, type EventAlias, type EventName } from "../../shared/events.ts";
 import { alone } from "../_shared/database.ts";
-import { environment } from "../_shared/environment.ts";
+import { envelopeOf } from "../_shared/event-envelope.ts";
 import { log } from "../_shared/log.ts";
 import { eventsAfter, livingKeys } from "../_shared/statements/agent-streams.ts";
 import type { EventStream } from "./event-stream.ts";
@@ -125,22 +125,13 @@ function tell(follower: Follower, event: OutboxEvent): void {
   follower.cursor = place;
   const name = follower.events.find((wanted) => canonicalEventName(wanted) === event.type);
   if (!name || !isWithin(follower, event)) return;
-  follower.stream.send({ id: `${event.xid}-${event.id}`, event: name, data: envelope(name, event) });
+  follower.stream.send({ id: `${event.xid}-${event.id}`, event: name, data: envelopeOf(name, event) });
 }
 
 function isWithin({ survey_id, survey_ids, category_ids }: Follower, event: OutboxEvent): boolean {
   if (survey_id && event.survey_id !== survey_id) return false;
   if (event.survey_id) return survey_ids === null || survey_ids.includes(event.survey_id);
   return category_ids === null || (event.category_id !== null && category_ids.includes(event.category_id));
-}
-
-/** As webhooks deliver it. */
-function envelope(event: string, { event_id, organization_id, timestamp, data }: OutboxEvent) {
-  const submission = data.submission as { id: string } | undefined;
-  const withUrl = submission && {
-    submission: { ...submission, url: `${environment.siteUrl}/submissions/${submission.id}` },
-  };
-  return { id: `evt_${event_id}`, event, org_id: organization_id, timestamp, data: { ...data, ...withUrl } };
 }
 
 /** A key that ended, a policy that changed, a subscription that is over. */

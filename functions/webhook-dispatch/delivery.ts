@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { environment } from "../_shared/environment.ts";
+import { envelopeOf, eventId } from "../_shared/event-envelope.ts";
 import { log } from "../_shared/log.ts";
 import { openSecret } from "../_shared/webhook-secrets.ts";
 import type { Claim, Result } from "./database.ts";
@@ -18,7 +18,8 @@ export async function deliver(claim: Claim): Promise<Result> {
   });
   try {
     if (!claim.data) return result({ error: "This event is older than events are kept.", is_final: true });
-    const body = new TextEncoder().encode(bodyOf(claim, claim.data));
+    const told = { ...claim, timestamp: claim.occurred_at.toISOString(), data: claim.data };
+    const body = new TextEncoder().encode(JSON.stringify(envelopeOf(claim.event, told)));
     const {
       status,
       body: response_body,
@@ -26,38 +27,13 @@ export async function deliver(claim: Claim): Promise<Result> {
     } = await post(new URL(claim.url), headersOf(claim, body), body);
     return result({ status_code: status, response_body, retry_after: secondsOf(retryAfter) });
   } catch (error) {
-    if (!(error instanceof NoReply)) log({ requestId: idOf(event_id), error });
+    if (!(error instanceof NoReply)) log({ requestId: eventId(event_id), error });
     return result({ error: error instanceof NoReply ? error.message : "The delivery could not be made." });
   }
 }
 
-const idOf = (eventId: string) => `evt_${eventId.replaceAll("-", "")}`;
-
-function bodyOf(
-  { event_id, event, organization_id, occurred_at }: Claim,
-  data: Record<string, unknown>,
-): string {
-  return JSON.stringify({
-    id: idOf(event_id),
-    event,
-    org_id: organization_id,
-    timestamp: occurred_at.toISOString(),
-    data: withPage(data),
-  });
-}
-
-/** A submission or survey comes with the address of its page, which the database does not know. */
-function withPage(data: Record<string, unknown>): Record<string, unknown> {
-  for (const kind of ["submission", "survey"]) {
-    const row = data[kind];
-    if (row && typeof row === "object" && "id" in row)
-      return { ...data, [kind]: { ...row, url: `${environment.siteUrl}/${kind}s/${row.id}` } };
-  }
-  return data;
-}
-
 function headersOf(claim: Claim, body: Uint8Array): Record<string, string> {
-  const id = idOf(claim.event_id);
+  const id = eventId(claim.event_id);
   // The database's clock, as everywhere.
   const timestamp = String(Math.floor(claim.claimed_at.getTime() / 1000));
   const sealed = [claim.sealed_secret, claim.previous_sealed_secret].filter((secret) => secret !== null);

@@ -6,11 +6,8 @@ import type {
 } from "../../../shared/surveys.ts";
 import { decodeCursor, type Page } from "../cursor.ts";
 import type { Sql, Statement } from "../database.ts";
-import { environment } from "../environment.ts";
+import { surveyPage } from "../web-pages.ts";
 import type { Data } from "./shapes.ts";
-
-/** A survey's page in the web app. */
-export const surveyPage = (id: string) => `${environment.siteUrl}/surveys/${id}`;
 
 /** Raises where the caller is not Admin of the current organization. */
 export function requireSurveyReader(): Statement {

@@ -2,22 +2,10 @@ import { eventsAnswer, eventsQuery } from "../../../shared/change-feed.ts";
 import { invalid, notFound } from "../../_shared/api-error.ts";
 import { decodeText, encodeText } from "../../_shared/base64url.ts";
 import { answer, endpoint } from "../../_shared/endpoint.ts";
-import { environment } from "../../_shared/environment.ts";
+import { withPage } from "../../_shared/event-envelope.ts";
 import { eventsAfter, type Place } from "../../_shared/statements/change-feed.ts";
 
 type Event = { data: Record<string, unknown> };
-
-/** A submission or survey comes with the address of its page, which the database does not know. */
-function withPage(event: Event): Event {
-  for (const kind of ["submission", "survey"]) {
-    const row = event.data[kind];
-    if (row && typeof row === "object" && "id" in row) {
-      const url = `${environment.siteUrl}/${kind}s/${row.id}`;
-      return { ...event, data: { ...event.data, [kind]: { ...row, url } } };
-    }
-  }
-  return event;
-}
 
 const encodePlace = ({ xid, id, at }: Place) => encodeText(JSON.stringify([xid, id, at]));
 
@@ -62,7 +50,10 @@ export const adminEvents = [
     ],
     respond: ([[page]]) => {
       if (!page) throw notFound("organization");
-      const events = (JSON.parse(page.data) as Event[]).map(withPage);
+      const events = (JSON.parse(page.data) as Event[]).map((event) => ({
+        ...event,
+        data: withPage(event.data),
+      }));
       return answer(200, JSON.stringify(events), { next_cursor: encodePlace(page), has_more: page.more });
     },
   }),

@@ -21,7 +21,6 @@ import {
 import { forbidden, notFound } from "../../_shared/api-error.ts";
 import { listMeta } from "../../_shared/cursor.ts";
 import { answer, endpoint } from "../../_shared/endpoint.ts";
-import { environment } from "../../_shared/environment.ts";
 import {
   changeStatus,
   createdSubmission,
@@ -37,10 +36,10 @@ import {
   unchangedStatus,
   updateSubmission,
 } from "../../_shared/statements/submissions.ts";
+import { submissionPage } from "../../_shared/web-pages.ts";
 
 const tag = "Submissions";
 const missing = () => notFound("submission");
-const pageOf = (id: string) => `${environment.siteUrl}/submissions/${id}`;
 
 export const submissions = [
   endpoint({
@@ -98,10 +97,10 @@ export const submissions = [
     answers: { 201: z.union([submissionCreatedAnswer, submissionCreatedByKey]) },
     call: ({ newId, body, byKey }) => [
       createSubmission(newId, body, byKey),
-      createdSubmission(newId, pageOf(newId)),
+      createdSubmission(newId, submissionPage(newId)),
     ],
     respond: ([, [created]], { newId, byKey }) => {
-      if (byKey) return { status: 201, json: JSON.stringify({ id: newId, url: pageOf(newId) }) };
+      if (byKey) return { status: 201, json: JSON.stringify({ id: newId, url: submissionPage(newId) }) };
       if (!created) throw missing();
       return answer(201, created.data);
     },

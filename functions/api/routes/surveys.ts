@@ -26,9 +26,9 @@ import {
   type SurveyAction,
   surveyAnalytics,
   surveyDetail,
-  surveyPage,
   updateSurvey,
 } from "../../_shared/statements/surveys.ts";
+import { surveyPage } from "../../_shared/web-pages.ts";
 
 const tag = "Surveys";
 const missing = () => notFound("survey");

@@ -16,7 +16,6 @@ import {
 } from "../../../shared/submissions.ts";
 import { category, tagReference } from "../../../shared/taxonomy.ts";
 import { forbidden, notFound } from "../../_shared/api-error.ts";
-import { environment } from "../../_shared/environment.ts";
 import { mergeSubmissions } from "../../_shared/statements/moderation.ts";
 import {
   changeStatus,
@@ -31,11 +30,11 @@ import {
   updateSubmission,
 } from "../../_shared/statements/submissions.ts";
 import { listTaxonomy } from "../../_shared/statements/taxonomy.ts";
+import { submissionPage } from "../../_shared/web-pages.ts";
 import { adds, confirm, reads, settlesOver, tool } from "../tool.ts";
 import { listOf, pageInput, pageOf, pageOutput, shortened, shortText } from "./pages.ts";
 
 const missing = () => notFound("submission");
-const pageUrl = (id: string) => `${environment.siteUrl}/submissions/${id}`;
 const submissionId = uuid.describe("Id of the submission.");
 
 const { status, type, category: inCategory, tag, author, q, sort, order } = submissionListQuery.shape;
@@ -89,7 +88,7 @@ const get_submission = tool({
 
 function detailed(json: string, id: string): z.infer<typeof shown> {
   const { is_following: _, user_vote, ...item } = JSON.parse(json);
-  return { ...item, url: pageUrl(id), has_voted: user_vote !== null };
+  return { ...item, url: submissionPage(id), has_voted: user_vote !== null };
 }
 
 const found = z.object({
@@ -175,7 +174,7 @@ const create_submission = tool({
   untrusted: [],
   call: (body, { newId }) => [
     createSubmission(newId, { ...body, source: "agent" }, true),
-    createdSubmission(newId, pageUrl(newId)),
+    createdSubmission(newId, submissionPage(newId)),
   ],
   respond: ([, [created]]) => {
     if (!created) throw missing();

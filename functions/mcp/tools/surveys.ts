@@ -22,9 +22,9 @@ import {
   requireSurveyReader,
   surveyAnalytics,
   surveyDetail,
-  surveyPage,
   updateSurvey,
 } from "../../_shared/statements/surveys.ts";
+import { surveyPage } from "../../_shared/web-pages.ts";
 import { adds, confirm, reads, settles, settlesOver, tool } from "../tool.ts";
 import { listOf, pageInput, pageOf, pageOutput, shortened } from "./pages.ts";
 
