@@ -1,5 +1,5 @@
 // What a spreadsheet would take for a formula, and what such a guard makes of it; full-width signs count in some languages.
-const formula = /^'*[=+\-@\t\r＝＋－＠]/;
+const formula = /^'*[=+\-@\t\r\n＝＋－＠]/;
 
 export type Cell = string | number | boolean | null | undefined;
 

@@ -18,31 +18,27 @@ export type Input<Query = unknown, Body = unknown, Param extends string = string
   prepared: Prepared;
 };
 
-/** JSON as text: what Postgres built is passed on as it is. A long answer is a stream, of the type its headers say; with `next`, json is the first part of a longer text. */
+/** Statements as a request of their own: admitted and charged anew, in a transaction of their own. */
+export type Ask = <const Statements extends readonly Statement[]>(
+  statements: Statements,
+) => Promise<Results<Statements>>;
+
+/** JSON as text: what Postgres built is passed on as it is. */
 export type Answer = {
   status: number;
   json: string;
-  stream?: ReadableStream<Uint8Array>;
   headers?: Record<string, string>;
-  next?: NextPart;
+  /** In the place of json: a long text, of the type its headers say, each piece asked for when the reader took the one before. */
+  pieces?: (ask: Ask) => AsyncIterator<string>;
   /** What is worth doing when the caller has gone: it makes statements of a request of its own. */
   later?: () => Promise<readonly Statement[]>;
 };
 
-/** What takes more than one round trip; each `ask` is one, admitted and charged anew, in a transaction of its own. */
+/** What takes more than one round trip before there is an answer. */
 export type Work<Query = unknown, Param extends string = string> = {
   input: Input<Query, undefined, Param>;
   request: Request;
-  requestId: string;
-  ask: <const Statements extends readonly Statement[]>(
-    statements: Statements,
-  ) => Promise<Results<Statements>>;
-};
-
-/** What follows a part of an answer: asked for when the reader took that part, as a request of its own. */
-type NextPart = {
-  statements: readonly Statement[];
-  respond: (results: never) => Pick<Answer, "json" | "next">;
+  ask: Ask;
 };
 
 /** One method of one path, as data: the router, the OpenAPI document and the tests of access read it. */
@@ -120,7 +116,7 @@ export function endpoint<
   return definition as unknown as Endpoint;
 }
 
-/** Declares an endpoint that reads its body or writes its answer piece by piece. */
+/** Declares an endpoint that reads its body piece by piece. */
 export function longEndpoint<const Path extends string, Query extends z.ZodType | undefined = undefined>(
   definition: Omit<
     Endpoint,

@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { corsHeaders } from "./cors.ts";
 import { bearerToken, isJwt } from "./credential.ts";
 import { run, runOnce, type Verdict } from "./database.ts";
-import type { Answer, Endpoint, Work } from "./endpoint.ts";
+import type { Answer, Ask, Endpoint, Work } from "./endpoint.ts";
 import { environment } from "./environment.ts";
 import { doLater } from "./later.ts";
 import { log } from "./log.ts";
@@ -33,8 +33,8 @@ export async function serve(c: Context, endpoint: Endpoint): Promise<Response> {
       await endpoint.vet(input as never);
     }
     if (endpoint.work && !problem) {
-      const ask: Work["ask"] = (asked) => run(admission, asked, hear);
-      answer = await endpoint.work({ input: input as Work["input"], request: c.req.raw, requestId, ask });
+      const ask: Ask = (asked) => run(admission, asked, hear);
+      answer = await endpoint.work({ input: input as Work["input"], request: c.req.raw, ask });
     } else if (idempotency && !problem) {
       const first = (results: unknown) => JSON.stringify(answerOf(results));
       answer = JSON.parse(await runOnce(admission, statements, hear, { ...idempotency, answer: first }));
@@ -43,7 +43,7 @@ export async function serve(c: Context, endpoint: Endpoint): Promise<Response> {
       if (problem) throw problem;
       answer = answerOf(results);
     }
-    body = answer.next ? streamOf(answer, admission) : answer.stream;
+    if (answer.pieces) body = streamOf(answer.pieces, admission);
     if (answer.later) doLater(answer.later, admission);
   } catch (error) {
     answer = refusal(error, requestId, endpoint.lowercaseErrorsToKeys === true && showsKey(c));

@@ -1,43 +1,34 @@
-import { toApiError } from "./api-error.ts";
 import { type Admission, run } from "./database.ts";
 import type { Answer } from "./endpoint.ts";
 import { log } from "./log.ts";
+import { patient } from "./patient.ts";
 
 const encoder = new TextEncoder();
 
 /**
- * A long answer as its reader takes it: one part is in memory at a time, and no connection is held between two.
- * Each part is admitted and charged like a request, and waits where the caller has no calls left. A failure cuts the answer off,
- * so that nobody takes half of it for the whole.
+ * A long answer as its reader takes it: one piece is in memory at a time, and no connection is held between two.
+ * A failure cuts the answer off, so that nobody takes half of it for the whole.
  */
-export function streamOf(first: Answer, admission: Admission): ReadableStream<Uint8Array> {
-  let part: Pick<Answer, "json" | "next"> = first;
-  let cancelled = false;
-  const ask = async (next: NonNullable<Answer["next"]>): Promise<typeof part> => {
-    try {
-      const results = await run(admission, next.statements, () => {});
-      return next.respond(results as never);
-    } catch (error) {
-      const wait = toApiError(error)?.extra.retry_after;
-      if (typeof wait !== "number" || cancelled) throw error;
-      await new Promise((resolve) => setTimeout(resolve, wait * 1000));
-      return ask(next);
-    }
-  };
+export function streamOf(
+  pieces: NonNullable<Answer["pieces"]>,
+  admission: Admission,
+): ReadableStream<Uint8Array> {
+  const cancelled = new AbortController();
+  const rest = pieces(patient((statements) => run(admission, statements, () => {}), cancelled.signal));
   return new ReadableStream(
     {
       async pull(controller) {
-        controller.enqueue(encoder.encode(part.json));
-        if (!part.next) return controller.close();
         try {
-          part = await ask(part.next);
+          const piece = await rest.next();
+          if (piece.done) controller.close();
+          else controller.enqueue(encoder.encode(piece.value));
         } catch (error) {
           log({ requestId: admission.requestId, error });
           controller.error(new Error("The answer ends here."));
         }
       },
       cancel() {
-        cancelled = true;
+        cancelled.abort();
       },
     },
     { highWaterMark: 0 },

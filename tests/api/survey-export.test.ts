@@ -73,15 +73,15 @@ describe("the export", () => {
     const [head, ...rows] = parseCsv(text);
     expect(head).toEqual([...known.split(","), ...survey.questions.map(({ text }) => text)]);
     expect(rows.map((row) => row.slice(2))).toEqual([
-      ["Ben Brief", "", "", "2026-01-02T00:00:00+00:00", "", "negative", "-1.000", "0", "", "", "", "", ""],
+      ["Ben Brief", "", "", "2026-01-02T00:00:00+00:00", "", "negative", "-1", "0", "", "", "", "", ""],
       [
         "Rosa Respondent",
         "de",
         "2026-01-01T12:00:00+00:00",
         "2026-01-01T12:01:30+00:00",
-        "90.0",
+        "90",
         "positive",
-        "0.550",
+        "0.55",
         "9",
         "4",
         "iOS",

@@ -1,4 +1,3 @@
-import type postgres from "postgres";
 import type { Locale } from "../../../shared/locales.ts";
 import type { SurveyResponseCreate, SurveyResponseListQuery } from "../../../shared/survey-responses.ts";
 import { decodeCursor, type Page } from "../cursor.ts";
@@ -80,33 +79,17 @@ export function listResponses(
   };
 }
 
-// What a spreadsheet would take for a formula is made text.
-const formula = "^[=+@\t\r\n＝＋＠－-]";
-
-/** A cell of RFC 4180 with text in it; nothing for null. */
-const cell = (sql: Sql, value: postgres.Fragment) => sql`(
-  select coalesce('"' || case when v ~ ${formula}::text then '''' else '' end || replace(v, '"', '""') || '"', '') from (select ${value}) as c (v))`;
-
-const columns =
-  "id,respondent_id,respondent,locale,started_at,submitted_at,duration_seconds,sentiment,sentiment_score";
-
-/** What each column holds: what we know, then the questions. */
-const head = (sql: Sql) => sql`
-  ${columns}::text || coalesce((select string_agg(',' || ${cell(sql, sql`q.text`)}, '' order by q.position) from asked q), '') || E'\r\n'`;
-
 const mostRows = 5000;
 const mostBytes = 4_000_000;
 // As they are stored, compressed: so that none is unpacked in vain.
 const mostStoredBytes = 2_000_000;
 
-export type ExportedPart = { csv: string; next: [string, string] | null };
+/** Records are JSON, one a line: what we know of the response, then its answers. */
+export type ExportedPart = { questions: { id: string; text: string }[]; records: string; next: Last | null };
+type Last = readonly [submittedAt: string, id: string];
 
-/** Responses as lines of CSV, as many as fit one part of the export, and where the next one starts; the first part begins with the head. */
-export function exportResponses(
-  id: string,
-  filter: Filter,
-  after?: readonly [string, string],
-): Statement<ExportedPart> {
+/** As many responses as fit one part of an export, newest first, and where the next one starts. */
+export function exportResponses(id: string, filter: Filter, after?: Last): Statement<ExportedPart> {
   return (sql) => {
     const start = after
       ? sql`and (r.submitted_at, r.id) < (${after[0]}::text::timestamptz, ${after[1]}::uuid)`
@@ -114,9 +97,7 @@ export function exportResponses(
     const newest = sql`r.submitted_at desc, r.id desc`;
     const before = sql`over (order by ${newest} rows between unbounded preceding and 1 preceding)`;
     return sql`
-      with asked as materialized (
-        select q.id::text, q.text, q.position from public.survey_questions q where q.survey_id = ${id}::uuid
-      ), page as materialized (
+      with page as materialized (
         select r.*, coalesce(sum(pg_column_size(r.answers)) ${before}, 0) as stored_before
         from (
           select r.id, r.user_id, r.answers, r.started_at, r.submitted_at, r.sentiment, r.sentiment_score, r.locale
@@ -126,20 +107,14 @@ export function exportResponses(
         from page r where r.stored_before < ${mostStoredBytes}
       ), part as materialized (
         select * from sized where bytes_before < ${mostBytes}
-      ), lines as (
-        select r.submitted_at, r.id, concat(r.id, ',', r.user_id, ',', ${cell(sql, sql`private.author(r.user_id, null) ->> 'name'`)}, ',',
-          r.locale, ',', to_json(r.started_at) #>> '{}', ',', to_json(r.submitted_at) #>> '{}', ',', ${duration(sql)}, ',',
-          r.sentiment, ',', r.sentiment_score, (
-            select string_agg(',' || case jsonb_typeof(a.value)
-              when 'number' then a.value #>> '{}'
-              when 'array' then ${cell(sql, sql`(select string_agg(o, '; ' order by n) from jsonb_array_elements_text(a.value) with ordinality as t (o, n))`)}
-              else ${cell(sql, sql`a.value #>> '{}'`)} end, '' order by q.position)
-            from asked q left join (
-              select a ->> 'question_id' as id, a -> 'value' as value from jsonb_array_elements(r.answers) a
-            ) a using (id)), E'\r\n') as line
-        from part r
       )
-      select ${after ? sql`` : sql`${head(sql)} ||`} coalesce((select string_agg(line, '' order by ${newest}) from lines r), '') as csv,
+      select
+        (select coalesce(json_agg(json_build_object('id', q.id, 'text', q.text) order by q.position), '[]')
+          from public.survey_questions q where q.survey_id = ${id}::uuid) as questions,
+        coalesce((
+          select string_agg(json_build_array(r.id, r.user_id, private.author(r.user_id, null) ->> 'name', r.locale, r.started_at,
+            r.submitted_at, ${duration(sql)}, r.sentiment, r.sentiment_score, r.answers)::text, E'\n' order by ${newest})
+          from part r), '') as records,
         (select array[r.submitted_at::text, r.id::text] from part r
           where (select count(*) from page) = ${mostRows} or (select count(*) from part) < (select count(*) from page)
           order by r.submitted_at, r.id limit 1) as next`;

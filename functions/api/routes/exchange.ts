@@ -6,11 +6,11 @@ import {
   importQuery,
 } from "../../../shared/imports.ts";
 import { ApiError, invalid, notFound, toApiError } from "../../_shared/api-error.ts";
-import { answer, endpoint, longEndpoint, type Work } from "../../_shared/endpoint.ts";
+import { answer, endpoint, longEndpoint } from "../../_shared/endpoint.ts";
 import { exportText, exportTypes } from "../../_shared/export.ts";
 import { chunksOf, writeChunk } from "../../_shared/import/chunks.ts";
 import { type FileType, rowsOf } from "../../_shared/import/rows.ts";
-import { log } from "../../_shared/log.ts";
+import { patient } from "../../_shared/patient.ts";
 import {
   exportPage,
   finishImport,
@@ -69,25 +69,6 @@ function inTime<Result>(work: Promise<Result>): Promise<Result> {
     timer = setTimeout(() => reject(invalid("body", "paused for more than 10 seconds")), longestPauseMs);
   });
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
-}
-
-const mostTries = 10;
-
-/** Waits where a limit or a busy database asks for it: what is half done should not be given up for that. */
-function patient(ask: Work["ask"]): Work["ask"] {
-  return async (statements) => {
-    for (let tries = 1; ; tries++) {
-      try {
-        return await ask(statements);
-      } catch (error) {
-        const known = toApiError(error);
-        const mayPass = known?.code === "RATE_LIMIT_EXCEEDED" || known?.code === "SERVICE_UNAVAILABLE";
-        if (!mayPass || tries === mostTries) throw error;
-        const seconds = Number(known.extra.retry_after ?? tries / 5);
-        await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
-      }
-    }
-  };
 }
 
 const isBadRecord = (error: unknown) => toApiError(error)?.code === "VALIDATION_ERROR";
@@ -157,7 +138,7 @@ export const exchange = [
       return answer(200, list.slice(1, -1));
     },
   }),
-  longEndpoint({
+  endpoint({
     method: "get",
     path: "/admin/export",
     tag,
@@ -167,28 +148,16 @@ export const exchange = [
     query: exportQuery,
     gives: ["application/x-ndjson", "text/csv"],
     answers: { 200: exportAnswer },
-    work: async ({ input: { query }, requestId, ask }) => {
-      await ask([startExport(query.what ?? "all", query.format)]);
-      const again = patient(ask);
-      const text = exportText(query, async (rows, after, most) => {
-        try {
-          const [[page]] = await again([exportPage(rows, after, most)]);
-          return page;
-        } catch (error) {
-          // The head is sent: all the caller can be told is that the answer breaks off.
-          log({ requestId, error });
-          throw error;
-        }
-      });
-      return {
-        status: 200,
-        json: "",
-        stream: ReadableStream.from(text).pipeThrough(new TextEncoderStream()),
-        headers: {
-          "Content-Type": exportTypes[query.format],
-          "Content-Disposition": `attachment; filename="${query.what ?? "feedback"}.${query.format}"`,
-        },
-      };
-    },
+    call: ({ query }) => [startExport(query.what ?? "all", query.format)],
+    respond: (_, { query }) => ({
+      status: 200,
+      json: "",
+      pieces: (ask) =>
+        exportText(query, async (rows, after, most) => (await ask([exportPage(rows, after, most)]))[0][0]),
+      headers: {
+        "Content-Type": exportTypes[query.format],
+        "Content-Disposition": `attachment; filename="${query.what ?? "feedback"}.${query.format}"`,
+      },
+    }),
   }),
 ];

@@ -2,7 +2,6 @@ import { z } from "zod";
 import type { Locale } from "../../../shared/locales.ts";
 import {
   type SurveyResponseCreate,
-  type SurveyResponseListQuery,
   surveyResponseCreate,
   surveyResponseCreatedAnswer,
   surveyResponseListAnswer,
@@ -11,12 +10,11 @@ import {
 } from "../../../shared/survey-responses.ts";
 import { notFound } from "../../_shared/api-error.ts";
 import { listMeta } from "../../_shared/cursor.ts";
-import { type Answer, answer, endpoint } from "../../_shared/endpoint.ts";
+import { answer, endpoint } from "../../_shared/endpoint.ts";
 import { scoreAnswers } from "../../_shared/sentiment/answers.ts";
 import { hasModel, judgeTexts } from "../../_shared/sentiment/judge.ts";
 import { lexiconEngine } from "../../_shared/sentiment/lexicon.ts";
 import {
-  type ExportedPart,
   exportResponses,
   judgeResponse,
   listResponses,
@@ -25,6 +23,7 @@ import {
   textQuestions,
 } from "../../_shared/statements/survey-responses.ts";
 import { requireSurvey } from "../../_shared/statements/surveys.ts";
+import { surveyCsv } from "../../_shared/survey-export.ts";
 
 const tag = "Survey responses";
 const missing = () => notFound("survey");
@@ -114,30 +113,26 @@ export const surveyResponses = [
     ],
     respond: ([, [list]], { params, query }) => {
       if (!list) throw missing();
-      if ("csv" in list) {
-        const file = `attachment; filename="survey-${params.id}.csv"`;
-        const headers = { "Content-Type": "text/csv; charset=utf-8", "Content-Disposition": file };
-        return { status: 200, headers, ...exported(list, params.id, query) };
+      if ("records" in list) {
+        return {
+          status: 200,
+          json: "",
+          pieces: (ask) =>
+            surveyCsv(list, async (last) => {
+              const [, [part]] = await ask([
+                requireSurvey(params.id, "responses:read"),
+                exportResponses(params.id, query, last),
+              ]);
+              if (!part) throw missing();
+              return part;
+            }),
+          headers: {
+            "Content-Type": "text/csv; charset=utf-8",
+            "Content-Disposition": `attachment; filename="survey-${params.id}.csv"`,
+          },
+        };
       }
       return answer(200, list.data, listMeta(list, query, "submitted_at", "desc"));
     },
   }),
 ];
-
-function exported(
-  { csv, next }: ExportedPart,
-  id: string,
-  query: SurveyResponseListQuery,
-): Pick<Answer, "json" | "next"> {
-  if (!next) return { json: csv };
-  return {
-    json: csv,
-    next: {
-      statements: [requireSurvey(id, "responses:read"), exportResponses(id, query, next)],
-      respond: ([, [part]]: [unknown, readonly ExportedPart[]]) => {
-        if (!part) throw missing();
-        return exported(part, id, query);
-      },
-    },
-  };
-}
