@@ -178,7 +178,7 @@ export const importQuery = z
 
 export type ImportQuery = z.output<typeof importQuery>;
 
-export const exportFiles = ["all", ...recordFiles, "members"] as const;
+export const exportFiles = ["all", ...recordFiles, "members", "surveys", "survey_responses"] as const;
 
 export const exportQuery = z
   .object({
@@ -228,4 +228,6 @@ export const importListAnswer = dataOf(z.array(importShown));
 
 export const exportAnswer = z
   .array(z.object({ kind: z.string() }).loose())
-  .describe("Records of all kinds, in the order an import wants them.");
+  .describe(
+    "Records of all kinds, in the order an import wants them. It leaves out the organization, members and surveys.",
+  );

@@ -1,8 +1,10 @@
 import { z } from "zod";
 import { dataOf } from "./envelopes.ts";
 import { emailAddress, timestamp, uuid } from "./fields.ts";
+import { locale } from "./locales.ts";
 import { memberRoles } from "./organizations.ts";
 import { submissionStatus, submissionType } from "./submissions.ts";
+import { answerGiven, sentiment, sentimentScore } from "./survey-responses.ts";
 
 // In ------------------------------------------------------------------------------------------------------------
 
@@ -81,6 +83,23 @@ export const personalDataAnswer = dataOf(
           read_at: timestamp.nullable(),
         }),
       ),
+      survey_responses: z.array(
+        z.object({
+          id: uuid,
+          organization_id: uuid,
+          survey_id: uuid,
+          survey_title: text,
+          answers: z.array(answerGiven.extend({ question: text })),
+          locale: locale.nullable(),
+          started_at: timestamp.nullable(),
+          submitted_at: timestamp,
+          sentiment: sentiment.nullable(),
+          sentiment_score: sentimentScore.nullable(),
+        }),
+      ),
+      survey_starts: z
+        .array(z.object({ organization_id: uuid, survey_id: uuid, started_at: timestamp }))
+        .describe("Surveys they began to answer."),
     })
     .meta({
       id: "PersonalData",

@@ -78,12 +78,19 @@ function endOf(date: string): number {
 
 // Out -----------------------------------------------------------------------------------------------------------
 
+export const answerGiven = z.object({
+  question_id: uuid,
+  value: z.union([z.number(), z.string(), z.array(z.string())]),
+});
+
 export const surveyResponse = z
   .object({
     id: uuid,
-    respondent: author.nullable().describe("Anonymous where the account is gone; null where the profile is too."),
+    respondent: author
+      .nullable()
+      .describe("Anonymous where the account is gone; null where the profile is too."),
     answers: z
-      .array(z.object({ question_id: uuid, value: z.union([z.number(), z.string(), z.array(z.string())]) }))
+      .array(answerGiven)
       .describe("In question order, options by their text; what was not answered is left out."),
     started_at: timestamp.nullable().describe("Null where the response was not started before."),
     submitted_at: timestamp,

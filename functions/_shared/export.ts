@@ -23,12 +23,22 @@ const columns: Record<Exclude<ExportedRows, "organization" | "merged">, string[]
   votes: ["submission_id", ...person, "created_at", "follow"],
   comment_votes: ["comment_id", ...person, "created_at"],
   status_changes: ["submission_id", "previous_status", "new_status", "note", ...person, "created_at"],
+  surveys: [
+    ...["id", "title", "description", "status", "questions", "allow_multiple_responses", "show_branding"],
+    ...["redirect_url", "audience", "audience_submission_id", "locales", "closes_at", "version_of"],
+    ...["published_at", "created_at", "updated_at"],
+  ],
+  survey_responses: [
+    ...["id", "survey_id", ...person, "answers", "locale", "sentiment", "sentiment_score"],
+    ...["started_at", "submitted_at"],
+  ],
 };
 
 // What a record points to comes before it.
 const everything: ExportedRows[] = [
   ...(["organization", "members", "categories", "tags", "submissions", "merged"] as const),
   ...(["follows", "comments", "votes", "comment_votes", "status_changes"] as const),
+  ...(["surveys", "survey_responses"] as const),
 ];
 
 export const exportTypes = {
@@ -37,8 +47,13 @@ export const exportTypes = {
   csv: "text/csv; charset=utf-8",
 } as const;
 
-/** A text of at most some megabytes. */
-const mostRows = (rows: ExportedRows) => (rows === "submissions" || rows === "comments" ? 1000 : 5000);
+/** A text of at most some megabytes: a survey may have 200 questions, and a response as many answers. */
+const mostRows: Partial<Record<ExportedRows, number>> = {
+  submissions: 1000,
+  comments: 1000,
+  surveys: 20,
+  survey_responses: 200,
+};
 
 /** An export as text, a page at a time: no more of it is held than that. */
 export async function* exportText(
@@ -51,7 +66,7 @@ export async function* exportText(
   if (format === "csv") yield csvLine(header);
   let isFirst = true;
   for (const rows of parts) {
-    const most = mostRows(rows);
+    const most = mostRows[rows] ?? 5000;
     for (let after: string[] | null = null, more = true; more; ) {
       const page: ExportPage | undefined = await pageOf(rows, after, most);
       if (page?.records) {
@@ -79,6 +94,6 @@ function csvOf(records: string, header: string[]): string {
 }
 
 function cellOf(value: unknown): Cell {
-  if (Array.isArray(value)) return value.join(", ");
+  if (Array.isArray(value) && value.every((part) => typeof part === "string")) return value.join(", ");
   return value !== null && typeof value === "object" ? JSON.stringify(value) : (value as Cell);
 }

@@ -3175,17 +3175,35 @@ end
 $$;
 comment on function private.submit_survey_response(uuid, jsonb, text, jsonb) is 'The caller answers. sentiment is {engine, scores} of text answers, one score or null an answer in the order they are sent in.';
 
+-- Forgetting ---------------------------------------------------------------------------------------------------
+
+create function private.forget_answers(profile_id uuid, organization_id uuid, heir_id uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  -- Surveys before starts and responses: one that is being deleted takes its own along.
+  perform 1 from public.surveys s
+  where s.id in (
+      select r.survey_id from public.survey_responses r where r.user_id = profile_id
+      union all select b.survey_id from private.survey_starts b where b.user_id = profile_id)
+    and (forget_answers.organization_id is null or s.organization_id = forget_answers.organization_id)
+  order by s.id for key share;
+  delete from private.survey_starts b
+  where b.user_id = profile_id and (forget_answers.organization_id is null or b.organization_id = forget_answers.organization_id);
+  update public.survey_responses r set user_id = heir_id, answers = coalesce((
+    select jsonb_agg(a.value order by a.n) from jsonb_array_elements(r.answers) with ordinality as a (value, n)
+    join public.survey_questions q on q.id = (a.value ->> 'question_id')::uuid where q.type <> 'email'), '[]')
+  where r.user_id = profile_id and (forget_answers.organization_id is null or r.organization_id = forget_answers.organization_id)
+    and (heir_id <> profile_id or exists (select from public.survey_questions q where q.survey_id = r.survey_id and q.type = 'email'
+      and r.answers @> jsonb_build_array(jsonb_build_object('question_id', q.id))));
+end
+$$;
+comment on function private.forget_answers(uuid, uuid, uuid) is 'Gives a person''s responses, in one organization or (null) in all, to somebody without a name, the addresses they hold taken out, and ends what the person began to answer.';
+
 -- definer: the person goes, their response stays.
 create function private.forget_respondent() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  -- Surveys before responses: one that is being deleted takes its own along.
-  perform 1 from public.surveys s where s.id in (select r.survey_id from public.survey_responses r where r.user_id = old.id)
-  order by s.id for key share;
-  update public.survey_responses r set answers = coalesce((
-    select jsonb_agg(a.value order by a.n) from jsonb_array_elements(r.answers) with ordinality as a (value, n)
-    join public.survey_questions q on q.id = (a.value ->> 'question_id')::uuid where q.type <> 'email'), '[]')
-  where r.user_id = old.id and exists (select from public.survey_questions q where q.survey_id = r.survey_id and q.type = 'email');
+  perform private.forget_answers(old.id, null, old.id);
   return old;
 end
 $$;
@@ -4656,6 +4674,20 @@ end
 $$;
 comment on function private.require_webhook_admin(uuid, text) is 'Raises NOT_FOUND where the caller does not see the organization, FORBIDDEN where they see it and may not do this.';
 
+create function private.host_of(url text) returns text
+language sql immutable
+return substring(url from '^https?://(?:[^/?#]*@)?([^/?#]*)');
+comment on function private.host_of(text) is 'Host and port of a web address.';
+
+create function private.audit_webhook(action text, webhook private.webhooks, details jsonb default '{}') returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform private.audit('webhook.' || action, 'webhook', webhook.id,
+    jsonb_build_object('host', private.host_of(webhook.url)) || details, webhook.organization_id);
+end
+$$;
+comment on function private.audit_webhook(text, private.webhooks, jsonb) is 'The trail of a webhook tells the host alone: the rest of an address may hold a secret.';
+
 create function private.admin_list_webhooks(organization_id uuid) returns json
 language plpgsql stable security definer set search_path = '' as $$ -- definer: private tables
 begin
@@ -4689,6 +4721,7 @@ begin
   end if;
   insert into private.webhooks (id, organization_id, url, events, sealed_secret)
   values (webhook_id, organization_id, url, events, sealed_secret) returning * into made;
+  perform private.audit_webhook('create', made, jsonb_build_object('events', made.events));
   return private.webhook_shape(made);
 end
 $$;
@@ -4696,9 +4729,12 @@ comment on function private.admin_create_webhook(uuid, uuid, text, text[], text)
 
 create function private.admin_update_webhook(organization_id uuid, webhook_id uuid, url text, events text[], enabled boolean) returns json
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare changed private.webhooks;
+declare before private.webhooks; changed private.webhooks;
 begin
   perform private.require_webhook_admin(organization_id, 'webhooks:write');
+  select * into before from private.webhooks w
+  where w.organization_id = admin_update_webhook.organization_id and w.id = webhook_id for no key update;
+  if before.id is null then return null; end if;
   update private.webhooks w set
     url = coalesce(admin_update_webhook.url, w.url),
     -- Another address has not proved itself.
@@ -4706,19 +4742,26 @@ begin
     events = coalesce(admin_update_webhook.events, w.events),
     is_enabled = coalesce(enabled, w.is_enabled),
     disabled_reason = case when not coalesce(enabled, w.is_enabled) then coalesce(w.disabled_reason, 'admin') end
-  where w.organization_id = admin_update_webhook.organization_id and w.id = webhook_id
-  returning w.* into changed;
-  return case when changed.id is not null then private.webhook_shape(changed) end;
+  where w.id = before.id returning w.* into changed;
+  perform private.audit_webhook('update', changed, jsonb_strip_nulls(jsonb_build_object(
+    'previous_host', case when changed.url <> before.url then private.host_of(before.url) end,
+    'events', case when changed.events <> before.events then changed.events end,
+    'enabled', case when changed.is_enabled <> before.is_enabled then changed.is_enabled end)));
+  return private.webhook_shape(changed);
 end
 $$;
 comment on function private.admin_update_webhook(uuid, uuid, text, text[], boolean) is 'Changes what is not null. Null where the organization has none of that id.';
 
 create function private.admin_delete_webhook(organization_id uuid, webhook_id uuid) returns boolean
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare deleted private.webhooks;
 begin
   perform private.require_webhook_admin(organization_id, 'webhooks:write');
-  delete from private.webhooks w where w.organization_id = admin_delete_webhook.organization_id and w.id = webhook_id;
-  return found;
+  delete from private.webhooks w where w.organization_id = admin_delete_webhook.organization_id and w.id = webhook_id
+  returning w.* into deleted;
+  if deleted.id is null then return false; end if;
+  perform private.audit_webhook('delete', deleted);
+  return true;
 end
 $$;
 comment on function private.admin_delete_webhook(uuid, uuid) is 'Deletes a webhook with its log; whether there was one.';
@@ -4732,7 +4775,9 @@ begin
     previous_sealed_secret = w.sealed_secret, previous_secret_until = now() + overlap, sealed_secret = admin_rotate_webhook.sealed_secret
   where w.organization_id = admin_rotate_webhook.organization_id and w.id = webhook_id
   returning w.* into changed;
-  return case when changed.id is not null then private.webhook_shape(changed) end;
+  if changed.id is null then return null; end if;
+  perform private.audit_webhook('rotate', changed, jsonb_build_object('previous_secret_until', changed.previous_secret_until));
+  return private.webhook_shape(changed);
 end
 $$;
 comment on function private.admin_rotate_webhook(uuid, uuid, text, interval) is 'Another secret; deliveries are signed with the one before as well until the overlap has passed. Null where the organization has none of that id.';
@@ -7202,7 +7247,7 @@ comment on function private.admin_moderate(text, uuid, text, text, boolean) is '
 grant execute on function private.admin_moderation_queue(text, text, timestamptz, uuid, integer), private.admin_moderate(text, uuid, text, text, boolean)
   to authenticated, service_key;
 
--- An organization as records that private.write_import takes again, page by page.
+-- An organization as records, page by page. private.write_import takes them again, but for the team and surveys.
 
 create function private.person_record(profile_id uuid) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -7232,7 +7277,10 @@ create function private.export_rows(organization_id uuid, what text, after text[
 language plpgsql stable set search_path = '' as $$
 declare
   nil constant uuid := '00000000-0000-0000-0000-000000000000';
-  first_id uuid := case when what not in ('categories', 'tags', 'submissions', 'merged') then coalesce(after[1], nil::text)::uuid end;
+  asked_id uuid;
+  left_over integer := most;
+  told integer;
+  first_id uuid := case when what not in ('categories', 'tags', 'submissions', 'merged', 'surveys') then coalesce(after[1], nil::text)::uuid end;
 begin
   case what
     when 'organization' then
@@ -7294,6 +7342,26 @@ begin
       where s.organization_id = export_rows.organization_id and s.id >= first_id
         and (s.id, c.id, v.id) > (first_id, coalesce(after[2], nil::text)::uuid, coalesce(after[3], nil::text)::uuid)
       order by s.id, c.id, v.id limit most;
+    when 'surveys' then
+      return query select array[s.created_at::text, s.id::text], private.survey_record(s) from public.surveys s
+      where s.organization_id = export_rows.organization_id
+        and (s.created_at, s.id) > (coalesce(after[1], '-infinity')::timestamptz, coalesce(after[2], nil::text)::uuid)
+      order by s.created_at, s.id limit most;
+    when 'survey_responses' then
+      -- Survey by survey, so that each page begins where the index says.
+      for asked_id in select s.id from public.surveys s where s.organization_id = export_rows.organization_id and s.id >= first_id order by s.id loop
+        return query select array[r.survey_id::text, r.submitted_at::text, r.id::text],
+          case when r.user_id is null then '{}' else private.person_record(r.user_id) end || jsonb_build_object('kind', 'survey_response',
+          'id', r.id, 'survey_id', r.survey_id, 'answers', r.answers, 'locale', r.locale, 'sentiment', r.sentiment,
+          'sentiment_score', r.sentiment_score, 'started_at', r.started_at, 'submitted_at', r.submitted_at)
+        from public.survey_responses r
+        where r.survey_id = asked_id and (r.submitted_at, r.id) > (
+          case when asked_id = first_id then after[2] else '-infinity' end::timestamptz, coalesce(after[3], nil::text)::uuid)
+        order by r.submitted_at, r.id limit left_over;
+        get diagnostics told = row_count;
+        left_over := left_over - told;
+        exit when left_over = 0;
+      end loop;
     else
       return query select array[s.id::text, h.created_at::text, h.id::text],
         case when h.changed_by is null then '{}' else private.person_record(h.changed_by) end || jsonb_build_object('kind', 'status_change',
@@ -7327,6 +7395,23 @@ end
 $$;
 comment on function private.submission_record(public.submissions) is 'A submission as a record. author_votes: whether the author''s vote is that of its creation; others are records of their own.';
 
+create function private.survey_record(survey public.surveys) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('kind', 'survey', 'id', survey.id, 'title', survey.title, 'description', survey.description, 'status', survey.status,
+    'questions', coalesce((
+      select jsonb_agg(jsonb_build_object('id', q.id, 'type', q.type, 'text', q.text, 'required', q.required, 'multiple', q.multiple, 'scale', q.scale,
+        'options', (select jsonb_agg(o.text order by o.position) from public.survey_options o where o.question_id = q.id)) order by q.position)
+      from public.survey_questions q where q.survey_id = survey.id), '[]'),
+    'allow_multiple_responses', survey.allow_multiple_responses, 'show_branding', survey.show_branding, 'redirect_url', survey.redirect_url,
+    'audience', survey.audience, 'audience_submission_id',
+    coalesce(private.exported_id('submission', survey.audience_submission_id), survey.audience_submission_id::text),
+    'locales', survey.locales, 'closes_at', survey.closes_at, 'version_of', survey.version_of, 'published_at', survey.published_at,
+    'created_at', survey.created_at, 'updated_at', survey.updated_at);
+end
+$$;
+comment on function private.survey_record(public.surveys) is 'A survey as a record, with its questions in order.';
+
 create function private.export_page(organization_id uuid, what text, after text[], most integer) returns table (total bigint, last text[], records text)
 language plpgsql stable set search_path = '' as $$
 begin
@@ -7340,16 +7425,24 @@ end
 $$;
 comment on function private.export_page(uuid, text, text[], integer) is 'A page of an export: one record a line, and after which place the next one starts.';
 
+create function private.export_scope(what text) returns text
+language sql immutable
+return case what when 'surveys' then 'surveys:read' when 'survey_responses' then 'responses:read' else 'submissions:moderate' end;
+comment on function private.export_scope(text) is 'What a key needs for rows of an export, besides submissions:moderate.';
+
 -- definer: e-mail addresses and who voted are granted to nobody; asks for an admin, page by page.
 create function private.admin_export_page(what text, after text[], most integer) returns table (total bigint, last text[], records text)
 language plpgsql stable security definer set search_path = '' as $$
 declare own_id uuid := private.current_organization_id();
 begin
   perform private.require_admin(own_id, 'submissions:moderate');
-  return query select * from private.export_page(own_id, what, after, most);
+  -- In a copy of everything, a key finds what it may read.
+  if private.is_admin(own_id, private.export_scope(what)) then
+    return query select * from private.export_page(own_id, what, after, most);
+  end if;
 end
 $$;
-comment on function private.admin_export_page(text, text[], integer) is 'A page of an export of the current organization, for its admins and keys with submissions:moderate.';
+comment on function private.admin_export_page(text, text[], integer) is 'A page of an export of the current organization, for its admins and keys with submissions:moderate. Empty for keys that lack private.export_scope.';
 
 -- definer: the trail is granted to nobody.
 create function private.admin_start_export(what text, format text) returns void
@@ -7357,6 +7450,7 @@ language plpgsql security definer set search_path = '' as $$
 declare own_id uuid := private.current_organization_id();
 begin
   perform private.require_admin(own_id, 'submissions:moderate');
+  perform private.require_admin(own_id, private.export_scope(what));
   perform private.audit('organization.export', 'organization', own_id, jsonb_build_object('what', what, 'format', format), own_id);
 end
 $$;
@@ -7908,7 +8002,7 @@ comment on function private.admin_imports(uuid) is 'The import of that id, or th
 grant execute on function private.admin_start_import(text, text, boolean, boolean), private.admin_run_import(uuid, jsonb, jsonb),
   private.admin_finish_import(uuid, text), private.admin_imports(uuid) to authenticated, service_key;
 
--- What is kept of a person, for those who ask for it, and how it is forgotten: what they wrote and voted for stays, without them.
+-- What is kept of a person, for those who ask for it, and how it is forgotten: what they wrote, voted for and answered stays, without them.
 
 create function private.personal_data(profile_id uuid, organization_id uuid) returns json
 language plpgsql stable set search_path = '' as $$
@@ -7941,7 +8035,19 @@ begin
     'notifications', coalesce((select json_agg(n order by n.created_at desc) from (
       select n.organization_id, n.type, n.submission_id, n.comment_id, n.read_at, n.created_at from public.notifications n
       where n.user_id = p.id and (personal_data.organization_id is null or n.organization_id = personal_data.organization_id)
-      order by n.created_at desc limit 10000) n), '[]'))
+      order by n.created_at desc limit 10000) n), '[]'),
+    'survey_responses', coalesce((select json_agg(r order by r.submitted_at desc) from (
+      select r.id, r.organization_id, r.survey_id, s.title as survey_title, coalesce((
+          select json_agg(json_build_object('question_id', q.id, 'question', q.text, 'value', a.answer -> 'value') order by q.position)
+          from jsonb_array_elements(r.answers) as a (answer) join public.survey_questions q on q.id = (a.answer ->> 'question_id')::uuid), '[]') as answers,
+        r.locale, r.started_at, r.submitted_at, r.sentiment, r.sentiment_score
+      from public.survey_responses r join public.surveys s on s.id = r.survey_id
+      where r.user_id = p.id and (personal_data.organization_id is null or r.organization_id = personal_data.organization_id)
+      order by r.submitted_at desc limit 10000) r), '[]'),
+    'survey_starts', coalesce((select json_agg(b order by b.started_at desc) from (
+      select b.organization_id, b.survey_id, b.started_at from private.survey_starts b
+      where b.user_id = p.id and (personal_data.organization_id is null or b.organization_id = personal_data.organization_id)
+      order by b.started_at desc limit 10000) b), '[]'))
   from public.profiles p where p.id = profile_id);
 end
 $$;
@@ -7957,10 +8063,12 @@ begin
       or exists (select from public.comments c where c.author_id = profile_id and c.organization_id = takes_part.organization_id)
       or exists (select from public.votes v where v.user_id = profile_id and v.organization_id = takes_part.organization_id)
       or exists (select from public.comment_votes v where v.user_id = profile_id and v.organization_id = takes_part.organization_id)
-      or exists (select from public.follows f where f.user_id = profile_id and f.organization_id = takes_part.organization_id));
+      or exists (select from public.follows f where f.user_id = profile_id and f.organization_id = takes_part.organization_id)
+      or exists (select from public.survey_responses r where r.user_id = profile_id and r.organization_id = takes_part.organization_id)
+      or exists (select from private.survey_starts b where b.user_id = profile_id and b.organization_id = takes_part.organization_id));
 end
 $$;
-comment on function private.takes_part(uuid, uuid) is 'Whether a profile is a person of the organization: one it knows by e-mail or import, or a user who wrote, voted or follows there.';
+comment on function private.takes_part(uuid, uuid) is 'Whether a profile is a person of the organization: one it knows by e-mail or import, or a user who wrote, voted, follows or answered there. Agents and keys are none.';
 
 -- Forgetting ---------------------------------------------------------------------------------------------------
 
@@ -7992,13 +8100,16 @@ begin
   end if;
   perform private.forget_traces(profile_id, organization_id);
   delete from private.rate_counters c where c.subject = profile_id::text;
+  if person.kind = 'user' then
+    -- They have an account, which may be of other organizations too: here, somebody without a name takes their place.
+    insert into public.profiles (kind, organization_id) values ('anonymous', organization_id) returning id into nobody;
+  end if;
+  perform private.forget_answers(profile_id, organization_id, nobody);
   if person.kind <> 'user' then
     delete from private.external_ids e where e.profile_id = erase_person.profile_id;
     update public.profiles p set kind = 'anonymous', email = null, name = null, avatar_url = null where p.id = profile_id;
     return;
   end if;
-  -- A user of the app has an account, which may be of other organizations too: here, somebody without a name takes their place.
-  insert into public.profiles (kind, organization_id) values ('anonymous', organization_id) returning id into nobody;
   perform set_config('feedback.quiet', 'on', true);
   update public.submissions s set author_id = nobody where s.author_id = profile_id and s.organization_id = erase_person.organization_id;
   update public.comments c set author_id = nobody where c.author_id = profile_id and c.organization_id = erase_person.organization_id;
@@ -8009,7 +8120,7 @@ begin
   perform set_config('feedback.quiet', 'off', true);
 end
 $$;
-comment on function private.erase_person(uuid, uuid) is 'An organization forgets a person. What they wrote and their votes stay, by nobody; again is not an error.';
+comment on function private.erase_person(uuid, uuid) is 'An organization forgets a person. What they wrote, their votes and answers stay, by nobody; again is not an error.';
 
 -- For admins ---------------------------------------------------------------------------------------------------
 

@@ -347,17 +347,35 @@ end
 $$;
 comment on function private.submit_survey_response(uuid, jsonb, text, jsonb) is 'The caller answers. sentiment is {engine, scores} of text answers, one score or null an answer in the order they are sent in.';
 
+-- Forgetting ---------------------------------------------------------------------------------------------------
+
+create function private.forget_answers(profile_id uuid, organization_id uuid, heir_id uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  -- Surveys before starts and responses: one that is being deleted takes its own along.
+  perform 1 from public.surveys s
+  where s.id in (
+      select r.survey_id from public.survey_responses r where r.user_id = profile_id
+      union all select b.survey_id from private.survey_starts b where b.user_id = profile_id)
+    and (forget_answers.organization_id is null or s.organization_id = forget_answers.organization_id)
+  order by s.id for key share;
+  delete from private.survey_starts b
+  where b.user_id = profile_id and (forget_answers.organization_id is null or b.organization_id = forget_answers.organization_id);
+  update public.survey_responses r set user_id = heir_id, answers = coalesce((
+    select jsonb_agg(a.value order by a.n) from jsonb_array_elements(r.answers) with ordinality as a (value, n)
+    join public.survey_questions q on q.id = (a.value ->> 'question_id')::uuid where q.type <> 'email'), '[]')
+  where r.user_id = profile_id and (forget_answers.organization_id is null or r.organization_id = forget_answers.organization_id)
+    and (heir_id <> profile_id or exists (select from public.survey_questions q where q.survey_id = r.survey_id and q.type = 'email'
+      and r.answers @> jsonb_build_array(jsonb_build_object('question_id', q.id))));
+end
+$$;
+comment on function private.forget_answers(uuid, uuid, uuid) is 'Gives a person''s responses, in one organization or (null) in all, to somebody without a name, the addresses they hold taken out, and ends what the person began to answer.';
+
 -- definer: the person goes, their response stays.
 create function private.forget_respondent() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  -- Surveys before responses: one that is being deleted takes its own along.
-  perform 1 from public.surveys s where s.id in (select r.survey_id from public.survey_responses r where r.user_id = old.id)
-  order by s.id for key share;
-  update public.survey_responses r set answers = coalesce((
-    select jsonb_agg(a.value order by a.n) from jsonb_array_elements(r.answers) with ordinality as a (value, n)
-    join public.survey_questions q on q.id = (a.value ->> 'question_id')::uuid where q.type <> 'email'), '[]')
-  where r.user_id = old.id and exists (select from public.survey_questions q where q.survey_id = r.survey_id and q.type = 'email');
+  perform private.forget_answers(old.id, null, old.id);
   return old;
 end
 $$;

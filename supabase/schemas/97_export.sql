@@ -1,4 +1,4 @@
--- An organization as records that private.write_import takes again, page by page.
+-- An organization as records, page by page. private.write_import takes them again, but for the team and surveys.
 
 create function private.person_record(profile_id uuid) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -28,7 +28,10 @@ create function private.export_rows(organization_id uuid, what text, after text[
 language plpgsql stable set search_path = '' as $$
 declare
   nil constant uuid := '00000000-0000-0000-0000-000000000000';
-  first_id uuid := case when what not in ('categories', 'tags', 'submissions', 'merged') then coalesce(after[1], nil::text)::uuid end;
+  asked_id uuid;
+  left_over integer := most;
+  told integer;
+  first_id uuid := case when what not in ('categories', 'tags', 'submissions', 'merged', 'surveys') then coalesce(after[1], nil::text)::uuid end;
 begin
   case what
     when 'organization' then
@@ -90,6 +93,26 @@ begin
       where s.organization_id = export_rows.organization_id and s.id >= first_id
         and (s.id, c.id, v.id) > (first_id, coalesce(after[2], nil::text)::uuid, coalesce(after[3], nil::text)::uuid)
       order by s.id, c.id, v.id limit most;
+    when 'surveys' then
+      return query select array[s.created_at::text, s.id::text], private.survey_record(s) from public.surveys s
+      where s.organization_id = export_rows.organization_id
+        and (s.created_at, s.id) > (coalesce(after[1], '-infinity')::timestamptz, coalesce(after[2], nil::text)::uuid)
+      order by s.created_at, s.id limit most;
+    when 'survey_responses' then
+      -- Survey by survey, so that each page begins where the index says.
+      for asked_id in select s.id from public.surveys s where s.organization_id = export_rows.organization_id and s.id >= first_id order by s.id loop
+        return query select array[r.survey_id::text, r.submitted_at::text, r.id::text],
+          case when r.user_id is null then '{}' else private.person_record(r.user_id) end || jsonb_build_object('kind', 'survey_response',
+          'id', r.id, 'survey_id', r.survey_id, 'answers', r.answers, 'locale', r.locale, 'sentiment', r.sentiment,
+          'sentiment_score', r.sentiment_score, 'started_at', r.started_at, 'submitted_at', r.submitted_at)
+        from public.survey_responses r
+        where r.survey_id = asked_id and (r.submitted_at, r.id) > (
+          case when asked_id = first_id then after[2] else '-infinity' end::timestamptz, coalesce(after[3], nil::text)::uuid)
+        order by r.submitted_at, r.id limit left_over;
+        get diagnostics told = row_count;
+        left_over := left_over - told;
+        exit when left_over = 0;
+      end loop;
     else
       return query select array[s.id::text, h.created_at::text, h.id::text],
         case when h.changed_by is null then '{}' else private.person_record(h.changed_by) end || jsonb_build_object('kind', 'status_change',
@@ -123,6 +146,23 @@ end
 $$;
 comment on function private.submission_record(public.submissions) is 'A submission as a record. author_votes: whether the author''s vote is that of its creation; others are records of their own.';
 
+create function private.survey_record(survey public.surveys) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('kind', 'survey', 'id', survey.id, 'title', survey.title, 'description', survey.description, 'status', survey.status,
+    'questions', coalesce((
+      select jsonb_agg(jsonb_build_object('id', q.id, 'type', q.type, 'text', q.text, 'required', q.required, 'multiple', q.multiple, 'scale', q.scale,
+        'options', (select jsonb_agg(o.text order by o.position) from public.survey_options o where o.question_id = q.id)) order by q.position)
+      from public.survey_questions q where q.survey_id = survey.id), '[]'),
+    'allow_multiple_responses', survey.allow_multiple_responses, 'show_branding', survey.show_branding, 'redirect_url', survey.redirect_url,
+    'audience', survey.audience, 'audience_submission_id',
+    coalesce(private.exported_id('submission', survey.audience_submission_id), survey.audience_submission_id::text),
+    'locales', survey.locales, 'closes_at', survey.closes_at, 'version_of', survey.version_of, 'published_at', survey.published_at,
+    'created_at', survey.created_at, 'updated_at', survey.updated_at);
+end
+$$;
+comment on function private.survey_record(public.surveys) is 'A survey as a record, with its questions in order.';
+
 create function private.export_page(organization_id uuid, what text, after text[], most integer) returns table (total bigint, last text[], records text)
 language plpgsql stable set search_path = '' as $$
 begin
@@ -136,16 +176,24 @@ end
 $$;
 comment on function private.export_page(uuid, text, text[], integer) is 'A page of an export: one record a line, and after which place the next one starts.';
 
+create function private.export_scope(what text) returns text
+language sql immutable
+return case what when 'surveys' then 'surveys:read' when 'survey_responses' then 'responses:read' else 'submissions:moderate' end;
+comment on function private.export_scope(text) is 'What a key needs for rows of an export, besides submissions:moderate.';
+
 -- definer: e-mail addresses and who voted are granted to nobody; asks for an admin, page by page.
 create function private.admin_export_page(what text, after text[], most integer) returns table (total bigint, last text[], records text)
 language plpgsql stable security definer set search_path = '' as $$
 declare own_id uuid := private.current_organization_id();
 begin
   perform private.require_admin(own_id, 'submissions:moderate');
-  return query select * from private.export_page(own_id, what, after, most);
+  -- In a copy of everything, a key finds what it may read.
+  if private.is_admin(own_id, private.export_scope(what)) then
+    return query select * from private.export_page(own_id, what, after, most);
+  end if;
 end
 $$;
-comment on function private.admin_export_page(text, text[], integer) is 'A page of an export of the current organization, for its admins and keys with submissions:moderate.';
+comment on function private.admin_export_page(text, text[], integer) is 'A page of an export of the current organization, for its admins and keys with submissions:moderate. Empty for keys that lack private.export_scope.';
 
 -- definer: the trail is granted to nobody.
 create function private.admin_start_export(what text, format text) returns void
@@ -153,6 +201,7 @@ language plpgsql security definer set search_path = '' as $$
 declare own_id uuid := private.current_organization_id();
 begin
   perform private.require_admin(own_id, 'submissions:moderate');
+  perform private.require_admin(own_id, private.export_scope(what));
   perform private.audit('organization.export', 'organization', own_id, jsonb_build_object('what', what, 'format', format), own_id);
 end
 $$;

@@ -1,4 +1,4 @@
--- What is kept of a person, for those who ask for it, and how it is forgotten: what they wrote and voted for stays, without them.
+-- What is kept of a person, for those who ask for it, and how it is forgotten: what they wrote, voted for and answered stays, without them.
 
 create function private.personal_data(profile_id uuid, organization_id uuid) returns json
 language plpgsql stable set search_path = '' as $$
@@ -31,7 +31,19 @@ begin
     'notifications', coalesce((select json_agg(n order by n.created_at desc) from (
       select n.organization_id, n.type, n.submission_id, n.comment_id, n.read_at, n.created_at from public.notifications n
       where n.user_id = p.id and (personal_data.organization_id is null or n.organization_id = personal_data.organization_id)
-      order by n.created_at desc limit 10000) n), '[]'))
+      order by n.created_at desc limit 10000) n), '[]'),
+    'survey_responses', coalesce((select json_agg(r order by r.submitted_at desc) from (
+      select r.id, r.organization_id, r.survey_id, s.title as survey_title, coalesce((
+          select json_agg(json_build_object('question_id', q.id, 'question', q.text, 'value', a.answer -> 'value') order by q.position)
+          from jsonb_array_elements(r.answers) as a (answer) join public.survey_questions q on q.id = (a.answer ->> 'question_id')::uuid), '[]') as answers,
+        r.locale, r.started_at, r.submitted_at, r.sentiment, r.sentiment_score
+      from public.survey_responses r join public.surveys s on s.id = r.survey_id
+      where r.user_id = p.id and (personal_data.organization_id is null or r.organization_id = personal_data.organization_id)
+      order by r.submitted_at desc limit 10000) r), '[]'),
+    'survey_starts', coalesce((select json_agg(b order by b.started_at desc) from (
+      select b.organization_id, b.survey_id, b.started_at from private.survey_starts b
+      where b.user_id = p.id and (personal_data.organization_id is null or b.organization_id = personal_data.organization_id)
+      order by b.started_at desc limit 10000) b), '[]'))
   from public.profiles p where p.id = profile_id);
 end
 $$;
@@ -47,10 +59,12 @@ begin
       or exists (select from public.comments c where c.author_id = profile_id and c.organization_id = takes_part.organization_id)
       or exists (select from public.votes v where v.user_id = profile_id and v.organization_id = takes_part.organization_id)
       or exists (select from public.comment_votes v where v.user_id = profile_id and v.organization_id = takes_part.organization_id)
-      or exists (select from public.follows f where f.user_id = profile_id and f.organization_id = takes_part.organization_id));
+      or exists (select from public.follows f where f.user_id = profile_id and f.organization_id = takes_part.organization_id)
+      or exists (select from public.survey_responses r where r.user_id = profile_id and r.organization_id = takes_part.organization_id)
+      or exists (select from private.survey_starts b where b.user_id = profile_id and b.organization_id = takes_part.organization_id));
 end
 $$;
-comment on function private.takes_part(uuid, uuid) is 'Whether a profile is a person of the organization: one it knows by e-mail or import, or a user who wrote, voted or follows there.';
+comment on function private.takes_part(uuid, uuid) is 'Whether a profile is a person of the organization: one it knows by e-mail or import, or a user who wrote, voted, follows or answered there. Agents and keys are none.';
 
 -- Forgetting ---------------------------------------------------------------------------------------------------
 
@@ -82,13 +96,16 @@ begin
   end if;
   perform private.forget_traces(profile_id, organization_id);
   delete from private.rate_counters c where c.subject = profile_id::text;
+  if person.kind = 'user' then
+    -- They have an account, which may be of other organizations too: here, somebody without a name takes their place.
+    insert into public.profiles (kind, organization_id) values ('anonymous', organization_id) returning id into nobody;
+  end if;
+  perform private.forget_answers(profile_id, organization_id, nobody);
   if person.kind <> 'user' then
     delete from private.external_ids e where e.profile_id = erase_person.profile_id;
     update public.profiles p set kind = 'anonymous', email = null, name = null, avatar_url = null where p.id = profile_id;
     return;
   end if;
-  -- A user of the app has an account, which may be of other organizations too: here, somebody without a name takes their place.
-  insert into public.profiles (kind, organization_id) values ('anonymous', organization_id) returning id into nobody;
   perform set_config('feedback.quiet', 'on', true);
   update public.submissions s set author_id = nobody where s.author_id = profile_id and s.organization_id = erase_person.organization_id;
   update public.comments c set author_id = nobody where c.author_id = profile_id and c.organization_id = erase_person.organization_id;
@@ -99,7 +116,7 @@ begin
   perform set_config('feedback.quiet', 'off', true);
 end
 $$;
-comment on function private.erase_person(uuid, uuid) is 'An organization forgets a person. What they wrote and their votes stay, by nobody; again is not an error.';
+comment on function private.erase_person(uuid, uuid) is 'An organization forgets a person. What they wrote, their votes and answers stay, by nobody; again is not an error.';
 
 -- For admins ---------------------------------------------------------------------------------------------------
 

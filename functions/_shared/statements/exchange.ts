@@ -14,7 +14,9 @@ export type ExportedRows =
   | "comments"
   | "votes"
   | "comment_votes"
-  | "status_changes";
+  | "status_changes"
+  | "surveys"
+  | "survey_responses";
 
 /** Records, one a line of JSON, and the place of the last. */
 export type ExportPage = { total: number; last: string[] | null; records: string | null };
