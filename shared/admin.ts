@@ -74,7 +74,7 @@ export const apiKey = z
   .object(keyFields)
   .meta({ id: "ApiKey", description: "A key, without its secret, which nobody can read again." });
 
-export const newApiKeyShown = z
+const newApiKeyShown = z
   .object({ ...keyFields, secret: z.string().describe("Shown this once.") })
   .meta({ id: "NewApiKey", description: "A key just made, with its secret." });
 

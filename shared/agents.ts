@@ -6,7 +6,7 @@ import { queryInteger } from "./pagination.ts";
 import { scope } from "./scopes.ts";
 import { text } from "./text.ts";
 
-export const agentTiers = ["standard", "professional", "enterprise"] as const;
+const agentTiers = ["standard", "professional", "enterprise"] as const;
 const tier = z.enum(agentTiers).meta({
   id: "AgentTier",
   description: "How often it may call: 60, 300 or 1,000 times a minute, where the operator left it so.",

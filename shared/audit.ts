@@ -18,7 +18,7 @@ export type AuditQuery = z.infer<typeof auditQuery>;
 
 // Out -----------------------------------------------------------------------------------------------------------
 
-export const auditEntry = z
+const auditEntry = z
   .object({
     id: uuid,
     action: z.string().describe("What was done, such as `submission.merge`."),

@@ -32,7 +32,6 @@ export const errors = {
 
 export type ErrorCode = keyof typeof errors;
 export type ErrorStatus = (typeof errors)[ErrorCode]["status"];
-export type LowercaseErrorCode = (typeof errors)[ErrorCode]["lowercase"];
 
 export const errorCodes = Object.keys(errors) as [ErrorCode, ...ErrorCode[]];
 
@@ -43,7 +42,7 @@ export function errorOfSqlState(sqlstate: string): ErrorCode | undefined {
   return codeBySqlState.get(sqlstate);
 }
 
-export const errorDetail = z
+const errorDetail = z
   .object({
     field: z.string().describe("Path of the field, dotted: `answers.0.value`; `body` for the whole body."),
     message: z.string().describe("What to do, such as `must be 5 to 200 characters`."),

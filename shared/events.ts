@@ -123,7 +123,6 @@ export const events = {
 } as const;
 
 export type EventName = keyof typeof events;
-export type EventData<Name extends EventName> = z.infer<(typeof events)[Name]>;
 
 export const eventNames = Object.keys(events) as [EventName, ...EventName[]];
 

@@ -34,7 +34,7 @@ export function wholeNumber(min: number, max: number) {
 }
 
 /** Linear: each piece is checked by one character class, never by a pattern within a pattern. */
-export function isEmailAddress(value: string): boolean {
+function isEmailAddress(value: string): boolean {
   if (value.length > 254) return false;
   const at = value.lastIndexOf("@");
   const local = value.slice(0, Math.max(at, 0));

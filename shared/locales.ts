@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 export const locales = ["en", "es", "fr", "de", "ru", "pt-BR", "ja", "it"] as const;
-export const defaultLocale = "en";
+const defaultLocale = "en";
 
 export const locale = z
   .enum(locales)

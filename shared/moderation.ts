@@ -26,7 +26,7 @@ export const unmerge = z
   .object({ submission_id: uuid.describe("One that was merged into another.") })
   .meta({ id: "Unmerge", description: "A merge to take back." });
 
-export const moderationStates = ["pending", "rejected", "spam"] as const;
+const moderationStates = ["pending", "rejected", "spam"] as const;
 const moderated = z.enum(["submission", "comment"]);
 
 export const moderationQuery = z
@@ -115,7 +115,7 @@ export const unmerged = z
 export const mergedAnswer = dataOf(merged);
 export const unmergedAnswer = dataOf(unmerged);
 
-export const moderationItem = z
+const moderationItem = z
   .object({
     type: moderated,
     id: uuid,
@@ -129,7 +129,7 @@ export const moderationItem = z
   })
   .meta({ id: "ModerationItem", description: "A submission or comment others do not see." });
 
-export const moderationDone = z
+const moderationDone = z
   .object({
     target_type: moderated,
     target_id: uuid,

@@ -3,7 +3,7 @@ import { dataOf, listOf } from "./envelopes.ts";
 import { count, shortArrayOf, timestamp, uuid } from "./fields.ts";
 import { pageFields, queryBoolean, totalMeta } from "./pagination.ts";
 
-export const notificationTypes = [
+const notificationTypes = [
   "vote",
   "comment",
   "reply",

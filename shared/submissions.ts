@@ -6,7 +6,7 @@ import { cursor, fullMeta, order, pageFields } from "./pagination.ts";
 import { author, category, tagReference } from "./taxonomy.ts";
 import { text } from "./text.ts";
 
-export const submissionTypes = ["idea", "problem"] as const;
+const submissionTypes = ["idea", "problem"] as const;
 export const submissionStatuses = [
   "open",
   "under_review",
@@ -190,7 +190,7 @@ export const submissionDetail = z
 
 export type SubmissionDetail = z.infer<typeof submissionDetail>;
 
-export const submissionCreated = z
+const submissionCreated = z
   .object({ id: uuid, title: z.string(), status: submissionStatus, vote_count: count, url: z.string() })
   .meta({ id: "SubmissionCreated", description: "A submission just made by a signed-in user." });
 
@@ -198,7 +198,7 @@ export const submissionCreatedByKey = z
   .object({ id: uuid, url: z.string().describe("Page of the submission.") })
   .meta({ id: "SubmissionCreatedByKey", description: "A submission just made by a key; no envelope." });
 
-export const submissionHit = z
+const submissionHit = z
   .object({
     id: uuid,
     title: z.string(),

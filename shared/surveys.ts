@@ -10,7 +10,7 @@ export const surveyStatus = z.enum(["draft", "published", "paused", "archived"])
   description: "Only a published survey takes responses, only a draft changes.",
 });
 
-export const questionType = z.enum(["nps", "rating", "multiple_choice", "text", "email"]).meta({
+const questionType = z.enum(["nps", "rating", "multiple_choice", "text", "email"]).meta({
   id: "QuestionType",
   description:
     "nps: 0 to 10. rating: 1 to `scale`. multiple_choice: of `options`. text: up to 5000 characters. email: an address.",
@@ -193,7 +193,7 @@ export const question = z
 
 export type Question = z.infer<typeof question>;
 
-export const surveyTargeting = z
+const surveyTargeting = z
   .object({
     audience,
     submission_id: uuid
@@ -272,7 +272,7 @@ export const surveyDetail = z
 
 export type SurveyDetail = z.infer<typeof surveyDetail>;
 
-export const surveyCreated = z
+const surveyCreated = z
   .object({ id: uuid, status: z.literal("draft"), url: z.string().describe("Page of the survey.") })
   .meta({ id: "SurveyCreated", description: "A survey just made." });
 

@@ -27,18 +27,18 @@ export const voteRemoved = z
   .object({ submission_id: uuid, user_id: uuid, vote_count: voteCount })
   .meta({ id: "VoteRemoved", description: "A submission after a vote was taken back, or was not there." });
 
-export const commentVote = z
+const commentVote = z
   .object({ comment_id: uuid, user_id: uuid, vote_count: voteCount, created_at: timestamp })
   .meta({ id: "CommentVote", description: "A person's vote for a comment." });
 
 export type CommentVote = z.infer<typeof commentVote>;
 
-export const commentVoteRemoved = z.object({ comment_id: uuid, user_id: uuid, vote_count: voteCount }).meta({
+const commentVoteRemoved = z.object({ comment_id: uuid, user_id: uuid, vote_count: voteCount }).meta({
   id: "CommentVoteRemoved",
   description: "A comment after a vote was taken back, or was not there.",
 });
 
-export const myVote = z
+const myVote = z
   .object({
     submission_id: uuid,
     title: z.string(),

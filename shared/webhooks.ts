@@ -76,7 +76,7 @@ export const webhook = z
   .object(webhookFields)
   .meta({ id: "Webhook", description: "An endpoint, without its secret, which nobody can read again." });
 
-export const newWebhook = z
+const newWebhook = z
   .object({
     ...webhookFields,
     secret: z.string().optional().describe("Shown this once, where it was made here."),
@@ -114,7 +114,7 @@ const attempt = z
   })
   .meta({ id: "WebhookAttempt", description: "One request to the receiver, and what came of it." });
 
-export const deliveryDetail = z
+const deliveryDetail = z
   .object({
     ...deliveryFields,
     attempts: z.array(attempt).describe("The newest 20."),
