@@ -9,6 +9,7 @@ import { exportFile, importFile } from "../../local/exchange.ts";
 import { importAnswer, importListAnswer, importQuery } from "../../shared/imports.ts";
 import { sql, stack } from "../stack.ts";
 import { answered, api, type Caller, refused, send } from "./client.ts";
+import { newSurvey, respond } from "./survey-world.ts";
 import {
   countMistakes,
   type Key,
@@ -423,6 +424,46 @@ describe("an export", () => {
       if (format === "csv") expect(await exported(from.key, "?format=csv")).toContain(`,'=HYPERLINK(1),`);
     },
   );
+
+  test("has surveys and what was answered, for keys that may read them; an import leaves them out", async () => {
+    const board = await newBoard();
+    const [admin, ann] = [
+      await newUser("Ada", { organization: board.organization, role: "admin" }),
+      await newUser("Ann"),
+    ];
+    const survey = await newSurvey(admin, board.organization);
+    await respond(survey, ann, { 0: 9, 3: ["Votes", "Surveys"] });
+    const reader = await newKey(board.organization, [
+      "submissions:moderate",
+      "surveys:read",
+      "responses:read",
+    ]);
+    const copy = await exported(reader);
+    const records = copy
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Rec);
+    expect(records.slice(-2)).toMatchObject([
+      {
+        kind: "survey",
+        id: survey.id,
+        questions: survey.questions.map(({ id, text }) => ({ id, text })),
+      },
+      {
+        kind: "survey_response",
+        survey_id: survey.id,
+        author_email: ann.email,
+        answers: [{ value: 9 }, { value: ["Votes", "Surveys"] }],
+      },
+    ]);
+    expect(await exported(reader, "?format=csv&what=survey_responses")).toContain(
+      `,"[{""value"":9,""question_id"":""${survey.questions[0]?.id}""}`,
+    );
+    expect(await exported(board.key)).not.toContain('"kind": "survey');
+    for (const what of ["surveys", "survey_responses"])
+      refused(await api("GET", `/api/admin/export?what=${what}`, { as: board.key }), "FORBIDDEN");
+    expect(await importing((await newBoard()).key, copy)).toMatchObject({ created: 0, failed: 0 });
+  });
 
   test("of everything as CSV is 400", async () => {
     refused(

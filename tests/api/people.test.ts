@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { erasedAnswer, peopleAnswer, personalDataAnswer } from "../../shared/people.ts";
 import { signUp, sql } from "../stack.ts";
 import { answered, api, type Caller, refused } from "./client.ts";
+import { newSurvey, respond } from "./survey-world.ts";
 import {
   countMistakes,
   type Key,
@@ -168,7 +169,8 @@ describe("an organization forgets", () => {
   test("nobody it does not know", async () => {
     const foreign = await emailAuthor(theirs);
     const stranger = await newUser("Sam");
-    for (const id of [foreign.id, stranger.id, crypto.randomUUID(), key.profileId]) {
+    const [agent] = await sql<{ id: string }[]>`select private.create_agent(${ours.id}, 'Robin') as id`;
+    for (const id of [foreign.id, stranger.id, crypto.randomUUID(), key.profileId, only(agent).id]) {
       refused(await erase(id), "NOT_FOUND");
       refused(await api("GET", `/api/admin/people/${id}/export`, as(admin)), "NOT_FOUND");
     }
@@ -230,6 +232,35 @@ describe("oneself", () => {
     answered(await api("DELETE", "/api/me?confirm=erase", as(user)), 200, erasedAnswer);
     expect(await tracesOf(user.id)).toMatchObject({ submissions: 1, comments: 1, votes: 3 });
     expect((await api("GET", "/api/me/votes", { as: user })).status).toBe(200);
+  });
+
+  test("reads what they answered, and takes the address in it along", async () => {
+    const user = await signUp("Answers Once");
+    const survey = await newSurvey(admin, ours);
+    await respond(survey, user, { 0: 9, 4: "Nothing", 5: "ann@example.org" });
+    const path = `/api/admin/people/${user.id}/export`;
+    for (const read of [api("GET", "/api/me/export", { as: user }), api("GET", path, as(key))])
+      expect(answered(await read, 200, personalDataAnswer).data).toMatchObject({
+        survey_responses: [
+          {
+            survey_id: survey.id,
+            survey_title: "A survey",
+            answers: [
+              { question: "Would you recommend us?", value: 9 },
+              { question: "What is missing?", value: "Nothing" },
+              { question: "Where can we reach you?", value: "ann@example.org" },
+            ],
+          },
+        ],
+        survey_starts: [],
+      });
+    answered(await api("DELETE", "/api/me?confirm=erase", { as: user }), 200, erasedAnswer);
+    const [kept] = await sql<{ answers: { value: unknown }[] }[]>`
+      select answers from public.survey_responses where survey_id = ${survey.id}`;
+    expect(only(kept).answers.map(({ value }) => value)).toEqual([9, "Nothing"]);
+    expect(await sql`select from private.survey_count_mistakes() m where m.id = ${survey.id}`).toHaveLength(
+      0,
+    );
   });
 
   test("cannot leave an organization without its last owner", async () => {
