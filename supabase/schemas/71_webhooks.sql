@@ -58,6 +58,20 @@ end
 $$;
 comment on function private.require_webhook_admin(uuid, text) is 'Raises NOT_FOUND where the caller does not see the organization, FORBIDDEN where they see it and may not do this.';
 
+create function private.host_of(url text) returns text
+language sql immutable
+return substring(url from '^https?://(?:[^/?#]*@)?([^/?#]*)');
+comment on function private.host_of(text) is 'Host and port of a web address.';
+
+create function private.audit_webhook(action text, webhook private.webhooks, details jsonb default '{}') returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform private.audit('webhook.' || action, 'webhook', webhook.id,
+    jsonb_build_object('host', private.host_of(webhook.url)) || details, webhook.organization_id);
+end
+$$;
+comment on function private.audit_webhook(text, private.webhooks, jsonb) is 'The trail of a webhook tells the host alone: the rest of an address may hold a secret.';
+
 create function private.admin_list_webhooks(organization_id uuid) returns json
 language plpgsql stable security definer set search_path = '' as $$ -- definer: private tables
 begin
@@ -91,6 +105,7 @@ begin
   end if;
   insert into private.webhooks (id, organization_id, url, events, sealed_secret)
   values (webhook_id, organization_id, url, events, sealed_secret) returning * into made;
+  perform private.audit_webhook('create', made, jsonb_build_object('events', made.events));
   return private.webhook_shape(made);
 end
 $$;
@@ -98,9 +113,12 @@ comment on function private.admin_create_webhook(uuid, uuid, text, text[], text)
 
 create function private.admin_update_webhook(organization_id uuid, webhook_id uuid, url text, events text[], enabled boolean) returns json
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare changed private.webhooks;
+declare before private.webhooks; changed private.webhooks;
 begin
   perform private.require_webhook_admin(organization_id, 'webhooks:write');
+  select * into before from private.webhooks w
+  where w.organization_id = admin_update_webhook.organization_id and w.id = webhook_id for no key update;
+  if before.id is null then return null; end if;
   update private.webhooks w set
     url = coalesce(admin_update_webhook.url, w.url),
     -- Another address has not proved itself.
@@ -108,19 +126,26 @@ begin
     events = coalesce(admin_update_webhook.events, w.events),
     is_enabled = coalesce(enabled, w.is_enabled),
     disabled_reason = case when not coalesce(enabled, w.is_enabled) then coalesce(w.disabled_reason, 'admin') end
-  where w.organization_id = admin_update_webhook.organization_id and w.id = webhook_id
-  returning w.* into changed;
-  return case when changed.id is not null then private.webhook_shape(changed) end;
+  where w.id = before.id returning w.* into changed;
+  perform private.audit_webhook('update', changed, jsonb_strip_nulls(jsonb_build_object(
+    'previous_host', case when changed.url <> before.url then private.host_of(before.url) end,
+    'events', case when changed.events <> before.events then changed.events end,
+    'enabled', case when changed.is_enabled <> before.is_enabled then changed.is_enabled end)));
+  return private.webhook_shape(changed);
 end
 $$;
 comment on function private.admin_update_webhook(uuid, uuid, text, text[], boolean) is 'Changes what is not null. Null where the organization has none of that id.';
 
 create function private.admin_delete_webhook(organization_id uuid, webhook_id uuid) returns boolean
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare deleted private.webhooks;
 begin
   perform private.require_webhook_admin(organization_id, 'webhooks:write');
-  delete from private.webhooks w where w.organization_id = admin_delete_webhook.organization_id and w.id = webhook_id;
-  return found;
+  delete from private.webhooks w where w.organization_id = admin_delete_webhook.organization_id and w.id = webhook_id
+  returning w.* into deleted;
+  if deleted.id is null then return false; end if;
+  perform private.audit_webhook('delete', deleted);
+  return true;
 end
 $$;
 comment on function private.admin_delete_webhook(uuid, uuid) is 'Deletes a webhook with its log; whether there was one.';
@@ -134,7 +159,9 @@ begin
     previous_sealed_secret = w.sealed_secret, previous_secret_until = now() + overlap, sealed_secret = admin_rotate_webhook.sealed_secret
   where w.organization_id = admin_rotate_webhook.organization_id and w.id = webhook_id
   returning w.* into changed;
-  return case when changed.id is not null then private.webhook_shape(changed) end;
+  if changed.id is null then return null; end if;
+  perform private.audit_webhook('rotate', changed, jsonb_build_object('previous_secret_until', changed.previous_secret_until));
+  return private.webhook_shape(changed);
 end
 $$;
 comment on function private.admin_rotate_webhook(uuid, uuid, text, interval) is 'Another secret; deliveries are signed with the one before as well until the overlap has passed. Null where the organization has none of that id.';

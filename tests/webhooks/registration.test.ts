@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { z } from "zod";
+import { auditAnswer } from "../../shared/audit.ts";
 import {
   deliveryDetailAnswer,
   deliveryListAnswer,
@@ -45,6 +46,37 @@ test("a webhook is registered, listed, shown, changed and deleted", async () => 
   );
   expect((await api("GET", one, { as: world.key })).status).toBe(404);
   expect((await api("DELETE", one, { as: world.key })).status).toBe(404);
+});
+
+test("what is done to a webhook stands in the audit trail, by host and without secrets", async () => {
+  const body = { url: "https://first.example:8443/hooks?token=geheim", events };
+  const { data: made } = await call("POST", world.path, newWebhookAnswer, { body });
+  const one = `${world.path}/${made.id}`;
+  const moved = { url: "https://second.example/geheim", enabled: false };
+  await call("PATCH", one, webhookAnswer, { as: world.admin, body: moved });
+  await call("PATCH", one, webhookAnswer, { as: world.admin, body: { events: ["org.updated"] } });
+  await call("POST", `${one}/rotate`, newWebhookAnswer, { body: { overlap_seconds: 0 } });
+  await api("DELETE", one, { as: world.key });
+  for (const gone of [one, `${one}/rotate`]) await api("POST", gone, { as: world.key, body: {} });
+  const target = `${made.id.slice(3, 11)}-${made.id.slice(11).replace(/(.{4})(.{4})(.{4})(.+)/, "$1-$2-$3-$4")}`;
+  const trail = await api("GET", `/api/admin/audit?target_id=${target}`, {
+    as: world.admin,
+    on: world.organization,
+  });
+  const [first, second] = ["first.example:8443", "second.example"];
+  expect(
+    auditAnswer
+      .parse(trail.body)
+      .data.toReversed()
+      .map(({ action, key_id, details }) => [action, key_id, details]),
+  ).toEqual([
+    ["webhook.create", world.key.id, { host: first, events }],
+    ["webhook.update", null, { host: second, previous_host: first, enabled: false }],
+    ["webhook.update", null, { host: second, events: ["org.updated"] }],
+    ["webhook.rotate", world.key.id, { host: second, previous_secret_until: expect.any(String) }],
+    ["webhook.delete", world.key.id, { host: second }],
+  ]);
+  expect(trail.text).not.toMatch(/geheim|whsec/);
 });
 
 test("a secret that is given is never shown; one that is made is shown once, and a repeated request makes another", async () => {
