@@ -1674,6 +1674,188 @@ create policy "members see their team's profiles" on public.profiles
   for select to authenticated using (
     exists (select from public.memberships m where m.user_id = profiles.id));
 
+-- What waits, what is turned away, and who need not wait. States are kept by the triggers of 20_submissions.sql and
+-- 22_comments.sql, so that they hold whoever changes a state; this is how a team does it.
+
+create index submissions_moderation_idx on public.submissions (organization_id, moderation_state, created_at, id) where moderation_state <> 'approved';
+create index comments_moderation_idx on public.comments (organization_id, moderation_state, created_at, id) where moderation_state <> 'approved';
+
+-- Trust --------------------------------------------------------------------------------------------------------
+
+create table private.author_trust (
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  user_id uuid not null references public.profiles (id) on delete cascade,
+  is_trusted boolean not null,
+  created_at timestamptz not null default now(),
+  primary key (organization_id, user_id)
+);
+comment on table private.author_trust is 'Authors a team has decided on: trusted ones need no approval, others always do, whatever was approved of them before.';
+create index author_trust_user_idx on private.author_trust (user_id);
+alter table private.author_trust enable row level security;
+revoke all on private.author_trust from public, anon, authenticated, service_role, service_key;
+
+create function private.is_trusted(organization_id uuid, profile_id uuid) returns boolean
+language plpgsql stable set search_path = '' as $$
+declare wanted integer;
+begin
+  return coalesce(
+    (select t.is_trusted from private.author_trust t where t.organization_id = is_trusted.organization_id and t.user_id = profile_id),
+    (select o.trust_after <= (
+        select count(*) from (
+          (select from public.submissions s where s.author_id = profile_id and s.organization_id = o.id and s.moderation_state = 'approved' limit o.trust_after)
+          union all
+          (select from public.comments c where c.author_id = profile_id and c.organization_id = o.id and c.moderation_state = 'approved' limit o.trust_after)) approved)
+      from public.organizations o where o.id = is_trusted.organization_id),
+    false);
+end
+$$;
+comment on function private.is_trusted(uuid, uuid) is 'Whether what a profile writes need not wait: the team said so, or trust_after of what it wrote is approved. For definers.';
+
+-- Threads ------------------------------------------------------------------------------------------------------
+
+create table private.hidden_replies (
+  comment_id uuid primary key references public.comments (id) on delete cascade,
+  organization_id uuid not null,
+  under_id uuid not null references public.comments (id) on delete cascade
+);
+comment on table private.hidden_replies is 'Replies that were turned away only because a comment above them was; they come back with it.';
+create index hidden_replies_under_idx on private.hidden_replies (under_id);
+alter table private.hidden_replies enable row level security;
+revoke all on private.hidden_replies from public, anon, authenticated, service_role, service_key;
+
+-- definer: replies are by others.
+create function private.moderate_replies() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare replies uuid[];
+begin
+  if new.moderation_state = 'approved' then
+    replies := array(
+      with recursive thread as (
+        select h.comment_id from private.hidden_replies h join public.comments c on c.id = h.comment_id
+        where h.under_id = new.id and c.parent_id = new.id
+        union all
+        select h.comment_id from thread t join public.comments c on c.parent_id = t.comment_id
+          join private.hidden_replies h on h.comment_id = c.id and h.under_id = new.id)
+      select t.comment_id from thread t);
+    delete from private.hidden_replies where comment_id = any (replies || new.id);
+    update public.comments set moderation_state = 'approved' where id = any (replies);
+  elsif old.moderation_state = 'approved' then
+    with recursive thread as (
+      select c.id, c.moderation_state from public.comments c where c.parent_id = new.id
+      union all
+      select c.id, c.moderation_state from public.comments c join thread t on c.parent_id = t.id)
+    select array_agg(t.id) into replies from thread t where t.moderation_state = 'approved';
+    if replies is null then return null; end if;
+    insert into private.hidden_replies (comment_id, organization_id, under_id) select id, new.organization_id, new.id from unnest(replies) as id;
+    update public.comments set moderation_state = new.moderation_state where id = any (replies);
+  else
+    -- Decided by itself now: what hangs on it waits for it, not for the one above.
+    with own as (delete from private.hidden_replies where comment_id = new.id returning under_id),
+      thread as (
+        with recursive below as (
+          select c.id from public.comments c where c.parent_id = new.id
+          union all
+          select c.id from public.comments c join below b on c.parent_id = b.id)
+        select id from below)
+    update private.hidden_replies h set under_id = new.id from own, thread where h.under_id = own.under_id and h.comment_id = thread.id;
+  end if;
+  return null;
+end
+$$;
+comment on function private.moderate_replies() is 'Trigger: a comment that is turned away takes the replies to it along, and brings them back when it is approved.';
+create trigger moderate_replies after update of moderation_state on public.comments
+  for each row when (old.moderation_state <> new.moderation_state) execute function private.moderate_replies();
+
+-- The team -----------------------------------------------------------------------------------------------------
+
+-- definer: the team's own; it asks for an admin.
+create function private.admin_moderation_queue(state text, type text, before_at timestamptz, before_id uuid, most integer)
+returns table (total bigint, more boolean, last text[], data json)
+language plpgsql stable security definer set search_path = '' as $$
+#variable_conflict use_column
+declare own_id uuid := private.current_organization_id();
+begin
+  perform private.require_admin(own_id, 'submissions:moderate');
+  return query
+    with page as (
+      (select 'submission' as type, s.id, s.id as submission_id, s.title, s.description as body, s.author_id, s.moderation_state as state, s.created_at
+      from public.submissions s
+      where admin_moderation_queue.type is distinct from 'comment' and s.organization_id = own_id
+        and s.moderation_state = admin_moderation_queue.state and s.moderation_state <> 'approved'
+        and (before_at is null or (s.created_at, s.id) > (before_at, before_id))
+      order by s.created_at, s.id limit most + 1)
+      union all
+      (select 'comment', c.id, c.submission_id, null, c.body, c.author_id, c.moderation_state, c.created_at
+      from public.comments c
+      where admin_moderation_queue.type is distinct from 'submission' and c.organization_id = own_id
+        and c.moderation_state = admin_moderation_queue.state and c.moderation_state <> 'approved'
+        and (before_at is null or (c.created_at, c.id) > (before_at, before_id))
+      order by c.created_at, c.id limit most + 1)
+    ), shown as (
+      select * from page order by created_at, id limit most
+    )
+    select
+      (select count(*) from public.submissions s where admin_moderation_queue.type is distinct from 'comment'
+        and s.organization_id = own_id and s.moderation_state = admin_moderation_queue.state and s.moderation_state <> 'approved')
+      + (select count(*) from public.comments c where admin_moderation_queue.type is distinct from 'submission'
+        and c.organization_id = own_id and c.moderation_state = admin_moderation_queue.state and c.moderation_state <> 'approved'),
+      (select count(*) from page) > most,
+      (select array[s.created_at::text, s.id::text] from shown s order by s.created_at desc, s.id desc limit 1),
+      coalesce((select json_agg(json_build_object('type', s.type, 'id', s.id, 'submission_id', s.submission_id, 'title', s.title, 'body', s.body,
+        'author', private.author(s.author_id, own_id), 'is_trusted', private.is_trusted(own_id, s.author_id), 'state', s.state, 'created_at', s.created_at)
+        order by s.created_at, s.id) from shown s), '[]');
+end
+$$;
+comment on function private.admin_moderation_queue(text, text, timestamptz, uuid, integer) is 'Submissions and comments of the current organization that are pending, rejected or spam, oldest first, for admins and keys with submissions:moderate. Goes on after (before_at, before_id).';
+
+-- definer: states and trust are granted to nobody.
+create function private.admin_moderate(target_type text, target_id uuid, action text, reason text, trust_author boolean) returns json
+language plpgsql security definer set search_path = '' as $$
+declare
+  wanted text := case action when 'approve' then 'approved' when 'reject' then 'rejected' else 'spam' end;
+  own_id uuid;
+  subject record;
+begin
+  if target_type = 'comment' then
+    select c.submission_id, c.organization_id, c.is_public, c.author_id into subject from public.comments c where c.id = target_id;
+  else
+    select s.id as submission_id, s.organization_id, s.is_public, s.author_id into subject from public.submissions s where s.id = target_id;
+  end if;
+  own_id := private.moderated(subject.organization_id, subject.is_public, subject.author_id, target_type, 'target_id');
+  perform 1 from public.submissions s where s.id = subject.submission_id for no key update;
+  if target_type = 'comment' then
+    select c.moderation_state as state, p.moderation_state as above, c.author_id into subject
+    from public.comments c left join public.comments p on p.id = c.parent_id where c.id = target_id;
+  else
+    select s.moderation_state as state, 'approved' as above, s.author_id into subject from public.submissions s where s.id = target_id;
+  end if;
+  if subject.state is null then
+    perform private.raise_error('NOT_FOUND', format('There is no such %s.', target_type), 'target_id');
+  elsif wanted = 'approved' and subject.above <> 'approved' then
+    perform private.raise_error('CONFLICT', 'The comment it replies to is not approved: approve that first.', 'target_id');
+  end if;
+  if wanted = 'spam' or trust_author then
+    insert into private.author_trust as t (organization_id, user_id, is_trusted) values (own_id, subject.author_id, wanted <> 'spam')
+    on conflict on constraint author_trust_pkey do update set is_trusted = excluded.is_trusted, created_at = now();
+  end if;
+  if subject.state <> wanted then
+    if target_type = 'comment' then
+      update public.comments set moderation_state = wanted where id = target_id;
+    else
+      update public.submissions set moderation_state = wanted where id = target_id;
+    end if;
+  end if;
+  if subject.state <> wanted or trust_author then
+    perform private.audit(target_type || '.' || action, target_type, target_id, jsonb_strip_nulls(jsonb_build_object(
+      'state', jsonb_build_object('from', subject.state, 'to', wanted), 'reason', reason, 'trust_author', trust_author)), own_id);
+  end if;
+  return json_build_object('target_type', target_type, 'target_id', target_id, 'previous_state', subject.state, 'state', wanted);
+end
+$$;
+comment on function private.admin_moderate(text, uuid, text, text, boolean) is 'Approves, rejects or marks as spam a submission or comment; again is not an error. Spam takes the author''s trust away, trust_author gives it.';
+grant execute on function private.admin_moderation_queue(text, text, timestamptz, uuid, integer), private.admin_moderate(text, uuid, text, text, boolean)
+  to authenticated, service_key;
+
 -- How many submissions a list has, without counting them: the cost of a page does not grow with the board.
 
 create table private.submission_counts (
@@ -2077,6 +2259,146 @@ comment on function private.sum_activity(integer) is 'Puts entries of activity i
 create index votes_newest_idx on public.votes (organization_id, created_at, submission_id);
 create index comments_official_idx on public.comments (organization_id, created_at) where is_official;
 
+-- What happened on a board, for its admins: by the API for a time, and as views.
+
+create function private.day_of(value text, time_zone text) returns date
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when value ~ '^\d{4}-\d\d-\d\d$' then value::date else (value::timestamptz at time zone time_zone)::date end;
+end
+$$;
+comment on function private.day_of(text, text) is 'A date, or the day that a time falls on in a time zone.';
+
+-- definer: reads what everybody did; shows titles only of what the caller sees.
+-- Compiling the statement would take longer than running it.
+create function private.admin_analytics(from_day text, to_day text, step text) returns json
+language plpgsql stable security definer set search_path = '' set jit = off set work_mem = '32MB' as $$
+declare
+  own_id uuid := private.current_organization_id();
+  zone text := (select o.time_zone from public.organizations o where o.id = own_id);
+  last_day date := coalesce(private.day_of(to_day, zone), (now() at time zone zone)::date);
+  first_day date := coalesce(private.day_of(from_day, zone), last_day - 29);
+  starts timestamptz := first_day::timestamp at time zone zone;
+  ends timestamptz := (last_day + 1)::timestamp at time zone zone;
+  on_team boolean;
+  answer json;
+begin
+  perform private.require_admin(own_id, 'analytics:read');
+  if first_day > last_day then
+    perform private.raise_error('VALIDATION_ERROR', 'must not be after the end', 'from');
+  elsif first_day < '2000-01-01' or last_day >= '2100-01-01' then
+    perform private.raise_error('VALIDATION_ERROR', 'must be within 2000 to 2099', case when first_day < '2000-01-01' then 'from' else 'to' end);
+  elsif (last_day - first_day) / (case step when 'day' then 1 when 'week' then 7 else 28 end) >= 400 then
+    perform private.raise_error('VALIDATION_ERROR', 'must be at most 400 intervals before the end: choose a longer one', 'from');
+  end if;
+  on_team := own_id = any (private.team_organization_ids());
+  with spans as (
+    -- The first and the last of them may be parts.
+    select t::date as start, greatest(t, first_day::timestamp) at time zone zone as from_at,
+      least(t + ('1 ' || step)::interval, (last_day + 1)::timestamp) at time zone zone as to_at
+    from generate_series(date_trunc(step, first_day::timestamp), last_day::timestamp, ('1 ' || step)::interval) t
+  ), done as materialized (
+    -- Span by span, so that no more people are looked at together than one of them has.
+    select t.start, d.* from spans t cross join lateral (
+      select sum(p.submissions) as submissions, sum(p.votes) as votes, sum(p.comments) as comments, count(*) as people from (
+        select sum(a.submissions) as submissions, sum(a.votes) as votes, sum(a.comments) as comments
+        from private.person_activity a where a.organization_id = own_id and a.slot >= t.from_at and a.slot < t.to_at
+        group by a.user_id having sum(a.submissions) > 0 or sum(a.votes) > 0 or sum(a.comments) > 0) p) d
+  ), made as materialized (
+    select a.status, a.category_id, a.source, sum(a.total) as total from private.submission_activity a
+    where a.organization_id = own_id and a.slot >= starts and a.slot < ends
+    group by 1, 2, 3 having sum(a.total) > 0
+  ), moved as (
+    select s.id, s.title, s.status, s.vote_count, v.votes from (
+      select v.submission_id, count(*) as votes from public.votes v
+      where v.organization_id = own_id and v.created_at >= starts and v.created_at < ends group by 1
+      -- Of more than are shown, since some may be hidden from the caller.
+      order by 2 desc, 1 limit 1000
+    ) v join public.submissions s on s.id = v.submission_id
+    where s.merged_into_id is null and (s.is_public or on_team)
+    order by v.votes desc, s.created_at desc, s.id limit 10
+  ), answered as materialized (
+    select extract(epoch from f.first_at - s.created_at) as seconds from (
+      select c.submission_id, min(c.created_at) as first_at
+      from public.comments c join public.submissions s on s.id = c.submission_id
+      where c.organization_id = own_id and c.created_at >= starts and c.is_official and c.moderation_state = 'approved'
+        and c.author_id <> s.author_id and s.created_at >= starts and s.created_at < ends and c.created_at >= s.created_at
+      group by 1
+    ) f join public.submissions s on s.id = f.submission_id
+  )
+  select json_build_object(
+    'from', first_day, 'to', last_day, 'interval', step, 'time_zone', zone,
+    'totals', (select json_build_object('submissions', coalesce(sum(d.submissions), 0), 'votes', coalesce(sum(d.votes), 0),
+      'comments', coalesce(sum(d.comments), 0), 'active_people', (select count(*) from (
+        select from private.person_activity a where a.organization_id = own_id and a.slot >= starts and a.slot < ends
+        group by a.user_id having sum(a.submissions) > 0 or sum(a.votes) > 0 or sum(a.comments) > 0) p)) from done d),
+    'series', (select json_agg(json_build_object('start', d.start, 'submissions', coalesce(d.submissions, 0), 'votes', coalesce(d.votes, 0),
+      'comments', coalesce(d.comments, 0), 'active_people', d.people) order by d.start) from done d),
+    'by_status', (select coalesce(json_agg(json_build_object('status', m.status, 'submissions', m.total) order by m.total desc, m.status), '[]')
+      from (select m.status, sum(m.total) as total from made m group by 1) m),
+    'by_category', (select coalesce(json_agg(json_build_object('category_id', m.category_id, 'name', m.name, 'slug', m.slug, 'submissions', m.total)
+        order by m.total desc, m.slug nulls last), '[]')
+      from (select m.category_id, c.name, c.slug, sum(m.total) as total from made m left join public.categories c on c.id = m.category_id
+        group by 1, 2, 3) m),
+    'by_source', (select coalesce(json_agg(json_build_object('source', m.source, 'submissions', m.total) order by m.total desc, m.source nulls last), '[]')
+      from (select m.source, sum(m.total) as total from made m group by 1 order by 2 desc, 1 nulls last limit 100) m),
+    'top_movers', (select coalesce(json_agg(json_build_object('submission_id', m.id, 'title', m.title, 'status', m.status,
+        'votes', m.votes, 'vote_count', m.vote_count) order by m.votes desc, m.id), '[]') from moved m),
+    'first_official_reply', (select json_build_object('submissions', count(*), 'median_seconds', round(percentile_cont(0.5) within group (order by a.seconds)),
+      'average_seconds', round(avg(a.seconds))) from answered a))
+  into answer;
+  return answer;
+end
+$$;
+comment on function private.admin_analytics(text, text, text) is 'The current organization from one day to another, both included, in its time zone: what was submitted, voted and said by day, week or month, by how many people; submissions by what they are now; what gained most votes; how long the first official reply took. Admins, or keys with analytics:read.';
+grant execute on function private.admin_analytics(text, text, text) to authenticated, service_key;
+
+-- Views --------------------------------------------------------------------------------------------------------
+
+create function private.measured_organizations() returns table (organization_id uuid, time_zone text)
+language plpgsql stable security definer set search_path = '' as $$ -- definer: settings of a private organization
+begin
+  return query select o.id, o.time_zone from public.organizations o
+    where o.id = any (private.admin_organization_ids('analytics:read'))
+      -- An operator, whom no policy binds.
+      or coalesce(current_setting('role', true), 'none') not in ('anon', 'authenticated', 'service_key');
+end
+$$;
+comment on function private.measured_organizations() is 'Organizations whose analytics the caller may see: those they administer; all for an operator.';
+
+create function private.analytics_days() returns table (organization_id uuid, day date, submissions bigint, votes bigint, comments bigint, active_people bigint)
+language plpgsql stable security definer set search_path = '' as $$ -- definer: the activity of people is granted to nobody
+begin
+  return query
+    select d.organization_id, d.day, sum(d.submissions)::bigint, sum(d.votes)::bigint, sum(d.comments)::bigint, count(*) from (
+      select a.organization_id, (a.slot at time zone o.time_zone)::date as day, a.user_id,
+        sum(a.submissions) as submissions, sum(a.votes) as votes, sum(a.comments) as comments
+      from private.measured_organizations() o join private.person_activity a on a.organization_id = o.organization_id
+      group by 1, 2, 3 having sum(a.submissions) > 0 or sum(a.votes) > 0 or sum(a.comments) > 0) d
+    group by 1, 2;
+end
+$$;
+comment on function private.analytics_days() is 'What public.analytics_days shows.';
+
+create function private.analytics_submissions() returns table (organization_id uuid, day date, status text, category_id uuid, source text, submissions bigint)
+language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
+begin
+  return query
+    select a.organization_id, (a.slot at time zone o.time_zone)::date, a.status, a.category_id, a.source, sum(a.total)::bigint
+    from private.measured_organizations() o join private.submission_activity a on a.organization_id = o.organization_id
+    group by 1, 2, 3, 4, 5 having sum(a.total) > 0;
+end
+$$;
+comment on function private.analytics_submissions() is 'What public.analytics_submissions shows.';
+grant execute on function private.analytics_days(), private.analytics_submissions() to authenticated, service_role, service_key;
+
+create view public.analytics_days with (security_invoker = true) as select * from private.analytics_days();
+comment on view public.analytics_days is 'Submissions, votes and comments of each day, and how many people they are of, in the organization''s time zone; for its admins.';
+create view public.analytics_submissions with (security_invoker = true) as select * from private.analytics_submissions();
+comment on view public.analytics_submissions is 'Submissions made each day, by what they are now; for admins of the organization.';
+revoke all on public.analytics_days, public.analytics_submissions from public, anon, authenticated, service_role, service_key;
+grant select on public.analytics_days, public.analytics_submissions to authenticated, service_role, service_key;
+
 -- In-product notifications: never to oneself, one a person and event, and only of what the person may see.
 
 create table public.notifications (
@@ -2239,10 +2561,11 @@ create policy "people mark their own notifications read" on public.notifications
 
 -- Surveys, their questions, and their life: draft → published ⇄ paused, any → archived. What is not a draft stays as it is.
 --
--- Lock order: a version, the survey it is a version of, then who answers it (an advisory lock), their start, responses, and
--- counters in a lane of their own, which are never waited for (42_survey_analytics.sql). Writers of a survey and of its
--- questions take its row for no key update; who answers takes it for share, so that nobody answers what another is about to
--- close, and many answer at once.
+-- Lock order: a version, the survey it is a version of, who answers it (their profile, an advisory lock), their start,
+-- responses, and counters in a lane of their own, which are never waited for (42_survey_analytics.sql). Writers of a survey and
+-- of its questions take its row for no key update; who answers takes it for share, so that nobody answers what another is about
+-- to close, and many answer at once. Who forgets a person takes the profile first, and surveys for key share, which waits for
+-- nobody who answers.
 
 create table public.surveys (
   id uuid primary key default gen_random_uuid(),
@@ -2952,6 +3275,11 @@ begin
   elsif survey.closes_at <= clock_timestamp() then
     perform private.raise_error('SURVEY_NOT_OPEN', 'This survey has closed.');
   end if;
+  -- Whoever forgets the person waits for what is written here, or was first.
+  perform 1 from public.profiles p where p.id = open_survey.user_id and (p.kind <> 'user' or p.auth_user_id is not null) for key share;
+  if not found and user_id = private.caller_id() then
+    perform private.raise_error('UNAUTHORIZED', 'This account is gone.');
+  end if;
   if not survey.allow_multiple_responses then
     -- One after the other, else a start could outlive the answer that ends it. Operators insert many at once, and start nothing.
     if user_id = private.caller_id() then
@@ -3180,6 +3508,7 @@ comment on function private.submit_survey_response(uuid, jsonb, text, jsonb) is 
 create function private.forget_answers(profile_id uuid, organization_id uuid, heir_id uuid) returns void
 language plpgsql set search_path = '' as $$
 begin
+  perform 1 from public.profiles p where p.id = profile_id for update;
   -- Surveys before starts and responses: one that is being deleted takes its own along.
   perform 1 from public.surveys s
   where s.id in (
@@ -3349,6 +3678,17 @@ create trigger count_added after insert on private.survey_starts
 create trigger count_removed after delete on private.survey_starts
   referencing old table as changed for each statement execute function private.count_starts('-1');
 
+create view private.survey_truths as
+  select s.organization_id, s.id as survey_id, r.*, (select count(*) from private.survey_starts b where b.survey_id = s.id) as starts
+  from public.surveys s cross join lateral (
+    select count(*) as responses, count(r.started_at) as timed,
+      coalesce(sum((extract(epoch from r.submitted_at - r.started_at) * 1000)::bigint), 0) as milliseconds,
+      count(*) filter (where r.sentiment = 'positive') as positive, count(*) filter (where r.sentiment = 'neutral') as neutral,
+      count(*) filter (where r.sentiment = 'negative') as negative, coalesce(sum(r.sentiment_score), 0) as score
+    from public.survey_responses r where r.survey_id = s.id) r;
+comment on view private.survey_truths is 'What private.survey_counts has to add up to, counted anew.';
+revoke all on private.survey_truths from public, anon, authenticated, service_role, service_key;
+
 create function private.recount_survey(survey_id uuid) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -3357,13 +3697,8 @@ begin
   delete from private.survey_counts c where c.survey_id = recount_survey.survey_id;
   perform set_config('feedback.lane', '', true);
   insert into private.survey_counts (organization_id, survey_id, lane, responses, timed, milliseconds, positive, neutral, negative, score, starts)
-  select s.organization_id, s.id, 0, r.*, (select count(*) from private.survey_starts b where b.survey_id = s.id)
-  from public.surveys s cross join lateral (
-    select count(*), count(r.started_at), coalesce(sum((extract(epoch from r.submitted_at - r.started_at) * 1000)::bigint), 0),
-      count(*) filter (where r.sentiment = 'positive'), count(*) filter (where r.sentiment = 'neutral'),
-      count(*) filter (where r.sentiment = 'negative'), coalesce(sum(r.sentiment_score), 0)
-    from public.survey_responses r where r.survey_id = s.id) r
-  where s.id = recount_survey.survey_id;
+  select t.organization_id, t.survey_id, 0, t.responses, t.timed, t.milliseconds, t.positive, t.neutral, t.negative, t.score, t.starts
+  from private.survey_truths t where t.survey_id = recount_survey.survey_id;
   insert into private.survey_answer_counts (organization_id, survey_id, question_id, value, lane, total)
   select r.organization_id, r.survey_id, a.question_id, a.value, 0, count(*)
   from public.survey_responses r cross join lateral private.counted_answers(r.answers) a
@@ -3496,23 +3831,17 @@ comment on function private.count_survey_responses(uuid, text, timestamptz, time
 create function private.survey_count_mistakes() returns table (subject text, id uuid, stored bigint, truth bigint)
 language sql stable set search_path = ''
 begin atomic
-  select 'surveys.' || n.name, s.id, n.stored, n.truth
-  from public.surveys s
+  select 'surveys.' || n.name, t.survey_id, n.stored, n.truth
+  from private.survey_truths t
   cross join lateral (
     select coalesce(sum(c.responses), 0) as responses, coalesce(sum(c.starts), 0) as starts, coalesce(sum(c.timed), 0) as timed,
       coalesce(sum(c.milliseconds), 0) as milliseconds, coalesce(sum(c.positive), 0) as positive, coalesce(sum(c.neutral), 0) as neutral,
       coalesce(sum(c.negative), 0) as negative, coalesce(sum(c.score), 0) as score
-    from private.survey_counts c where c.survey_id = s.id) c
-  cross join lateral (
-    select count(*) as responses, count(r.started_at) as timed,
-      coalesce(sum((extract(epoch from r.submitted_at - r.started_at) * 1000)::bigint), 0) as milliseconds,
-      count(*) filter (where r.sentiment = 'positive') as positive, count(*) filter (where r.sentiment = 'neutral') as neutral,
-      count(*) filter (where r.sentiment = 'negative') as negative, coalesce(sum(r.sentiment_score), 0) as score
-    from public.survey_responses r where r.survey_id = s.id) t
+    from private.survey_counts c where c.survey_id = t.survey_id) c
   cross join lateral (values
-    ('responses', c.responses, t.responses), ('starts', c.starts, (select count(*) from private.survey_starts b where b.survey_id = s.id)),
-    ('timed', c.timed, t.timed), ('milliseconds', c.milliseconds, t.milliseconds), ('positive', c.positive, t.positive),
-    ('neutral', c.neutral, t.neutral), ('negative', c.negative, t.negative), ('score', 1000 * c.score, 1000 * t.score)) n (name, stored, truth)
+    ('responses', c.responses, t.responses), ('starts', c.starts, t.starts), ('timed', c.timed, t.timed),
+    ('milliseconds', c.milliseconds, t.milliseconds), ('positive', c.positive, t.positive), ('neutral', c.neutral, t.neutral),
+    ('negative', c.negative, t.negative), ('score', 1000 * c.score, 1000 * t.score)) n (name, stored, truth)
   where n.stored <> n.truth
   union all
   select 'survey_answer_counts', coalesce(c.question_id, t.question_id), coalesce(c.total, 0), coalesce(t.total, 0)
@@ -6837,146 +7166,6 @@ grant execute on function private.admin_members(uuid, integer, integer), private
 grant execute on function private.admin_change_role(uuid, uuid, text), private.admin_transfer_ownership(uuid, uuid),
   private.admin_invite(uuid, text, text, bytea), private.accept_invite(bytea) to authenticated;
 
--- What happened on a board, for its admins: by the API for a time, and as views.
-
-create function private.day_of(value text, time_zone text) returns date
-language plpgsql stable set search_path = '' as $$
-begin
-  return case when value ~ '^\d{4}-\d\d-\d\d$' then value::date else (value::timestamptz at time zone time_zone)::date end;
-end
-$$;
-comment on function private.day_of(text, text) is 'A date, or the day that a time falls on in a time zone.';
-
--- definer: reads what everybody did; shows titles only of what the caller sees.
--- Compiling the statement would take longer than running it.
-create function private.admin_analytics(from_day text, to_day text, step text) returns json
-language plpgsql stable security definer set search_path = '' set jit = off set work_mem = '32MB' as $$
-declare
-  own_id uuid := private.current_organization_id();
-  zone text := (select o.time_zone from public.organizations o where o.id = own_id);
-  last_day date := coalesce(private.day_of(to_day, zone), (now() at time zone zone)::date);
-  first_day date := coalesce(private.day_of(from_day, zone), last_day - 29);
-  starts timestamptz := first_day::timestamp at time zone zone;
-  ends timestamptz := (last_day + 1)::timestamp at time zone zone;
-  on_team boolean;
-  answer json;
-begin
-  perform private.require_admin(own_id, 'analytics:read');
-  if first_day > last_day then
-    perform private.raise_error('VALIDATION_ERROR', 'must not be after the end', 'from');
-  elsif first_day < '2000-01-01' or last_day >= '2100-01-01' then
-    perform private.raise_error('VALIDATION_ERROR', 'must be within 2000 to 2099', case when first_day < '2000-01-01' then 'from' else 'to' end);
-  elsif (last_day - first_day) / (case step when 'day' then 1 when 'week' then 7 else 28 end) >= 400 then
-    perform private.raise_error('VALIDATION_ERROR', 'must be at most 400 intervals before the end: choose a longer one', 'from');
-  end if;
-  on_team := own_id = any (private.team_organization_ids());
-  with spans as (
-    -- The first and the last of them may be parts.
-    select t::date as start, greatest(t, first_day::timestamp) at time zone zone as from_at,
-      least(t + ('1 ' || step)::interval, (last_day + 1)::timestamp) at time zone zone as to_at
-    from generate_series(date_trunc(step, first_day::timestamp), last_day::timestamp, ('1 ' || step)::interval) t
-  ), done as materialized (
-    -- Span by span, so that no more people are looked at together than one of them has.
-    select t.start, d.* from spans t cross join lateral (
-      select sum(p.submissions) as submissions, sum(p.votes) as votes, sum(p.comments) as comments, count(*) as people from (
-        select sum(a.submissions) as submissions, sum(a.votes) as votes, sum(a.comments) as comments
-        from private.person_activity a where a.organization_id = own_id and a.slot >= t.from_at and a.slot < t.to_at
-        group by a.user_id having sum(a.submissions) > 0 or sum(a.votes) > 0 or sum(a.comments) > 0) p) d
-  ), made as materialized (
-    select a.status, a.category_id, a.source, sum(a.total) as total from private.submission_activity a
-    where a.organization_id = own_id and a.slot >= starts and a.slot < ends
-    group by 1, 2, 3 having sum(a.total) > 0
-  ), moved as (
-    select s.id, s.title, s.status, s.vote_count, v.votes from (
-      select v.submission_id, count(*) as votes from public.votes v
-      where v.organization_id = own_id and v.created_at >= starts and v.created_at < ends group by 1
-      -- Of more than are shown, since some may be hidden from the caller.
-      order by 2 desc, 1 limit 1000
-    ) v join public.submissions s on s.id = v.submission_id
-    where s.merged_into_id is null and (s.is_public or on_team)
-    order by v.votes desc, s.created_at desc, s.id limit 10
-  ), answered as materialized (
-    select extract(epoch from f.first_at - s.created_at) as seconds from (
-      select c.submission_id, min(c.created_at) as first_at
-      from public.comments c join public.submissions s on s.id = c.submission_id
-      where c.organization_id = own_id and c.created_at >= starts and c.is_official and c.moderation_state = 'approved'
-        and c.author_id <> s.author_id and s.created_at >= starts and s.created_at < ends and c.created_at >= s.created_at
-      group by 1
-    ) f join public.submissions s on s.id = f.submission_id
-  )
-  select json_build_object(
-    'from', first_day, 'to', last_day, 'interval', step, 'time_zone', zone,
-    'totals', (select json_build_object('submissions', coalesce(sum(d.submissions), 0), 'votes', coalesce(sum(d.votes), 0),
-      'comments', coalesce(sum(d.comments), 0), 'active_people', (select count(*) from (
-        select from private.person_activity a where a.organization_id = own_id and a.slot >= starts and a.slot < ends
-        group by a.user_id having sum(a.submissions) > 0 or sum(a.votes) > 0 or sum(a.comments) > 0) p)) from done d),
-    'series', (select json_agg(json_build_object('start', d.start, 'submissions', coalesce(d.submissions, 0), 'votes', coalesce(d.votes, 0),
-      'comments', coalesce(d.comments, 0), 'active_people', d.people) order by d.start) from done d),
-    'by_status', (select coalesce(json_agg(json_build_object('status', m.status, 'submissions', m.total) order by m.total desc, m.status), '[]')
-      from (select m.status, sum(m.total) as total from made m group by 1) m),
-    'by_category', (select coalesce(json_agg(json_build_object('category_id', m.category_id, 'name', m.name, 'slug', m.slug, 'submissions', m.total)
-        order by m.total desc, m.slug nulls last), '[]')
-      from (select m.category_id, c.name, c.slug, sum(m.total) as total from made m left join public.categories c on c.id = m.category_id
-        group by 1, 2, 3) m),
-    'by_source', (select coalesce(json_agg(json_build_object('source', m.source, 'submissions', m.total) order by m.total desc, m.source nulls last), '[]')
-      from (select m.source, sum(m.total) as total from made m group by 1 order by 2 desc, 1 nulls last limit 100) m),
-    'top_movers', (select coalesce(json_agg(json_build_object('submission_id', m.id, 'title', m.title, 'status', m.status,
-        'votes', m.votes, 'vote_count', m.vote_count) order by m.votes desc, m.id), '[]') from moved m),
-    'first_official_reply', (select json_build_object('submissions', count(*), 'median_seconds', round(percentile_cont(0.5) within group (order by a.seconds)),
-      'average_seconds', round(avg(a.seconds))) from answered a))
-  into answer;
-  return answer;
-end
-$$;
-comment on function private.admin_analytics(text, text, text) is 'The current organization from one day to another, both included, in its time zone: what was submitted, voted and said by day, week or month, by how many people; submissions by what they are now; what gained most votes; how long the first official reply took. Admins, or keys with analytics:read.';
-grant execute on function private.admin_analytics(text, text, text) to authenticated, service_key;
-
--- Views --------------------------------------------------------------------------------------------------------
-
-create function private.measured_organizations() returns table (organization_id uuid, time_zone text)
-language plpgsql stable security definer set search_path = '' as $$ -- definer: settings of a private organization
-begin
-  return query select o.id, o.time_zone from public.organizations o
-    where o.id = any (private.admin_organization_ids('analytics:read'))
-      -- An operator, whom no policy binds.
-      or coalesce(current_setting('role', true), 'none') not in ('anon', 'authenticated', 'service_key');
-end
-$$;
-comment on function private.measured_organizations() is 'Organizations whose analytics the caller may see: those they administer; all for an operator.';
-
-create function private.analytics_days() returns table (organization_id uuid, day date, submissions bigint, votes bigint, comments bigint, active_people bigint)
-language plpgsql stable security definer set search_path = '' as $$ -- definer: the activity of people is granted to nobody
-begin
-  return query
-    select d.organization_id, d.day, sum(d.submissions)::bigint, sum(d.votes)::bigint, sum(d.comments)::bigint, count(*) from (
-      select a.organization_id, (a.slot at time zone o.time_zone)::date as day, a.user_id,
-        sum(a.submissions) as submissions, sum(a.votes) as votes, sum(a.comments) as comments
-      from private.measured_organizations() o join private.person_activity a on a.organization_id = o.organization_id
-      group by 1, 2, 3 having sum(a.submissions) > 0 or sum(a.votes) > 0 or sum(a.comments) > 0) d
-    group by 1, 2;
-end
-$$;
-comment on function private.analytics_days() is 'What public.analytics_days shows.';
-
-create function private.analytics_submissions() returns table (organization_id uuid, day date, status text, category_id uuid, source text, submissions bigint)
-language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
-begin
-  return query
-    select a.organization_id, (a.slot at time zone o.time_zone)::date, a.status, a.category_id, a.source, sum(a.total)::bigint
-    from private.measured_organizations() o join private.submission_activity a on a.organization_id = o.organization_id
-    group by 1, 2, 3, 4, 5 having sum(a.total) > 0;
-end
-$$;
-comment on function private.analytics_submissions() is 'What public.analytics_submissions shows.';
-grant execute on function private.analytics_days(), private.analytics_submissions() to authenticated, service_role, service_key;
-
-create view public.analytics_days with (security_invoker = true) as select * from private.analytics_days();
-comment on view public.analytics_days is 'Submissions, votes and comments of each day, and how many people they are of, in the organization''s time zone; for its admins.';
-create view public.analytics_submissions with (security_invoker = true) as select * from private.analytics_submissions();
-comment on view public.analytics_submissions is 'Submissions made each day, by what they are now; for admins of the organization.';
-revoke all on public.analytics_days, public.analytics_submissions from public, anon, authenticated, service_role, service_key;
-grant select on public.analytics_days, public.analytics_submissions to authenticated, service_role, service_key;
-
 -- One change for many submissions, each by itself.
 
 create function private.bulk_item(submission_id uuid, action text, wanted text[], ids uuid[], note text, notify boolean) returns bigint
@@ -7064,188 +7253,6 @@ end
 $$;
 comment on function private.admin_bulk(uuid[], text, text[], text, boolean) is 'set_status, set_category, add_tags, remove_tags or delete, for submissions of the current organization; each is changed whole or not at all, and the others all the same. Admins, or keys with submissions:moderate.';
 grant execute on function private.admin_bulk(uuid[], text, text[], text, boolean) to authenticated, service_key;
-
--- What waits, what is turned away, and who need not wait. States are kept by the triggers of 20_submissions.sql and
--- 22_comments.sql, so that they hold whoever changes a state; this is how a team does it.
-
-create index submissions_moderation_idx on public.submissions (organization_id, moderation_state, created_at, id) where moderation_state <> 'approved';
-create index comments_moderation_idx on public.comments (organization_id, moderation_state, created_at, id) where moderation_state <> 'approved';
-
--- Trust --------------------------------------------------------------------------------------------------------
-
-create table private.author_trust (
-  organization_id uuid not null references public.organizations (id) on delete cascade,
-  user_id uuid not null references public.profiles (id) on delete cascade,
-  is_trusted boolean not null,
-  created_at timestamptz not null default now(),
-  primary key (organization_id, user_id)
-);
-comment on table private.author_trust is 'Authors a team has decided on: trusted ones need no approval, others always do, whatever was approved of them before.';
-create index author_trust_user_idx on private.author_trust (user_id);
-alter table private.author_trust enable row level security;
-revoke all on private.author_trust from public, anon, authenticated, service_role, service_key;
-
-create function private.is_trusted(organization_id uuid, profile_id uuid) returns boolean
-language plpgsql stable set search_path = '' as $$
-declare wanted integer;
-begin
-  return coalesce(
-    (select t.is_trusted from private.author_trust t where t.organization_id = is_trusted.organization_id and t.user_id = profile_id),
-    (select o.trust_after <= (
-        select count(*) from (
-          (select from public.submissions s where s.author_id = profile_id and s.organization_id = o.id and s.moderation_state = 'approved' limit o.trust_after)
-          union all
-          (select from public.comments c where c.author_id = profile_id and c.organization_id = o.id and c.moderation_state = 'approved' limit o.trust_after)) approved)
-      from public.organizations o where o.id = is_trusted.organization_id),
-    false);
-end
-$$;
-comment on function private.is_trusted(uuid, uuid) is 'Whether what a profile writes need not wait: the team said so, or trust_after of what it wrote is approved. For definers.';
-
--- Threads ------------------------------------------------------------------------------------------------------
-
-create table private.hidden_replies (
-  comment_id uuid primary key references public.comments (id) on delete cascade,
-  organization_id uuid not null,
-  under_id uuid not null references public.comments (id) on delete cascade
-);
-comment on table private.hidden_replies is 'Replies that were turned away only because a comment above them was; they come back with it.';
-create index hidden_replies_under_idx on private.hidden_replies (under_id);
-alter table private.hidden_replies enable row level security;
-revoke all on private.hidden_replies from public, anon, authenticated, service_role, service_key;
-
--- definer: replies are by others.
-create function private.moderate_replies() returns trigger
-language plpgsql security definer set search_path = '' as $$
-declare replies uuid[];
-begin
-  if new.moderation_state = 'approved' then
-    replies := array(
-      with recursive thread as (
-        select h.comment_id from private.hidden_replies h join public.comments c on c.id = h.comment_id
-        where h.under_id = new.id and c.parent_id = new.id
-        union all
-        select h.comment_id from thread t join public.comments c on c.parent_id = t.comment_id
-          join private.hidden_replies h on h.comment_id = c.id and h.under_id = new.id)
-      select t.comment_id from thread t);
-    delete from private.hidden_replies where comment_id = any (replies || new.id);
-    update public.comments set moderation_state = 'approved' where id = any (replies);
-  elsif old.moderation_state = 'approved' then
-    with recursive thread as (
-      select c.id, c.moderation_state from public.comments c where c.parent_id = new.id
-      union all
-      select c.id, c.moderation_state from public.comments c join thread t on c.parent_id = t.id)
-    select array_agg(t.id) into replies from thread t where t.moderation_state = 'approved';
-    if replies is null then return null; end if;
-    insert into private.hidden_replies (comment_id, organization_id, under_id) select id, new.organization_id, new.id from unnest(replies) as id;
-    update public.comments set moderation_state = new.moderation_state where id = any (replies);
-  else
-    -- Decided by itself now: what hangs on it waits for it, not for the one above.
-    with own as (delete from private.hidden_replies where comment_id = new.id returning under_id),
-      thread as (
-        with recursive below as (
-          select c.id from public.comments c where c.parent_id = new.id
-          union all
-          select c.id from public.comments c join below b on c.parent_id = b.id)
-        select id from below)
-    update private.hidden_replies h set under_id = new.id from own, thread where h.under_id = own.under_id and h.comment_id = thread.id;
-  end if;
-  return null;
-end
-$$;
-comment on function private.moderate_replies() is 'Trigger: a comment that is turned away takes the replies to it along, and brings them back when it is approved.';
-create trigger moderate_replies after update of moderation_state on public.comments
-  for each row when (old.moderation_state <> new.moderation_state) execute function private.moderate_replies();
-
--- The team -----------------------------------------------------------------------------------------------------
-
--- definer: the team's own; it asks for an admin.
-create function private.admin_moderation_queue(state text, type text, before_at timestamptz, before_id uuid, most integer)
-returns table (total bigint, more boolean, last text[], data json)
-language plpgsql stable security definer set search_path = '' as $$
-#variable_conflict use_column
-declare own_id uuid := private.current_organization_id();
-begin
-  perform private.require_admin(own_id, 'submissions:moderate');
-  return query
-    with page as (
-      (select 'submission' as type, s.id, s.id as submission_id, s.title, s.description as body, s.author_id, s.moderation_state as state, s.created_at
-      from public.submissions s
-      where admin_moderation_queue.type is distinct from 'comment' and s.organization_id = own_id
-        and s.moderation_state = admin_moderation_queue.state and s.moderation_state <> 'approved'
-        and (before_at is null or (s.created_at, s.id) > (before_at, before_id))
-      order by s.created_at, s.id limit most + 1)
-      union all
-      (select 'comment', c.id, c.submission_id, null, c.body, c.author_id, c.moderation_state, c.created_at
-      from public.comments c
-      where admin_moderation_queue.type is distinct from 'submission' and c.organization_id = own_id
-        and c.moderation_state = admin_moderation_queue.state and c.moderation_state <> 'approved'
-        and (before_at is null or (c.created_at, c.id) > (before_at, before_id))
-      order by c.created_at, c.id limit most + 1)
-    ), shown as (
-      select * from page order by created_at, id limit most
-    )
-    select
-      (select count(*) from public.submissions s where admin_moderation_queue.type is distinct from 'comment'
-        and s.organization_id = own_id and s.moderation_state = admin_moderation_queue.state and s.moderation_state <> 'approved')
-      + (select count(*) from public.comments c where admin_moderation_queue.type is distinct from 'submission'
-        and c.organization_id = own_id and c.moderation_state = admin_moderation_queue.state and c.moderation_state <> 'approved'),
-      (select count(*) from page) > most,
-      (select array[s.created_at::text, s.id::text] from shown s order by s.created_at desc, s.id desc limit 1),
-      coalesce((select json_agg(json_build_object('type', s.type, 'id', s.id, 'submission_id', s.submission_id, 'title', s.title, 'body', s.body,
-        'author', private.author(s.author_id, own_id), 'is_trusted', private.is_trusted(own_id, s.author_id), 'state', s.state, 'created_at', s.created_at)
-        order by s.created_at, s.id) from shown s), '[]');
-end
-$$;
-comment on function private.admin_moderation_queue(text, text, timestamptz, uuid, integer) is 'Submissions and comments of the current organization that are pending, rejected or spam, oldest first, for admins and keys with submissions:moderate. Goes on after (before_at, before_id).';
-
--- definer: states and trust are granted to nobody.
-create function private.admin_moderate(target_type text, target_id uuid, action text, reason text, trust_author boolean) returns json
-language plpgsql security definer set search_path = '' as $$
-declare
-  wanted text := case action when 'approve' then 'approved' when 'reject' then 'rejected' else 'spam' end;
-  own_id uuid;
-  subject record;
-begin
-  if target_type = 'comment' then
-    select c.submission_id, c.organization_id, c.is_public, c.author_id into subject from public.comments c where c.id = target_id;
-  else
-    select s.id as submission_id, s.organization_id, s.is_public, s.author_id into subject from public.submissions s where s.id = target_id;
-  end if;
-  own_id := private.moderated(subject.organization_id, subject.is_public, subject.author_id, target_type, 'target_id');
-  perform 1 from public.submissions s where s.id = subject.submission_id for no key update;
-  if target_type = 'comment' then
-    select c.moderation_state as state, p.moderation_state as above, c.author_id into subject
-    from public.comments c left join public.comments p on p.id = c.parent_id where c.id = target_id;
-  else
-    select s.moderation_state as state, 'approved' as above, s.author_id into subject from public.submissions s where s.id = target_id;
-  end if;
-  if subject.state is null then
-    perform private.raise_error('NOT_FOUND', format('There is no such %s.', target_type), 'target_id');
-  elsif wanted = 'approved' and subject.above <> 'approved' then
-    perform private.raise_error('CONFLICT', 'The comment it replies to is not approved: approve that first.', 'target_id');
-  end if;
-  if wanted = 'spam' or trust_author then
-    insert into private.author_trust as t (organization_id, user_id, is_trusted) values (own_id, subject.author_id, wanted <> 'spam')
-    on conflict on constraint author_trust_pkey do update set is_trusted = excluded.is_trusted, created_at = now();
-  end if;
-  if subject.state <> wanted then
-    if target_type = 'comment' then
-      update public.comments set moderation_state = wanted where id = target_id;
-    else
-      update public.submissions set moderation_state = wanted where id = target_id;
-    end if;
-  end if;
-  if subject.state <> wanted or trust_author then
-    perform private.audit(target_type || '.' || action, target_type, target_id, jsonb_strip_nulls(jsonb_build_object(
-      'state', jsonb_build_object('from', subject.state, 'to', wanted), 'reason', reason, 'trust_author', trust_author)), own_id);
-  end if;
-  return json_build_object('target_type', target_type, 'target_id', target_id, 'previous_state', subject.state, 'state', wanted);
-end
-$$;
-comment on function private.admin_moderate(text, uuid, text, text, boolean) is 'Approves, rejects or marks as spam a submission or comment; again is not an error. Spam takes the author''s trust away, trust_author gives it.';
-grant execute on function private.admin_moderation_queue(text, text, timestamptz, uuid, integer), private.admin_moderate(text, uuid, text, text, boolean)
-  to authenticated, service_key;
 
 -- An organization as records, page by page. private.write_import takes them again, but for the team and surveys.
 

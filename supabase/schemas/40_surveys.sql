@@ -1,9 +1,10 @@
 -- Surveys, their questions, and their life: draft → published ⇄ paused, any → archived. What is not a draft stays as it is.
 --
--- Lock order: a version, the survey it is a version of, then who answers it (an advisory lock), their start, responses, and
--- counters in a lane of their own, which are never waited for (42_survey_analytics.sql). Writers of a survey and of its
--- questions take its row for no key update; who answers takes it for share, so that nobody answers what another is about to
--- close, and many answer at once.
+-- Lock order: a version, the survey it is a version of, who answers it (their profile, an advisory lock), their start,
+-- responses, and counters in a lane of their own, which are never waited for (42_survey_analytics.sql). Writers of a survey and
+-- of its questions take its row for no key update; who answers takes it for share, so that nobody answers what another is about
+-- to close, and many answer at once. Who forgets a person takes the profile first, and surveys for key share, which waits for
+-- nobody who answers.
 
 create table public.surveys (
   id uuid primary key default gen_random_uuid(),

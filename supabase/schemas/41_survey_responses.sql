@@ -124,6 +124,11 @@ begin
   elsif survey.closes_at <= clock_timestamp() then
     perform private.raise_error('SURVEY_NOT_OPEN', 'This survey has closed.');
   end if;
+  -- Whoever forgets the person waits for what is written here, or was first.
+  perform 1 from public.profiles p where p.id = open_survey.user_id and (p.kind <> 'user' or p.auth_user_id is not null) for key share;
+  if not found and user_id = private.caller_id() then
+    perform private.raise_error('UNAUTHORIZED', 'This account is gone.');
+  end if;
   if not survey.allow_multiple_responses then
     -- One after the other, else a start could outlive the answer that ends it. Operators insert many at once, and start nothing.
     if user_id = private.caller_id() then
@@ -352,6 +357,7 @@ comment on function private.submit_survey_response(uuid, jsonb, text, jsonb) is 
 create function private.forget_answers(profile_id uuid, organization_id uuid, heir_id uuid) returns void
 language plpgsql set search_path = '' as $$
 begin
+  perform 1 from public.profiles p where p.id = profile_id for update;
   -- Surveys before starts and responses: one that is being deleted takes its own along.
   perform 1 from public.surveys s
   where s.id in (

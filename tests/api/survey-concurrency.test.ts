@@ -58,3 +58,24 @@ it("answers, starts, pauses, versions and a deleted account at once leave exact 
       union all select id from public.survey_questions where organization_id = ${organization.id})`;
   expect([...mistakes]).toEqual([]);
 });
+
+it("who answers and leaves at once leaves no address behind", async () => {
+  const organization = await newOrganization();
+  const admin = await newUser("Admin", { organization, role: "admin" });
+  const survey = await newSurvey(admin, organization);
+  const crowd = await newUsers(15);
+  const erase = (as: Caller) => api("DELETE", "/api/me?confirm=erase", { as });
+  const answers = await Promise.all(
+    crowd.flatMap((as) => [
+      api("POST", `/api/surveys/${survey.id}/start`, { as }),
+      respond(survey, as, { 0: 9, 5: "me@example.org" }),
+      erase(as),
+    ]),
+  );
+  for (const { status, text } of answers) expect([200, 201, 401, 409], text).toContain(status);
+  const left = await sql`
+    select from public.survey_responses where survey_id = ${survey.id} and answers::text like '%me@example.org%'
+    union all select from private.survey_starts where survey_id = ${survey.id}`;
+  expect(left).toHaveLength(0);
+  expect(await sql`select from private.survey_count_mistakes() where id = ${survey.id}`).toHaveLength(0);
+});
