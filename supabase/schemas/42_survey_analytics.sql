@@ -129,6 +129,17 @@ create trigger count_added after insert on private.survey_starts
 create trigger count_removed after delete on private.survey_starts
   referencing old table as changed for each statement execute function private.count_starts('-1');
 
+create view private.survey_truths with (security_invoker = true) as
+  select s.organization_id, s.id as survey_id, r.*, (select count(*) from private.survey_starts b where b.survey_id = s.id) as starts
+  from public.surveys s cross join lateral (
+    select count(*) as responses, count(r.started_at) as timed,
+      coalesce(sum((extract(epoch from r.submitted_at - r.started_at) * 1000)::bigint), 0) as milliseconds,
+      count(*) filter (where r.sentiment = 'positive') as positive, count(*) filter (where r.sentiment = 'neutral') as neutral,
+      count(*) filter (where r.sentiment = 'negative') as negative, coalesce(sum(r.sentiment_score), 0) as score
+    from public.survey_responses r where r.survey_id = s.id) r;
+comment on view private.survey_truths is 'What private.survey_counts has to add up to, counted anew.';
+revoke all on private.survey_truths from public, anon, authenticated, service_role, service_key;
+
 create function private.recount_survey(survey_id uuid) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -137,13 +148,8 @@ begin
   delete from private.survey_counts c where c.survey_id = recount_survey.survey_id;
   perform set_config('feedback.lane', '', true);
   insert into private.survey_counts (organization_id, survey_id, lane, responses, timed, milliseconds, positive, neutral, negative, score, starts)
-  select s.organization_id, s.id, 0, r.*, (select count(*) from private.survey_starts b where b.survey_id = s.id)
-  from public.surveys s cross join lateral (
-    select count(*), count(r.started_at), coalesce(sum((extract(epoch from r.submitted_at - r.started_at) * 1000)::bigint), 0),
-      count(*) filter (where r.sentiment = 'positive'), count(*) filter (where r.sentiment = 'neutral'),
-      count(*) filter (where r.sentiment = 'negative'), coalesce(sum(r.sentiment_score), 0)
-    from public.survey_responses r where r.survey_id = s.id) r
-  where s.id = recount_survey.survey_id;
+  select t.organization_id, t.survey_id, 0, t.responses, t.timed, t.milliseconds, t.positive, t.neutral, t.negative, t.score, t.starts
+  from private.survey_truths t where t.survey_id = recount_survey.survey_id;
   insert into private.survey_answer_counts (organization_id, survey_id, question_id, value, lane, total)
   select r.organization_id, r.survey_id, a.question_id, a.value, 0, count(*)
   from public.survey_responses r cross join lateral private.counted_answers(r.answers) a
@@ -276,23 +282,17 @@ comment on function private.count_survey_responses(uuid, text, timestamptz, time
 create function private.survey_count_mistakes() returns table (subject text, id uuid, stored bigint, truth bigint)
 language sql stable set search_path = ''
 begin atomic
-  select 'surveys.' || n.name, s.id, n.stored, n.truth
-  from public.surveys s
+  select 'surveys.' || n.name, t.survey_id, n.stored, n.truth
+  from private.survey_truths t
   cross join lateral (
     select coalesce(sum(c.responses), 0) as responses, coalesce(sum(c.starts), 0) as starts, coalesce(sum(c.timed), 0) as timed,
       coalesce(sum(c.milliseconds), 0) as milliseconds, coalesce(sum(c.positive), 0) as positive, coalesce(sum(c.neutral), 0) as neutral,
       coalesce(sum(c.negative), 0) as negative, coalesce(sum(c.score), 0) as score
-    from private.survey_counts c where c.survey_id = s.id) c
-  cross join lateral (
-    select count(*) as responses, count(r.started_at) as timed,
-      coalesce(sum((extract(epoch from r.submitted_at - r.started_at) * 1000)::bigint), 0) as milliseconds,
-      count(*) filter (where r.sentiment = 'positive') as positive, count(*) filter (where r.sentiment = 'neutral') as neutral,
-      count(*) filter (where r.sentiment = 'negative') as negative, coalesce(sum(r.sentiment_score), 0) as score
-    from public.survey_responses r where r.survey_id = s.id) t
+    from private.survey_counts c where c.survey_id = t.survey_id) c
   cross join lateral (values
-    ('responses', c.responses, t.responses), ('starts', c.starts, (select count(*) from private.survey_starts b where b.survey_id = s.id)),
-    ('timed', c.timed, t.timed), ('milliseconds', c.milliseconds, t.milliseconds), ('positive', c.positive, t.positive),
-    ('neutral', c.neutral, t.neutral), ('negative', c.negative, t.negative), ('score', 1000 * c.score, 1000 * t.score)) n (name, stored, truth)
+    ('responses', c.responses, t.responses), ('starts', c.starts, t.starts), ('timed', c.timed, t.timed),
+    ('milliseconds', c.milliseconds, t.milliseconds), ('positive', c.positive, t.positive), ('neutral', c.neutral, t.neutral),
+    ('negative', c.negative, t.negative), ('score', 1000 * c.score, 1000 * t.score)) n (name, stored, truth)
   where n.stored <> n.truth
   union all
   select 'survey_answer_counts', coalesce(c.question_id, t.question_id), coalesce(c.total, 0), coalesce(t.total, 0)
