@@ -88,7 +88,7 @@ export const surveyResponse = z
     id: uuid,
     respondent: author
       .nullable()
-      .describe("Anonymous where the account is gone; null where the profile is too."),
+      .describe("Anonymous where the person was forgotten; null where the profile is too."),
     answers: z
       .array(answerGiven)
       .describe("In question order, options by their text; what was not answered is left out."),
