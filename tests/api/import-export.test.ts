@@ -370,6 +370,10 @@ describe("an export", () => {
         await newUser("Mel", { organization: from.organization, role: "member" }),
       ];
       await importing(from.key, lines(file));
+      const [agent] = await sql<
+        { id: string }[]
+      >`select private.create_agent(${from.organization.id}, 'Robin') as id`;
+      await newComment(await newSubmission(from.organization, only(agent)), only(agent));
       const formula = await newSubmission(from.organization, ann, {
         title: "=HYPERLINK(1)",
         description: `'=1, "quoted"\r\nand more than one line.`,
