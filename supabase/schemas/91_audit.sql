@@ -45,14 +45,29 @@ end
 $$;
 comment on function private.request_id() is 'The X-Request-Id this transaction answers; null where it does not come by the API.';
 
+create function private.without_addresses(value jsonb) returns jsonb
+language plpgsql immutable set search_path = '' as $$
+begin
+  return case jsonb_typeof(value)
+    when 'string' then to_jsonb(regexp_replace(value #>> '{}', '[^\s"@]+@[^\s"@]+', '***', 'g'))
+    when 'array' then coalesce((select jsonb_agg(private.without_addresses(e.item) order by e.n) from jsonb_array_elements(value) with ordinality e (item, n)), '[]')
+    when 'object' then coalesce((select jsonb_object_agg(e.name, private.without_addresses(e.item)) from jsonb_each(value) e (name, item)), '{}')
+    else value end;
+end
+$$;
+comment on function private.without_addresses(jsonb) is 'The same with its e-mail addresses masked, however deep they stand.';
+
 create function private.audit(action text, target_type text, target_id uuid, details jsonb default '{}', organization_id uuid default null) returns void
 language plpgsql set search_path = '' as $$
 begin
+  details := private.without_addresses(details);
+  -- What was done is not refused because there is much to say of it.
+  if octet_length(details::text) > 20000 then details := '{"left_out": "more than 20,000 bytes"}'; end if;
   insert into private.audit_log (organization_id, actor_id, key_id, action, target_type, target_id, request_id, details)
   values (coalesce(audit.organization_id, private.current_organization_id()), private.caller_id(),
     case when private.is_key() then nullif(current_setting('feedback.key_id', true), '')::uuid end,
     audit.action, audit.target_type, audit.target_id, private.request_id(),
-    regexp_replace(audit.details::text, '[^\s"@\\]+@[^\s"@\\]+', '***', 'g')::jsonb);
+    details);
 end
 $$;
 comment on function private.audit(text, text, uuid, jsonb, uuid) is 'Adds to the trail, for functions that are definers. action is noun.verb, such as invite.create; details name fields, ids and states, never people: e-mail addresses are masked. organization_id is of the row that changed; without it, the one the request acts on.';

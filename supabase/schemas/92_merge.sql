@@ -291,6 +291,7 @@ create function private.admin_merge(source_ids uuid[], target_id uuid) returns j
 language plpgsql security definer set search_path = '' as $$
 declare
   own_id uuid := private.moderated_organization(target_id, 'target_id');
+  categories uuid[] := private.agent_category_ids();
   event uuid := gen_random_uuid();
   grandchildren uuid[];
   submission public.submissions;
@@ -308,6 +309,8 @@ begin
     where s.organization_id = own_id and s.id = any (source_ids || grandchildren || target_id) order by s.id for no key update
   loop
     continue when submission.id <> all (source_ids || target_id);
+    -- What a policy keeps an agent from does not exist for it, in a definer neither.
+    continue when categories is not null and not coalesce(submission.category_id = any (categories), false);
     found_ids := found_ids || submission.id;
     if submission.merged_into_id is not null then
       perform private.raise_error('SUBMISSION_MERGED', 'It was merged already: unmerge it first, or name the one it was merged into.',

@@ -509,9 +509,14 @@ comment on function private.admin_start_import(text, text, boolean, boolean) is 
 
 create function private.admin_run_import(import_id uuid, records jsonb, refused jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_importer();
 begin
-  if not exists (select from private.imports i where i.id = import_id and i.organization_id = private.require_importer()) then
+  if not exists (select from private.imports i where i.id = import_id and i.organization_id = own_id) then
     perform private.raise_error('NOT_FOUND', 'There is no such import.');
+  end if;
+  -- Who comes second waits without a connection: a few imports of one organization would have all of them.
+  if not pg_try_advisory_xact_lock(hashtextextended('import ' || own_id, 0)) then
+    perform private.raise_error('SERVICE_UNAVAILABLE', 'Another import of this organization is just being written.');
   end if;
   return private.run_import(import_id, records, refused);
 end

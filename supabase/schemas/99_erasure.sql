@@ -95,7 +95,6 @@ begin
     perform private.raise_error('CONFLICT', 'This person is on the team: remove them from it first.');
   end if;
   perform private.forget_traces(profile_id, organization_id);
-  delete from private.rate_counters c where c.subject = profile_id::text;
   if person.kind = 'user' then
     -- They have an account, which may be of other organizations too: here, somebody without a name takes their place.
     insert into public.profiles (kind, organization_id) values ('anonymous', organization_id) returning id into nobody;
@@ -193,8 +192,11 @@ language plpgsql security definer set search_path = '' as $$
 declare own_id uuid := private.caller_id(); named_id uuid := private.named_organization_id(); membership public.memberships;
 begin
   if named_id is not null then
-    perform private.erase_person(own_id, named_id);
-    perform private.audit('person.erase', 'profile', own_id, '{}', named_id);
+    -- Where they never were there is nothing to forget, and nothing to tell the team.
+    if private.takes_part(own_id, named_id) then
+      perform private.erase_person(own_id, named_id);
+      perform private.audit('person.erase', 'profile', own_id, '{}', named_id);
+    end if;
     return;
   end if;
   for membership in select * from public.memberships m where m.user_id = own_id order by m.organization_id loop

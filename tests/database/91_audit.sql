@@ -1,7 +1,7 @@
 -- The audit trail: complete, of one's own organization, and never rewritten.
 begin;
 set local search_path = public, extensions;
-select plan(20);
+select plan(23);
 do $$ begin perform tests.start(); end $$;
 
 create function pg_temp.audit_as(who text, statement text) returns void language plpgsql as $$
@@ -30,6 +30,10 @@ select throws_ok($$ select private.audit('tag.delete', 'tag', null) $$, 'FB404',
 select lives_ok($$ select private.audit('invite.create', 'invite', null, '{"to": "Ann <ann.b+c@example.test>", "list": ["x@y.z", 1], "role": "admin"}', tests.id('acme')) $$, 'an operator writes too');
 select results_eq($$ select actor_id, details from private.audit_log where action = 'invite.create' $$,
   $$ values (null::uuid, '{"to": "Ann ***", "list": ["***", 1], "role": "admin"}'::jsonb) $$, 'without an actor, and e-mail addresses are masked');
+select lives_ok($$ select private.audit('submission.reject', 'submission', null, jsonb_build_object('reason', E'see\nann@example.test \\n\tbob@example.test'), tests.id('acme')) $$, 'so are those behind a line break');
+select is((select details ->> 'reason' from private.audit_log where action = 'submission.reject'), E'see\n*** \\n\t***', 'and nothing else is');
+select private.audit('organization.update', 'organization', null, jsonb_build_object('changes', repeat('x', 30000)), tests.id('acme'));
+select is((select details from private.audit_log where action = 'organization.update' and details ? 'left_out'), '{"left_out": "more than 20,000 bytes"}', 'what is too much to say is left out, and the change is kept');
 select throws_ok($$ select private.audit('Delete!', 'tag', null, '{}', tests.id('acme')) $$, '23514', null, 'an action is noun.verb');
 
 -- Nobody rewrites it
@@ -47,7 +51,7 @@ begin
 end
 $$;
 select is(pg_temp.read_as(who, 'acme'), seen, format('%s reads %s', who, seen))
-from (values ('adam', '3'), ('mia', 'FB403'), ('rita', 'FB403')) as t (who, seen);
+from (values ('adam', '5'), ('mia', 'FB403'), ('rita', 'FB403')) as t (who, seen);
 
 delete from organizations where slug = 'acme';
 select is((select count(*) from private.audit_log), 1::bigint, 'the trail goes with its organization, and no other');

@@ -225,6 +225,13 @@ describe("policies narrow", () => {
         tool,
         -32602,
       ]);
+    for (const [source, target] of [
+      [outside, inside],
+      [inside, outside],
+    ]) {
+      const merged = await callTool(kept, "merge_submissions", { source_ids: [source], target_id: target });
+      expect(merged.error?.data).toMatchObject({ code: "NOT_FOUND" });
+    }
     const idea = { title: "Another one", description: "In a category or in none.", type: "idea" };
     expect((await callTool(kept, "create_submission", idea)).error.code).toBe(-32001);
     expect(

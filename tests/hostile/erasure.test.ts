@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { api } from "../api/client.ts";
+import { newOrganization, newSubmission, newUser } from "../api/world.ts";
+import { sql } from "../stack.ts";
+
+const eraseMe = (user: { token: string }, organization: { id: string; slug: string }) =>
+  api("DELETE", "/api/me?confirm=erase", { as: user, on: organization });
+
+test("a stranger who has a board forget them leaves nothing in its trail and makes no profiles", async () => {
+  const organization = await newOrganization();
+  const stranger = await newUser("Stranger");
+  expect((await eraseMe(stranger, organization)).status).toBe(200);
+  expect(await sql`select from private.audit_log where organization_id = ${organization.id}`).toHaveLength(0);
+  expect(await sql`select from public.profiles where organization_id = ${organization.id}`).toHaveLength(0);
+});
+
+test("who has a board forget them is still counted by the limits", async () => {
+  const organization = await newOrganization();
+  const user = await newUser("Floods");
+  await newSubmission(organization, user);
+  const charged = async () => {
+    const rows = await sql<{ count: number }[]>`
+      select sum(used)::int as count from private.rate_counters where subject = ${user.id}`;
+    return rows[0]?.count ?? 0;
+  };
+  await api("GET", "/api/me/votes", { as: user });
+  const before = await charged();
+  expect((await eraseMe(user, organization)).status).toBe(200);
+  expect(await charged()).toBeGreaterThan(before);
+});
