@@ -5970,14 +5970,29 @@ end
 $$;
 comment on function private.request_id() is 'The X-Request-Id this transaction answers; null where it does not come by the API.';
 
+create function private.without_addresses(value jsonb) returns jsonb
+language plpgsql immutable set search_path = '' as $$
+begin
+  return case jsonb_typeof(value)
+    when 'string' then to_jsonb(regexp_replace(value #>> '{}', '[^\s"@]+@[^\s"@]+', '***', 'g'))
+    when 'array' then coalesce((select jsonb_agg(private.without_addresses(e.item) order by e.n) from jsonb_array_elements(value) with ordinality e (item, n)), '[]')
+    when 'object' then coalesce((select jsonb_object_agg(e.name, private.without_addresses(e.item)) from jsonb_each(value) e (name, item)), '{}')
+    else value end;
+end
+$$;
+comment on function private.without_addresses(jsonb) is 'The same with its e-mail addresses masked, however deep they stand.';
+
 create function private.audit(action text, target_type text, target_id uuid, details jsonb default '{}', organization_id uuid default null) returns void
 language plpgsql set search_path = '' as $$
 begin
+  details := private.without_addresses(details);
+  -- What was done is not refused because there is much to say of it.
+  if octet_length(details::text) > 20000 then details := '{"left_out": "more than 20,000 bytes"}'; end if;
   insert into private.audit_log (organization_id, actor_id, key_id, action, target_type, target_id, request_id, details)
   values (coalesce(audit.organization_id, private.current_organization_id()), private.caller_id(),
     case when private.is_key() then nullif(current_setting('feedback.key_id', true), '')::uuid end,
     audit.action, audit.target_type, audit.target_id, private.request_id(),
-    regexp_replace(audit.details::text, '[^\s"@\\]+@[^\s"@\\]+', '***', 'g')::jsonb);
+    details);
 end
 $$;
 comment on function private.audit(text, text, uuid, jsonb, uuid) is 'Adds to the trail, for functions that are definers. action is noun.verb, such as invite.create; details name fields, ids and states, never people: e-mail addresses are masked. organization_id is of the row that changed; without it, the one the request acts on.';
@@ -6305,6 +6320,7 @@ create function private.admin_merge(source_ids uuid[], target_id uuid) returns j
 language plpgsql security definer set search_path = '' as $$
 declare
   own_id uuid := private.moderated_organization(target_id, 'target_id');
+  categories uuid[] := private.agent_category_ids();
   event uuid := gen_random_uuid();
   grandchildren uuid[];
   submission public.submissions;
@@ -6322,6 +6338,8 @@ begin
     where s.organization_id = own_id and s.id = any (source_ids || grandchildren || target_id) order by s.id for no key update
   loop
     continue when submission.id <> all (source_ids || target_id);
+    -- What a policy keeps an agent from does not exist for it, in a definer neither.
+    continue when categories is not null and not coalesce(submission.category_id = any (categories), false);
     found_ids := found_ids || submission.id;
     if submission.merged_into_id is not null then
       perform private.raise_error('SUBMISSION_MERGED', 'It was merged already: unmerge it first, or name the one it was merged into.',
@@ -7975,9 +7993,14 @@ comment on function private.admin_start_import(text, text, boolean, boolean) is 
 
 create function private.admin_run_import(import_id uuid, records jsonb, refused jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_importer();
 begin
-  if not exists (select from private.imports i where i.id = import_id and i.organization_id = private.require_importer()) then
+  if not exists (select from private.imports i where i.id = import_id and i.organization_id = own_id) then
     perform private.raise_error('NOT_FOUND', 'There is no such import.');
+  end if;
+  -- Who comes second waits without a connection: a few imports of one organization would have all of them.
+  if not pg_try_advisory_xact_lock(hashtextextended('import ' || own_id, 0)) then
+    perform private.raise_error('SERVICE_UNAVAILABLE', 'Another import of this organization is just being written.');
   end if;
   return private.run_import(import_id, records, refused);
 end
@@ -8106,7 +8129,6 @@ begin
     perform private.raise_error('CONFLICT', 'This person is on the team: remove them from it first.');
   end if;
   perform private.forget_traces(profile_id, organization_id);
-  delete from private.rate_counters c where c.subject = profile_id::text;
   if person.kind = 'user' then
     -- They have an account, which may be of other organizations too: here, somebody without a name takes their place.
     insert into public.profiles (kind, organization_id) values ('anonymous', organization_id) returning id into nobody;
@@ -8204,8 +8226,11 @@ language plpgsql security definer set search_path = '' as $$
 declare own_id uuid := private.caller_id(); named_id uuid := private.named_organization_id(); membership public.memberships;
 begin
   if named_id is not null then
-    perform private.erase_person(own_id, named_id);
-    perform private.audit('person.erase', 'profile', own_id, '{}', named_id);
+    -- Where they never were there is nothing to forget, and nothing to tell the team.
+    if private.takes_part(own_id, named_id) then
+      perform private.erase_person(own_id, named_id);
+      perform private.audit('person.erase', 'profile', own_id, '{}', named_id);
+    end if;
     return;
   end if;
   for membership in select * from public.memberships m where m.user_id = own_id order by m.organization_id loop
