@@ -33,7 +33,7 @@ const require = createRequire(import.meta.url);
 const longestPause = 10_000;
 // What Deno itself needs to know of this machine, and what an operator may set for the functions.
 const inherited =
-  /^(?:PATH|HOME|TMPDIR|TZ|DENO_.*|NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|SSL_CERT_DIR|HTTPS?_PROXY|NO_PROXY|SITE_URL|DATABASE_CONNECTIONS|SENTIMENT_LLM_.*|WEBHOOK_ALLOWED_HOSTS)$/;
+  /^(?:PATH|HOME|TMPDIR|TZ|DENO_.*|NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|SSL_CERT_DIR|HTTPS?_PROXY|NO_PROXY|SITE_URL|DATABASE_CONNECTIONS|LANGUAGE_MODEL_.*|WEBHOOK_ALLOWED_HOSTS)$/;
 
 /** Runs a function in Deno as it stands, and again whenever it dies. */
 export async function startFunctions(options: FunctionsOptions): Promise<Functions> {

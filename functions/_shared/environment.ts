@@ -1,3 +1,5 @@
+import type { LanguageModel } from "./language-model.ts";
+
 /** What the deployment tells the functions, read once; docs/deploy.md lists every name. */
 export const environment = {
   databaseUrl: read("DATABASE_URL"),
@@ -17,9 +19,7 @@ export const environment = {
     .split(",")
     .map((name) => name.trim())
     .filter(Boolean),
-  sentimentLlmUrl: read("SENTIMENT_LLM_URL"),
-  sentimentLlmKey: read("SENTIMENT_LLM_KEY"),
-  sentimentLlmModel: read("SENTIMENT_LLM_MODEL"),
+  languageModel: readModel(),
   webhookDatabaseUrl: read("WEBHOOK_DATABASE_URL"),
   webhookDispatchSecret: read("WEBHOOK_DISPATCH_SECRET"),
   webhookSecretsKeys: read("WEBHOOK_SECRETS_KEYS"),
@@ -29,6 +29,11 @@ export const environment = {
     .filter(Boolean),
   port: read("PORT"),
 };
+
+function readModel(): LanguageModel | undefined {
+  const [url, name] = [read("LANGUAGE_MODEL_URL"), read("LANGUAGE_MODEL_NAME")];
+  return url && name ? { url, key: read("LANGUAGE_MODEL_KEY"), name } : undefined;
+}
 
 function read(name: string): string | undefined {
   return Deno.env.get(name) || undefined;

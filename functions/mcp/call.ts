@@ -67,10 +67,16 @@ export function trail(request: AgentRequest, { tool, args }: ToolCall): Statemen
   return [recordCall(request.id, tool.name, tool.scope, argumentNames(tool, args), address)];
 }
 
-export function answerOf({ tool, args, context }: ToolCall, results: readonly unknown[]): object {
+export function answerOf(
+  { tool, args, context }: ToolCall,
+  results: readonly unknown[],
+): object | Promise<object> {
   const answer = tool.respond(results as never, args, context);
-  return tool.untrusted.length === 0 ? answer : { ...answer, untrusted_text: tool.untrusted };
+  return answer instanceof Promise ? answer.then((known) => marked(tool, known)) : marked(tool, answer);
 }
+
+const marked = ({ untrusted }: Tool, answer: object) =>
+  untrusted.length === 0 ? answer : { ...answer, untrusted_text: untrusted };
 
 /** Leaves a trail of what only reads and of what is refused; what changes something leaves its own. */
 export async function audited<Result>(

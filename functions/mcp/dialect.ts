@@ -20,7 +20,7 @@ import {
   readCall,
   toRpcError,
 } from "./json-rpc.ts";
-import { parse } from "./natural-language/parse.ts";
+import { understand } from "./natural-language/understand.ts";
 import { toolByName } from "./registry.ts";
 import { openStream } from "./streams.ts";
 import { openSubscription } from "./subscriptions.ts";
@@ -105,7 +105,7 @@ async function callByNaturalLanguage(request: AgentRequest, params: object): Pro
   if (!parsed.success) return refuse(request, invalidParams(messagesOf(parsed.error)));
   const { input, confirm } = parsed.data;
   const { allowed } = await admit(request);
-  const understood = await parse(input, allowed, request.locale);
+  const understood = await understand(input, allowed, request.locale);
   if ("candidates" in understood)
     throw invalidParams(
       ["input could not be understood as one tool with its arguments: name one"],

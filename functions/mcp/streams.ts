@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import { isUuid } from "../../shared/fields.ts";
 import type { Locale } from "../../shared/locales.ts";
 import { ApiError, notFound } from "../_shared/api-error.ts";
-import { type Ask, alone, run, runInSteps } from "../_shared/database.ts";
+import { type Ask, alone, type Results, run, runInSteps, type Statement } from "../_shared/database.ts";
 import {
   claimStream,
   finishStream,
@@ -44,6 +44,9 @@ type Claimed =
   | { state: "finished"; events: Told[] }
   | { state: "running" }
   | { state: "waiting"; tool: string; arguments: unknown; confirmed: boolean; locale: Locale };
+
+/** What a transaction leaves to be told once it is over. */
+type Ran = { result: () => Told[] | Promise<Told[]>; last: readonly Statement[] };
 
 /** GET /api/mcp/stream/:id: runs the call that waits, or tells again what it told. */
 export async function serveStream(c: Context): Promise<Response> {
@@ -88,17 +91,18 @@ async function runOrRepeat(
   const known = isUuid(id) ? [claimStream(id)] : [];
   let claimed: Claimed | undefined;
   let events: Told[];
-  const started: Told = ["progress", { step: "started", percent: 0 }];
   try {
-    events = await runInSteps(admissionFor(request), known, hearing(request), async ([rows], ask) => {
+    const work = async ([rows]: Results<typeof known>, ask: Ask): Promise<Ran> => {
       claimed = JSON.parse(rows?.[0]?.data ?? "null") ?? undefined;
       if (!claimed) throw notFound("stream");
       admitted();
-      if (claimed.state === "finished") return { result: claimed.events, last: [] };
-      if (claimed.state === "running") return { result: [], last: [] };
+      const told = claimed.state === "finished" ? claimed.events : [];
+      if (claimed.state !== "waiting") return { result: () => told, last: [] };
       teller.tell(started);
       return await runClaimed(request, id, claimed, ask);
-    });
+    };
+    const rest = await runInSteps(admissionFor(request), known, hearing(request), work);
+    events = await rest();
   } catch (error) {
     if (claimed?.state !== "waiting") throw error;
     const { code, message, data } = toRpcError(error, request.id);
@@ -118,23 +122,35 @@ async function runClaimed(
   id: string,
   { tool: name, arguments: args, confirmed, locale }: Claimed & { state: "waiting" },
   ask: Ask,
-) {
+): Promise<Ran> {
   const tool = toolByName.get(name);
   const asked = { name, arguments: args, confirmed };
   return audited(request, tool, asked, async () => {
     const call = check({ ...request, locale }, tool, asked);
     if (call instanceof ApiError) throw call;
     const results = await ask([beginCall(leaveFor(call)), ...call.tool.call(call.args, call.context)]);
-    const result: Told[] = [
-      ["progress", { step: "finished", percent: 100 }],
-      ["result", answerOf(call, results.slice(1))],
-      ["done", { success: true }],
-    ];
-    const started: Told = ["progress", { step: "started", percent: 0 }];
+    const answer = answerOf(call, results.slice(1));
+    if (answer instanceof Promise) {
+      // The transaction does not wait for it: who reads again before it is there runs the call again.
+      const result = async () => {
+        const events = eventsOfAnswer(await answer);
+        await alone(finishStream(id, [started, ...events]));
+        return events;
+      };
+      return { result, last: trail(request, call) };
+    }
+    const events = eventsOfAnswer(answer);
     // With what the call did: it is told as done where it was, and only there.
-    return { result, last: [...trail(request, call), finishStream(id, [started, ...result])] };
+    return { result: () => events, last: [...trail(request, call), finishStream(id, [started, ...events])] };
   });
 }
+
+const started: Told = ["progress", { step: "started", percent: 0 }];
+const eventsOfAnswer = (answer: object): Told[] => [
+  ["progress", { step: "finished", percent: 100 }],
+  ["result", answer],
+  ["done", { success: true }],
+];
 
 const pollMs = 100;
 const longestWaitMs = 20_000;

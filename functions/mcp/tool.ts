@@ -32,7 +32,8 @@ export type Tool = {
   /** Fields of the answer that hold what people wrote. */
   untrusted: string[];
   call: (args: never, context: ToolContext) => readonly Statement[];
-  respond: (results: never, args: never, context: ToolContext) => object;
+  /** A promise where it asks somebody other than the database. */
+  respond: (results: never, args: never, context: ToolContext) => object | Promise<object>;
 };
 
 /** Declares a tool: `call` makes the statements of one round trip, `respond` the answer of their rows. */
@@ -45,7 +46,11 @@ export function tool<
     input: Input;
     output: Output;
     call: (args: z.output<Input>, context: ToolContext) => Statements;
-    respond: (results: Results<Statements>, args: z.output<Input>, context: ToolContext) => z.input<Output>;
+    respond: (
+      results: Results<Statements>,
+      args: z.output<Input>,
+      context: ToolContext,
+    ) => z.input<Output> | Promise<z.input<Output>>;
   },
 ): Tool {
   const { output, untrusted } = definition;

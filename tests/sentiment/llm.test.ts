@@ -54,8 +54,8 @@ beforeEach(() => {
   asked = [];
 });
 
-const judge = (report?: (problem: unknown) => void) =>
-  llmJudge({ url, key: "of-the-operator", model: "small", timeoutMs: 300 }, report);
+const judge = (report?: (problem: string) => void) =>
+  llmJudge({ url, key: "of-the-operator", name: "small" }, report, 1_000);
 
 test("the model judges each text, and says so", async () => {
   reply = (texts) =>
@@ -91,17 +91,13 @@ test.each([
   ["an error", () => ({ status: 500, body: "no" })],
   ["a refused key", () => ({ status: 401, body: "{}" })],
   ["no JSON", () => ({ status: 200, body: "<html>" })],
-  ["another shape", () => ({ status: 200, body: "{}" })],
-  ["prose", () => says("It sounds positive to me.")],
-  ["too few judgements", () => says({ judgements: [] })],
-  ["a score out of range", () => says({ judgements: [{ score: 5, confidence: 1 }] })],
   ["a redirect", elsewhere],
   ["nothing in time", () => undefined],
 ] satisfies [string, typeof reply][])(
   "after %s the lexicon judges, and the service is left alone for a while",
   async (_, answer) => {
     reply = answer;
-    const problems: unknown[] = [];
+    const problems: string[] = [];
     const judging = judge((problem) => problems.push(problem));
     const lexicons = [scoreText("I love it", "en")];
     expect(await judging(["I love it"], "en")).toEqual(lexicons);
@@ -111,7 +107,25 @@ test.each([
   },
 );
 
+test.each([
+  ["another shape", () => ({ status: 200, body: "{}" })],
+  ["prose", () => says("It sounds positive to me.")],
+  ["too few judgements", () => says({ judgements: [] })],
+  ["a score out of range", () => says({ judgements: [{ score: 5, confidence: 1 }] })],
+] satisfies [string, typeof reply][])(
+  "after %s the lexicon judges, and the next text is the model's again: no text talks it out of its work",
+  async (_, answer) => {
+    reply = answer;
+    const problems: string[] = [];
+    const judging = judge((problem) => problems.push(problem));
+    expect(await judging(["I love it"], "en")).toEqual([scoreText("I love it", "en")]);
+    expect(problems).toEqual(["it answered something else than it was asked for"]);
+    reply = () => says({ judgements: [{ score: -1, confidence: 1 }] });
+    expect(await judging(["I love it"], "en")).toMatchObject([{ score: -1, engine: "llm:small" }]);
+  },
+);
+
 test("a service that is not there is no error either", async () => {
-  const nowhere = llmJudge({ url: "http://127.0.0.1:1", model: "small" });
+  const nowhere = llmJudge({ url: "http://127.0.0.1:1", name: "small" });
   expect(await nowhere(["I love it"], "en")).toEqual([scoreText("I love it", "en")]);
 });

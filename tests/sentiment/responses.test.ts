@@ -27,8 +27,8 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => model.listen(0, "127.0.0.1", resolve));
   stack = await startOwnStack({
     functionsEnvironment: {
-      SENTIMENT_LLM_URL: `http://127.0.0.1:${(model.address() as AddressInfo).port}/v1`,
-      SENTIMENT_LLM_MODEL: "small",
+      LANGUAGE_MODEL_URL: `http://127.0.0.1:${(model.address() as AddressInfo).port}/v1`,
+      LANGUAGE_MODEL_NAME: "small",
     },
   });
   admin = await stack.person("owner");

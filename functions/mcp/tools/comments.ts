@@ -1,13 +1,12 @@
 import { z } from "zod";
 import { comment, commentCreate, commentCreated, commentListQuery } from "../../../shared/comments.ts";
-import { uuid } from "../../../shared/fields.ts";
 import { notFound } from "../../_shared/api-error.ts";
 import { createComment, listComments, writtenComment } from "../../_shared/statements/comments.ts";
 import { findSubmission } from "../../_shared/statements/submissions.ts";
 import { adds, reads, tool } from "../tool.ts";
 import { listOf, pageInput, pageOf, pageOutput, shortened, shortText } from "./pages.ts";
+import { submissionId } from "./submissions.ts";
 
-const submissionId = uuid.describe("Id of the submission.");
 const { parent_id, sort, order } = commentListQuery.shape;
 const listed = comment
   .omit({ submission_id: true, updated_at: true, replies: true })

@@ -5,7 +5,8 @@ import { sentiment, sentimentScore } from "../../../shared/survey-responses.ts";
 import { text } from "../../../shared/text.ts";
 import { ApiError, notFound } from "../../_shared/api-error.ts";
 import type { Statement } from "../../_shared/database.ts";
-import { lexiconEngine, scoreText, sentimentOf } from "../../_shared/sentiment/lexicon.ts";
+import { judgeTexts } from "../../_shared/sentiment/judge.ts";
+import { sentimentOf } from "../../_shared/sentiment/lexicon.ts";
 import { listComments } from "../../_shared/statements/comments.ts";
 import type { Data } from "../../_shared/statements/shapes.ts";
 import { submissionDetail } from "../../_shared/statements/submissions.ts";
@@ -70,29 +71,23 @@ export const sentimentTools = [
       const [first, comments] = results.map(([row]) => row);
       const { texts, survey_id, submission_id, locale = context.locale } = args;
       if (survey_id) return ofSurvey(first);
-      if (texts) {
-        const { items, ...whole } = ofTexts(texts, locale);
-        return { ...whole, items };
-      }
+      if (texts) return ofTexts(texts, locale);
       if (!first) throw notFound("submission");
       if (!submission_id) throw new ApiError("INTERNAL_ERROR", "Nothing to judge.");
       const { title, description } = JSON.parse(first.data);
       const bodies = (JSON.parse(comments?.data ?? "[]") as { body: string }[]).map(({ body }) => body);
-      const { items: _, ...whole } = ofTexts([`${title}\n${description}`, ...bodies], locale);
-      return whole;
+      return ofTexts([`${title}\n${description}`, ...bodies], locale).then(({ items: _, ...whole }) => whole);
     },
   }),
 ];
 
-function ofTexts(texts: string[], language: z.infer<typeof locale>) {
-  const items = texts.map((one) => {
-    const { score, sentiment, confidence } = scoreText(one, language);
-    return { score, sentiment, confidence };
-  });
+async function ofTexts(texts: string[], language: z.infer<typeof locale>) {
+  const judged = await judgeTexts(texts, language);
+  const items = judged.map(({ engine: _, ...item }) => item);
   const of = (wanted: string) => items.filter(({ sentiment }) => sentiment === wanted).length;
   const overall = Math.round((items.reduce((sum, { score }) => sum + score, 0) / items.length) * 1000) / 1000;
   return {
-    engine: lexiconEngine,
+    engine: [...new Set(judged.map(({ engine }) => engine))].join(", "),
     overall,
     sentiment: sentimentOf(overall),
     positive_count: of("positive"),

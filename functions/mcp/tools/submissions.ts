@@ -35,7 +35,7 @@ import { adds, confirm, reads, settlesOver, tool } from "../tool.ts";
 import { listOf, pageInput, pageOf, pageOutput, shortened, shortText } from "./pages.ts";
 
 const missing = () => notFound("submission");
-const submissionId = uuid.describe("Id of the submission.");
+export const submissionId = uuid.describe("Id of the submission.");
 
 const { status, type, category: inCategory, tag, author, q, sort, order } = submissionListQuery.shape;
 const listed = submission.omit({ description: true, updated_at: true }).extend({ description: shortText });

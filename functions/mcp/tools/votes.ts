@@ -1,11 +1,10 @@
 import { z } from "zod";
-import { uuid } from "../../../shared/fields.ts";
 import { vote, voteRemoved } from "../../../shared/votes.ts";
 import { notFound } from "../../_shared/api-error.ts";
 import { castVote, removeVote, voteRemovedResult, voteResult } from "../../_shared/statements/votes.ts";
 import { confirm, settles, settlesOver, tool } from "../tool.ts";
+import { submissionId } from "./submissions.ts";
 
-const submissionId = uuid.describe("Id of the submission.");
 const itself = {};
 
 const vote_submission = tool({

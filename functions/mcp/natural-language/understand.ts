@@ -1,0 +1,24 @@
+import type { Locale } from "../../../shared/locales.ts";
+import { environment } from "../../_shared/environment.ts";
+import { logWarning } from "../../_shared/log.ts";
+import type { Tool } from "../tool.ts";
+import { modelReader } from "./model.ts";
+import { parse, type Unclear, type Understood } from "./parse.ts";
+
+const { languageModel } = environment;
+const readByModel =
+  languageModel &&
+  modelReader(languageModel, (problem) =>
+    logWarning(`The language model did not read a sentence: ${problem}.`),
+  );
+
+/** Which of `tools` a sentence asks for, and with what; where that is unclear, and the deployment names a model, as the model reads it. */
+export async function understand(
+  input: string,
+  tools: readonly Tool[],
+  locale: Locale,
+): Promise<Understood | Unclear> {
+  const parsed = parse(input, tools, locale);
+  if (!("candidates" in parsed) || !readByModel) return parsed;
+  return (await readByModel(input, tools, locale)) ?? parsed;
+}
