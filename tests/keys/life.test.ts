@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { crc32 } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { apiKeyAnswer, apiKeyListAnswer, newApiKeyAnswer } from "../../shared/admin.ts";
@@ -33,8 +34,6 @@ async function works(secret: string): Promise<boolean> {
   expect([200, 401]).toContain(status);
   return status === 200;
 }
-
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe("a new key", () => {
   test("is fcs_org_, 32 random bytes in base64url and a base62 CRC32 of six characters", async () => {

@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import type { RealtimeChannel } from "@supabase/supabase-js";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { manyUsers, sql, type User } from "../stack.ts";
-import { client, comment, hangUp, joined, newSubmission, until, vote } from "./listening.ts";
+import { until } from "../until.ts";
+import { client, comment, hangUp, joined, newSubmission, vote } from "./listening.ts";
 
 interface Message {
   event: string;

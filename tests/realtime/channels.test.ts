@@ -1,6 +1,7 @@
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { manyUsers, sql, type User } from "../stack.ts";
-import { client, comment, hangUp, listen, newSubmission, settled, until, vote } from "./listening.ts";
+import { until } from "../until.ts";
+import { client, comment, hangUp, listen, newSubmission, settled, vote } from "./listening.ts";
 
 let alice: User;
 let bob: User;

@@ -1,6 +1,7 @@
 import { afterEach, beforeAll, expect, test } from "vitest";
 import WebSocket from "ws";
 import { manyUsers, sql, stack, type User } from "../stack.ts";
+import { until } from "../until.ts";
 import {
   client,
   comment,
@@ -10,7 +11,6 @@ import {
   newSubmission,
   settled,
   subscribed,
-  until,
   vote,
 } from "./listening.ts";
 

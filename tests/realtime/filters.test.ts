@@ -1,5 +1,6 @@
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { manyUsers, sql, type User } from "../stack.ts";
+import { until } from "../until.ts";
 import {
   type Asked,
   client,
@@ -9,7 +10,6 @@ import {
   newSubmission,
   settled,
   subscribed,
-  until,
 } from "./listening.ts";
 
 let author: User;

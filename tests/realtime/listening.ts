@@ -3,6 +3,7 @@ import type { RealtimeChannel, SupabaseClient } from "@supabase/supabase-js";
 import { createClient } from "@supabase/supabase-js";
 import WebSocket from "ws";
 import { manyUsers, sql, stack, type TestStack, type User } from "../stack.ts";
+import { until } from "../until.ts";
 
 /** A change as a test reads it. */
 export interface Heard {
@@ -83,14 +84,6 @@ export async function listen(
   await by.realtime.setAuth();
   await subscribed(channel);
   return heard;
-}
-
-export async function until(holds: () => boolean, patience = 5000): Promise<void> {
-  const end = Date.now() + patience;
-  while (!holds()) {
-    if (Date.now() > end) throw new Error(`not within ${patience} ms: ${holds}`);
-    await new Promise((resume) => setTimeout(resume, 5));
-  }
 }
 
 /** Once a change made now has arrived, what was made before has too. */

@@ -1,17 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { manyUsers, sql, type User } from "../stack.ts";
-import {
-  client,
-  comment,
-  type Heard,
-  hangUp,
-  listen,
-  newSubmission,
-  settled,
-  until,
-  vote,
-} from "./listening.ts";
+import { until } from "../until.ts";
+import { client, comment, type Heard, hangUp, listen, newSubmission, settled, vote } from "./listening.ts";
 
 let author: User;
 let voter: User;

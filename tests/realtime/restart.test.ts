@@ -5,7 +5,8 @@ import type { RealtimeChannel } from "@supabase/supabase-js";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { type OwnStack, startOwnStack } from "../own-stack.ts";
 import { manyUsers, type User } from "../stack.ts";
-import { client, comment, hangUp, newSubmission, until } from "./listening.ts";
+import { until } from "../until.ts";
+import { client, comment, hangUp, newSubmission } from "./listening.ts";
 
 let own: OwnStack;
 let author: User;

@@ -1,17 +1,8 @@
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import WebSocket from "ws";
 import { accessToken, manyUsers, sql, stack, type User } from "../stack.ts";
-import {
-  client,
-  comment,
-  hangUp,
-  joined,
-  listen,
-  newSubmission,
-  settled,
-  subscribed,
-  until,
-} from "./listening.ts";
+import { until } from "../until.ts";
+import { client, comment, hangUp, joined, listen, newSubmission, settled, subscribed } from "./listening.ts";
 
 let author: User;
 let stranger: User;

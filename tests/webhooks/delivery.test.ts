@@ -8,7 +8,8 @@ import { api } from "../api/client.ts";
 import { change, newSurvey, respond } from "../api/survey-world.ts";
 import { longEnough, newSubmission, newUser } from "../api/world.ts";
 import { stack, supabase } from "../stack.ts";
-import { type Hook, heard, newHook, newWorld, until } from "./world.ts";
+import { until } from "../until.ts";
+import { type Hook, heard, newHook, newWorld } from "./world.ts";
 
 const world = await newWorld();
 const guest = await newUser("Gus Guest");

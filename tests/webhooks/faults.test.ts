@@ -4,6 +4,7 @@ import postgres from "postgres";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { functionsPid, postgresPid } from "../faults/processes.ts";
 import { type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
+import { until } from "../until.ts";
 import {
   answerHalf,
   type Behaviour,
@@ -92,11 +93,6 @@ const uuidOf = ({ id }: Hook) => id.slice("wh_".length);
 async function letTimePass(hook: Hook, status: "pending" | "sending" = "pending"): Promise<void> {
   await own.sql`update private.webhook_deliveries set next_attempt_at = now() where status = ${status} and webhook_id = ${uuidOf(hook)}`;
   await own.sql`select pg_notify('webhooks', '')`;
-}
-
-/** Until it holds; the runner's own time-out is the end of it. */
-async function until(what: () => unknown): Promise<void> {
-  while (!(await what())) await sleep(50);
 }
 
 /** Another Postgres answers. The test's own connections are left alone until then: a statement sent on a dying one may never end. */
@@ -216,7 +212,7 @@ test("Retry-After is honoured, and 410 switches the endpoint off", async () => {
   });
   expect(answer.body.data).toMatchObject({ enabled: false, disabled_reason: "gone" });
   await happen(1);
-  await until(() => busy.receiver.heard.length === 1 || letTimePass(busy));
+  await until(async () => busy.receiver.heard.length === 1 || letTimePass(busy));
   expect(gone.receiver.heard.length).toBe(1);
 });
 

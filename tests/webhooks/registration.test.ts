@@ -10,7 +10,8 @@ import {
 } from "../../shared/webhooks.ts";
 import { api, type Call, type Method } from "../api/client.ts";
 import { sql } from "../stack.ts";
-import { newHook, newWorld, until, type World } from "./world.ts";
+import { until } from "../until.ts";
+import { newHook, newWorld, type World } from "./world.ts";
 
 const url = "https://receiver.example/hooks";
 const events = ["submission.created", "comment.created"];

@@ -10,8 +10,9 @@ import { root } from "../../local/database-server.ts";
 import { denoProgram } from "../../local/functions.ts";
 import { api } from "../api/client.ts";
 import { sql } from "../stack.ts";
+import { until } from "../until.ts";
 import { startReceiver } from "./receivers.ts";
-import { type Hook, newHook, newWorld, until } from "./world.ts";
+import { type Hook, newHook, newWorld } from "./world.ts";
 
 const run = promisify(execFile);
 const world = await newWorld();

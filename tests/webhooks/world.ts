@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import { api } from "../api/client.ts";
 import { type Key, newKey, newOrganization, newUser, type Organization, type User } from "../api/world.ts";
+import { until } from "../until.ts";
 import { type Behaviour, ok, type Receiver, startReceiver } from "./receivers.ts";
 
 /** An organization with an admin, a key that manages webhooks, and somebody who submits. */
@@ -46,17 +46,6 @@ export async function newHook(
   expect(answer.status, answer.text).toBe(201);
   const { data } = answer.body as { data: { id: string; secret?: string } };
   return { id: data.id, secret: secret ?? data.secret ?? "", path: `${world.path}/${data.id}`, receiver };
-}
-
-/** Looks again until there is an answer; gives up after ten seconds. */
-export async function until<Found>(
-  look: () => Found | undefined | Promise<Found | undefined>,
-): Promise<Found> {
-  for (const deadline = Date.now() + 10_000; ; await sleep(20)) {
-    const found = await look();
-    if (found !== undefined) return found;
-    if (Date.now() > deadline) throw new Error(`not within ten seconds: ${look}`);
-  }
 }
 
 export const heard = ({ receiver }: Hook, count = 1) =>
