@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { Agent, request } from "node:http";
-import { type Runner, run } from "graphile-worker";
+import { Logger, type Runner, run } from "graphile-worker";
 
 // graphile-worker in a process of its own: one signed HTTP POST a job, on connections that are kept.
 
@@ -19,6 +19,8 @@ process.on("message", async (order) => {
       // Jobs in batches, as its documentation advises where there are many small ones.
       preset: { worker: { localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
       noHandleSignals: true,
+      // As quiet as the other side: a line a job costs more than the job.
+      logger: new Logger(() => () => undefined),
       taskList: { post: (payload) => post(JSON.stringify(payload)) },
     });
   } else {

@@ -195,7 +195,7 @@ function take(connection: Connection, count: number): Uint8Array {
 
 /** Whether more came. */
 async function receive(connection: Connection): Promise<boolean> {
-  const space = new Uint8Array(16 * 1024);
+  const space = new Uint8Array(2 * 1024);
   const count = await connection.conn.read(space);
   if (count === null) return false;
   const { received } = connection;
