@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -25,29 +25,26 @@ async function mountWithKey(token: string) {
   return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/mcp` };
 }
 
+const cache = join(root, "node_modules/.cache/deno");
+const options = {
+  cwd: join(root, "tests/mcp"),
+  env: { ...process.env, DENO_DIR: cache, NO_COLOR: "1" },
+};
+const inDeno = (...words: string[]) => ["run", "-A", `--config=${join(root, "deno.json")}`, ...words];
+
+/** Rejects with what the suite said where it finds another outcome than the list of failures has. */
+async function passedAt(url: string, expectedFailures: string) {
+  const suite = join(root, "node_modules/@modelcontextprotocol/conformance/dist/index.js");
+  const words = inDeno(suite, "server", "--url", url, "--expected-failures", expectedFailures);
+  const { stdout } = await promisify(execFile)(denoProgram(), words, options);
+  return [...stdout.matchAll(/^✓ (\S+): [1-9]/gm)].map(([, name]) => name);
+}
+
 test("the conformance suite finds what tests/mcp/conformance.yml lists, each with its reason, and nothing else", async () => {
   const { token } = await newAgent();
   const { server, url } = await mountWithKey(token);
-  const suite = join(root, "node_modules/@modelcontextprotocol/conformance/dist/index.js");
-  const words = [
-    "run",
-    "-A",
-    `--config=${join(root, "deno.json")}`,
-    suite,
-    "server",
-    "--url",
-    url,
-    "--expected-failures",
-    "conformance.yml",
-  ];
   try {
-    // Rejects with what the suite said where it exits with an error.
-    const { stdout } = await promisify(execFile)(denoProgram(), words, {
-      cwd: join(root, "tests/mcp"),
-      env: { ...process.env, DENO_DIR: join(root, "node_modules/.cache/deno"), NO_COLOR: "1" },
-    });
-    const passed = [...stdout.matchAll(/^✓ (\S+): [1-9]/gm)].map(([, name]) => name);
-    expect(passed).toEqual([
+    expect(await passedAt(url, "conformance.yml")).toEqual([
       "server-initialize",
       "ping",
       "tools-list",
@@ -56,5 +53,17 @@ test("the conformance suite finds what tests/mcp/conformance.yml lists, each wit
     ]);
   } finally {
     server.close();
+  }
+});
+
+test("with the suite's own fixtures, the handler passes all but what tests/mcp/conformance-fixtures.yml lists", async () => {
+  const server = spawn(denoProgram(), inDeno("conformance-server.ts"), options);
+  try {
+    const [said] = await once(server.stdout, "data");
+    const port = /^port (\d+)/.exec(String(said))?.[1];
+    const passed = await passedAt(`http://127.0.0.1:${port}/mcp`, "conformance-fixtures.yml");
+    expect(passed).toHaveLength(20);
+  } finally {
+    server.kill();
   }
 });
