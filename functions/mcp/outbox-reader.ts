@@ -111,7 +111,8 @@ async function readPage(): Promise<{ isFull: boolean }> {
   const isFull = events.length === mostAtOnce;
   const last = events.at(-1);
   const reached = isFull && last ? placeOf(last) : { xid: BigInt(head), id: 0n };
-  const byOrganization = Map.groupBy(events, ({ organization_id }) => organization_id);
+  const byOrganization = new Map<string, OutboxEvent[]>(organizations.map((id) => [id, []]));
+  for (const event of events) byOrganization.get(event.organization_id)?.push(event);
   for (const follower of present) {
     for (const event of byOrganization.get(follower.organization_id) ?? []) tell(follower, event);
     if (isAfter(reached, follower.cursor)) follower.cursor = reached;
