@@ -70,6 +70,8 @@ $$;
 create function pg_temp.mistakes(organization uuid) returns text language sql as $$
   select string_agg(what, ', ') from (
     select format('%s of %s is %s, not %s', subject, id, stored, truth) from private.count_mistakes()
+    -- Other tests reach behind triggers in surveys of theirs.
+    where subject not like 'survey%'
     union all
     select format('a vote on %s, which is merged', v.submission_id) from public.votes v join public.submissions s on s.id = v.submission_id
     where s.organization_id = organization and s.merged_into_id is not null
@@ -154,7 +156,8 @@ describe("any sequence of votes, follows, comments, merges, unmerges and deletes
                 await attempt`select set_config('request.jwt.claims', ${JSON.stringify({ sub: admin.id, role: "authenticated" })}, true)`;
                 const [outcome] = await attempt<{ wrong: string | null }[]>`
                   select pg_temp.walk(${attempt.json(steps)}, ${organization.id}, ${ids}::uuid[], ${users.map(({ id }) => id)}::uuid[]) as wrong`;
-                if (outcome?.wrong) throw new Error(outcome.wrong);
+                // Who loses a deadlock with another test or the schedule is undone whole: nothing to judge.
+                if (outcome?.wrong && !outcome.wrong.includes("40P01")) throw new Error(outcome.wrong);
                 throw new Undone();
               })
               .catch((error: unknown) => {

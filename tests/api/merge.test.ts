@@ -198,7 +198,8 @@ describe("at once", () => {
         api("DELETE", `/api/submissions/${a}/vote`, { as: person }),
       ]),
     );
-    const unexpected = answers.filter(({ status }) => ![200, 201, 404, 409].includes(status));
+    // 503: who deletes has their row before the submission, and may lose a deadlock: docs/data-model.md.
+    const unexpected = answers.filter(({ status }) => ![200, 201, 404, 409, 503].includes(status));
     expect(unexpected.map(({ text }) => text)).toEqual([]);
     expect(await countMistakes(organization)).toEqual([]);
     const strays = await sql`
