@@ -162,7 +162,6 @@ export type Database = {
       follows: {
         Row: {
           created_at: string;
-          merged_from: string | null;
           organization_id: string;
           reason: string;
           submission_id: string;
@@ -171,7 +170,6 @@ export type Database = {
         ComputedFields: never;
         Insert: {
           created_at?: string;
-          merged_from?: string | null;
           organization_id?: string;
           reason?: string;
           submission_id: string;
@@ -179,7 +177,6 @@ export type Database = {
         };
         Update: {
           created_at?: string;
-          merged_from?: string | null;
           organization_id?: string;
           reason?: string;
           submission_id?: string;

@@ -1011,7 +1011,8 @@ create trigger follow_moderation before update of moderation_state on public.sub
 --
 -- Lock order, everywhere: organization (merges, changes of visibility), submission, comment, then rows that hang on them,
 -- then counts of lists; several rows of one table by id. The lock comes before the row: a merge that holds the submission
--- must not meet the vote of somebody who waits for it.
+-- must not meet the vote of somebody who waits for it. An insert locks in its trigger; a delete has its row before any
+-- trigger, so its policy locks.
 
 create table public.votes (
   id uuid not null default gen_random_uuid(),
@@ -1034,13 +1035,12 @@ create table public.follows (
   user_id uuid not null default private.caller_id() references public.profiles (id) on delete cascade,
   reason text not null default 'manual',
   created_at timestamptz not null default now(),
-  merged_from uuid,
   primary key (submission_id, user_id),
   constraint follows_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
     references public.submissions (organization_id, id) on delete cascade,
   constraint reason_is_known check (reason in ('author', 'vote', 'comment', 'manual'))
 );
-comment on table public.follows is 'Who hears of a submission, and why. Read by its owner only. merged_from is the source that lent it (92_merge.sql), null for its own.';
+comment on table public.follows is 'Who hears of a submission, and why. Read by its owner only. A follow stays where it was made: who follows a submission follows what it is merged into.';
 create index follows_user_idx on public.follows (user_id, created_at desc);
 
 -- Rules of voting ----------------------------------------------------------------------------------------------
@@ -1075,6 +1075,16 @@ end
 $$;
 comment on function private.lock_open_submission(uuid) is 'Takes the submission''s lock before something is added to it; SUBMISSION_MERGED where a merge was there first.';
 
+-- definer: as above.
+create function private.lock_submission(submission_id uuid) returns boolean
+language plpgsql security definer set search_path = '' cost 10000 as $$
+begin
+  perform 1 from public.submissions s where s.id = lock_submission.submission_id for no key update;
+  return found;
+end
+$$;
+comment on function private.lock_submission(uuid) is 'Takes the submission''s lock before something on it is deleted; whether it is there.';
+
 -- definer: counters are not a client's to write.
 create function private.charge_direct_vote(submission_id uuid) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -1098,10 +1108,9 @@ begin
   update public.submissions s set vote_count = vote_count + d.votes
   from (select submission_id, count(*) as votes from added group by 1) d where s.id = d.submission_id;
   perform set_config('feedback.quiet', 'on', true);
-  insert into public.follows as follows (organization_id, submission_id, user_id, reason)
+  insert into public.follows (organization_id, submission_id, user_id, reason)
   select organization_id, submission_id, user_id, 'vote' from added order by submission_id, user_id
-  -- Who was lent a follow by a merge has one of their own now.
-  on conflict (submission_id, user_id) do update set merged_from = null where follows.merged_from is not null;
+  on conflict do nothing;
   perform set_config('feedback.quiet', 'off', true);
   insert into public.notifications (organization_id, user_id, type, submission_id, event_id)
   select v.organization_id, s.author_id, 'vote', v.submission_id, v.id
@@ -1140,6 +1149,26 @@ comment on function private.count_removed_votes() is 'Trigger: vote_count and su
 create trigger count_removed after delete on public.votes
   referencing old table as removed for each statement execute function private.count_removed_votes();
 
+-- definer: a policy may keep the caller from a source.
+create function private.with_sources(submission_id uuid) returns uuid[]
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return submission_id || array(
+    select s.id from public.submissions target join public.submissions s on (s.organization_id, s.merged_into_id) = (target.organization_id, target.id)
+    where target.id = submission_id);
+end
+$$;
+comment on function private.with_sources(uuid) is 'A submission and all that are merged into it: who follows one of them follows it.';
+
+create function private.is_follower(submission_id uuid, profile_id uuid) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return exists (select from public.follows f where f.submission_id = is_follower.submission_id and f.user_id = profile_id)
+    or exists (select from public.follows f where f.submission_id = any (private.with_sources(is_follower.submission_id)) and f.user_id = profile_id);
+end
+$$;
+comment on function private.is_follower(uuid, uuid) is 'Whether a person follows the submission.';
+
 create function private.lock_submissions(ids uuid[]) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -1173,7 +1202,7 @@ comment on function private.vote_of(uuid, uuid) is 'When the profile voted, for 
 create function private.is_following(submission_id uuid) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
 begin
-  return exists (select from public.follows f where f.submission_id = is_following.submission_id and f.user_id = private.caller_id());
+  return private.is_follower(submission_id, private.caller_id());
 end
 $$;
 comment on function private.is_following(uuid) is 'Whether the caller follows the submission.';
@@ -1198,7 +1227,7 @@ create function private.remove_vote(submission_id uuid, profile_id uuid) returns
 language plpgsql security definer set search_path = '' as $$
 begin
   if private.may_act_as(profile_id) then
-    perform 1 from public.submissions s where s.id = remove_vote.submission_id for no key update;
+    perform private.lock_submission(remove_vote.submission_id);
     delete from public.votes v where v.submission_id = remove_vote.submission_id and v.user_id = profile_id;
   end if;
 end
@@ -1232,7 +1261,8 @@ grant execute on function public.my_votes(uuid[]) to authenticated;
 grant execute on function private.my_vote(uuid),
   private.vote_of(uuid, uuid), private.is_following(uuid), private.my_votes(), private.remove_vote(uuid, uuid), private.submission_voters(uuid)
   to anon, authenticated, service_key;
-grant execute on function private.lock_open_submission(uuid), private.charge_direct_vote(uuid) to anon, authenticated, service_role, service_key;
+grant execute on function private.with_sources(uuid) to authenticated;
+grant execute on function private.lock_open_submission(uuid), private.lock_submission(uuid), private.charge_direct_vote(uuid) to anon, authenticated, service_role, service_key;
 
 create policy "votes are seen with their submission" on public.votes
   for select to anon, authenticated, service_key using (
@@ -1244,14 +1274,14 @@ create policy "keys vote for themselves and their e-mail authors" on public.vote
     organization_id = (select private.key_organization_id())
     and private.may_act_as(user_id));
 create policy "users take back their own vote" on public.votes
-  for delete to authenticated using (user_id = (select auth.uid()));
+  for delete to authenticated using (user_id = (select auth.uid()) and private.lock_submission(submission_id));
 
 create policy "people see what they follow" on public.follows
   for select to authenticated using (user_id = (select auth.uid()));
 create policy "people follow for themselves" on public.follows
   for insert to authenticated with check (user_id = (select auth.uid()));
 create policy "people stop following" on public.follows
-  for delete to authenticated using (user_id = (select auth.uid()));
+  for delete to authenticated using (user_id = (select auth.uid()) and private.lock_submission(submission_id));
 
 -- Comments in threads, and votes on them.
 
@@ -1404,9 +1434,9 @@ begin
   where c.id = d.parent_id;
   if private.is_importing() then return null; end if;
   perform set_config('feedback.quiet', 'on', true);
-  insert into public.follows as follows (organization_id, submission_id, user_id, reason)
+  insert into public.follows (organization_id, submission_id, user_id, reason)
   select distinct organization_id, submission_id, author_id, 'comment' from added order by 2, 3
-  on conflict (submission_id, user_id) do update set merged_from = null where follows.merged_from is not null;
+  on conflict do nothing;
   perform set_config('feedback.quiet', 'off', true);
   perform private.announce_comment(a.id) from added a where a.moderation_state = 'approved';
   return null;
@@ -1473,14 +1503,24 @@ create trigger remove_replies after delete on public.comments
   referencing old table as removed for each statement execute function private.remove_replies();
 
 -- definer: locks a submission the caller may not edit.
-create function private.lock_thread(comment_id uuid) returns void
-language plpgsql security definer set search_path = '' as $$
+create function private.lock_thread(comment_id uuid) returns boolean
+language plpgsql security definer set search_path = '' cost 10000 as $$
+declare thread_id uuid;
 begin
-  perform 1 from public.submissions s
-  where s.id = (select c.submission_id from public.comments c where c.id = comment_id) for no key update;
+  loop
+    select c.submission_id into thread_id from public.comments c where c.id = comment_id;
+    if thread_id is null then return false; end if;
+    -- A block of its own: where a merge took the comment elsewhere while we waited, its end gives the lock back.
+    begin
+      perform private.lock_submission(thread_id);
+      if exists (select from public.comments c where c.id = comment_id and c.submission_id = thread_id) then return true; end if;
+      raise exception using errcode = 'serialization_failure';
+    exception when serialization_failure then null;
+    end;
+  end loop;
 end
 $$;
-comment on function private.lock_thread(uuid) is 'Takes the submission''s lock before a comment''s own, so that deletes at several levels of a thread take turns. Without it they are as exact, but one of them may have to try again.';
+comment on function private.lock_thread(uuid) is 'Takes the lock of the submission a comment stands on, before the comment''s own; whether the comment is there.';
 
 -- definer: a submission the caller may not see.
 create function private.follow_comment_moderation() returns trigger
@@ -1538,7 +1578,7 @@ $$;
 comment on function private.prepare_comment_vote() is 'Trigger: the comment must be visible to the caller.';
 -- definer: locks a comment the caller may not edit.
 create function private.lock_comment(comment_id uuid) returns uuid
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' cost 10000 as $$
 declare current_id uuid;
 begin
   select c.submission_id into current_id from public.comments c where c.id = lock_comment.comment_id for no key update;
@@ -1648,11 +1688,12 @@ create policy "keys comment for themselves and their e-mail authors" on public.c
   for insert to service_key with check (
     private.may_act_as(author_id));
 create policy "authors edit" on public.comments
-  for update to authenticated using (author_id = (select auth.uid())) with check (author_id = (select auth.uid()));
+  for update to authenticated using (author_id = (select auth.uid()) and private.lock_thread(id))
+  with check (author_id = (select auth.uid()));
 create policy "authors and admins delete" on public.comments
   for delete to authenticated, service_key using (
-    private.may_act_as(author_id)
-    or organization_id = any ((select private.admin_organization_ids('submissions:moderate'))::uuid[]));
+    (private.may_act_as(author_id) or organization_id = any ((select private.admin_organization_ids('submissions:moderate'))::uuid[]))
+    and private.lock_thread(id));
 
 create policy "votes are seen with their comment" on public.comment_votes
   for select to anon, authenticated, service_key using (
@@ -1663,7 +1704,7 @@ create policy "keys vote for themselves and their e-mail authors" on public.comm
   for insert to service_key with check (
     private.may_act_as(user_id));
 create policy "users take back their own vote" on public.comment_votes
-  for delete to authenticated using (user_id = (select auth.uid()));
+  for delete to authenticated using (user_id = (select auth.uid()) and private.lock_comment(comment_id) is not null);
 
 create policy "people are seen through what they wrote" on public.profiles
   for select to anon, authenticated, service_key using (
@@ -1817,12 +1858,12 @@ declare
   subject record;
 begin
   if target_type = 'comment' then
-    select c.submission_id, c.organization_id, c.is_public, c.author_id into subject from public.comments c where c.id = target_id;
+    select c.organization_id, c.is_public, c.author_id into subject from public.comments c where c.id = target_id;
   else
-    select s.id as submission_id, s.organization_id, s.is_public, s.author_id into subject from public.submissions s where s.id = target_id;
+    select s.organization_id, s.is_public, s.author_id into subject from public.submissions s where s.id = target_id;
   end if;
   own_id := private.moderated(subject.organization_id, subject.is_public, subject.author_id, target_type, 'target_id');
-  perform 1 from public.submissions s where s.id = subject.submission_id for no key update;
+  if target_type = 'comment' then perform private.lock_thread(target_id); else perform private.lock_submission(target_id); end if;
   if target_type = 'comment' then
     select c.moderation_state as state, p.moderation_state as above, c.author_id into subject
     from public.comments c left join public.comments p on p.id = c.parent_id where c.id = target_id;
@@ -2438,27 +2479,22 @@ revoke all on private.fanouts from public, anon, authenticated, service_role, se
 
 create function private.followers_after(fanout private.fanouts, most integer) returns setof uuid
 language plpgsql stable set search_path = '' as $$
+declare followed uuid[];
 begin
   if fanout.type = 'merged' then
-    return query
-      with sources as materialized (
-        select source.source_id from private.merges m
-          cross join lateral (select m.source_id union all select t.source_id from private.merge_tree(m.source_id) t) source
-        where m.event_id = fanout.event_id)
-      (select f.user_id from public.follows f
-        where f.submission_id = fanout.submission_id and f.user_id > fanout.after_user_id and f.merged_from in (select source_id from sources)
-        order by f.user_id limit most)
-      union
-      (select j.user_id from sources join private.merged_follows j using (source_id)
-        where j.user_id > fanout.after_user_id
-        order by j.user_id limit most)
-      order by user_id limit most;
+    followed := array(
+      select source.source_id from private.merges m
+        cross join lateral (select m.source_id union all select t.source_id from private.merge_tree(m.source_id) t) source
+      where m.event_id = fanout.event_id);
   else
-    return query
-      select f.user_id from public.follows f
-      where f.submission_id = fanout.submission_id and f.user_id > fanout.after_user_id
-      order by f.user_id limit most;
+    followed := private.with_sources(fanout.submission_id);
   end if;
+  return query
+    select distinct f.user_id from unnest(followed) as id cross join lateral (
+      select f.user_id from public.follows f
+      where f.submission_id = id and f.user_id > fanout.after_user_id
+      order by f.user_id limit most) f
+    order by f.user_id limit most;
 end
 $$;
 comment on function private.followers_after(private.fanouts, integer) is 'The next an event concerns, in the order they are told: the submission''s followers, or those of the sources of a merge.';
@@ -3293,7 +3329,7 @@ begin
     submission := (select coalesce(s.merged_into_id, s.id) from public.submissions s where s.id = survey.audience_submission_id);
     asked := case survey.audience
       when 'voters' then exists (select from public.votes v where v.submission_id = submission and v.user_id = open_survey.user_id)
-      else exists (select from public.follows f where f.submission_id = submission and f.user_id = open_survey.user_id) end;
+      else private.is_follower(submission, open_survey.user_id) end;
   end if;
   if not asked then
     perform private.raise_error('FORBIDDEN', format('This survey is for %s of a submission.', survey.audience));
@@ -6029,9 +6065,9 @@ grant execute on function private.admin_audit(uuid, timestamptz, uuid, integer) 
 
 -- Merging duplicates, and taking it back.
 --
--- Votes, follows and tags of a source are lent to the target, marked merged_from; what the target has already is put down
--- in a journal. Unmerging takes back the one and writes out the other. So each row is there exactly once, and what comes to
--- the target later is the target's own.
+-- Votes and tags of a source are lent to the target, marked merged_from; what the target has already is put down in a
+-- journal. Unmerging takes back the one and writes out the other. So each row is there exactly once, and what comes to the
+-- target later is the target's own. Follows stay: who follows a source hears of the target (private.with_sources).
 --
 -- Merges form a tree: parent_id is what a source was merged into, submissions.merged_into_id its root. The first merged
 -- comes first where several sources could lend.
@@ -6068,15 +6104,6 @@ create table private.merged_votes (
   primary key (source_id, user_id)
 );
 comment on table private.merged_votes is 'The journal of merges: votes of a source whose people vote for the target anyway.';
-create table private.merged_follows (
-  source_id uuid not null,
-  user_id uuid not null,
-  organization_id uuid not null,
-  reason text not null,
-  created_at timestamptz not null,
-  primary key (source_id, user_id)
-);
-comment on table private.merged_follows is 'The journal of merges: follows of a source whose people follow the target anyway.';
 create table private.merged_tags (
   source_id uuid not null,
   tag_id uuid not null,
@@ -6097,17 +6124,15 @@ create index merged_comments_source_idx on private.merged_comments (source_id);
 
 alter table private.merges enable row level security;
 alter table private.merged_votes enable row level security;
-alter table private.merged_follows enable row level security;
 alter table private.merged_tags enable row level security;
 alter table private.merged_comments enable row level security;
-revoke all on private.merges, private.merged_votes, private.merged_follows, private.merged_tags, private.merged_comments
+revoke all on private.merges, private.merged_votes, private.merged_tags, private.merged_comments
   from public, anon, authenticated, service_role, service_key;
 
 create function private.forget_merges() returns trigger
 language plpgsql security definer set search_path = '' as $$ -- definer: a source is deleted by its author
 begin
   delete from private.merged_votes j using gone g where j.source_id = g.source_id;
-  delete from private.merged_follows j using gone g where j.source_id = g.source_id;
   delete from private.merged_tags j using gone g where j.source_id = g.source_id;
   delete from private.merged_comments j using gone g where j.source_id = g.source_id;
   return null;
@@ -6124,7 +6149,11 @@ begin
   if not exists (select from public.organizations where id = old.organization_id) then return old; end if;
   update private.merges set parent_id = old.merged_into_id where parent_id = old.id;
   update public.votes set merged_from = null where submission_id = old.merged_into_id and merged_from = old.id;
-  update public.follows set merged_from = null where submission_id = old.merged_into_id and merged_from = old.id;
+  perform set_config('feedback.quiet', 'on', true);
+  insert into public.follows (organization_id, submission_id, user_id, reason, created_at)
+  select f.organization_id, old.merged_into_id, f.user_id, f.reason, f.created_at from public.follows f where f.submission_id = old.id
+  on conflict do nothing;
+  perform set_config('feedback.quiet', 'off', true);
   update public.submission_tags set merged_from = null where submission_id = old.merged_into_id and merged_from = old.id;
   return old;
 end
@@ -6133,7 +6162,7 @@ comment on function private.pass_on_sources() is 'Trigger: what a deleted source
 create trigger pass_on_sources before delete on public.submissions
   for each row when (old.merged_into_id is not null) execute function private.pass_on_sources();
 
--- Who takes back a vote, or stops to follow, means all that was merged. After 21_votes.sql, whose deletes these join.
+-- Who takes back a vote means all that was merged. After 21_votes.sql, whose deletes this joins.
 -- definer: journals are nobody's to write.
 create function private.forget_merged_votes() returns trigger
 language plpgsql security definer set search_path = '' as $$
@@ -6147,32 +6176,6 @@ $$;
 comment on function private.forget_merged_votes() is 'Trigger: a vote taken back at the target does not come back with an unmerge.';
 create trigger forget_merged after delete on public.votes
   referencing old table as removed for each statement execute function private.forget_merged_votes();
-create function private.forget_merged_follows() returns trigger
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-begin
-  if private.is_quiet() then return null; end if;
-  delete from private.merged_follows j using removed r, public.submissions s
-  where s.organization_id = r.organization_id and s.merged_into_id = r.submission_id and j.source_id = s.id and j.user_id = r.user_id;
-  return null;
-end
-$$;
-comment on function private.forget_merged_follows() is 'Trigger: who stops following the target is not made to follow a source by an unmerge.';
-create trigger forget_merged after delete on public.follows
-  referencing old table as removed for each statement execute function private.forget_merged_follows();
-
-create function private.keep_lent_follow() returns trigger
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-begin
-  insert into private.merged_follows (source_id, user_id, organization_id, reason, created_at)
-  values (old.merged_from, old.user_id, old.organization_id, old.reason, old.created_at);
-  return null;
-end
-$$;
-comment on function private.keep_lent_follow() is 'Trigger: who was lent a follow and has now one of their own gets the other back with an unmerge.';
-create trigger keep_lent after update of merged_from on public.follows
-  for each row when (old.submission_id = new.submission_id and old.merged_from is not null and new.merged_from is null)
-  execute function private.keep_lent_follow();
-
 -- The two operations -------------------------------------------------------------------------------------------
 
 create function private.merge_tree(root uuid) returns table (source_id uuid, path bigint[])
@@ -6206,25 +6209,6 @@ begin
 end
 $$;
 comment on function private.lend_votes(uuid, uuid[], uuid[]) is 'Lends a submission, from the journals of sources merged into it, the votes of people it has none of; of all or of these people.';
-
-create function private.lend_follows(root uuid, sources uuid[], followers uuid[]) returns void
-language plpgsql set search_path = '' as $$
-begin
-  with lent as (
-    delete from private.merged_follows j
-    using (
-      select distinct on (o.user_id) o.source_id, o.user_id
-      from private.merge_tree(root) t join private.merged_follows o on o.source_id = t.source_id
-      where o.source_id = any (sources) and (followers is null or o.user_id in (select unnest(followers)))
-        and not exists (select from public.follows r where r.submission_id = root and r.user_id = o.user_id)
-      order by o.user_id, t.path) first
-    where j.source_id = first.source_id and j.user_id = first.user_id
-    returning j.*)
-  insert into public.follows (organization_id, submission_id, user_id, reason, created_at, merged_from)
-  select l.organization_id, root, l.user_id, l.reason, l.created_at, l.source_id from lent l;
-end
-$$;
-comment on function private.lend_follows(uuid, uuid[], uuid[]) is 'As lend_votes, follows.';
 
 create function private.lend_tags(root uuid, sources uuid[], tags uuid[]) returns void
 language plpgsql set search_path = '' as $$
@@ -6325,7 +6309,6 @@ declare
   grandchildren uuid[];
   submission public.submissions;
   found_ids uuid[] := '{}';
-  rows tid[];
 begin
   perform 1 from public.organizations where id = own_id for no key update;
   source_ids := array(select id from unnest(source_ids) with ordinality as s (id, place) group by id order by min(place));
@@ -6359,36 +6342,20 @@ begin
   from public.submissions s where s.id = any (source_ids) order by array_position(source_ids, s.id);
   insert into public.status_changes (organization_id, submission_id, previous_status, new_status, changed_by, notify)
   select own_id, m.source_id, m.previous_status, 'duplicate', private.caller_id(), false from private.merges m where m.event_id = event order by m.place;
-  -- Votes that are being taken back right now wait for our locks: they are left to who takes them.
-  rows := array(select v.ctid from public.votes v where v.submission_id = any (source_ids) for update skip locked);
-  update public.votes v set submission_id = admin_merge.target_id,
-    merged_from = case when v.merged_from = any (grandchildren) then v.merged_from else v.submission_id end
-  from (
-    select distinct on (o.user_id) o.submission_id, o.id from public.votes o
-    where o.ctid = any (rows)
-      and not exists (select from public.votes t where t.submission_id = admin_merge.target_id and t.user_id = o.user_id)
-    order by o.user_id, array_position(source_ids, o.submission_id)) lent
-  where v.submission_id = lent.submission_id and v.id = lent.id;
-  -- Those that moved are somewhere else by now.
   with double as (
-    delete from public.votes v where v.ctid = any (rows)
+    delete from public.votes v
+    where v.submission_id = any (source_ids) and exists (
+      select from (
+        select t.user_id, 0 as place from public.votes t where t.submission_id = admin_merge.target_id
+        union all
+        select o.user_id, array_position(source_ids, o.submission_id) from public.votes o where o.submission_id = any (source_ids)) first
+      where first.user_id = v.user_id and first.place < array_position(source_ids, v.submission_id))
     returning case when v.merged_from = any (grandchildren) then v.merged_from else v.submission_id end as source_id,
       v.user_id, v.organization_id, v.id, v.created_at)
   insert into private.merged_votes (source_id, user_id, organization_id, id, created_at) select * from double;
-
-  update public.follows f set submission_id = admin_merge.target_id,
-    merged_from = case when f.merged_from = any (grandchildren) then f.merged_from else f.submission_id end
-  from (
-    select distinct on (o.user_id) o.submission_id, o.user_id from public.follows o
-    where o.submission_id = any (source_ids)
-      and not exists (select from public.follows t where t.submission_id = admin_merge.target_id and t.user_id = o.user_id)
-    order by o.user_id, array_position(source_ids, o.submission_id)) lent
-  where f.submission_id = lent.submission_id and f.user_id = lent.user_id;
-  with double as (
-    delete from public.follows f where f.submission_id = any (source_ids)
-    returning case when f.merged_from = any (grandchildren) then f.merged_from else f.submission_id end as source_id,
-      f.user_id, f.organization_id, f.reason, f.created_at)
-  insert into private.merged_follows (source_id, user_id, organization_id, reason, created_at) select * from double;
+  update public.votes v set submission_id = admin_merge.target_id,
+    merged_from = case when v.merged_from = any (grandchildren) then v.merged_from else v.submission_id end
+  where v.submission_id = any (source_ids);
 
   with gone as (
     delete from public.submission_tags st where st.submission_id = any (source_ids)
@@ -6414,7 +6381,7 @@ begin
     from public.submissions s where s.id = target_id);
 end
 $$;
-comment on function private.admin_merge(uuid[], uuid) is 'Merges submissions into another: votes, follows, tags and threads go there, once each; the sources leave the lists and point there, and so do those merged into them before. For admins, or keys with submissions:moderate.';
+comment on function private.admin_merge(uuid[], uuid) is 'Merges submissions into another: votes, tags and threads go there, once each, and who follows them hears of it; the sources leave the lists and point there, and so do those merged into them before. For admins, or keys with submissions:moderate.';
 
 -- definer: as above.
 create function private.admin_unmerge(submission_id uuid) returns json
@@ -6427,7 +6394,6 @@ declare
   undone private.merges;
   subtree uuid[];
   others uuid[];
-  rows tid[];
   vacant uuid[];
 begin
   perform 1 from public.organizations where id = own_id for no key update;
@@ -6446,30 +6412,15 @@ begin
   perform set_config('feedback.quiet', 'on', true);
   insert into public.status_changes (organization_id, submission_id, previous_status, new_status, changed_by, notify)
   values (own_id, source_id, 'duplicate', undone.previous_status, private.caller_id(), false);
-  rows := array(
-    select v.ctid from public.votes v where v.submission_id = root and v.merged_from = any (subtree || source_id) for update skip locked);
   with back as (
     update public.votes v set submission_id = source_id, merged_from = nullif(v.merged_from, source_id)
-    where v.ctid = any (rows) and not exists (select from public.votes o where o.submission_id = source_id and o.user_id = v.user_id)
+    where v.submission_id = root and v.merged_from = any (subtree || source_id)
     returning v.user_id)
   select array_agg(b.user_id) into vacant from back b;
-  delete from public.votes v where v.ctid = any (rows);
   insert into public.votes (organization_id, submission_id, id, user_id, created_at)
-  select j.organization_id, j.source_id, j.id, j.user_id, j.created_at from private.merged_votes j
-  where j.source_id = source_id and not exists (select from public.votes o where o.submission_id = source_id and o.user_id = j.user_id);
+  select j.organization_id, j.source_id, j.id, j.user_id, j.created_at from private.merged_votes j where j.source_id = source_id;
   perform private.lend_votes(source_id, subtree, null);
   perform private.lend_votes(root, others, coalesce(vacant, '{}'));
-
-  with back as (
-    update public.follows f set submission_id = source_id, merged_from = nullif(f.merged_from, source_id)
-    where f.submission_id = root and f.merged_from = any (subtree || source_id)
-    returning f.user_id)
-  select array_agg(b.user_id) into vacant from back b;
-  insert into public.follows (organization_id, submission_id, user_id, reason, created_at)
-  select j.organization_id, j.source_id, j.user_id, j.reason, j.created_at from private.merged_follows j
-  where j.source_id = source_id and not exists (select from public.follows o where o.submission_id = source_id and o.user_id = j.user_id);
-  perform private.lend_follows(source_id, subtree, null);
-  perform private.lend_follows(root, others, coalesce(vacant, '{}'));
 
   with back as (
     update public.submission_tags st set submission_id = source_id, merged_from = nullif(st.merged_from, source_id)
@@ -7679,7 +7630,7 @@ begin
     insert into public.submissions (id, organization_id, title, description, type, status, vote_count, author_id, category_id, source,
       tracker_issue_url, moderation_state, merged_into_id, created_at, updated_at)
     select row_id, import.organization_id, title, description, type,
-      case when target_id is not null then 'duplicate' when status = 'duplicate' then 'declined' else status end, author_votes::integer, author_id,
+      case when target_id is not null then 'duplicate' when status = 'duplicate' then 'declined' else status end, (author_votes and target_id is null)::integer, author_id,
       category_id, source, tracker_issue_url, moderation_state, target_id, at, coalesce(updated_at, at)
     from fresh order by n
   ), named as (
@@ -7689,8 +7640,15 @@ begin
     insert into private.merges (source_id, organization_id, parent_id, event_id, previous_status)
     select row_id, import.organization_id, target_id, gen_random_uuid(), 'open' from fresh where target_id is not null order by n
   ), voted as (
-    insert into public.votes (organization_id, submission_id, user_id, created_at)
-    select import.organization_id, row_id, author_id, at from fresh where author_votes
+    -- One that is merged lends its vote, as a merge would have done.
+    insert into public.votes (organization_id, submission_id, user_id, created_at, merged_from)
+    select import.organization_id, coalesce(target_id, row_id), author_id, at, case when target_id is not null then row_id end
+    from fresh where author_votes order by n
+    on conflict on constraint one_vote_a_person_and_submission do nothing
+    returning submission_id
+  ), counted as (
+    update public.submissions s set vote_count = vote_count + d.votes
+    from (select submission_id, count(*) as votes from voted group by 1) d where s.id = d.submission_id
   ), followed as (
     insert into public.follows (organization_id, submission_id, user_id, reason, created_at)
     select import.organization_id, row_id, author_id, 'author', at from fresh where follow
@@ -7820,16 +7778,15 @@ create function private.import_follows(import private.imports, people jsonb, rec
 language plpgsql set search_path = '' as $$
 declare outcome private.import_outcome;
 begin
-  perform private.import_targets(import, records);
   with r as materialized (
-    select r.*, (people ->> r.author)::uuid as user_id, private.import_target(import, r.submission_id) as target_id
+    select r.*, (people ->> r.author)::uuid as user_id, private.imported_row(import, 'submission', r.submission_id) as target_id
     from jsonb_to_recordset(records) as r (line integer, n integer, submission_id text, author text, reason text, created_at timestamptz, seen boolean)
   ), added as (
     insert into public.follows as f (organization_id, submission_id, user_id, reason, created_at)
     select distinct on (r.target_id, r.user_id) import.organization_id, r.target_id, r.user_id, r.reason, coalesce(r.created_at, now())
     from r where r.target_id is not null
-      and not exists (select from public.profiles p join public.follows f on f.user_id = p.id
-        where p.kind = 'user' and lower(p.email) = r.author and f.submission_id = r.target_id)
+      and not exists (select from public.profiles p
+        where p.kind = 'user' and lower(p.email) = r.author and private.is_follower(r.target_id, p.id))
     order by r.target_id, r.user_id, r.n
     -- The record knows better than the vote or comment that brought the follow along.
     on conflict (submission_id, user_id) do update set reason = excluded.reason, created_at = excluded.created_at
@@ -7843,7 +7800,7 @@ begin
   return outcome;
 end
 $$;
-comment on function private.import_follows(private.imports, jsonb, jsonb) is 'Who follows what, and why.';
+comment on function private.import_follows(private.imports, jsonb, jsonb) is 'Who follows what, and why; also what is merged, where follows stay.';
 
 create function private.import_status_changes(import private.imports, people jsonb, records jsonb) returns private.import_outcome
 language plpgsql set search_path = '' as $$
@@ -8102,6 +8059,23 @@ comment on function private.takes_part(uuid, uuid) is 'Whether a profile is a pe
 
 -- Forgetting ---------------------------------------------------------------------------------------------------
 
+create function private.lock_traces(profile_id uuid, organization_id uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform 1 from public.organizations o where o.id = lock_traces.organization_id for no key update;
+  perform 1 from public.submissions s
+  where s.id in (
+      select o.id from public.submissions o where o.author_id = profile_id
+      union all select v.submission_id from public.votes v where v.user_id = profile_id
+      union all select f.submission_id from public.follows f where f.user_id = profile_id
+      union all select c.submission_id from public.comments c where c.author_id = profile_id
+      union all select v.submission_id from public.comment_votes v where v.user_id = profile_id)
+    and (lock_traces.organization_id is null or s.organization_id = lock_traces.organization_id)
+  order by s.id for no key update;
+end
+$$;
+comment on function private.lock_traces(uuid, uuid) is 'Locks what a person left something on before that is touched, in one organization, whose merges wait, or in all.';
+
 create function private.forget_traces(profile_id uuid, organization_id uuid) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -8111,7 +8085,6 @@ begin
   delete from private.invites i using public.profiles p
   where p.id = profile_id and (i.accepted_by = p.id or i.email = lower(p.email))
     and (forget_traces.organization_id is null or i.organization_id = forget_traces.organization_id);
-  delete from private.merged_follows f where f.user_id = profile_id and (forget_traces.organization_id is null or f.organization_id = forget_traces.organization_id);
   update private.outbox o set data = jsonb_set(o.data, '{comment,author}', '{"id": null, "name": "Anonymous"}')
   where o.type = 'comment.created' and o.subject_id in (
     select c.id from public.comments c where c.author_id = profile_id
@@ -8124,6 +8097,7 @@ create function private.erase_person(profile_id uuid, organization_id uuid) retu
 language plpgsql set search_path = '' as $$
 declare person public.profiles; nobody uuid := profile_id;
 begin
+  perform private.lock_traces(profile_id, organization_id);
   select * into person from public.profiles p where p.id = profile_id for update;
   if exists (select from public.memberships m where m.user_id = profile_id and m.organization_id = erase_person.organization_id) then
     perform private.raise_error('CONFLICT', 'This person is on the team: remove them from it first.');
@@ -8238,6 +8212,7 @@ begin
     perform 1 from public.organizations o where o.id = membership.organization_id for no key update;
     perform private.audit('person.erase', 'profile', own_id, '{}', membership.organization_id);
   end loop;
+  perform private.lock_traces(own_id, null);
   perform private.forget_traces(own_id, null);
   delete from private.rate_counters c where c.subject = own_id::text;
   delete from auth.users u where u.id = (select p.auth_user_id from public.profiles p where p.id = own_id);

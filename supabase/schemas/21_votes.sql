@@ -2,7 +2,8 @@
 --
 -- Lock order, everywhere: organization (merges, changes of visibility), submission, comment, then rows that hang on them,
 -- then counts of lists; several rows of one table by id. The lock comes before the row: a merge that holds the submission
--- must not meet the vote of somebody who waits for it.
+-- must not meet the vote of somebody who waits for it. An insert locks in its trigger; a delete has its row before any
+-- trigger, so its policy locks.
 
 create table public.votes (
   id uuid not null default gen_random_uuid(),
@@ -25,13 +26,12 @@ create table public.follows (
   user_id uuid not null default private.caller_id() references public.profiles (id) on delete cascade,
   reason text not null default 'manual',
   created_at timestamptz not null default now(),
-  merged_from uuid,
   primary key (submission_id, user_id),
   constraint follows_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
     references public.submissions (organization_id, id) on delete cascade,
   constraint reason_is_known check (reason in ('author', 'vote', 'comment', 'manual'))
 );
-comment on table public.follows is 'Who hears of a submission, and why. Read by its owner only. merged_from is the source that lent it (92_merge.sql), null for its own.';
+comment on table public.follows is 'Who hears of a submission, and why. Read by its owner only. A follow stays where it was made: who follows a submission follows what it is merged into.';
 create index follows_user_idx on public.follows (user_id, created_at desc);
 
 -- Rules of voting ----------------------------------------------------------------------------------------------
@@ -66,6 +66,16 @@ end
 $$;
 comment on function private.lock_open_submission(uuid) is 'Takes the submission''s lock before something is added to it; SUBMISSION_MERGED where a merge was there first.';
 
+-- definer: as above.
+create function private.lock_submission(submission_id uuid) returns boolean
+language plpgsql security definer set search_path = '' cost 10000 as $$
+begin
+  perform 1 from public.submissions s where s.id = lock_submission.submission_id for no key update;
+  return found;
+end
+$$;
+comment on function private.lock_submission(uuid) is 'Takes the submission''s lock before something on it is deleted; whether it is there.';
+
 -- definer: counters are not a client's to write.
 create function private.charge_direct_vote(submission_id uuid) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -89,10 +99,9 @@ begin
   update public.submissions s set vote_count = vote_count + d.votes
   from (select submission_id, count(*) as votes from added group by 1) d where s.id = d.submission_id;
   perform set_config('feedback.quiet', 'on', true);
-  insert into public.follows as follows (organization_id, submission_id, user_id, reason)
+  insert into public.follows (organization_id, submission_id, user_id, reason)
   select organization_id, submission_id, user_id, 'vote' from added order by submission_id, user_id
-  -- Who was lent a follow by a merge has one of their own now.
-  on conflict (submission_id, user_id) do update set merged_from = null where follows.merged_from is not null;
+  on conflict do nothing;
   perform set_config('feedback.quiet', 'off', true);
   insert into public.notifications (organization_id, user_id, type, submission_id, event_id)
   select v.organization_id, s.author_id, 'vote', v.submission_id, v.id
@@ -131,6 +140,26 @@ comment on function private.count_removed_votes() is 'Trigger: vote_count and su
 create trigger count_removed after delete on public.votes
   referencing old table as removed for each statement execute function private.count_removed_votes();
 
+-- definer: a policy may keep the caller from a source.
+create function private.with_sources(submission_id uuid) returns uuid[]
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return submission_id || array(
+    select s.id from public.submissions target join public.submissions s on (s.organization_id, s.merged_into_id) = (target.organization_id, target.id)
+    where target.id = submission_id);
+end
+$$;
+comment on function private.with_sources(uuid) is 'A submission and all that are merged into it: who follows one of them follows it.';
+
+create function private.is_follower(submission_id uuid, profile_id uuid) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return exists (select from public.follows f where f.submission_id = is_follower.submission_id and f.user_id = profile_id)
+    or exists (select from public.follows f where f.submission_id = any (private.with_sources(is_follower.submission_id)) and f.user_id = profile_id);
+end
+$$;
+comment on function private.is_follower(uuid, uuid) is 'Whether a person follows the submission.';
+
 create function private.lock_submissions(ids uuid[]) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -164,7 +193,7 @@ comment on function private.vote_of(uuid, uuid) is 'When the profile voted, for 
 create function private.is_following(submission_id uuid) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
 begin
-  return exists (select from public.follows f where f.submission_id = is_following.submission_id and f.user_id = private.caller_id());
+  return private.is_follower(submission_id, private.caller_id());
 end
 $$;
 comment on function private.is_following(uuid) is 'Whether the caller follows the submission.';
@@ -189,7 +218,7 @@ create function private.remove_vote(submission_id uuid, profile_id uuid) returns
 language plpgsql security definer set search_path = '' as $$
 begin
   if private.may_act_as(profile_id) then
-    perform 1 from public.submissions s where s.id = remove_vote.submission_id for no key update;
+    perform private.lock_submission(remove_vote.submission_id);
     delete from public.votes v where v.submission_id = remove_vote.submission_id and v.user_id = profile_id;
   end if;
 end
@@ -223,7 +252,8 @@ grant execute on function public.my_votes(uuid[]) to authenticated;
 grant execute on function private.my_vote(uuid),
   private.vote_of(uuid, uuid), private.is_following(uuid), private.my_votes(), private.remove_vote(uuid, uuid), private.submission_voters(uuid)
   to anon, authenticated, service_key;
-grant execute on function private.lock_open_submission(uuid), private.charge_direct_vote(uuid) to anon, authenticated, service_role, service_key;
+grant execute on function private.with_sources(uuid) to authenticated;
+grant execute on function private.lock_open_submission(uuid), private.lock_submission(uuid), private.charge_direct_vote(uuid) to anon, authenticated, service_role, service_key;
 
 create policy "votes are seen with their submission" on public.votes
   for select to anon, authenticated, service_key using (
@@ -235,11 +265,11 @@ create policy "keys vote for themselves and their e-mail authors" on public.vote
     organization_id = (select private.key_organization_id())
     and private.may_act_as(user_id));
 create policy "users take back their own vote" on public.votes
-  for delete to authenticated using (user_id = (select auth.uid()));
+  for delete to authenticated using (user_id = (select auth.uid()) and private.lock_submission(submission_id));
 
 create policy "people see what they follow" on public.follows
   for select to authenticated using (user_id = (select auth.uid()));
 create policy "people follow for themselves" on public.follows
   for insert to authenticated with check (user_id = (select auth.uid()));
 create policy "people stop following" on public.follows
-  for delete to authenticated using (user_id = (select auth.uid()));
+  for delete to authenticated using (user_id = (select auth.uid()) and private.lock_submission(submission_id));

@@ -149,9 +149,9 @@ begin
   where c.id = d.parent_id;
   if private.is_importing() then return null; end if;
   perform set_config('feedback.quiet', 'on', true);
-  insert into public.follows as follows (organization_id, submission_id, user_id, reason)
+  insert into public.follows (organization_id, submission_id, user_id, reason)
   select distinct organization_id, submission_id, author_id, 'comment' from added order by 2, 3
-  on conflict (submission_id, user_id) do update set merged_from = null where follows.merged_from is not null;
+  on conflict do nothing;
   perform set_config('feedback.quiet', 'off', true);
   perform private.announce_comment(a.id) from added a where a.moderation_state = 'approved';
   return null;
@@ -218,14 +218,24 @@ create trigger remove_replies after delete on public.comments
   referencing old table as removed for each statement execute function private.remove_replies();
 
 -- definer: locks a submission the caller may not edit.
-create function private.lock_thread(comment_id uuid) returns void
-language plpgsql security definer set search_path = '' as $$
+create function private.lock_thread(comment_id uuid) returns boolean
+language plpgsql security definer set search_path = '' cost 10000 as $$
+declare thread_id uuid;
 begin
-  perform 1 from public.submissions s
-  where s.id = (select c.submission_id from public.comments c where c.id = comment_id) for no key update;
+  loop
+    select c.submission_id into thread_id from public.comments c where c.id = comment_id;
+    if thread_id is null then return false; end if;
+    -- A block of its own: where a merge took the comment elsewhere while we waited, its end gives the lock back.
+    begin
+      perform private.lock_submission(thread_id);
+      if exists (select from public.comments c where c.id = comment_id and c.submission_id = thread_id) then return true; end if;
+      raise exception using errcode = 'serialization_failure';
+    exception when serialization_failure then null;
+    end;
+  end loop;
 end
 $$;
-comment on function private.lock_thread(uuid) is 'Takes the submission''s lock before a comment''s own, so that deletes at several levels of a thread take turns. Without it they are as exact, but one of them may have to try again.';
+comment on function private.lock_thread(uuid) is 'Takes the lock of the submission a comment stands on, before the comment''s own; whether the comment is there.';
 
 -- definer: a submission the caller may not see.
 create function private.follow_comment_moderation() returns trigger
@@ -283,7 +293,7 @@ $$;
 comment on function private.prepare_comment_vote() is 'Trigger: the comment must be visible to the caller.';
 -- definer: locks a comment the caller may not edit.
 create function private.lock_comment(comment_id uuid) returns uuid
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' cost 10000 as $$
 declare current_id uuid;
 begin
   select c.submission_id into current_id from public.comments c where c.id = lock_comment.comment_id for no key update;
@@ -393,11 +403,12 @@ create policy "keys comment for themselves and their e-mail authors" on public.c
   for insert to service_key with check (
     private.may_act_as(author_id));
 create policy "authors edit" on public.comments
-  for update to authenticated using (author_id = (select auth.uid())) with check (author_id = (select auth.uid()));
+  for update to authenticated using (author_id = (select auth.uid()) and private.lock_thread(id))
+  with check (author_id = (select auth.uid()));
 create policy "authors and admins delete" on public.comments
   for delete to authenticated, service_key using (
-    private.may_act_as(author_id)
-    or organization_id = any ((select private.admin_organization_ids('submissions:moderate'))::uuid[]));
+    (private.may_act_as(author_id) or organization_id = any ((select private.admin_organization_ids('submissions:moderate'))::uuid[]))
+    and private.lock_thread(id));
 
 create policy "votes are seen with their comment" on public.comment_votes
   for select to anon, authenticated, service_key using (
@@ -408,7 +419,7 @@ create policy "keys vote for themselves and their e-mail authors" on public.comm
   for insert to service_key with check (
     private.may_act_as(user_id));
 create policy "users take back their own vote" on public.comment_votes
-  for delete to authenticated using (user_id = (select auth.uid()));
+  for delete to authenticated using (user_id = (select auth.uid()) and private.lock_comment(comment_id) is not null);
 
 create policy "people are seen through what they wrote" on public.profiles
   for select to anon, authenticated, service_key using (

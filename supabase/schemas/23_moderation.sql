@@ -141,12 +141,12 @@ declare
   subject record;
 begin
   if target_type = 'comment' then
-    select c.submission_id, c.organization_id, c.is_public, c.author_id into subject from public.comments c where c.id = target_id;
+    select c.organization_id, c.is_public, c.author_id into subject from public.comments c where c.id = target_id;
   else
-    select s.id as submission_id, s.organization_id, s.is_public, s.author_id into subject from public.submissions s where s.id = target_id;
+    select s.organization_id, s.is_public, s.author_id into subject from public.submissions s where s.id = target_id;
   end if;
   own_id := private.moderated(subject.organization_id, subject.is_public, subject.author_id, target_type, 'target_id');
-  perform 1 from public.submissions s where s.id = subject.submission_id for no key update;
+  if target_type = 'comment' then perform private.lock_thread(target_id); else perform private.lock_submission(target_id); end if;
   if target_type = 'comment' then
     select c.moderation_state as state, p.moderation_state as above, c.author_id into subject
     from public.comments c left join public.comments p on p.id = c.parent_id where c.id = target_id;

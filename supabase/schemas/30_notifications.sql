@@ -37,27 +37,22 @@ revoke all on private.fanouts from public, anon, authenticated, service_role, se
 
 create function private.followers_after(fanout private.fanouts, most integer) returns setof uuid
 language plpgsql stable set search_path = '' as $$
+declare followed uuid[];
 begin
   if fanout.type = 'merged' then
-    return query
-      with sources as materialized (
-        select source.source_id from private.merges m
-          cross join lateral (select m.source_id union all select t.source_id from private.merge_tree(m.source_id) t) source
-        where m.event_id = fanout.event_id)
-      (select f.user_id from public.follows f
-        where f.submission_id = fanout.submission_id and f.user_id > fanout.after_user_id and f.merged_from in (select source_id from sources)
-        order by f.user_id limit most)
-      union
-      (select j.user_id from sources join private.merged_follows j using (source_id)
-        where j.user_id > fanout.after_user_id
-        order by j.user_id limit most)
-      order by user_id limit most;
+    followed := array(
+      select source.source_id from private.merges m
+        cross join lateral (select m.source_id union all select t.source_id from private.merge_tree(m.source_id) t) source
+      where m.event_id = fanout.event_id);
   else
-    return query
-      select f.user_id from public.follows f
-      where f.submission_id = fanout.submission_id and f.user_id > fanout.after_user_id
-      order by f.user_id limit most;
+    followed := private.with_sources(fanout.submission_id);
   end if;
+  return query
+    select distinct f.user_id from unnest(followed) as id cross join lateral (
+      select f.user_id from public.follows f
+      where f.submission_id = id and f.user_id > fanout.after_user_id
+      order by f.user_id limit most) f
+    order by f.user_id limit most;
 end
 $$;
 comment on function private.followers_after(private.fanouts, integer) is 'The next an event concerns, in the order they are told: the submission''s followers, or those of the sources of a merge.';

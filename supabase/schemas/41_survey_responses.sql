@@ -142,7 +142,7 @@ begin
     submission := (select coalesce(s.merged_into_id, s.id) from public.submissions s where s.id = survey.audience_submission_id);
     asked := case survey.audience
       when 'voters' then exists (select from public.votes v where v.submission_id = submission and v.user_id = open_survey.user_id)
-      else exists (select from public.follows f where f.submission_id = submission and f.user_id = open_survey.user_id) end;
+      else private.is_follower(submission, open_survey.user_id) end;
   end if;
   if not asked then
     perform private.raise_error('FORBIDDEN', format('This survey is for %s of a submission.', survey.audience));

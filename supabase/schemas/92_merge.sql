@@ -1,8 +1,8 @@
 -- Merging duplicates, and taking it back.
 --
--- Votes, follows and tags of a source are lent to the target, marked merged_from; what the target has already is put down
--- in a journal. Unmerging takes back the one and writes out the other. So each row is there exactly once, and what comes to
--- the target later is the target's own.
+-- Votes and tags of a source are lent to the target, marked merged_from; what the target has already is put down in a
+-- journal. Unmerging takes back the one and writes out the other. So each row is there exactly once, and what comes to the
+-- target later is the target's own. Follows stay: who follows a source hears of the target (private.with_sources).
 --
 -- Merges form a tree: parent_id is what a source was merged into, submissions.merged_into_id its root. The first merged
 -- comes first where several sources could lend.
@@ -39,15 +39,6 @@ create table private.merged_votes (
   primary key (source_id, user_id)
 );
 comment on table private.merged_votes is 'The journal of merges: votes of a source whose people vote for the target anyway.';
-create table private.merged_follows (
-  source_id uuid not null,
-  user_id uuid not null,
-  organization_id uuid not null,
-  reason text not null,
-  created_at timestamptz not null,
-  primary key (source_id, user_id)
-);
-comment on table private.merged_follows is 'The journal of merges: follows of a source whose people follow the target anyway.';
 create table private.merged_tags (
   source_id uuid not null,
   tag_id uuid not null,
@@ -68,17 +59,15 @@ create index merged_comments_source_idx on private.merged_comments (source_id);
 
 alter table private.merges enable row level security;
 alter table private.merged_votes enable row level security;
-alter table private.merged_follows enable row level security;
 alter table private.merged_tags enable row level security;
 alter table private.merged_comments enable row level security;
-revoke all on private.merges, private.merged_votes, private.merged_follows, private.merged_tags, private.merged_comments
+revoke all on private.merges, private.merged_votes, private.merged_tags, private.merged_comments
   from public, anon, authenticated, service_role, service_key;
 
 create function private.forget_merges() returns trigger
 language plpgsql security definer set search_path = '' as $$ -- definer: a source is deleted by its author
 begin
   delete from private.merged_votes j using gone g where j.source_id = g.source_id;
-  delete from private.merged_follows j using gone g where j.source_id = g.source_id;
   delete from private.merged_tags j using gone g where j.source_id = g.source_id;
   delete from private.merged_comments j using gone g where j.source_id = g.source_id;
   return null;
@@ -95,7 +84,11 @@ begin
   if not exists (select from public.organizations where id = old.organization_id) then return old; end if;
   update private.merges set parent_id = old.merged_into_id where parent_id = old.id;
   update public.votes set merged_from = null where submission_id = old.merged_into_id and merged_from = old.id;
-  update public.follows set merged_from = null where submission_id = old.merged_into_id and merged_from = old.id;
+  perform set_config('feedback.quiet', 'on', true);
+  insert into public.follows (organization_id, submission_id, user_id, reason, created_at)
+  select f.organization_id, old.merged_into_id, f.user_id, f.reason, f.created_at from public.follows f where f.submission_id = old.id
+  on conflict do nothing;
+  perform set_config('feedback.quiet', 'off', true);
   update public.submission_tags set merged_from = null where submission_id = old.merged_into_id and merged_from = old.id;
   return old;
 end
@@ -104,7 +97,7 @@ comment on function private.pass_on_sources() is 'Trigger: what a deleted source
 create trigger pass_on_sources before delete on public.submissions
   for each row when (old.merged_into_id is not null) execute function private.pass_on_sources();
 
--- Who takes back a vote, or stops to follow, means all that was merged. After 21_votes.sql, whose deletes these join.
+-- Who takes back a vote means all that was merged. After 21_votes.sql, whose deletes this joins.
 -- definer: journals are nobody's to write.
 create function private.forget_merged_votes() returns trigger
 language plpgsql security definer set search_path = '' as $$
@@ -118,32 +111,6 @@ $$;
 comment on function private.forget_merged_votes() is 'Trigger: a vote taken back at the target does not come back with an unmerge.';
 create trigger forget_merged after delete on public.votes
   referencing old table as removed for each statement execute function private.forget_merged_votes();
-create function private.forget_merged_follows() returns trigger
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-begin
-  if private.is_quiet() then return null; end if;
-  delete from private.merged_follows j using removed r, public.submissions s
-  where s.organization_id = r.organization_id and s.merged_into_id = r.submission_id and j.source_id = s.id and j.user_id = r.user_id;
-  return null;
-end
-$$;
-comment on function private.forget_merged_follows() is 'Trigger: who stops following the target is not made to follow a source by an unmerge.';
-create trigger forget_merged after delete on public.follows
-  referencing old table as removed for each statement execute function private.forget_merged_follows();
-
-create function private.keep_lent_follow() returns trigger
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-begin
-  insert into private.merged_follows (source_id, user_id, organization_id, reason, created_at)
-  values (old.merged_from, old.user_id, old.organization_id, old.reason, old.created_at);
-  return null;
-end
-$$;
-comment on function private.keep_lent_follow() is 'Trigger: who was lent a follow and has now one of their own gets the other back with an unmerge.';
-create trigger keep_lent after update of merged_from on public.follows
-  for each row when (old.submission_id = new.submission_id and old.merged_from is not null and new.merged_from is null)
-  execute function private.keep_lent_follow();
-
 -- The two operations -------------------------------------------------------------------------------------------
 
 create function private.merge_tree(root uuid) returns table (source_id uuid, path bigint[])
@@ -177,25 +144,6 @@ begin
 end
 $$;
 comment on function private.lend_votes(uuid, uuid[], uuid[]) is 'Lends a submission, from the journals of sources merged into it, the votes of people it has none of; of all or of these people.';
-
-create function private.lend_follows(root uuid, sources uuid[], followers uuid[]) returns void
-language plpgsql set search_path = '' as $$
-begin
-  with lent as (
-    delete from private.merged_follows j
-    using (
-      select distinct on (o.user_id) o.source_id, o.user_id
-      from private.merge_tree(root) t join private.merged_follows o on o.source_id = t.source_id
-      where o.source_id = any (sources) and (followers is null or o.user_id in (select unnest(followers)))
-        and not exists (select from public.follows r where r.submission_id = root and r.user_id = o.user_id)
-      order by o.user_id, t.path) first
-    where j.source_id = first.source_id and j.user_id = first.user_id
-    returning j.*)
-  insert into public.follows (organization_id, submission_id, user_id, reason, created_at, merged_from)
-  select l.organization_id, root, l.user_id, l.reason, l.created_at, l.source_id from lent l;
-end
-$$;
-comment on function private.lend_follows(uuid, uuid[], uuid[]) is 'As lend_votes, follows.';
 
 create function private.lend_tags(root uuid, sources uuid[], tags uuid[]) returns void
 language plpgsql set search_path = '' as $$
@@ -296,7 +244,6 @@ declare
   grandchildren uuid[];
   submission public.submissions;
   found_ids uuid[] := '{}';
-  rows tid[];
 begin
   perform 1 from public.organizations where id = own_id for no key update;
   source_ids := array(select id from unnest(source_ids) with ordinality as s (id, place) group by id order by min(place));
@@ -330,36 +277,20 @@ begin
   from public.submissions s where s.id = any (source_ids) order by array_position(source_ids, s.id);
   insert into public.status_changes (organization_id, submission_id, previous_status, new_status, changed_by, notify)
   select own_id, m.source_id, m.previous_status, 'duplicate', private.caller_id(), false from private.merges m where m.event_id = event order by m.place;
-  -- Votes that are being taken back right now wait for our locks: they are left to who takes them.
-  rows := array(select v.ctid from public.votes v where v.submission_id = any (source_ids) for update skip locked);
-  update public.votes v set submission_id = admin_merge.target_id,
-    merged_from = case when v.merged_from = any (grandchildren) then v.merged_from else v.submission_id end
-  from (
-    select distinct on (o.user_id) o.submission_id, o.id from public.votes o
-    where o.ctid = any (rows)
-      and not exists (select from public.votes t where t.submission_id = admin_merge.target_id and t.user_id = o.user_id)
-    order by o.user_id, array_position(source_ids, o.submission_id)) lent
-  where v.submission_id = lent.submission_id and v.id = lent.id;
-  -- Those that moved are somewhere else by now.
   with double as (
-    delete from public.votes v where v.ctid = any (rows)
+    delete from public.votes v
+    where v.submission_id = any (source_ids) and exists (
+      select from (
+        select t.user_id, 0 as place from public.votes t where t.submission_id = admin_merge.target_id
+        union all
+        select o.user_id, array_position(source_ids, o.submission_id) from public.votes o where o.submission_id = any (source_ids)) first
+      where first.user_id = v.user_id and first.place < array_position(source_ids, v.submission_id))
     returning case when v.merged_from = any (grandchildren) then v.merged_from else v.submission_id end as source_id,
       v.user_id, v.organization_id, v.id, v.created_at)
   insert into private.merged_votes (source_id, user_id, organization_id, id, created_at) select * from double;
-
-  update public.follows f set submission_id = admin_merge.target_id,
-    merged_from = case when f.merged_from = any (grandchildren) then f.merged_from else f.submission_id end
-  from (
-    select distinct on (o.user_id) o.submission_id, o.user_id from public.follows o
-    where o.submission_id = any (source_ids)
-      and not exists (select from public.follows t where t.submission_id = admin_merge.target_id and t.user_id = o.user_id)
-    order by o.user_id, array_position(source_ids, o.submission_id)) lent
-  where f.submission_id = lent.submission_id and f.user_id = lent.user_id;
-  with double as (
-    delete from public.follows f where f.submission_id = any (source_ids)
-    returning case when f.merged_from = any (grandchildren) then f.merged_from else f.submission_id end as source_id,
-      f.user_id, f.organization_id, f.reason, f.created_at)
-  insert into private.merged_follows (source_id, user_id, organization_id, reason, created_at) select * from double;
+  update public.votes v set submission_id = admin_merge.target_id,
+    merged_from = case when v.merged_from = any (grandchildren) then v.merged_from else v.submission_id end
+  where v.submission_id = any (source_ids);
 
   with gone as (
     delete from public.submission_tags st where st.submission_id = any (source_ids)
@@ -385,7 +316,7 @@ begin
     from public.submissions s where s.id = target_id);
 end
 $$;
-comment on function private.admin_merge(uuid[], uuid) is 'Merges submissions into another: votes, follows, tags and threads go there, once each; the sources leave the lists and point there, and so do those merged into them before. For admins, or keys with submissions:moderate.';
+comment on function private.admin_merge(uuid[], uuid) is 'Merges submissions into another: votes, tags and threads go there, once each, and who follows them hears of it; the sources leave the lists and point there, and so do those merged into them before. For admins, or keys with submissions:moderate.';
 
 -- definer: as above.
 create function private.admin_unmerge(submission_id uuid) returns json
@@ -398,7 +329,6 @@ declare
   undone private.merges;
   subtree uuid[];
   others uuid[];
-  rows tid[];
   vacant uuid[];
 begin
   perform 1 from public.organizations where id = own_id for no key update;
@@ -417,30 +347,15 @@ begin
   perform set_config('feedback.quiet', 'on', true);
   insert into public.status_changes (organization_id, submission_id, previous_status, new_status, changed_by, notify)
   values (own_id, source_id, 'duplicate', undone.previous_status, private.caller_id(), false);
-  rows := array(
-    select v.ctid from public.votes v where v.submission_id = root and v.merged_from = any (subtree || source_id) for update skip locked);
   with back as (
     update public.votes v set submission_id = source_id, merged_from = nullif(v.merged_from, source_id)
-    where v.ctid = any (rows) and not exists (select from public.votes o where o.submission_id = source_id and o.user_id = v.user_id)
+    where v.submission_id = root and v.merged_from = any (subtree || source_id)
     returning v.user_id)
   select array_agg(b.user_id) into vacant from back b;
-  delete from public.votes v where v.ctid = any (rows);
   insert into public.votes (organization_id, submission_id, id, user_id, created_at)
-  select j.organization_id, j.source_id, j.id, j.user_id, j.created_at from private.merged_votes j
-  where j.source_id = source_id and not exists (select from public.votes o where o.submission_id = source_id and o.user_id = j.user_id);
+  select j.organization_id, j.source_id, j.id, j.user_id, j.created_at from private.merged_votes j where j.source_id = source_id;
   perform private.lend_votes(source_id, subtree, null);
   perform private.lend_votes(root, others, coalesce(vacant, '{}'));
-
-  with back as (
-    update public.follows f set submission_id = source_id, merged_from = nullif(f.merged_from, source_id)
-    where f.submission_id = root and f.merged_from = any (subtree || source_id)
-    returning f.user_id)
-  select array_agg(b.user_id) into vacant from back b;
-  insert into public.follows (organization_id, submission_id, user_id, reason, created_at)
-  select j.organization_id, j.source_id, j.user_id, j.reason, j.created_at from private.merged_follows j
-  where j.source_id = source_id and not exists (select from public.follows o where o.submission_id = source_id and o.user_id = j.user_id);
-  perform private.lend_follows(source_id, subtree, null);
-  perform private.lend_follows(root, others, coalesce(vacant, '{}'));
 
   with back as (
     update public.submission_tags st set submission_id = source_id, merged_from = nullif(st.merged_from, source_id)

@@ -195,7 +195,7 @@ begin
     insert into public.submissions (id, organization_id, title, description, type, status, vote_count, author_id, category_id, source,
       tracker_issue_url, moderation_state, merged_into_id, created_at, updated_at)
     select row_id, import.organization_id, title, description, type,
-      case when target_id is not null then 'duplicate' when status = 'duplicate' then 'declined' else status end, author_votes::integer, author_id,
+      case when target_id is not null then 'duplicate' when status = 'duplicate' then 'declined' else status end, (author_votes and target_id is null)::integer, author_id,
       category_id, source, tracker_issue_url, moderation_state, target_id, at, coalesce(updated_at, at)
     from fresh order by n
   ), named as (
@@ -205,8 +205,15 @@ begin
     insert into private.merges (source_id, organization_id, parent_id, event_id, previous_status)
     select row_id, import.organization_id, target_id, gen_random_uuid(), 'open' from fresh where target_id is not null order by n
   ), voted as (
-    insert into public.votes (organization_id, submission_id, user_id, created_at)
-    select import.organization_id, row_id, author_id, at from fresh where author_votes
+    -- One that is merged lends its vote, as a merge would have done.
+    insert into public.votes (organization_id, submission_id, user_id, created_at, merged_from)
+    select import.organization_id, coalesce(target_id, row_id), author_id, at, case when target_id is not null then row_id end
+    from fresh where author_votes order by n
+    on conflict on constraint one_vote_a_person_and_submission do nothing
+    returning submission_id
+  ), counted as (
+    update public.submissions s set vote_count = vote_count + d.votes
+    from (select submission_id, count(*) as votes from voted group by 1) d where s.id = d.submission_id
   ), followed as (
     insert into public.follows (organization_id, submission_id, user_id, reason, created_at)
     select import.organization_id, row_id, author_id, 'author', at from fresh where follow
@@ -336,16 +343,15 @@ create function private.import_follows(import private.imports, people jsonb, rec
 language plpgsql set search_path = '' as $$
 declare outcome private.import_outcome;
 begin
-  perform private.import_targets(import, records);
   with r as materialized (
-    select r.*, (people ->> r.author)::uuid as user_id, private.import_target(import, r.submission_id) as target_id
+    select r.*, (people ->> r.author)::uuid as user_id, private.imported_row(import, 'submission', r.submission_id) as target_id
     from jsonb_to_recordset(records) as r (line integer, n integer, submission_id text, author text, reason text, created_at timestamptz, seen boolean)
   ), added as (
     insert into public.follows as f (organization_id, submission_id, user_id, reason, created_at)
     select distinct on (r.target_id, r.user_id) import.organization_id, r.target_id, r.user_id, r.reason, coalesce(r.created_at, now())
     from r where r.target_id is not null
-      and not exists (select from public.profiles p join public.follows f on f.user_id = p.id
-        where p.kind = 'user' and lower(p.email) = r.author and f.submission_id = r.target_id)
+      and not exists (select from public.profiles p
+        where p.kind = 'user' and lower(p.email) = r.author and private.is_follower(r.target_id, p.id))
     order by r.target_id, r.user_id, r.n
     -- The record knows better than the vote or comment that brought the follow along.
     on conflict (submission_id, user_id) do update set reason = excluded.reason, created_at = excluded.created_at
@@ -359,7 +365,7 @@ begin
   return outcome;
 end
 $$;
-comment on function private.import_follows(private.imports, jsonb, jsonb) is 'Who follows what, and why.';
+comment on function private.import_follows(private.imports, jsonb, jsonb) is 'Who follows what, and why; also what is merged, where follows stay.';
 
 create function private.import_status_changes(import private.imports, people jsonb, records jsonb) returns private.import_outcome
 language plpgsql set search_path = '' as $$

@@ -68,6 +68,23 @@ comment on function private.takes_part(uuid, uuid) is 'Whether a profile is a pe
 
 -- Forgetting ---------------------------------------------------------------------------------------------------
 
+create function private.lock_traces(profile_id uuid, organization_id uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform 1 from public.organizations o where o.id = lock_traces.organization_id for no key update;
+  perform 1 from public.submissions s
+  where s.id in (
+      select o.id from public.submissions o where o.author_id = profile_id
+      union all select v.submission_id from public.votes v where v.user_id = profile_id
+      union all select f.submission_id from public.follows f where f.user_id = profile_id
+      union all select c.submission_id from public.comments c where c.author_id = profile_id
+      union all select v.submission_id from public.comment_votes v where v.user_id = profile_id)
+    and (lock_traces.organization_id is null or s.organization_id = lock_traces.organization_id)
+  order by s.id for no key update;
+end
+$$;
+comment on function private.lock_traces(uuid, uuid) is 'Locks what a person left something on before that is touched, in one organization, whose merges wait, or in all.';
+
 create function private.forget_traces(profile_id uuid, organization_id uuid) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -77,7 +94,6 @@ begin
   delete from private.invites i using public.profiles p
   where p.id = profile_id and (i.accepted_by = p.id or i.email = lower(p.email))
     and (forget_traces.organization_id is null or i.organization_id = forget_traces.organization_id);
-  delete from private.merged_follows f where f.user_id = profile_id and (forget_traces.organization_id is null or f.organization_id = forget_traces.organization_id);
   update private.outbox o set data = jsonb_set(o.data, '{comment,author}', '{"id": null, "name": "Anonymous"}')
   where o.type = 'comment.created' and o.subject_id in (
     select c.id from public.comments c where c.author_id = profile_id
@@ -90,6 +106,7 @@ create function private.erase_person(profile_id uuid, organization_id uuid) retu
 language plpgsql set search_path = '' as $$
 declare person public.profiles; nobody uuid := profile_id;
 begin
+  perform private.lock_traces(profile_id, organization_id);
   select * into person from public.profiles p where p.id = profile_id for update;
   if exists (select from public.memberships m where m.user_id = profile_id and m.organization_id = erase_person.organization_id) then
     perform private.raise_error('CONFLICT', 'This person is on the team: remove them from it first.');
@@ -204,6 +221,7 @@ begin
     perform 1 from public.organizations o where o.id = membership.organization_id for no key update;
     perform private.audit('person.erase', 'profile', own_id, '{}', membership.organization_id);
   end loop;
+  perform private.lock_traces(own_id, null);
   perform private.forget_traces(own_id, null);
   delete from private.rate_counters c where c.subject = own_id::text;
   delete from auth.users u where u.id = (select p.auth_user_id from public.profiles p where p.id = own_id);

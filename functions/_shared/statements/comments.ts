@@ -74,11 +74,6 @@ export function updateComment(id: string, body: string): Statement {
     sql`update public.comments c set body = ${body} where ${namedComment(sql, id)} returning c.id`;
 }
 
-/** Before a delete, so that those of one thread take turns. */
-export function lockThread(id: string): Statement {
-  return (sql) => sql`select private.lock_thread(c.id) from public.comments c where ${namedComment(sql, id)}`;
-}
-
 export function deleteComment(id: string): Statement {
   return (sql) => sql`delete from public.comments c where ${namedComment(sql, id)} returning c.id`;
 }

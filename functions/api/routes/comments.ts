@@ -22,7 +22,6 @@ import {
   deleteComment,
   findComment,
   listComments,
-  lockThread,
   removeCommentVote,
   updateComment,
   writtenComment,
@@ -109,8 +108,8 @@ export const comments = [
     operation: "comment_delete",
     summary: "Delete a comment with all replies, as its author or an admin",
     answers: { 200: deletedAnswer },
-    call: ({ params }) => [lockThread(params.id), deleteComment(params.id), findComment(params.id)],
-    respond: ([, gone, remaining]) => {
+    call: ({ params }) => [deleteComment(params.id), findComment(params.id)],
+    respond: ([gone, remaining]) => {
       if (gone.length === 0)
         throw remaining.length
           ? forbidden("Only its author and the organization's admins delete a comment.")
