@@ -34,7 +34,7 @@ const settings = {
 const crowds = flags.callers.split(",").map(Number);
 
 await onOwnStack(bench, {
-  DATABASE_CONNECTIONS: String(settings.database_connections),
+  functionsEnvironment: { DATABASE_CONNECTIONS: String(settings.database_connections) },
 });
 
 async function bench(stack: Stack, sql: Sql, folder: string): Promise<void> {

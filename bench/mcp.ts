@@ -36,7 +36,7 @@ const settings = {
 const mostOfOneAgent = 100;
 
 await onOwnStack(bench, {
-  DATABASE_CONNECTIONS: String(settings.database_connections),
+  functionsEnvironment: { DATABASE_CONNECTIONS: String(settings.database_connections) },
 });
 
 async function bench(stack: Stack, sql: Sql): Promise<void> {

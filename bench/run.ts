@@ -61,7 +61,7 @@ const interrupted = new Promise<never>((_, reject) => {
 });
 
 await onOwnStack((stack, sql, folder) => Promise.race([bench(stack, sql, folder), interrupted]), {
-  DATABASE_CONNECTIONS: String(settings.database_connections),
+  functionsEnvironment: { DATABASE_CONNECTIONS: String(settings.database_connections) },
 });
 
 async function bench(stack: Stack, sql: Sql, folder: string): Promise<void> {

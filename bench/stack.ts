@@ -5,7 +5,10 @@ import { withTemporaryFolder } from "../local/temporary-database.ts";
 /** Measures against a stack of its own, which goes with the folder it is in; then ends this process. */
 export async function onOwnStack(
   measure: (stack: Stack, sql: Sql, folder: string) => Promise<void>,
-  functionsEnvironment: Record<string, string> = {},
+  {
+    functionsEnvironment = {},
+    connections = 1,
+  }: { functionsEnvironment?: Record<string, string>; connections?: number } = {},
 ): Promise<never> {
   await withTemporaryFolder(async (folder) => {
     const stack = await startStack({
@@ -16,7 +19,7 @@ export async function onOwnStack(
       functionsEnvironment,
       trouble: say,
     });
-    const sql = connect(stack.db_url);
+    const sql = connect(stack.db_url, connections);
     try {
       await measure(stack, sql, folder);
     } finally {

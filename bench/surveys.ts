@@ -32,7 +32,7 @@ const names = ["respond", "analytics", "responses, newest"] as const satisfies R
 const respondents = 20_000;
 
 await onOwnStack(bench, {
-  DATABASE_CONNECTIONS: String(settings.database_connections),
+  functionsEnvironment: { DATABASE_CONNECTIONS: String(settings.database_connections) },
 });
 
 async function bench(stack: Stack, sql: Sql): Promise<void> {
