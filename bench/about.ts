@@ -1,8 +1,10 @@
-import { readFile } from "node:fs/promises";
-import { cpus, totalmem } from "node:os";
-import { join } from "node:path";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { cpus, loadavg, totalmem } from "node:os";
+import { dirname, join } from "node:path";
 import type { Sql } from "../local/database.ts";
 import { root } from "../local/database-server.ts";
+import { formatted } from "./report.ts";
+import { say } from "./stack.ts";
 
 /** What results were measured on. */
 export function machine() {
@@ -11,6 +13,7 @@ export function machine() {
     processor: cpus()[0]?.model.trim(),
     memory_gb: Math.round(totalmem() / 2 ** 30),
     platform: `${process.platform}-${process.arch}`,
+    load_average: loadavg().map((load) => Math.round(load * 10) / 10),
   };
 }
 
@@ -27,4 +30,22 @@ export async function versions(sql: Sql): Promise<Record<string, string>> {
     hono: hono ?? "",
     "postgres.js": driver ?? "",
   };
+}
+
+/** Of a file that is not committed, as *.local.json is not. */
+export const localName = (bench?: string) =>
+  `${[new Date().toISOString().slice(0, 10), ...(bench ? [bench] : [])].join("-")}.local`;
+
+/** To bench/results, with what it was measured on. */
+export async function writeResults(name: string, sql: Sql, settings: object, results: object): Promise<void> {
+  const path = join(root, "bench", "results", `${name}.json`);
+  const about = {
+    at: new Date().toISOString(),
+    ...settings,
+    machine: machine(),
+    versions: await versions(sql),
+  };
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, formatted({ ...about, ...results }));
+  say(`written to ${path}`);
 }

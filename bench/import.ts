@@ -1,17 +1,13 @@
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { loadavg } from "node:os";
-import { dirname, join } from "node:path";
+import { readdir, readFile } from "node:fs/promises";
 import { Readable } from "node:stream";
 import type { ReadableStream } from "node:stream/web";
 import { parseArgs } from "node:util";
 import { csvLine } from "../functions/_shared/csv.ts";
 import { createApiKey } from "../local/api-keys.ts";
-import { connect, type Sql } from "../local/database.ts";
-import { root } from "../local/database-server.ts";
-import { type Stack, startStack } from "../local/stack.ts";
-import { withTemporaryFolder } from "../local/temporary-database.ts";
-import { machine, versions } from "./about.ts";
-import { formatted } from "./report.ts";
+import type { Sql } from "../local/database.ts";
+import type { Stack } from "../local/stack.ts";
+import { localName, writeResults } from "./about.ts";
+import { onOwnStack } from "./stack.ts";
 
 // Import and export through the API: records a second, and how much memory the functions take for it.
 
@@ -19,7 +15,7 @@ const { values: flags } = parseArgs({
   options: {
     rows: { type: "string", default: "100000" },
     /** Of the file in bench/results; *.local.json is not committed. */
-    name: { type: "string", default: `${new Date().toISOString().slice(0, 10)}-import.local` },
+    name: { type: "string", default: localName("import") },
   },
 });
 const rows = Number(flags.rows);
@@ -36,23 +32,7 @@ interface Step {
   peak_megabytes: number;
 }
 
-await withTemporaryFolder(async (folder) => {
-  const stack = await startStack({
-    port: 0,
-    dbPort: 0,
-    dataDir: folder,
-    seed: "none",
-    trouble: (message) => console.error(message),
-  });
-  const sql = connect(stack.db_url);
-  try {
-    await bench(stack, sql);
-  } finally {
-    await sql.end({ timeout: 1 });
-    await stack.stop();
-  }
-});
-process.exit(0);
+await onOwnStack(bench);
 
 async function bench(stack: Stack, sql: Sql): Promise<void> {
   const [organization] = await sql<{ id: string }[]>`
@@ -119,15 +99,7 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
   });
   const mistakes = await sql`select * from private.count_mistakes()`;
   if (mistakes.length > 0) throw new Error(`${mistakes.length} counts are wrong`);
-  const path = join(root, "bench", "results", `${flags.name}.json`);
-  await mkdir(dirname(path), { recursive: true });
-  const about = {
-    at: new Date().toISOString(),
-    machine: { ...machine(), load_average: loadavg().map((load) => Math.round(load * 10) / 10) },
-    versions: await versions(sql),
-  };
-  await writeFile(path, formatted({ ...about, rows, idle_megabytes: idle, steps }));
-  console.error(`written to ${path}`);
+  await writeResults(flags.name, sql, { rows }, { idle_megabytes: idle, steps });
 }
 
 function author(n: number): string {

@@ -1,17 +1,16 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { connect, type Sql } from "../local/database.ts";
+import type { Sql } from "../local/database.ts";
 import { root } from "../local/database-server.ts";
 import { startFunctions } from "../local/functions.ts";
-import { type Stack, startStack } from "../local/stack.ts";
-import { withTemporaryFolder } from "../local/temporary-database.ts";
+import type { Stack } from "../local/stack.ts";
 import { newApiKey, orgKeyPrefix } from "../shared/api-keys.ts";
-import { machine, versions } from "./about.ts";
+import { localName, writeResults } from "./about.ts";
 import { addUsers, type Board, loadBoard, signIn } from "./board.ts";
 import { startGenerator } from "./generator.ts";
-import { formatted, type Measurement, summarize, table } from "./report.ts";
+import { compare, type Measurement, summarize, table } from "./report.ts";
 import type { RequestName } from "./requests.ts";
+import { onOwnStack, say } from "./stack.ts";
 
 // What knowing and limiting the caller costs: the API against the same statement without take, enter and signatures,
 // for nobody, and for few and very many distinct people and keys.
@@ -22,7 +21,7 @@ const { values: flags } = parseArgs({
     rounds: { type: "string", default: "3" },
     callers: { type: "string", default: "1,1000,100000" },
     /** Of the file in bench/results; *.local.json is not committed. */
-    name: { type: "string", default: `${new Date().toISOString().slice(0, 10)}-limits.local` },
+    name: { type: "string", default: localName("limits") },
   },
 });
 const settings = {
@@ -34,24 +33,9 @@ const settings = {
 };
 const crowds = flags.callers.split(",").map(Number);
 
-await withTemporaryFolder(async (folder) => {
-  const stack = await startStack({
-    port: 0,
-    dbPort: 0,
-    dataDir: folder,
-    seed: "none",
-    functionsEnvironment: { DATABASE_CONNECTIONS: String(settings.database_connections) },
-    trouble: say,
-  });
-  const sql = connect(stack.db_url);
-  try {
-    await bench(stack, sql, folder);
-  } finally {
-    await sql.end({ timeout: 1 });
-    await stack.stop();
-  }
+await onOwnStack(bench, {
+  functionsEnvironment: { DATABASE_CONNECTIONS: String(settings.database_connections) },
 });
-process.exit(0);
 
 async function bench(stack: Stack, sql: Sql, folder: string): Promise<void> {
   const board = await loadBoard(sql, stack, settings.submissions);
@@ -93,16 +77,7 @@ async function bench(stack: Stack, sql: Sql, folder: string): Promise<void> {
   }
   const results = measurements.map(summarize);
   console.log(table(results));
-  const path = join(root, "bench", "results", `${flags.name}.json`);
-  await mkdir(dirname(path), { recursive: true });
-  const about = {
-    at: new Date().toISOString(),
-    ...settings,
-    machine: machine(),
-    versions: await versions(sql),
-  };
-  await writeFile(path, formatted({ ...about, results }));
-  say(`written to ${path}`);
+  await writeResults(flags.name, sql, settings, { results });
 }
 
 /** Each kind and number of callers has a generator of its own, which holds their credentials. */
@@ -115,20 +90,13 @@ async function measure(
   const generator = startGenerator(board);
   const run = (side: keyof typeof origins, seconds: number) =>
     generator.measure({ origin: origins[side], name: request, connections: settings.connections, seconds });
-  const rounds: Measurement = { name, aim: null, api: [], floor: [] };
   try {
-    await run("api", 1);
-    await run("floor", 1);
-    for (let round = 0; round < settings.rounds; round++) {
-      // The machine may be shared: who goes first changes, so that a slow moment hits both alike.
-      const sides = round % 2 === 0 ? (["api", "floor"] as const) : (["floor", "api"] as const);
-      for (const side of sides) rounds[side].push(await run(side, settings.seconds));
-    }
+    const measured = await compare({ name, aim: null }, settings, run);
+    say(`${name} measured`);
+    return measured;
   } finally {
     generator.stop();
   }
-  say(`${name} measured`);
-  return rounds;
 }
 
 /** Keys with a profile each, as private.create_api_key makes them one by one. */
@@ -148,8 +116,4 @@ async function addKeys(sql: Sql, organizationId: string, count: number): Promise
       select ${organizationId}, profile_id, 'Bench', '{submissions:read}', decode(digest, 'hex'), ${orgKeyPrefix}, right(digest, 4) from made`;
   }
   return keys.map(({ secret }) => ({ id: "", token: secret }));
-}
-
-function say(message: string): void {
-  console.error(message);
 }

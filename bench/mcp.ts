@@ -1,17 +1,14 @@
-import { mkdir, writeFile } from "node:fs/promises";
 import { request } from "node:http";
-import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { createAgentKey, createApiKey } from "../local/api-keys.ts";
-import { connect, type Sql } from "../local/database.ts";
-import { root } from "../local/database-server.ts";
-import { type Stack, startStack } from "../local/stack.ts";
-import { withTemporaryFolder } from "../local/temporary-database.ts";
-import { machine, versions } from "./about.ts";
+import type { Sql } from "../local/database.ts";
+import type { Stack } from "../local/stack.ts";
+import { localName, writeResults } from "./about.ts";
 import { type Board, loadBoard } from "./board.ts";
 import { startGenerator } from "./generator.ts";
-import { formatted, type Measurement, summarize, table } from "./report.ts";
+import { compare, type Measurement, summarize, table } from "./report.ts";
+import { onOwnStack, say } from "./stack.ts";
 
 // A tool call next to the same call of REST in one run, and how long an event takes from its commit to every one of a
 // thousand open subscriptions.
@@ -23,7 +20,7 @@ const { values: flags } = parseArgs({
     subscriptions: { type: "string", default: "1000" },
     events: { type: "string", default: "50" },
     /** Of the file in bench/results; *.local.json is not committed. */
-    name: { type: "string", default: `${new Date().toISOString().slice(0, 10)}-mcp.local` },
+    name: { type: "string", default: localName("mcp") },
   },
 });
 const settings = {
@@ -38,46 +35,22 @@ const settings = {
 
 const mostOfOneAgent = 100;
 
-await withTemporaryFolder(async (folder) => {
-  const stack = await startStack({
-    port: 0,
-    dbPort: 0,
-    dataDir: folder,
-    seed: "none",
-    functionsEnvironment: { DATABASE_CONNECTIONS: String(settings.database_connections) },
-    trouble: say,
-  });
-  const sql = connect(stack.db_url);
-  try {
-    await bench(stack, sql);
-  } finally {
-    await sql.end({ timeout: 1 });
-    await stack.stop();
-  }
+await onOwnStack(bench, {
+  functionsEnvironment: { DATABASE_CONNECTIONS: String(settings.database_connections) },
 });
-process.exit(0);
 
 async function bench(stack: Stack, sql: Sql): Promise<void> {
   const board = await loadBoard(sql, stack, settings.submissions);
   await sql`update private.rate_limit_rules set max_requests = 1000000`;
-  const results = [summarize(await compare(stack, sql, board))];
+  const results = [summarize(await besideRest(stack, sql, board))];
   console.log(table(results));
   const delivery = await deliver(stack, sql, board);
   console.log(delivery);
-  const path = join(root, "bench", "results", `${flags.name}.json`);
-  await mkdir(dirname(path), { recursive: true });
-  const about = {
-    at: new Date().toISOString(),
-    ...settings,
-    machine: machine(),
-    versions: await versions(sql),
-  };
-  await writeFile(path, formatted({ ...about, results, delivery }));
-  say(`written to ${path}`);
+  await writeResults(flags.name, sql, settings, { results, delivery });
 }
 
 /** The API's side is the tool, the floor's side REST. */
-async function compare(stack: Stack, sql: Sql, board: Board): Promise<Measurement> {
+async function besideRest(stack: Stack, sql: Sql, board: Board): Promise<Measurement> {
   const callers = async (secret: () => Promise<string>) =>
     Promise.all(Array.from({ length: 16 }, async () => ({ id: "", token: await secret() })));
   const agents = await callers(() => newAgent(sql, board));
@@ -90,18 +63,11 @@ async function compare(stack: Stack, sql: Sql, board: Board): Promise<Measuremen
     const { generator, name } = sides[side];
     return generator.measure({ origin: stack.base_url, name, connections: settings.connections, seconds });
   };
-  const rounds: Measurement = { name: "tools/call list_submissions", aim: 0.8, api: [], floor: [] };
   try {
-    await run("api", 1);
-    await run("floor", 1);
-    for (let round = 0; round < settings.rounds; round++) {
-      const order = round % 2 === 0 ? (["api", "floor"] as const) : (["floor", "api"] as const);
-      for (const side of order) rounds[side].push(await run(side, settings.seconds));
-    }
+    return await compare({ name: "tools/call list_submissions", aim: 0.8 }, settings, run);
   } finally {
     for (const { generator } of Object.values(sides)) generator.stop();
   }
-  return rounds;
 }
 
 /** Milliseconds from the moment a commit is answered to each stream's event; all streams want every event. */
@@ -200,8 +166,4 @@ function listen(
     outgoing.on("error", reject);
     outgoing.end();
   });
-}
-
-function say(message: string): void {
-  console.error(message);
 }

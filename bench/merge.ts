@@ -1,14 +1,10 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { connect, type Sql } from "../local/database.ts";
-import { root } from "../local/database-server.ts";
-import { type Stack, startStack } from "../local/stack.ts";
-import { withTemporaryFolder } from "../local/temporary-database.ts";
-import { machine, versions } from "./about.ts";
+import type { Sql } from "../local/database.ts";
+import type { Stack } from "../local/stack.ts";
+import { localName, writeResults } from "./about.ts";
 import { addUsers, type Board, signIn } from "./board.ts";
-import { formatted } from "./report.ts";
+import { onOwnStack } from "./stack.ts";
 
 // How long the merge of two large submissions takes, and taking it back, while others vote on them and on their neighbour.
 
@@ -17,7 +13,7 @@ const { values: flags } = parseArgs({
     votes: { type: "string", default: "50000" },
     rounds: { type: "string", default: "3" },
     /** Of the file in bench/results; *.local.json is not committed. */
-    name: { type: "string", default: `${new Date().toISOString().slice(0, 10)}-merge.local` },
+    name: { type: "string", default: localName("merge") },
   },
 });
 const votes = Number(flags.votes);
@@ -30,23 +26,7 @@ type Operation = { name: string; aim_ms: number | null; ms: number[]; votes_mean
 type Latency = { calls: number; refused: number; p50_ms: number; slowest_ms: number };
 type Caller = Board["callers"][number];
 
-await withTemporaryFolder(async (folder) => {
-  const stack = await startStack({
-    port: 0,
-    dbPort: 0,
-    dataDir: folder,
-    seed: "none",
-    trouble: (message) => console.error(message),
-  });
-  const sql = connect(stack.db_url);
-  try {
-    await bench(stack, sql);
-  } finally {
-    await sql.end({ timeout: 1 });
-    await stack.stop();
-  }
-});
-process.exit(0);
+await onOwnStack(bench);
 
 async function bench(stack: Stack, sql: Sql): Promise<void> {
   await sql`update private.rate_limit_rules set max_requests = 2000000000`;
@@ -89,18 +69,12 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
       `${name}: ${ms.join(", ")} ms; slowest vote meanwhile ${Math.max(...votes_meanwhile.map(({ slowest_ms }) => slowest_ms))} ms`,
     );
   console.log(`writing ${votes.toLocaleString("en")} votes and follows: ${writing.join(", ")} ms`);
-  const path = join(root, "bench", "results", `${flags.name}.json`);
-  await mkdir(dirname(path), { recursive: true });
-  const about = {
-    at: new Date().toISOString(),
-    votes,
-    voters,
-    pause_ms: pauseMs,
-    machine: machine(),
-    versions: await versions(sql),
-  };
-  await writeFile(path, formatted({ ...about, writing_ms: writing, operations }));
-  console.error(`written to ${path}`);
+  await writeResults(
+    flags.name,
+    sql,
+    { votes, voters, pause_ms: pauseMs },
+    { writing_ms: writing, operations },
+  );
 }
 
 /** Quietly, as an import does: nobody is told, and the count is set at the end. */

@@ -1,17 +1,17 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { cpus, totalmem } from "node:os";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { SignJWT } from "jose";
-import { connect, type Sql } from "../local/database.ts";
+import type { Sql } from "../local/database.ts";
 import { root } from "../local/database-server.ts";
-import { type Stack, startStack } from "../local/stack.ts";
-import { withTemporaryFolder } from "../local/temporary-database.ts";
+import type { Stack } from "../local/stack.ts";
+import { localName, writeResults } from "./about.ts";
 import type { Answer, Crowd, Heard, Order } from "./realtime-clients.ts";
 import type { Order as FloorOrder } from "./realtime-floor.ts";
+import { onOwnStack } from "./stack.ts";
 
 /** `npm run bench:realtime`: crowds of websocket clients that watch votes, and a bare ws server in the same run. */
 interface Scenario {
@@ -52,7 +52,7 @@ const { values: flags } = parseArgs({
   options: {
     seconds: { type: "string", default: "15" },
     only: { type: "string", default: "" },
-    name: { type: "string", default: `realtime-${new Date().toISOString().slice(0, 10)}.local` },
+    name: { type: "string", default: localName("realtime") },
   },
 });
 const seconds = Number(flags.seconds);
@@ -67,10 +67,8 @@ interface Result extends Heard {
   cpu: number;
 }
 
-await withTemporaryFolder(async (dataDir) => {
-  const stack = await startStack({ port: 0, dbPort: 0, dataDir, seed: "none", trouble: console.error });
-  const sql = connect(stack.db_url, 4);
-  try {
+await onOwnStack(
+  async (stack, sql) => {
     const results: Result[] = [];
     const board = await makeBoard(sql);
     for (const scenario of plan.filter(({ name }) => name.includes(flags.only))) {
@@ -80,23 +78,10 @@ await withTemporaryFolder(async (dataDir) => {
         `${scenario.name.padEnd(40)} ${(100 * result.delivered).toFixed(2)} %  p50 ${result.p50.toFixed(1)} ms  p99 ${result.p99.toFixed(1)} ms  longest ${result.longest.toFixed(0)} ms  ${result.kilobytesAClient.toFixed(1)} kB a client  cpu ${(100 * result.cpu).toFixed(0)} %  connected in ${result.connectSeconds.toFixed(1)} s`,
       );
     }
-    await mkdir(join(root, "bench", "results"), { recursive: true });
-    const machine = {
-      cpus: cpus().length,
-      model: cpus()[0]?.model,
-      memory: totalmem(),
-      node: process.version,
-    };
-    await writeFile(
-      join(root, "bench", "results", `${flags.name}.json`),
-      `${JSON.stringify({ at: new Date().toISOString(), machine, seconds, results }, null, 2)}\n`,
-    );
-  } finally {
-    await sql.end();
-    await stack.stop();
-  }
-});
-process.exit(0);
+    await writeResults(flags.name, sql, { seconds }, { results });
+  },
+  { connections: 4 },
+);
 
 interface Board {
   submissions: string[];

@@ -1,5 +1,7 @@
 import type { Measured } from "./load.ts";
 
+type SideName = "api" | "floor";
+
 /** One kind of request: the API and the floor, round by round. */
 export interface Measurement {
   name: string;
@@ -25,6 +27,24 @@ interface Side {
   spread: [number, number];
   p50_ms: number;
   p99_ms: number;
+}
+
+/** Rounds of both sides in turn. */
+export async function compare(
+  { name, aim }: Pick<Measurement, "name" | "aim">,
+  { rounds, seconds }: { rounds: number; seconds: number },
+  run: (side: SideName, seconds: number) => Promise<Measured>,
+): Promise<Measurement> {
+  const measured: Measurement = { name, aim, api: [], floor: [] };
+  // Both compile and plan before anything counts.
+  await run("api", 1);
+  await run("floor", 1);
+  for (let round = 0; round < rounds; round++) {
+    // The machine may be shared: who goes first changes, so that a slow moment hits both alike.
+    const sides: SideName[] = round % 2 === 0 ? ["api", "floor"] : ["floor", "api"];
+    for (const side of sides) measured[side].push(await run(side, seconds));
+  }
+  return measured;
 }
 
 export function summarize({ name, aim, api, floor }: Measurement): Summary {
@@ -82,14 +102,14 @@ export function table(summaries: Summary[]): string {
   return [head, ...rows].map(line).join("\n");
 }
 
-function median(values: number[]): number {
+export function median(values: number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
   const upper = sorted[middle] ?? Number.NaN;
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? Number.NaN)) / 2;
 }
 
-function rounded(value: number, digits: number): number {
+export function rounded(value: number, digits: number): number {
   return Number(value.toFixed(digits));
 }
 

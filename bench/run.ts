@@ -1,17 +1,16 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { connect, type Sql } from "../local/database.ts";
+import type { Sql } from "../local/database.ts";
 import { root } from "../local/database-server.ts";
 import { startFunctions } from "../local/functions.ts";
-import { type Stack, startStack } from "../local/stack.ts";
-import { withTemporaryFolder } from "../local/temporary-database.ts";
-import { machine, versions } from "./about.ts";
+import type { Stack } from "../local/stack.ts";
+import { localName, writeResults } from "./about.ts";
 import { type Board, loadBoard } from "./board.ts";
 import { startGenerator } from "./generator.ts";
 import type { Measured } from "./load.ts";
-import { formatted, type Measurement, summarize, table } from "./report.ts";
+import { compare, type Measurement, summarize, table } from "./report.ts";
 import type { RequestName } from "./requests.ts";
+import { onOwnStack, say } from "./stack.ts";
 
 /** `npm run bench`: a stack of its own, a board, and the API against the floor in alternating rounds. */
 const plan: { name: string; request: RequestName; aim: number | null; gateway?: boolean }[] = [
@@ -32,7 +31,7 @@ const { values: flags } = parseArgs({
     /** Measures only what starts with this. */
     only: { type: "string", default: process.env.ONLY ?? "" },
     /** Of the file in bench/results; *.local.json is not committed. */
-    name: { type: "string", default: process.env.NAME ?? `${new Date().toISOString().slice(0, 10)}.local` },
+    name: { type: "string", default: process.env.NAME ?? localName() },
   },
 });
 const settings = {
@@ -61,24 +60,9 @@ const interrupted = new Promise<never>((_, reject) => {
     process.once(signal, () => reject(new Error(`stopped by ${signal}`)));
 });
 
-await withTemporaryFolder(async (folder) => {
-  const stack = await startStack({
-    port: 0,
-    dbPort: 0,
-    dataDir: folder,
-    seed: "none",
-    functionsEnvironment: { DATABASE_CONNECTIONS: String(settings.database_connections) },
-    trouble: say,
-  });
-  const sql = connect(stack.db_url);
-  try {
-    await Promise.race([bench(stack, sql, folder), interrupted]);
-  } finally {
-    await sql.end({ timeout: 1 });
-    await stack.stop();
-  }
+await onOwnStack((stack, sql, folder) => Promise.race([bench(stack, sql, folder), interrupted]), {
+  functionsEnvironment: { DATABASE_CONNECTIONS: String(settings.database_connections) },
 });
-process.exit(0);
 
 async function bench(stack: Stack, sql: Sql, folder: string): Promise<void> {
   const startedAt = Date.now();
@@ -87,16 +71,7 @@ async function bench(stack: Stack, sql: Sql, folder: string): Promise<void> {
   const measurements = await measure(stack, board, folder);
   const results = measurements.map(summarize);
   console.log(table(results));
-  const path = join(root, "bench", "results", `${flags.name}.json`);
-  await mkdir(dirname(path), { recursive: true });
-  const about = {
-    at: new Date().toISOString(),
-    ...settings,
-    machine: machine(),
-    versions: await versions(sql),
-  };
-  await writeFile(path, formatted({ ...about, results }));
-  say(`written to ${path}`);
+  await writeResults(flags.name, sql, settings, { results });
 }
 
 async function measure(stack: Stack, board: Board, folder: string): Promise<Measurement[]> {
@@ -126,15 +101,7 @@ async function measure(stack: Stack, board: Board, folder: string): Promise<Meas
           connections: settings.connections,
           seconds,
         });
-      const rounds: Measurement = { name, aim, api: [], floor: [] };
-      // Both compile and plan before anything counts.
-      await run("api", 1);
-      await run("floor", 1);
-      for (let round = 0; round < settings.rounds; round++) {
-        // The machine is shared: who goes first changes, so that a slow moment hits both alike.
-        const sides = round % 2 === 0 ? (["api", "floor"] as const) : (["floor", "api"] as const);
-        for (const side of sides) rounds[side].push(await run(side, settings.seconds));
-      }
+      const rounds = await compare({ name, aim }, settings, run);
       say(
         `${name}: ${rounds.api.map(({ requestsPerSecond }) => Math.round(requestsPerSecond)).join(", ")} req/s of ${rounds.floor.map(({ requestsPerSecond }) => Math.round(requestsPerSecond)).join(", ")}`,
       );
@@ -145,8 +112,4 @@ async function measure(stack: Stack, board: Board, folder: string): Promise<Meas
     await floor.stop();
   }
   return measured;
-}
-
-function say(message: string): void {
-  console.error(message);
 }

@@ -1,16 +1,13 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
-import { connect, type Sql } from "../local/database.ts";
-import { root } from "../local/database-server.ts";
-import { type Stack, startStack } from "../local/stack.ts";
-import { withTemporaryFolder } from "../local/temporary-database.ts";
-import { machine, versions } from "./about.ts";
+import type { Sql } from "../local/database.ts";
+import type { Stack } from "../local/stack.ts";
+import { localName, writeResults } from "./about.ts";
 import { addUsers, type Board, signIn } from "./board.ts";
 import { startGenerator } from "./generator.ts";
 import type { Measured } from "./load.ts";
-import { formatted } from "./report.ts";
+import { median, rounded } from "./report.ts";
 import type { RequestName } from "./requests.ts";
+import { onOwnStack, say } from "./stack.ts";
 
 // Whether a survey of a million responses costs more than one of a thousand: to answer, and to read its numbers.
 
@@ -20,7 +17,7 @@ const { values: flags } = parseArgs({
     rounds: { type: "string", default: "5" },
     responses: { type: "string", default: "1000,100000,1000000" },
     /** Of the file in bench/results; *.local.json is not committed. */
-    name: { type: "string", default: `${new Date().toISOString().slice(0, 10)}-surveys.local` },
+    name: { type: "string", default: localName("surveys") },
   },
 });
 const settings = {
@@ -34,24 +31,9 @@ const names = ["respond", "analytics", "responses, newest"] as const satisfies R
 /** Enough that nobody answers a survey twice. */
 const respondents = 20_000;
 
-await withTemporaryFolder(async (folder) => {
-  const stack = await startStack({
-    port: 0,
-    dbPort: 0,
-    dataDir: folder,
-    seed: "none",
-    functionsEnvironment: { DATABASE_CONNECTIONS: String(settings.database_connections) },
-    trouble: say,
-  });
-  const sql = connect(stack.db_url);
-  try {
-    await bench(stack, sql);
-  } finally {
-    await sql.end({ timeout: 1 });
-    await stack.stop();
-  }
+await onOwnStack(bench, {
+  functionsEnvironment: { DATABASE_CONNECTIONS: String(settings.database_connections) },
 });
-process.exit(0);
 
 async function bench(stack: Stack, sql: Sql): Promise<void> {
   const board = await load(stack, sql);
@@ -90,16 +72,7 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
     );
     console.table(by_responses);
   }
-  const path = join(root, "bench", "results", `${flags.name}.json`);
-  await mkdir(dirname(path), { recursive: true });
-  const about = {
-    at: new Date().toISOString(),
-    ...settings,
-    machine: machine(),
-    versions: await versions(sql),
-  };
-  await writeFile(path, formatted({ ...about, results }));
-  say(`written to ${path}`);
+  await writeResults(flags.name, sql, settings, { results });
 }
 
 function keyOf(name: RequestName, survey: number): string {
@@ -112,20 +85,20 @@ function summarize(name: RequestName, measured: Map<string, Measured[]>) {
   const first = rounds(0);
   const last = rounds(sizes.length - 1);
   const costs = (cost: (round: Measured) => number) =>
-    first.map((round, i) => rounded(cost(last[i] ?? round) / cost(round)));
+    first.map((round, i) => rounded(cost(last[i] ?? round) / cost(round), 2));
   const ratios = costs(({ requestsPerSecond }) => 1 / requestsPerSecond);
   return {
     name,
     aim: 1.5,
-    ratio: median(ratios),
+    ratio: rounded(median(ratios), 2),
     ratios,
-    p50_ratio: median(costs(({ p50 }) => p50)),
-    p99_ratio: median(costs(({ p99 }) => p99)),
+    p50_ratio: rounded(median(costs(({ p50 }) => p50)), 2),
+    p99_ratio: rounded(median(costs(({ p99 }) => p99)), 2),
     by_responses: sizes.map((responses, survey) => ({
       responses,
       requests_per_second: Math.round(median(rounds(survey).map((round) => round.requestsPerSecond))),
-      p50_ms: rounded(median(rounds(survey).map(({ p50 }) => p50))),
-      p99_ms: rounded(median(rounds(survey).map(({ p99 }) => p99))),
+      p50_ms: rounded(median(rounds(survey).map(({ p50 }) => p50)), 2),
+      p99_ms: rounded(median(rounds(survey).map(({ p99 }) => p99)), 2),
     })),
   };
 }
@@ -208,19 +181,4 @@ async function fill(
     await transaction`alter table public.survey_responses enable trigger user`;
     await transaction`select private.recount_survey(${id})`;
   });
-}
-
-function median(values: number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  const upper = sorted[middle] ?? Number.NaN;
-  return sorted.length % 2 === 1 ? upper : rounded((upper + (sorted[middle - 1] ?? Number.NaN)) / 2);
-}
-
-function rounded(value: number): number {
-  return Number(value.toFixed(2));
-}
-
-function say(message: string): void {
-  console.error(message);
 }

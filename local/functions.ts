@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
+import { keepRunning } from "./keep-running.ts";
 import { choosePort } from "./ports.ts";
 import { StartError } from "./start-error.ts";
 import { spawnTied, type TiedProcess } from "./tied-process.ts";
@@ -30,59 +31,48 @@ export interface Functions {
 }
 
 const require = createRequire(import.meta.url);
-const longestPause = 10_000;
 // What Deno itself needs to know of this machine, and what an operator may set for the functions.
 const inherited =
   /^(?:PATH|HOME|TMPDIR|TZ|DENO_.*|NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|SSL_CERT_DIR|HTTPS?_PROXY|NO_PROXY|SITE_URL|DATABASE_CONNECTIONS|LANGUAGE_MODEL_.*|WEBHOOK_ALLOWED_HOSTS)$/;
 
 /** Runs a function in Deno as it stands, and again whenever it dies. */
 export async function startFunctions(options: FunctionsOptions): Promise<Functions> {
-  const { name = "the functions", healthPath = "/api/health" } = options;
+  const { name = "the functions", healthPath = "/api/health", onTrouble } = options;
   const port = await choosePort(0, "PORT");
   const log = appendingTo(await open(options.logPath, "a", 0o600));
   let up = false;
-  let stopping = false;
-  let current: TiedProcess | undefined;
   let said = "";
 
-  const run = async (): Promise<void> => {
-    const process = spawnDeno(options, port);
-    current = process;
-    process.stdout?.pipe(log, { end: false });
-    process.stderr?.on("data", (chunk: Buffer) => {
+  const start = () => {
+    const child = spawnDeno(options, port);
+    child.stdout?.pipe(log, { end: false });
+    child.stderr?.on("data", (chunk: Buffer) => {
       said = (said + chunk.toString()).slice(-4000);
       log.write(chunk);
     });
-    await answers(port, healthPath, process);
-    up = process.running();
-  };
-  const keep = async (): Promise<void> => {
-    for (let pause = 250; !stopping; pause = Math.min(pause * 2, longestPause)) {
-      const started = Date.now();
-      const code = await current?.ended;
+    const ended = child.ended.then((code) => {
       up = false;
-      if (stopping) return;
-      options.onTrouble(`${name} ended (code ${code}) and start again: ${lastLine(said)}`);
-      if (Date.now() - started > 60_000) pause = 250;
-      await sleep(pause);
-      if (!stopping) await run();
-    }
+      return `${name} ended (code ${code}) and start again: ${lastLine(said)}`;
+    });
+    const answered = answers(port, healthPath, child).then(() => {
+      up = child.running();
+    });
+    return { answered, ended, stop: () => child.stop(5_000) };
   };
 
-  await run();
+  const first = start();
+  await first.answered;
   if (!up) {
-    await current?.stop(2_000);
+    await first.stop();
     log.end();
     throw new StartError(`${name} did not start: ${lastLine(said)} (more in ${options.logPath})`);
   }
-  const keeping = keep();
+  const kept = keepRunning(first, start, onTrouble);
   return {
     port,
     up: () => up,
     async stop() {
-      stopping = true;
-      await current?.stop(5_000);
-      await keeping;
+      await kept.stop();
       log.end();
     },
   };

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { z } from "zod";
 import { exportQuery, importQuery } from "../shared/imports.ts";
+import { newSlug } from "../shared/organizations.ts";
 import { scopes } from "../shared/scopes.ts";
 import { validationDetails } from "../shared/validation.ts";
 import { createApiKey } from "./api-keys.ts";
@@ -67,7 +68,7 @@ async function createOrganization(words: string[]): Promise<void> {
   const name = required(values.name, "--name");
   const slug = required(values.slug, "--slug");
   const email = required(values["owner-email"], "--owner-email");
-  if (!/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(slug) || slug.length > 64) {
+  if (!newSlug.safeParse(slug).success) {
     throw new StartError(
       `--slug is ${JSON.stringify(slug)}: use lowercase letters, digits and single hyphens, at most 64 characters`,
     );

@@ -3,11 +3,12 @@ import { chown, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } fr
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { keepRunning } from "./keep-running.ts";
 import { choosePort } from "./ports.ts";
 import { type PostgresFiles, postgresFiles } from "./postgres-files.ts";
 import { postgresUser, type RunAs } from "./postgres-user.ts";
 import { commandOf } from "./process-identity.ts";
-import { messageOf, StartError } from "./start-error.ts";
+import { StartError } from "./start-error.ts";
 import { spawnTied, type TiedProcess } from "./tied-process.ts";
 
 export interface PostgresOptions {
@@ -52,46 +53,19 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   const port = await choosePort(options.port, "DB_PORT");
   if (!(await exists(join(data, "PG_VERSION"))))
     await initialise(data, files, runAs, options.superuserPassword);
-  const kept = await keepRunning(() => launch(data, files, runAs, port, options), options.onTrouble);
+  // Recovery is Postgres's own. Backends that outlive a killed server for a moment keep the next one from starting, and so does a full disk.
+  const start = async () => {
+    const server = await launch(data, files, runAs, port, options);
+    return {
+      ended: server.ended.then((code) => `Postgres ended (code ${code}) and starts again`),
+      stop: () => server.stop(20_000),
+    };
+  };
+  const kept = keepRunning(await start(), start, options.onTrouble);
   return {
     port,
     url: (role, password) => `postgresql://${role}:${password}@127.0.0.1:${port}/postgres`,
-    ...kept,
-  };
-}
-
-const longestPause = 5_000;
-
-/** Starts the server again when it dies, until it runs: recovery is Postgres's own, only somebody has to start it. */
-async function keepRunning(
-  start: () => Promise<TiedProcess>,
-  onTrouble: PostgresOptions["onTrouble"],
-): Promise<Pick<Postgres, "stop">> {
-  let current = await start();
-  let stopping = false;
-  const keep = async (): Promise<void> => {
-    for (let pause = 100; !stopping; pause = Math.min(pause * 2, longestPause)) {
-      const startedAt = Date.now();
-      const code = await current.ended;
-      if (stopping) return;
-      if (Date.now() - startedAt > 60_000) pause = 100;
-      onTrouble(`Postgres ended (code ${code}) and starts again`);
-      await sleep(pause);
-      // Backends that outlive a killed server for a moment keep the next one from starting, and so does a full disk.
-      current = await start().catch((error: unknown) => {
-        onTrouble(messageOf(error));
-        return current;
-      });
-    }
-    await current.stop(20_000);
-  };
-  const kept = keep();
-  return {
-    async stop() {
-      stopping = true;
-      await current.stop(20_000);
-      await kept;
-    },
+    stop: kept.stop,
   };
 }
 

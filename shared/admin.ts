@@ -70,7 +70,7 @@ const keyFields = {
   created_at: timestamp,
 };
 
-export const apiKey = z
+const apiKey = z
   .object(keyFields)
   .meta({ id: "ApiKey", description: "A key, without its secret, which nobody can read again." });
 

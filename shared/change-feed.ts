@@ -33,8 +33,6 @@ export const eventsQuery = z
   })
   .meta({ id: "EventsQuery", description: "Which part of the feed." });
 
-export type EventsQuery = z.infer<typeof eventsQuery>;
-
 export const eventsAnswer = dataOf(
   z.array(
     z

@@ -27,8 +27,6 @@ export const commentDetailQuery = z
   .object({ expand: expandOf("replies") })
   .meta({ id: "CommentDetailQuery", description: "What to show beside the comment." });
 
-export type CommentDetailQuery = z.infer<typeof commentDetailQuery>;
-
 const commentFields = {
   body,
   parent_id: uuid.nullish().describe("The comment this replies to, of the same submission."),
@@ -37,8 +35,6 @@ const commentFields = {
 export const commentCreate = z
   .object(commentFields)
   .meta({ id: "CommentCreate", description: "A comment by the signed-in user." });
-
-export type CommentCreate = z.infer<typeof commentCreate>;
 
 export const commentCreateByKey = z.object({ ...commentFields, ...onBehalfFields }).meta({
   id: "CommentCreateByKey",
@@ -50,8 +46,6 @@ export type CommentCreateByKey = z.infer<typeof commentCreateByKey>;
 export const commentPatch = z
   .object({ body })
   .meta({ id: "CommentPatch", description: "New text, within 15 minutes of posting." });
-
-export type CommentPatch = z.infer<typeof commentPatch>;
 
 // Out -----------------------------------------------------------------------------------------------------------
 
@@ -72,8 +66,6 @@ export const comment = z
     },
   })
   .meta({ id: "Comment", description: "What somebody said of a submission." });
-
-export type Comment = z.infer<typeof comment>;
 
 export const commentCreated = z
   .object({

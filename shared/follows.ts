@@ -2,10 +2,8 @@ import { z } from "zod";
 import { dataOf } from "./envelopes.ts";
 import { uuid } from "./fields.ts";
 
-export const follow = z
+const follow = z
   .object({ submission_id: uuid, is_following: z.boolean().describe("Whether the caller follows it now.") })
   .meta({ id: "Follow", description: "Whether the caller is told what happens to a submission." });
-
-export type Follow = z.infer<typeof follow>;
 
 export const followAnswer = dataOf(follow);

@@ -26,12 +26,13 @@ export const unmerge = z
   .object({ submission_id: uuid.describe("One that was merged into another.") })
   .meta({ id: "Unmerge", description: "A merge to take back." });
 
-const moderationStates = ["pending", "rejected", "spam"] as const;
+export const moderationState = z.enum(["approved", "pending", "rejected", "spam"]);
+const hiddenState = moderationState.exclude(["approved"]);
 const moderated = z.enum(["submission", "comment"]);
 
 export const moderationQuery = z
   .object({
-    state: z.enum(moderationStates).default("pending"),
+    state: hiddenState.default("pending"),
     type: moderated.optional().describe("Both without."),
     limit: pageFields.limit,
     cursor: cursor.optional(),
@@ -102,7 +103,7 @@ export const merged = z
   })
   .meta({ id: "Merged", description: "The target after a merge." });
 
-export const unmerged = z
+const unmerged = z
   .object({
     submission_id: uuid,
     target_id: uuid.describe("What it was merged into."),
@@ -124,7 +125,7 @@ const moderationItem = z
     body: z.string(),
     author,
     is_trusted: z.boolean().describe("Whether what the author writes now need not wait."),
-    state: z.enum(moderationStates),
+    state: hiddenState,
     created_at: timestamp,
   })
   .meta({ id: "ModerationItem", description: "A submission or comment others do not see." });
@@ -133,8 +134,8 @@ const moderationDone = z
   .object({
     target_type: moderated,
     target_id: uuid,
-    previous_state: z.enum(["approved", ...moderationStates]),
-    state: z.enum(["approved", ...moderationStates]),
+    previous_state: moderationState,
+    state: moderationState,
   })
   .meta({ id: "Moderated", description: "The state a submission or comment has now." });
 

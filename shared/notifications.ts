@@ -27,11 +27,9 @@ export const notificationsRead = z
   .object({ ids: shortArrayOf(uuid, 100).optional().describe("Up to 100; all of the caller's without.") })
   .meta({ id: "NotificationsRead", description: "Which notifications to mark as read." });
 
-export type NotificationsRead = z.infer<typeof notificationsRead>;
-
 // Out -----------------------------------------------------------------------------------------------------------
 
-export const notification = z
+const notification = z
   .object({
     id: uuid,
     type: z.enum(notificationTypes),
@@ -42,8 +40,6 @@ export const notification = z
     created_at: timestamp,
   })
   .meta({ id: "Notification", description: "Something the caller should know; a vote's names no voter." });
-
-export type Notification = z.infer<typeof notification>;
 
 const markedRead = z
   .object({ read: count.describe("Notifications that were unread and no longer are.") })

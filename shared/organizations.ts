@@ -14,8 +14,6 @@ export const organization = z
   .object({ id: uuid, slug, name: z.string() })
   .meta({ id: "Organization", description: "A tenant: one board of feedback, its surveys and its team." });
 
-export type Organization = z.infer<typeof organization>;
-
 // Its settings --------------------------------------------------------------------------------------------------
 
 const visibilities = ["public", "private"] as const;

@@ -22,7 +22,6 @@ export const submissionStatus = z
   .enum(submissionStatuses)
   .meta({ id: "SubmissionStatus", description: "`duplicate` is set by a merge only." });
 
-export type SubmissionType = z.infer<typeof submissionType>;
 export type SubmissionStatus = z.infer<typeof submissionStatus>;
 
 const title = text({ min: 5, max: 200 }).describe("5 to 200 characters (code points), trimmed.");
@@ -81,8 +80,6 @@ export const submissionCreate = z
   .object(submissionFields)
   .meta({ id: "SubmissionCreate", description: "A submission by the signed-in user." });
 
-export type SubmissionCreate = z.infer<typeof submissionCreate>;
-
 export const submissionCreateByKey = z
   .object({
     ...submissionFields,
@@ -140,8 +137,6 @@ export const duplicateCheck = z
   })
   .meta({ id: "DuplicateCheck", description: "A submission not yet made, to compare with those that are." });
 
-export type DuplicateCheck = z.infer<typeof duplicateCheck>;
-
 // Out -----------------------------------------------------------------------------------------------------------
 
 const shownFields = {
@@ -165,8 +160,6 @@ export const submission = z
   })
   .meta({ id: "Submission", description: "A submission as lists show it." });
 
-export type Submission = z.infer<typeof submission>;
-
 export const submissionDetail = z
   .object({
     ...shownFields,
@@ -187,8 +180,6 @@ export const submissionDetail = z
     updated_at: timestamp,
   })
   .meta({ id: "SubmissionDetail", description: "A submission by itself, as the caller sees it." });
-
-export type SubmissionDetail = z.infer<typeof submissionDetail>;
 
 const submissionCreated = z
   .object({ id: uuid, title: z.string(), status: submissionStatus, vote_count: count, url: z.string() })
@@ -221,8 +212,6 @@ export const statusChange = z
   })
   .meta({ id: "StatusChange", description: "One step in the history of a submission's status." });
 
-export type StatusChange = z.infer<typeof statusChange>;
-
 export const duplicates = z
   .object({
     has_duplicates: z.boolean(),
@@ -238,9 +227,7 @@ export const duplicates = z
   })
   .meta({ id: "Duplicates", description: "Submissions like the one about to be made, most similar first." });
 
-export const deleted = z
-  .object({ deleted: z.literal(true) })
-  .meta({ id: "Deleted", description: "It is gone." });
+const deleted = z.object({ deleted: z.literal(true) }).meta({ id: "Deleted", description: "It is gone." });
 
 const searchMeta = z
   .object({ query: z.string(), total: count })

@@ -101,13 +101,11 @@ export const surveyResponse = z
   })
   .meta({ id: "SurveyResponse", description: "What somebody answered; Admin only." });
 
-export type SurveyResponse = z.infer<typeof surveyResponse>;
-
-export const surveyResponseCreated = z
+const surveyResponseCreated = z
   .object({ response_id: uuid, survey_id: uuid, submitted_at: timestamp })
   .meta({ id: "SurveyResponseCreated", description: "A response just given." });
 
-export const surveyStarted = z
+const surveyStarted = z
   .object({ survey_id: uuid, started_at: timestamp.describe("Of the first start.") })
   .meta({ id: "SurveyStarted", description: "Since when the caller answers." });
 

@@ -178,7 +178,7 @@ const option = z
   .object({ id: uuid, text: z.string(), order: z.int().min(1) })
   .meta({ id: "SurveyOption", description: "What a multiple_choice question offers." });
 
-export const question = z
+const question = z
   .object({
     id: uuid,
     type: questionType,
@@ -242,8 +242,6 @@ export const surveyAnalytics = z
   .partial()
   .meta({ id: "SurveyAnalytics", description: "Numbers of a survey; with `metrics` those alone." });
 
-export type SurveyAnalytics = z.infer<typeof surveyAnalytics>;
-
 export const surveyDetail = z
   .object({
     id: uuid,
@@ -269,8 +267,6 @@ export const surveyDetail = z
     updated_at: timestamp,
   })
   .meta({ id: "SurveyDetail", description: "A survey by itself." });
-
-export type SurveyDetail = z.infer<typeof surveyDetail>;
 
 const surveyCreated = z
   .object({ id: uuid, status: z.literal("draft"), url: z.string().describe("Page of the survey.") })

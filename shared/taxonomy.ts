@@ -12,13 +12,9 @@ export const category = z
   .object({ id: uuid, name, slug, color })
   .meta({ id: "Category", description: "What a submission is about; one each." });
 
-export type Category = z.infer<typeof category>;
-
 export const tag = z
   .object({ id: uuid, name, slug, color })
   .meta({ id: "Tag", description: "A label; a submission carries any number." });
-
-export type Tag = z.infer<typeof tag>;
 
 export const tagReference = z
   .object({ name, slug })
@@ -32,8 +28,6 @@ export const author = z
     is_team_member: z.boolean().describe("Whether the person belongs to the organization's team."),
   })
   .meta({ id: "Author", description: "The public face of a person or a key." });
-
-export type Author = z.infer<typeof author>;
 
 export const authorReference = z
   .object({ id: uuid, name: z.string() })

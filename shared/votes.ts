@@ -21,8 +21,6 @@ export const vote = z
   .object({ submission_id: uuid, user_id: uuid, vote_count: voteCount, created_at: timestamp })
   .meta({ id: "Vote", description: "A person's vote for a submission." });
 
-export type Vote = z.infer<typeof vote>;
-
 export const voteRemoved = z
   .object({ submission_id: uuid, user_id: uuid, vote_count: voteCount })
   .meta({ id: "VoteRemoved", description: "A submission after a vote was taken back, or was not there." });
@@ -30,8 +28,6 @@ export const voteRemoved = z
 const commentVote = z
   .object({ comment_id: uuid, user_id: uuid, vote_count: voteCount, created_at: timestamp })
   .meta({ id: "CommentVote", description: "A person's vote for a comment." });
-
-export type CommentVote = z.infer<typeof commentVote>;
 
 const commentVoteRemoved = z.object({ comment_id: uuid, user_id: uuid, vote_count: voteCount }).meta({
   id: "CommentVoteRemoved",
@@ -48,9 +44,7 @@ const myVote = z
   })
   .meta({ id: "MyVote", description: "A submission the caller voted for." });
 
-export type MyVote = z.infer<typeof myVote>;
-
-export const voter = z
+const voter = z
   .object({
     user_id: uuid,
     name: z.string().describe("`Anonymous` where the person gave none."),
@@ -58,8 +52,6 @@ export const voter = z
     voted_at: timestamp,
   })
   .meta({ id: "Voter", description: "Who voted for a submission; Admin only." });
-
-export type Voter = z.infer<typeof voter>;
 
 export const voteAnswer = dataOf(vote);
 export const voteRemovedAnswer = dataOf(voteRemoved);

@@ -72,7 +72,7 @@ const webhookFields = {
   updated_at: timestamp,
 };
 
-export const webhook = z
+const webhook = z
   .object(webhookFields)
   .meta({ id: "Webhook", description: "An endpoint, without its secret, which nobody can read again." });
 
@@ -99,7 +99,7 @@ const deliveryFields = {
   finished_at: timestamp.nullable(),
 };
 
-export const delivery = z
+const delivery = z
   .object(deliveryFields)
   .meta({ id: "WebhookDelivery", description: "An event on its way to an endpoint, or there." });
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { Agent, type IncomingHttpHeaders, request } from "node:http";
+import { Agent } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
@@ -8,13 +8,10 @@ import { createApiKey } from "../local/api-keys.ts";
 import { type Stack, type StackOptions, startStack } from "../local/stack.ts";
 import type { memberRoles } from "../shared/organizations.ts";
 import type { Scope } from "../shared/scopes.ts";
-import { accessToken } from "./stack.ts";
+import { type HttpAnswer, send } from "./http.ts";
+import { manyUsers, type User } from "./stack.ts";
 
-export interface Person {
-  id: string;
-  email: string;
-  token: string;
-}
+export type Person = User;
 
 export interface Call {
   /** A user's access token or a key, sent as Bearer. */
@@ -28,15 +25,14 @@ export interface Call {
   from?: string;
 }
 
-export interface Answer {
-  status: number;
-  headers: IncomingHttpHeaders;
-  text: string;
+export interface Answer extends HttpAnswer {
   body: { error?: { code?: string } & Record<string, unknown>; data?: Record<string, unknown> } & Record<
     string,
     unknown
   >;
 }
+
+const json = { "content-type": "application/json" };
 
 /** A stack of a test file's own, with the real limits, and one public organization in it. */
 export interface OwnStack extends Stack {
@@ -69,17 +65,11 @@ export async function startOwnStack(options: Partial<StackOptions> = {}): Promis
   const agent = new Agent({ keepAlive: true });
 
   const people: OwnStack["people"] = async (count, role) => {
-    const rows = Array.from({ length: count }, () => ({
-      id: randomUUID(),
-      email: `${randomUUID()}@own.example`,
-    }));
-    await sql`insert into auth.users ${sql(rows.map((row) => ({ ...row, aud: "authenticated", role: "authenticated" })))}`;
+    const made = await manyUsers(count, sql, stack.jwtSecret);
     if (role) {
-      await sql`insert into public.memberships ${sql(rows.map(({ id }) => ({ organization_id: organization.id, user_id: id, role })))}`;
+      await sql`insert into public.memberships ${sql(made.map(({ id }) => ({ organization_id: organization.id, user_id: id, role })))}`;
     }
-    return Promise.all(
-      rows.map(async (row) => ({ ...row, token: await accessToken({ sub: row.id }, 3600, stack.jwtSecret) })),
-    );
+    return made;
   };
 
   return {
@@ -102,7 +92,12 @@ export async function startOwnStack(options: Partial<StackOptions> = {}): Promis
       if (!made) throw new Error("no submission was made");
       return made.id;
     },
-    call: (method, path, call = {}) => send(agent, call.base ?? stack.base_url, method, path, call),
+    async call(method, path, { base = stack.base_url, body, ...rest } = {}) {
+      const payload =
+        typeof body === "string" ? { raw: body, headers: { ...json, ...rest.headers } } : { body };
+      const answer = await send(method, base + path, { ...rest, ...payload, agent });
+      return { ...answer, body: answer.body ?? {} } as Answer;
+    },
     functionsLog: () => readFile(join(dataDir, "functions.log"), "utf8"),
     async remove() {
       agent.destroy();
@@ -111,44 +106,4 @@ export async function startOwnStack(options: Partial<StackOptions> = {}): Promis
       await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-function send(agent: Agent, base: string, method: string, path: string, call: Call): Promise<Answer> {
-  const { token, body, from } = call;
-  const payload = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);
-  const headers: Record<string, string> = {
-    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    ...(payload === undefined
-      ? {}
-      : { "content-type": "application/json", "content-length": String(Buffer.byteLength(payload)) }),
-    ...call.headers,
-  };
-  return new Promise((resolve, reject) => {
-    const outgoing = request(
-      base + path,
-      { method, headers, agent, ...(from === undefined ? {} : { localAddress: from }) },
-      (incoming) => {
-        const chunks: Buffer[] = [];
-        incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
-        incoming.on("error", reject);
-        incoming.on("end", () => {
-          const text = Buffer.concat(chunks).toString();
-          resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text, body: parsed(text) });
-        });
-      },
-    );
-    outgoing.on("error", reject);
-    outgoing.setTimeout(25_000, () =>
-      outgoing.destroy(new Error(`no answer to ${method} ${path} within 25 seconds`)),
-    );
-    outgoing.end(payload);
-  });
-}
-
-function parsed(text: string): Answer["body"] {
-  try {
-    return JSON.parse(text) as Answer["body"];
-  } catch {
-    return {};
-  }
 }

@@ -35,19 +35,8 @@ export async function signUp(name = "Test Person", against: TestStack = stack): 
   return { id: session.user.id, email, token: session.access_token };
 }
 
-/** One of the demo users, signed in. */
-export async function signIn(
-  who: "owner" | "member" | "alice" | "bob",
-  against: TestStack = stack,
-): Promise<User> {
-  const { demo } = against;
-  if (demo === null) throw new Error("this stack has no demo data");
-  const session = await signUpWith(authOf(against), { email: demo.users[who], password: demo.password });
-  return { id: session.user.id, email: demo.users[who], token: session.access_token };
-}
-
 /** Many people at once, without the cost of hashing a password for each. */
-export async function manyUsers(count: number, against = sql): Promise<User[]> {
+export async function manyUsers(count: number, against = sql, secret = stack.jwtSecret): Promise<User[]> {
   const people = Array.from({ length: count }, () => ({
     id: randomUUID(),
     email: `${randomUUID()}@test.example`,
@@ -56,7 +45,7 @@ export async function manyUsers(count: number, against = sql): Promise<User[]> {
   return Promise.all(
     people.map(async (person) => ({
       ...person,
-      token: await accessToken({ sub: person.id, email: person.email }),
+      token: await accessToken({ sub: person.id, email: person.email }, 3600, secret),
     })),
   );
 }

@@ -4,15 +4,14 @@ import { isUuid } from "../../shared/fields.ts";
 import { negotiateLocale } from "../../shared/locales.ts";
 import { isPathParameter } from "../../shared/path-parameters.ts";
 import { validationDetails } from "../../shared/validation.ts";
-import { ApiError, invalid, notFound } from "./api-error.ts";
+import { ApiError, notFound } from "./api-error.ts";
+import { readJson } from "./body.ts";
 import { type Credential, credentialOf, keyedHash } from "./credential.ts";
 import type { Admission, Statement } from "./database.ts";
 import type { Endpoint, Input } from "./endpoint.ts";
 import { environment } from "./environment.ts";
 import { type Idempotency, idempotencyOf } from "./idempotency.ts";
 import { sessionToken } from "./session-cookie.ts";
-
-const largestBody = 1024 * 1024;
 
 /** The request and what it asks of the database, or what is wrong with it: told only after the caller was admitted and charged. */
 export type Parsed = {
@@ -50,53 +49,6 @@ function check(schema: z.ZodType, value: unknown): unknown {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   throw new ApiError("VALIDATION_ERROR", "The request is not valid.", validationDetails(result.error));
-}
-
-/** A JSON body of at most 1 MiB; none at all is an empty object. */
-export async function readJson(request: Request): Promise<unknown> {
-  const bytes = await readBytes(request);
-  if (bytes.length === 0) return {};
-  if (!/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(request.headers.get("Content-Type") ?? "")) {
-    throw new ApiError("UNSUPPORTED_MEDIA_TYPE", "Send JSON: Content-Type: application/json.");
-  }
-  try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-  } catch {
-    throw invalid("body", "is not valid JSON in UTF-8");
-  }
-}
-
-const bodyTimeoutMs = 10_000;
-
-async function readBytes(request: Request): Promise<Uint8Array> {
-  const tooLarge = () => new ApiError("PAYLOAD_TOO_LARGE", "The body is larger than 1 MiB.");
-  if (Number(request.headers.get("Content-Length")) > largestBody) throw tooLarge();
-  const reader = request.body?.getReader();
-  if (!reader) return new Uint8Array();
-  let late = false;
-  const timer = setTimeout(() => {
-    late = true;
-    reader.cancel().catch(() => {});
-  }, bodyTimeoutMs);
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  try {
-    for (let part = await reader.read(); !part.done; part = await reader.read()) {
-      length += part.value.length;
-      if (length > largestBody) throw tooLarge();
-      chunks.push(part.value);
-    }
-  } catch (error) {
-    if (error instanceof ApiError) throw error;
-    throw invalid("body", "did not arrive whole");
-  } finally {
-    clearTimeout(timer);
-    reader.cancel().catch(() => {});
-  }
-  if (late) throw invalid("body", "did not arrive within 10 seconds");
-  const [only, second] = chunks;
-  if (only && !second) return only;
-  return new Uint8Array(await new Blob(chunks as BlobPart[]).arrayBuffer());
 }
 
 /** What the database is told of the request before anything else. */

@@ -1,9 +1,9 @@
 import { createMcpHandler, ProtocolError, ResourceNotFoundError, Server } from "@modelcontextprotocol/server";
 import type { Context } from "hono";
 import { type ApiError, forbidden, toApiError } from "../_shared/api-error.ts";
+import { readJson } from "../_shared/body.ts";
 import { environment } from "../_shared/environment.ts";
 import { log } from "../_shared/log.ts";
-import { readJson } from "../_shared/request.ts";
 import { respond } from "../_shared/serve.ts";
 import { type Agent, type AgentRequest, admit, agentRequest } from "./agent-request.ts";
 import { callTool } from "./call.ts";

@@ -1,4 +1,4 @@
-import { Agent, type IncomingHttpHeaders, request } from "node:http";
+import { Agent } from "node:http";
 import { expect } from "vitest";
 import type { z } from "zod";
 import {
@@ -9,11 +9,12 @@ import {
   type LowercaseErrorEnvelope,
   lowercaseErrorEnvelope,
 } from "../../shared/errors.ts";
+import { type HttpAnswer, send as sendTo } from "../http.ts";
 import { stack } from "../stack.ts";
 
 export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE" | "OPTIONS" | "HEAD";
 export type Caller = { token: string };
-export type Answer = { status: number; headers: IncomingHttpHeaders; text: string; body: unknown };
+export type Answer = HttpAnswer;
 
 export type Call = {
   as?: Caller | undefined;
@@ -46,37 +47,9 @@ export async function api(method: Method, path: string, call: Call = {}): Promis
 }
 
 export function send(method: Method, path: string, call: Call = {}): Promise<Answer> {
-  const { as, on, body, raw, base = stack.base_url, agent = anyConnection } = call;
-  const payload = raw ?? (body === undefined ? undefined : JSON.stringify(body));
-  const headers: Record<string, string> = { ...call.headers };
-  if (as) headers.authorization ??= `Bearer ${as.token}`;
-  if (on) headers["x-organization"] ??= on.slug;
-  if (body !== undefined) headers["content-type"] ??= "application/json";
-  if (payload !== undefined && !Array.isArray(payload)) {
-    headers["content-length"] ??= String(Buffer.byteLength(payload));
-  }
-  return new Promise((resolve, reject) => {
-    const outgoing = request(base + path, { method, headers, agent }, (incoming) => {
-      const chunks: Buffer[] = [];
-      incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
-      incoming.on("error", reject);
-      incoming.on("end", () => {
-        const text = Buffer.concat(chunks).toString();
-        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text, body: parsed(text) });
-      });
-    });
-    outgoing.on("error", reject);
-    if (Array.isArray(payload)) for (const chunk of payload) outgoing.write(chunk);
-    outgoing.end(Array.isArray(payload) ? undefined : payload);
-  });
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const { as, on, base = stack.base_url, agent = anyConnection, ...rest } = call;
+  const headers = { ...(on && { "x-organization": on.slug }), ...call.headers };
+  return sendTo(method, base + path, { ...rest, agent, token: as?.token, headers });
 }
 
 /** The body of an answer that has the status and exactly the fields of the schema. */

@@ -63,14 +63,6 @@ test("docs/errors.md has the codes, statuses and SQLSTATEs of shared/errors.ts",
   expect(told.filter(([, , , , advice]) => !advice)).toEqual([]);
 });
 
-test("the database raises by the SQLSTATEs of shared/errors.ts", async () => {
-  const rows = await sql<{ code: string; sqlstate: string }[]>`
-    select code, private.error_state(code) as sqlstate from unnest(${errorCodes}::text[]) as code`;
-  expect(rows.map((row) => [row.code, row.sqlstate])).toEqual(
-    errorCodes.map((name) => [name, errors[name].sqlstate]),
-  );
-});
-
 test("docs/deploy.md names the variables the code reads, and no others", () => {
   const told = new Set(
     [...textOf("docs/deploy.md").matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name),
@@ -146,4 +138,12 @@ test("docs/data-model.md tells what a signed-in client is granted", async () => 
     ),
   );
   expect(told).toEqual(granted);
+});
+
+test("a file of tests/database has the number of the schema it is about, from 10 on", () => {
+  const numbers = (folder: string) => readdirSync(`${root}/${folder}`).map((name) => name.slice(0, 2));
+  const schemas = new Set(numbers("supabase/schemas"));
+  const tests = numbers("tests/database").filter((number) => Number(number) >= 10);
+  expect(tests.length).toBeGreaterThan(20);
+  expect(tests.filter((number) => !schemas.has(number))).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Answer, type OwnStack, startOwnStack } from "../own-stack.ts";
-import { functionsPid } from "./processes.ts";
+import { functionsPid } from "../processes.ts";
 import { expectClear, expectNoLeak, expectUnavailable, expectWhole, recovered, startStorm } from "./storm.ts";
 
 let own: OwnStack;

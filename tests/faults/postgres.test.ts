@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type OwnStack, startOwnStack } from "../own-stack.ts";
-import { postgresPid } from "./processes.ts";
+import { postgresPid } from "../processes.ts";
 import { expectClear, expectNoLeak, expectUnavailable, expectWhole, recovered, startStorm } from "./storm.ts";
 
 let own: OwnStack;

@@ -1,9 +1,7 @@
-import { execFile } from "node:child_process";
-import { readdir, readFile } from "node:fs/promises";
-import { promisify } from "node:util";
 import type { RealtimeChannel } from "@supabase/supabase-js";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { type OwnStack, startOwnStack } from "../own-stack.ts";
+import { realtimePid } from "../processes.ts";
 import { manyUsers, type User } from "../stack.ts";
 import { until } from "../until.ts";
 import { client, comment, hangUp, newSubmission } from "./listening.ts";
@@ -92,25 +90,3 @@ test("who is away makes Postgres keep no log", async () => {
     select setting from pg_settings where name = 'max_slot_wal_keep_size' and setting <> '-1'`;
   expect(Number(row?.setting)).toBeGreaterThan(0);
 });
-
-/** The child of this process that runs local/realtime/process.ts. */
-async function realtimePid(): Promise<number> {
-  const { stdout } = await promisify(execFile)("ps", ["-eo", "pid,ppid,args"]).catch(() => ({ stdout: "" }));
-  const lines = stdout ? stdout.split("\n") : await processesOfLinux();
-  for (const line of lines) {
-    const [pid, parent, ...words] = line.trim().split(/\s+/);
-    if (Number(parent) === process.pid && words.join(" ").includes("realtime/process.ts")) return Number(pid);
-  }
-  throw new Error("realtime is not running");
-}
-
-async function processesOfLinux(): Promise<string[]> {
-  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
-  return Promise.all(
-    pids.map(async (pid) => {
-      const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
-      const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
-      return `${pid} ${/PPid:\s+(\d+)/.exec(status)?.[1]} ${command.replaceAll("\0", " ")}`;
-    }),
-  );
-}

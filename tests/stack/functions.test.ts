@@ -1,9 +1,8 @@
-import { execFile } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { startStack } from "../../local/stack.ts";
-import { processesOf, temporaryFolder } from "./launcher.ts";
+import { functionsPid, processesOf } from "../processes.ts";
+import { temporaryFolder } from "./launcher.ts";
 
 test("functions that die are started again, at the same address", async () => {
   const troubles: string[] = [];
@@ -16,7 +15,7 @@ test("functions that die are started again, at the same address", async () => {
     trouble: (message) => troubles.push(message),
   });
   try {
-    process.kill(await listener(new URL(stack.base_url).port), "SIGKILL");
+    process.kill(await functionsPid(), "SIGKILL");
     let down = 0;
     for (let tries = 0; tries < 400; tries++) {
       const { status } = await fetch(`${stack.supabase_url}/api/health`);
@@ -32,18 +31,3 @@ test("functions that die are started again, at the same address", async () => {
   }
   expect(await processesOf(dataDir)).toEqual([]);
 });
-
-/** The Deno process of this port: its environment is not for others to read, its command line names no port. */
-async function listener(port: string): Promise<number> {
-  const { stdout } = await promisify(execFile)("ps", ["-eo", "pid=,ppid=,args="]);
-  const rows = stdout.split("\n").map((line) => line.trim().split(/\s+/));
-  const keepers = rows.filter(
-    ([, parent, ...words]) =>
-      Number(parent) === process.pid && words.join(" ").includes("functions/api/index.ts"),
-  );
-  const child = rows.find(
-    ([, parent, program]) => keepers.some(([pid]) => pid === parent) && program?.endsWith("/deno"),
-  );
-  if (child === undefined) throw new Error(`no Deno for port ${port}`);
-  return Number(child[0]);
-}

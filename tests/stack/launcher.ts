@@ -1,11 +1,11 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { promisify } from "node:util";
 import { onTestFinished } from "vitest";
 import type { StackAddresses } from "../../local/stack.ts";
+import { noneLeft } from "../processes.ts";
 
 /** `npm start` as a process of its own; the test's end takes it and its folder away. */
 export interface Launcher {
@@ -78,20 +78,4 @@ export async function temporaryFolder(): Promise<string> {
     await rm(path, { recursive: true, force: true });
   });
   return path;
-}
-
-/** Processes that name the folder in their command line, such as its Postgres. */
-export async function processesOf(path: string): Promise<{ pid: number; command: string }[]> {
-  const { stdout } = await promisify(execFile)("ps", ["-eo", "pid=,args="], { maxBuffer: 8 * 1024 * 1024 });
-  const rows = stdout.split("\n").map((line) => /^\s*(\d+) (.*)$/.exec(line));
-  return rows.flatMap((row) => (row?.[2]?.includes(path) ? [{ pid: Number(row[1]), command: row[2] }] : []));
-}
-
-/** Waits a moment for processes that are on their way out; answers those that stay. */
-export async function noneLeft(path: string): Promise<string[]> {
-  for (let waited = 0; waited < 5_000; waited += 50) {
-    if ((await processesOf(path)).length === 0) return [];
-    await sleep(50);
-  }
-  return (await processesOf(path)).map(({ command }) => command);
 }

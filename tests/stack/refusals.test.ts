@@ -3,7 +3,8 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { startStack } from "../../local/stack.ts";
-import { launch, noneLeft, temporaryFolder } from "./launcher.ts";
+import { noneLeft } from "../processes.ts";
+import { launch, temporaryFolder } from "./launcher.ts";
 
 async function refusal(folder: string, environment: Record<string, string>): Promise<string> {
   const launcher = launch(folder, environment);

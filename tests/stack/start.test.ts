@@ -5,7 +5,8 @@ import { expect, test } from "vitest";
 import { withDatabase } from "../../local/database.ts";
 import { signUp } from "../../local/sign-up.ts";
 import type { StackAddresses } from "../../local/stack.ts";
-import { launch, noneLeft, processesOf, temporaryFolder } from "./launcher.ts";
+import { noneLeft, processesOf } from "../processes.ts";
+import { launch, temporaryFolder } from "./launcher.ts";
 
 const authOf = (stack: StackAddresses) => ({
   url: stack.supabase_url,

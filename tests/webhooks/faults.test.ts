@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { functionsPid, postgresPid } from "../faults/processes.ts";
 import { type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
+import { functionsPid, postgresPid } from "../processes.ts";
 import { until } from "../until.ts";
 import {
   answerHalf,

@@ -5,7 +5,8 @@ import {
   importListAnswer,
   importQuery,
 } from "../../../shared/imports.ts";
-import { ApiError, invalid, notFound, toApiError } from "../../_shared/api-error.ts";
+import { ApiError, notFound, toApiError } from "../../_shared/api-error.ts";
+import { piecesOf, problemOfLength } from "../../_shared/body.ts";
 import { answer, endpoint, longEndpoint } from "../../_shared/endpoint.ts";
 import { exportText, exportTypes } from "../../_shared/export.ts";
 import { chunksOf, writeChunk } from "../../_shared/import/chunks.ts";
@@ -28,47 +29,20 @@ const fileTypes: Record<string, FileType> = {
   "application/json": "json",
   "application/x-ndjson": "jsonl",
 };
-const largestFile = 64 * 1024 * 1024;
-const longestPauseMs = 10_000;
+const file = {
+  largest: 64 * 1024 * 1024,
+  tooLarge: "The file is larger than 64 MiB: send it in parts.",
+  timed: "piece",
+} as const;
 
 /** What the file is, or why it is not even begun with. */
 function fileTypeOf(request: Request): FileType | ApiError {
-  if (Number(request.headers.get("Content-Length")) > largestFile) return tooLarge();
   const [given = ""] = (request.headers.get("Content-Type") ?? "").split(";");
   return (
+    problemOfLength(request, file) ??
     fileTypes[given.trim().toLowerCase()] ??
     new ApiError("UNSUPPORTED_MEDIA_TYPE", `Say what the file is: ${Object.keys(fileTypes).join(", ")}.`)
   );
-}
-
-const tooLarge = () => new ApiError("PAYLOAD_TOO_LARGE", "The file is larger than 64 MiB: send it in parts.");
-
-/** The body as it comes in; throws where it is too large, stops coming, or breaks off. */
-async function* bytesOf(request: Request): AsyncGenerator<Uint8Array> {
-  const reader = request.body?.getReader();
-  if (!reader) return;
-  let length = 0;
-  try {
-    for (;;) {
-      const part = await inTime(reader.read());
-      if (part.done) return;
-      length += part.value.length;
-      if (length > largestFile) throw tooLarge();
-      yield part.value;
-    }
-  } catch (error) {
-    throw error instanceof ApiError ? error : invalid("body", "did not arrive whole");
-  } finally {
-    reader.cancel().catch(() => {});
-  }
-}
-
-function inTime<Result>(work: Promise<Result>): Promise<Result> {
-  let timer: ReturnType<typeof setTimeout>;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(invalid("body", "paused for more than 10 seconds")), longestPauseMs);
-  });
-  return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
 const isBadRecord = (error: unknown) => toApiError(error)?.code === "VALIDATION_ERROR";
@@ -102,7 +76,7 @@ export const exchange = [
       const { id } = started;
       const again = patient(ask);
       try {
-        for await (const chunk of chunksOf(rowsOf(bytesOf(request), type), query))
+        for await (const chunk of chunksOf(rowsOf(piecesOf(request, file), type), query))
           await writeChunk(chunk, (part) => again([runImport(id, part)]), isBadRecord);
       } catch (error) {
         await again([finishImport(id, problemOf(error))]).catch(() => {});

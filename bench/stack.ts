@@ -1,0 +1,35 @@
+import { connect, type Sql } from "../local/database.ts";
+import { type Stack, startStack } from "../local/stack.ts";
+import { withTemporaryFolder } from "../local/temporary-database.ts";
+
+/** Measures against a stack of its own, which goes with the folder it is in; then ends this process. */
+export async function onOwnStack(
+  measure: (stack: Stack, sql: Sql, folder: string) => Promise<void>,
+  {
+    functionsEnvironment = {},
+    connections = 1,
+  }: { functionsEnvironment?: Record<string, string>; connections?: number } = {},
+): Promise<never> {
+  await withTemporaryFolder(async (folder) => {
+    const stack = await startStack({
+      port: 0,
+      dbPort: 0,
+      dataDir: folder,
+      seed: "none",
+      functionsEnvironment,
+      trouble: say,
+    });
+    const sql = connect(stack.db_url, connections);
+    try {
+      await measure(stack, sql, folder);
+    } finally {
+      await sql.end({ timeout: 1 });
+      await stack.stop();
+    }
+  });
+  process.exit(0);
+}
+
+export function say(message: string): void {
+  console.error(message);
+}

@@ -1,0 +1,43 @@
+import { randomBytes } from "node:crypto";
+import { access, constants, mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { basename, dirname, join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import type { PostgresFiles } from "../../local/postgres-files.ts";
+
+const require = createRequire(import.meta.url);
+
+/** Puts pgTAP beside the other extensions; runs that do it at the same time do no harm. */
+export async function addPgtap(files: PostgresFiles): Promise<void> {
+  const archive = join(dirname(require.resolve("@electric-sql/pglite-pgtap")), "pgtap.tar.gz");
+  const control = join(files.extensions, "pgtap.control");
+  if (
+    await access(control, constants.R_OK).then(
+      () => true,
+      () => false,
+    )
+  )
+    return;
+  await mkdir(files.extensions, { recursive: true });
+  const members = tarMembers(gunzipSync(await readFile(archive))).filter(({ name }) =>
+    name.includes("/extension/pgtap"),
+  );
+  // The control file last: where it stands, the rest is there.
+  members.sort((a, b) => Number(a.name.endsWith(".control")) - Number(b.name.endsWith(".control")));
+  for (const { name, content } of members) {
+    const draft = join(files.extensions, `.${randomBytes(4).toString("hex")}.new`);
+    await writeFile(draft, content, { mode: 0o644 });
+    await rename(draft, join(files.extensions, basename(name)));
+  }
+}
+
+function tarMembers(tar: Buffer): { name: string; content: Buffer }[] {
+  const members = [];
+  for (let at = 0; at + 512 <= tar.length && tar[at] !== 0; ) {
+    const name = tar.toString("utf8", at, at + 100).replace(/\0.*$/s, "");
+    const size = Number.parseInt(tar.toString("latin1", at + 124, at + 136), 8);
+    members.push({ name, content: tar.subarray(at + 512, at + 512 + size) });
+    at += 512 + Math.ceil(size / 512) * 512;
+  }
+  return members;
+}

@@ -1,0 +1,181 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { sentimentOf } from "../../functions/_shared/sentiment/lexicon.ts";
+import { apiKeyCreate } from "../../shared/admin.ts";
+import { agentCreate } from "../../shared/agents.ts";
+import { commentCreate } from "../../shared/comments.ts";
+import { errorCodes, errors } from "../../shared/errors.ts";
+import { emailAddress, personName, webAddress } from "../../shared/fields.ts";
+import { recordSchemas } from "../../shared/imports.ts";
+import { locales } from "../../shared/locales.ts";
+import { moderationState } from "../../shared/moderation.ts";
+import { notificationListAnswer } from "../../shared/notifications.ts";
+import { memberRoles, newSlug, organizationPatch } from "../../shared/organizations.ts";
+import {
+  statusChangeCreate,
+  submissionCreateByKey,
+  submissionPatch,
+  submissionStatus,
+  submissionType,
+} from "../../shared/submissions.ts";
+import { surveyCreate, surveyDetailAnswer, surveyStatus } from "../../shared/surveys.ts";
+import { categoryCreate, tagCreate } from "../../shared/taxonomy.ts";
+import { trimText, whiteSpace } from "../../shared/text.ts";
+import { webhookAnswer, webhookCreate } from "../../shared/webhooks.ts";
+import { sql } from "../stack.ts";
+
+// The database holds the rules; shared/ says them once more, so that a refusal names the field.
+
+const constraints = await sql<{ table: string; rule: string }[]>`
+  select conrelid::regclass::text as table, pg_get_constraintdef(k.oid) as rule
+  from pg_constraint k where contype = 'c' and connamespace in ('public'::regnamespace, 'private'::regnamespace)`;
+
+/** What each pattern finds in the checks of all tables, by table and column. */
+function found<Value>(pattern: RegExp, read: (match: string[]) => Value): Map<string, Value> {
+  return new Map(
+    constraints.flatMap(({ table, rule }) => {
+      const match = pattern.exec(rule);
+      return match ? [[`${table}.${match[1]}`, read(match)] as const] : [];
+    }),
+  );
+}
+
+const takes = (schema: z.ZodType) => (value: unknown) => schema.safeParse(value).success;
+const ofText = (schema: z.ZodType) => (length: number) => takes(schema)("x".repeat(length));
+const ofAddress = (schema: z.ZodType) => (length: number) =>
+  takes(schema)("https://a.example/".padEnd(length, "x"));
+const ofQuestion = (fields: (text: string) => object) => (length: number) =>
+  takes(surveyCreate.shape.questions)([
+    { type: "multiple_choice", text: "Which?", options: ["One"], ...fields("x".repeat(length)) },
+  ]);
+const submission = submissionCreateByKey.shape;
+
+/** Whether shared/ takes a text so long. */
+const lengths: Record<string, (length: number) => boolean> = {
+  "organizations.name": ofText(organizationPatch.shape.name),
+  "profiles.name": ofText(personName),
+  "profiles.avatar_url": ofAddress(webAddress),
+  "private.api_keys.name": ofText(apiKeyCreate.shape.name),
+  "private.agents.description": ofText(agentCreate.shape.description),
+  "categories.name": ofText(categoryCreate.shape.name),
+  "tags.name": ofText(tagCreate.shape.name),
+  "submissions.title": ofText(submission.title),
+  "submissions.description": ofText(submission.description),
+  "submissions.source": ofText(submission.source),
+  "submissions.tracker_issue_url": ofAddress(submissionPatch.shape.tracker_issue_url),
+  "comments.body": ofText(commentCreate.shape.body),
+  "status_changes.note": ofText(statusChangeCreate.shape.note),
+  "surveys.title": ofText(surveyCreate.shape.title),
+  "surveys.description": ofText(surveyCreate.shape.description),
+  "surveys.redirect_url": ofAddress(webAddress),
+  "survey_questions.text": ofQuestion((text) => ({ text })),
+  "survey_options.text": ofQuestion((text) => ({ options: [text] })),
+  "private.webhooks.url": ofAddress(webhookCreate.shape.url),
+};
+// An Idempotency-Key is no field, and the engine of a judgement is written by the service.
+const nobodySends = ["private.idempotency_keys.key", "survey_responses.sentiment_engine"];
+
+test("texts may be as long as the database holds them", () => {
+  const bounds = found(
+    /char_length\((\w+)\) (?:>= (\d+)\) AND \(char_length\(\w+\) )?<= (\d+)\)+$/,
+    ([, , least = "0", most = ""]) => ({ least: Number(least), most: Number(most) }),
+  );
+  expect([...bounds.keys()].toSorted()).toEqual([...Object.keys(lengths), ...nobodySends].toSorted());
+  for (const [name, fits] of Object.entries(lengths)) {
+    const { least, most } = bounds.get(name) ?? { least: 0, most: 0 };
+    const told = [least > 1 && fits(least - 1), fits(least), fits(most), fits(most + 1)];
+    expect(told, name).toEqual([false, true, true, false]);
+  }
+});
+
+function optionsOf(schema: z.ZodType): unknown[] {
+  if (schema instanceof z.ZodEnum) return schema.options;
+  return optionsOf((schema.def as unknown as { innerType: z.ZodType }).innerType);
+}
+
+test("what is one of a list is one of the same list in the database", () => {
+  const lists = found(/\(?\(?(\w+) (?:= ANY|<@) \(?(ARRAY\[[^\]]*\])\)+$/, ([, , values = ""]) =>
+    [...values.matchAll(/'([^']*)'/g)].map(([, value]) => value).toSorted(),
+  );
+  const targeting = surveyCreate.shape.targeting.unwrap().unwrap();
+  const schemas: Record<string, readonly unknown[]> = {
+    "organizations.visibility": optionsOf(organizationPatch.shape.visibility),
+    "memberships.role": memberRoles,
+    "private.invites.role": memberRoles,
+    "private.agents.tier": optionsOf(agentCreate.shape.tier),
+    "submissions.type": submissionType.options,
+    "submissions.status": submissionStatus.options,
+    "submissions.moderation_state": moderationState.options,
+    "status_changes.new_status": submissionStatus.options,
+    "comments.moderation_state": moderationState.options,
+    "follows.reason": optionsOf(recordSchemas.follow.shape.reason),
+    "notifications.type": notificationListAnswer.shape.data.element.shape.type.options,
+    "surveys.status": surveyStatus.options,
+    "surveys.audience": optionsOf(targeting.shape.audience),
+    "surveys.locales": locales,
+    "survey_questions.type":
+      surveyDetailAnswer.shape.data.shape.questions.unwrap().element.shape.type.options,
+    "survey_responses.locale": locales,
+    "private.webhooks.disabled_reason": optionsOf(webhookAnswer.shape.data.shape.disabled_reason),
+  };
+  // Of these the database knows more than it shows.
+  const own = ["private.external_ids.kind", "private.imports.state", "private.webhook_deliveries.status"];
+  expect([...lists.keys()].toSorted()).toEqual([...Object.keys(schemas), ...own, "profiles.kind"].toSorted());
+  for (const [name, options] of Object.entries(schemas))
+    expect(lists.get(name), name).toEqual(options.toSorted());
+});
+
+test("names are translated into the languages of shared/locales.ts and no other", async () => {
+  const asked = [...locales, "pt", "EN", "de-AT", "ko", ""];
+  const rows = await sql<{ locale: string }[]>`
+    select locale from unnest(${asked}::text[]) as locale where private.are_translations(jsonb_build_object(locale, 'A name'))`;
+  expect(rows.map(({ locale }) => locale)).toEqual([...locales]);
+});
+
+test("a score is positive, neutral or negative by the same bounds", async () => {
+  const scores = [-1, -0.2, -0.199, 0, 0.199, 0.2, 1];
+  const [{ rule } = { rule: "" }] = await sql<{ rule: string }[]>`
+    select pg_get_expr(adbin, adrelid) as rule from pg_attrdef join pg_attribute a on a.attrelid = adrelid and a.attnum = adnum
+    where adrelid = 'survey_responses'::regclass and a.attname = 'sentiment'`;
+  const rows = await sql<{ sentiment: string }[]>`
+    select ${sql.unsafe(rule)} as sentiment from unnest(${scores}::numeric[]) as sentiment_score`;
+  expect(rows.map(({ sentiment }) => sentiment)).toEqual(scores.map(sentimentOf));
+});
+
+const madeOf = (...pieces: string[]) =>
+  fc.array(fc.constantFrom(...pieces), { maxLength: 5 }).map((chosen) => chosen.join(""));
+const addresses = fc
+  .tuple(
+    madeOf("a", "B", "9", ".", "-", "+", "é", "x".repeat(63)),
+    fc.constantFrom("@", "@", "@", "", "@@"),
+    madeOf("a", "B", "9", ".", "-", "_", "y.org", "x".repeat(63)),
+  )
+  .map((parts) => parts.join(""));
+
+test.each([
+  ["is_email", emailAddress, addresses],
+  ["is_slug", newSlug, madeOf("a", "9", "-", "A", "_", "ü", "x".repeat(63))],
+])("private.%s takes what shared/ takes", async (name, schema, texts) => {
+  const samples = [...new Set(fc.sample(texts, 2_000))];
+  const rows = await sql<{ value: string }[]>`
+    select value from unnest(${samples}::text[]) as value where private.${sql(name)}(value)`;
+  expect(rows.map(({ value }) => value)).toEqual(samples.filter(takes(schema)));
+  expect(rows.length).toBeGreaterThan(20);
+});
+
+test("private.trim_text takes off what trimText does", async () => {
+  const samples = [...whiteSpace, "\u200B", "\u2060"].map((space) => `${space}a${space}b${space}`);
+  const rows = await sql<
+    { trimmed: string }[]
+  >`select private.trim_text(value) as trimmed from unnest(${samples}::text[]) as value`;
+  expect(rows.map(({ trimmed }) => trimmed)).toEqual(samples.map(trimText));
+});
+
+test("the database raises by the SQLSTATEs of shared/errors.ts", async () => {
+  const rows = await sql<{ code: string; sqlstate: string }[]>`
+    select code, private.error_state(code) as sqlstate from unnest(${errorCodes}::text[]) as code`;
+  expect(rows.map((row) => [row.code, row.sqlstate])).toEqual(
+    errorCodes.map((name) => [name, errors[name].sqlstate]),
+  );
+});
