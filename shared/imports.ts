@@ -1,6 +1,16 @@
 import { z } from "zod";
 import { dataOf } from "./envelopes.ts";
-import { count, emailAddress, personName, slug, timestamp, uuid, webAddress, wholeNumber } from "./fields.ts";
+import {
+  count,
+  emailAddress,
+  moderationState,
+  personName,
+  slug,
+  timestamp,
+  uuid,
+  webAddress,
+  wholeNumber,
+} from "./fields.ts";
 import { locales } from "./locales.ts";
 import { submissionStatus, submissionType } from "./submissions.ts";
 import { text, trimText } from "./text.ts";
@@ -45,7 +55,6 @@ const person = {
   author_name: personName.optional(),
   author_id: externalId.optional(),
 };
-const moderationState = z.enum(["approved", "pending", "rejected", "spam"]).default("approved");
 const taxonomyFields = {
   slug: slug.refine((value) => /^[a-z0-9]+(-[a-z0-9]+)*$/.test(value), "must be a slug, such as mobile-app"),
   name: text({ min: 1, max: 100 }),
@@ -90,7 +99,7 @@ export const recordSchemas = {
     tags: labels,
     source: text({ min: 1, max: 64 }).optional(),
     tracker_issue_url: webAddress.optional(),
-    moderation_state: moderationState,
+    moderation_state: moderationState.default("approved"),
     merged_into_id: externalId.optional(),
     created_at: moment.optional(),
     updated_at: moment.optional(),
@@ -104,7 +113,7 @@ export const recordSchemas = {
     parent_id: externalId.optional(),
     body: text({ min: 1, max: 2000 }),
     is_official: flag.default(false),
-    moderation_state: moderationState,
+    moderation_state: moderationState.default("approved"),
     created_at: moment.optional(),
     updated_at: moment.optional(),
     follow: flag.default(true),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { dataOf, listOf } from "./envelopes.ts";
 import { errorCodes } from "./errors.ts";
-import { count, shortArrayOf, slug, timestamp, uuid } from "./fields.ts";
+import { count, moderationState, shortArrayOf, slug, timestamp, uuid } from "./fields.ts";
 import { cursor, pageFields } from "./pagination.ts";
 import { statusChangeCreate, submissionStatus } from "./submissions.ts";
 import { author } from "./taxonomy.ts";
@@ -133,8 +133,8 @@ const moderationDone = z
   .object({
     target_type: moderated,
     target_id: uuid,
-    previous_state: z.enum(["approved", ...moderationStates]),
-    state: z.enum(["approved", ...moderationStates]),
+    previous_state: moderationState,
+    state: moderationState,
   })
   .meta({ id: "Moderated", description: "The state a submission or comment has now." });
 

@@ -357,10 +357,12 @@ begin
   perform private.lend_votes(source_id, subtree, null);
   perform private.lend_votes(root, others, coalesce(vacant, '{}'));
 
+  -- A source may have been given the tag anew while it was merged.
+  delete from public.submission_tags st using public.submission_tags o
+  where st.submission_id = source_id and o.submission_id = root and o.merged_from = any (subtree || source_id) and o.tag_id = st.tag_id;
   with back as (
     update public.submission_tags st set submission_id = source_id, merged_from = nullif(st.merged_from, source_id)
     where st.submission_id = root and st.merged_from = any (subtree || source_id)
-      and not exists (select from public.submission_tags o where o.submission_id = source_id and o.tag_id = st.tag_id)
     returning st.tag_id)
   select array_agg(b.tag_id) into vacant from back b;
   insert into public.submission_tags (organization_id, submission_id, tag_id)
