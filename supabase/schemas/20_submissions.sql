@@ -376,7 +376,8 @@ begin
   perform private.emit_event(new.organization_id, 'submission.status_changed', new.submission_id, jsonb_build_object(
     'submission_id', new.submission_id, 'previous_status', new.previous_status, 'new_status', new.new_status,
     'changed_by', coalesce((select coalesce(name, 'Anonymous') from public.profiles where id = new.changed_by), 'System'),
-    'note', coalesce(new.note, '')));
+    'note', coalesce(new.note, '')))
+  from public.submissions s where s.id = new.submission_id and s.moderation_state = 'approved';
   if new.notify then
     perform private.notify_followers(new.organization_id, new.submission_id, 'status_changed', new.id, null, new.changed_by);
   end if;

@@ -572,6 +572,10 @@ describe("the commands", () => {
         expect.objectContaining({ kind: "submission", id: "s1" }),
       );
       expect(await run(to.organization, second)).toMatchObject({ failed: 0, problem: null });
+      const nowhere = join(folder, "missing", "copy.json");
+      await expect(exportFile(database, from.organization.id, nowhere, { format: "json" })).rejects.toThrow(
+        /ENOENT/,
+      );
     });
     expect(await contentOf(to.key)).toEqual(await contentOf(from.key));
   });

@@ -133,6 +133,33 @@ describe("what waits for approval", () => {
     expect(answered(answer, 200, commentAnswer).data.moderation_state).toBe("pending");
   });
 
+  it("is announced with its first approval, and no vote or status before", async () => {
+    const { data } = await submit(stranger, "Nobody was told of it");
+    const announced = async () =>
+      (await sql`select type from private.outbox where subject_id = ${data.id} order by id`).map(
+        ({ type }) => type,
+      );
+    const change = async (status: string) => {
+      await api("PATCH", `/api/submissions/${data.id}/status`, { as: admin, body: { status } });
+      await api("POST", `/api/submissions/${data.id}/vote`, { as: member });
+      await api("DELETE", `/api/submissions/${data.id}/vote`, { as: member });
+    };
+    await change("planned");
+    expect(await announced()).toEqual([]);
+    await decide("submission", data.id, "approve");
+    await change("open");
+    const told = [
+      "submission.created",
+      "submission.status_changed",
+      "submission.vote_added",
+      "submission.vote_removed",
+    ];
+    expect(await announced()).toEqual(told);
+    await decide("submission", data.id, "spam");
+    await change("declined");
+    expect(await announced()).toEqual(told);
+  });
+
   it("waits on where approval is asked for no longer, until somebody decides", async () => {
     const board = await newOrganization({ require_approval: true });
     const owner = await newUser("Olga", { organization: board, role: "owner" });
