@@ -6226,6 +6226,21 @@ $$;
 comment on function private.forget_merged_votes() is 'Trigger: a vote taken back at the target does not come back with an unmerge.';
 create trigger forget_merged after delete on public.votes
   referencing old table as removed for each statement execute function private.forget_merged_votes();
+
+-- definer: as above.
+create function private.forget_merged_tags() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if private.is_quiet() then return null; end if;
+  delete from private.merged_tags j using removed r, public.submissions s
+  where s.organization_id = r.organization_id and s.merged_into_id = r.submission_id and j.source_id = s.id and j.tag_id = r.tag_id;
+  return null;
+end
+$$;
+comment on function private.forget_merged_tags() is 'Trigger: nor does a tag.';
+create trigger forget_merged after delete on public.submission_tags
+  referencing old table as removed for each statement execute function private.forget_merged_tags();
+
 -- The two operations -------------------------------------------------------------------------------------------
 
 create function private.merge_tree(root uuid) returns table (source_id uuid, path bigint[])

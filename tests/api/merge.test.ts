@@ -154,23 +154,29 @@ describe("a merge", () => {
     const [source, target, root] = [await made(), await made(), await made()];
     const [tag] = await sql<{ slug: string }[]>`
       insert into public.tags (organization_id, name, slug) values (${organization.id}, 'Twice', ${`t-${source}`}) returning slug`;
-    const give = () =>
+    const change = (id: string, action: string) =>
       api("POST", "/api/admin/bulk", {
         as: admin,
         on: organization,
-        body: { ids: [source], action: "add_tags", value: [tag?.slug] },
+        body: { ids: [id], action, value: [tag?.slug] },
       });
     const tagsOf = async (id: string) =>
       answered(await api("GET", `/api/submissions/${id}`), 200, submissionDetailAnswer).data.tags;
-    await give();
+    await change(source, "add_tags");
     await merge([source], target);
-    await give();
+    await change(source, "add_tags");
     answered(await unmerge(source), 200, unmergedAnswer);
     expect([await tagsOf(source), await tagsOf(target)]).toEqual([[tag?.slug], []]);
     await merge([source], target);
     answered(await merge([target], root), 200, mergedAnswer);
     answered(await unmerge(source), 200, unmergedAnswer);
     expect([await tagsOf(source), await tagsOf(root)]).toEqual([[tag?.slug], []]);
+
+    await change(root, "add_tags");
+    await merge([source], root);
+    await change(root, "remove_tags");
+    answered(await unmerge(source), 200, unmergedAnswer);
+    expect(await tagsOf(source), "taken away at the target it stays away").toEqual([]);
   });
 
   it.each([
