@@ -1,6 +1,6 @@
-import { once } from "node:events";
 import { createReadStream, createWriteStream } from "node:fs";
 import { extname } from "node:path";
+import { pipeline } from "node:stream/promises";
 import { toApiError } from "../functions/_shared/api-error.ts";
 import { exportText } from "../functions/_shared/export.ts";
 import { chunksOf, recordsOf, writeChunk } from "../functions/_shared/import/chunks.ts";
@@ -76,9 +76,5 @@ export async function exportFile(
       select total::integer, last, records from private.export_page(${organizationId}, ${rows}, ${after}::text[], ${most})`;
     return page;
   });
-  for await (const part of text) if (!out.write(part)) await once(out, "drain");
-  if (path !== undefined) {
-    out.end();
-    await once(out, "finish");
-  }
+  await pipeline(text, out, { end: path !== undefined });
 }

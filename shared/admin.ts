@@ -52,6 +52,7 @@ export const originsUpdate = z
           ),
       )
       .max(50)
+      .transform((origins) => [...new Set(origins)])
       .describe("All origins whose pages may call, at most 50; they replace those before."),
   })
   .meta({ id: "OriginsUpdate", description: "Which web pages may call the API for the organization." });

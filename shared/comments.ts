@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { dataOf, listOf } from "./envelopes.ts";
-import { count, expandOf, onBehalfFields, timestamp, uuid } from "./fields.ts";
+import { count, expandOf, moderationState, onBehalfFields, timestamp, uuid } from "./fields.ts";
 import { order, pageFields, totalMeta } from "./pagination.ts";
 import { author, authorReference } from "./taxonomy.ts";
 import { text } from "./text.ts";
@@ -57,6 +57,7 @@ export const comment = z
     body: z.string(),
     author,
     is_official: z.boolean().describe("Whether the author was on the team when writing."),
+    moderation_state: moderationState,
     vote_count: count,
     reply_count: count.describe("Direct replies."),
     created_at: timestamp,

@@ -27,6 +27,10 @@ export const timestamp = z.iso.datetime({ offset: true }).describe("ISO 8601 wit
 
 export const count = z.int().min(0);
 
+export const moderationState = z
+  .enum(["approved", "pending", "rejected", "spam"])
+  .describe("What is not approved is seen by its author and the team alone.");
+
 export function wholeNumber(min: number, max: number) {
   const error = ({ input }: { input?: unknown }) =>
     input === undefined ? "is required" : `must be a whole number from ${min} to ${max}`;

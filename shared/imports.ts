@@ -1,6 +1,16 @@
 import { z } from "zod";
 import { dataOf } from "./envelopes.ts";
-import { count, emailAddress, personName, slug, timestamp, uuid, webAddress, wholeNumber } from "./fields.ts";
+import {
+  count,
+  emailAddress,
+  moderationState,
+  personName,
+  slug,
+  timestamp,
+  uuid,
+  webAddress,
+  wholeNumber,
+} from "./fields.ts";
 import { locales } from "./locales.ts";
 import { moderationState } from "./moderation.ts";
 import { submissionStatus, submissionType } from "./submissions.ts";

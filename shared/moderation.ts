@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { dataOf, listOf } from "./envelopes.ts";
 import { errorCodes } from "./errors.ts";
-import { count, shortArrayOf, slug, timestamp, uuid } from "./fields.ts";
+import { count, moderationState, shortArrayOf, slug, timestamp, uuid } from "./fields.ts";
 import { cursor, pageFields } from "./pagination.ts";
 import { statusChangeCreate, submissionStatus } from "./submissions.ts";
 import { author } from "./taxonomy.ts";

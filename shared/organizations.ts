@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { dataOf } from "./envelopes.ts";
 import { count, slug, timestamp, uuid, wholeNumber } from "./fields.ts";
-import { text } from "./text.ts";
+import { text, unstorableWithin } from "./text.ts";
 
 export const memberRoles = ["owner", "admin", "member"] as const;
 
@@ -47,6 +47,10 @@ export const organizationPatch = z
       .describe("Whose days analytics counts, such as `Europe/Berlin`."),
     settings: z
       .record(z.string(), z.unknown())
+      .check((ctx) => {
+        const complaint = unstorableWithin(ctx.value);
+        if (complaint) ctx.issues.push({ code: "custom", message: complaint, input: ctx.value });
+      })
       .optional()
       .describe(
         "Your own, which the service keeps and does not read. Names sent are set, null removes one; at most 20,000 bytes.",
@@ -79,6 +83,7 @@ export const organizationDetailAnswer = dataOf(
         max_submissions: limit,
         members: count,
         max_members: limit,
+        surveys: count.describe("Surveys there are but archived ones, with all their versions."),
         max_surveys: limit,
       }),
       created_at: timestamp,

@@ -1,7 +1,17 @@
 import { z } from "zod";
 import { comment } from "./comments.ts";
 import { dataOf, listOf } from "./envelopes.ts";
-import { count, expandOf, onBehalfFields, slug, timestamp, uuid, webAddress, wholeNumber } from "./fields.ts";
+import {
+  count,
+  expandOf,
+  moderationState,
+  onBehalfFields,
+  slug,
+  timestamp,
+  uuid,
+  webAddress,
+  wholeNumber,
+} from "./fields.ts";
 import { cursor, fullMeta, order, pageFields } from "./pagination.ts";
 import { author, category, tagReference } from "./taxonomy.ts";
 import { text } from "./text.ts";
@@ -171,6 +181,7 @@ export const submissionDetail = z
     comments: z.array(comment).optional().describe("With `expand=comments`: the first 50."),
     tracker_issue_url: z.string().nullable(),
     merged_into_id: uuid.nullable().describe("Where its votes and comments went."),
+    moderation_state: moderationState,
     is_following: z.boolean().describe("Whether the caller follows it."),
     user_vote: z
       .object({ created_at: timestamp })

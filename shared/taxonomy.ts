@@ -54,7 +54,10 @@ const fieldsOfLabel = {
     .regex(/^#[0-9a-f]{6}$/, "must be a hex triplet in lower case, such as #6b7280")
     .optional(),
   translations: z
-    .partialRecord(z.enum(locales), labelName.nullable())
+    .partialRecord(z.enum(locales), labelName.nullable(), {
+      error: ({ code }) =>
+        code === "invalid_type" ? undefined : `must be names by locale: ${locales.join(", ")}`,
+    })
     .optional()
     .describe("Names in other languages, by locale; null removes one."),
 };

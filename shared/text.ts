@@ -29,6 +29,16 @@ export function unstorable(value: string): string | undefined {
     return "must not contain half of a surrogate pair: send whole Unicode characters";
 }
 
+/** The same of all names and texts in what was JSON. */
+export function unstorableWithin(value: unknown): string | undefined {
+  if (typeof value === "string") return unstorable(value);
+  if (typeof value !== "object" || value === null) return;
+  for (const part of Object.entries(value).flat()) {
+    const complaint = unstorableWithin(part);
+    if (complaint) return complaint;
+  }
+}
+
 /** Text for people: trimmed, min to max code points, nothing Postgres could not store. */
 export function text({ min, max }: { min: number; max: number }) {
   return z

@@ -950,18 +950,21 @@ begin
   if private.is_importing() then return null; end if;
   if not private.is_quiet() then
     update public.submissions set status = new.new_status, updated_at = new.created_at where id = new.submission_id;
+    perform private.audit('submission.set_status', 'submission', new.submission_id,
+      jsonb_build_object('status', jsonb_build_object('from', new.previous_status, 'to', new.new_status)), new.organization_id);
   end if;
   perform private.emit_event(new.organization_id, 'submission.status_changed', new.submission_id, jsonb_build_object(
     'submission_id', new.submission_id, 'previous_status', new.previous_status, 'new_status', new.new_status,
     'changed_by', coalesce((select coalesce(name, 'Anonymous') from public.profiles where id = new.changed_by), 'System'),
-    'note', coalesce(new.note, '')));
+    'note', coalesce(new.note, '')))
+  from public.submissions s where s.id = new.submission_id and s.moderation_state = 'approved';
   if new.notify then
     perform private.notify_followers(new.organization_id, new.submission_id, 'status_changed', new.id, null, new.changed_by);
   end if;
   return null;
 end
 $$;
-comment on function private.apply_status_change() is 'Trigger: the submission takes the new status, its followers and the outbox hear of it.';
+comment on function private.apply_status_change() is 'Trigger: the submission takes the new status; its followers, the outbox and the trail hear of it.';
 create trigger apply after insert on public.status_changes
   for each row execute function private.apply_status_change();
 
@@ -1118,11 +1121,11 @@ begin
   where s.author_id <> v.user_id and p.kind in ('user', 'email');
   perform private.emit_event(v.organization_id, 'submission.vote_added', v.submission_id,
     jsonb_build_object('submission_id', v.submission_id, 'vote_count', s.vote_count))
-  from added v join public.submissions s on s.id = v.submission_id;
+  from added v join public.submissions s on s.id = v.submission_id where s.moderation_state = 'approved';
   return null;
 end
 $$;
-comment on function private.count_added_votes() is 'Trigger: vote_count, the voter''s follow, the author''s notification and submission.vote_added, which names no voter.';
+comment on function private.count_added_votes() is 'Trigger: vote_count, the voter''s follow, the author''s notification and submission.vote_added, which names no voter; of what waits for approval nothing is announced.';
 create trigger count_added after insert on public.votes
   referencing new table as added for each statement execute function private.count_added_votes();
 
@@ -1141,7 +1144,7 @@ begin
   from (select submission_id, count(*) as votes from removed group by 1) d where s.id = d.submission_id;
   perform private.emit_event(v.organization_id, 'submission.vote_removed', v.submission_id,
     jsonb_build_object('submission_id', v.submission_id, 'vote_count', s.vote_count))
-  from removed v join public.submissions s on s.id = v.submission_id;
+  from removed v join public.submissions s on s.id = v.submission_id where s.moderation_state = 'approved';
   return null;
 end
 $$;
@@ -6063,6 +6066,53 @@ $$;
 comment on function private.admin_audit(uuid, timestamptz, uuid, integer) is 'The current organization''s trail, newest first, for its admins who signed in; with target_id, what was done to that row. Goes on after (before_at, before_id).';
 grant execute on function private.admin_audit(uuid, timestamptz, uuid, integer) to authenticated;
 
+-- What others wrote --------------------------------------------------------------------------------------------
+
+create function private.is_moderating(author_id uuid) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  -- What a definer or a foreign key does is told by what began it.
+  return current_user in ('authenticated', 'service_key') and author_id is distinct from private.caller_id();
+end
+$$;
+comment on function private.is_moderating(uuid) is 'In a trigger: whether the caller itself changes what somebody else wrote.';
+grant execute on function private.is_moderating(uuid) to anon, authenticated, service_role, service_key;
+
+-- definer: writes the trail.
+create function private.audit_edit() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform private.audit('submission.update', 'submission', new.id, jsonb_build_object('changed', (
+    select array_agg(n.key order by n.key) from jsonb_each(to_jsonb(new)) n join jsonb_each(to_jsonb(old)) o using (key)
+    where n.value <> o.value and n.key in ('title', 'description', 'category_id', 'tracker_issue_url'))), new.organization_id);
+  return null;
+end
+$$;
+comment on function private.audit_edit() is 'Trigger: the trail names the fields an admin or key changed of what somebody else submitted.';
+create trigger audit_edit after update of title, description, category_id, tracker_issue_url on public.submissions
+  for each row when (private.is_moderating(old.author_id)
+    and (old.title, old.description, old.category_id, old.tracker_issue_url)
+      is distinct from (new.title, new.description, new.category_id, new.tracker_issue_url))
+  execute function private.audit_edit();
+
+-- definer: as above.
+create function private.audit_delete() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if tg_table_name = 'submissions' then
+    perform private.audit('submission.delete', 'submission', old.id, '{}', old.organization_id);
+  else
+    perform private.audit('comment.delete', 'comment', old.id, jsonb_build_object('submission_id', old.submission_id), old.organization_id);
+  end if;
+  return null;
+end
+$$;
+comment on function private.audit_delete() is 'Trigger: the trail says what an admin or key deleted of what somebody else wrote.';
+create trigger audit_delete after delete on public.submissions
+  for each row when (private.is_moderating(old.author_id)) execute function private.audit_delete();
+create trigger audit_delete after delete on public.comments
+  for each row when (private.is_moderating(old.author_id)) execute function private.audit_delete();
+
 -- Merging duplicates, and taking it back.
 --
 -- Votes and tags of a source are lent to the target, marked merged_from; what the target has already is put down in a
@@ -6176,6 +6226,21 @@ $$;
 comment on function private.forget_merged_votes() is 'Trigger: a vote taken back at the target does not come back with an unmerge.';
 create trigger forget_merged after delete on public.votes
   referencing old table as removed for each statement execute function private.forget_merged_votes();
+
+-- definer: as above.
+create function private.forget_merged_tags() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if private.is_quiet() then return null; end if;
+  delete from private.merged_tags j using removed r, public.submissions s
+  where s.organization_id = r.organization_id and s.merged_into_id = r.submission_id and j.source_id = s.id and j.tag_id = r.tag_id;
+  return null;
+end
+$$;
+comment on function private.forget_merged_tags() is 'Trigger: nor does a tag.';
+create trigger forget_merged after delete on public.submission_tags
+  referencing old table as removed for each statement execute function private.forget_merged_tags();
+
 -- The two operations -------------------------------------------------------------------------------------------
 
 create function private.merge_tree(root uuid) returns table (source_id uuid, path bigint[])
@@ -6422,10 +6487,12 @@ begin
   perform private.lend_votes(source_id, subtree, null);
   perform private.lend_votes(root, others, coalesce(vacant, '{}'));
 
+  -- A source may have been given the tag anew while it was merged.
+  delete from public.submission_tags st using public.submission_tags o
+  where st.submission_id = source_id and o.submission_id = root and o.merged_from = any (subtree || source_id) and o.tag_id = st.tag_id;
   with back as (
     update public.submission_tags st set submission_id = source_id, merged_from = nullif(st.merged_from, source_id)
     where st.submission_id = root and st.merged_from = any (subtree || source_id)
-      and not exists (select from public.submission_tags o where o.submission_id = source_id and o.tag_id = st.tag_id)
     returning st.tag_id)
   select array_agg(b.tag_id) into vacant from back b;
   insert into public.submission_tags (organization_id, submission_id, tag_id)
@@ -6534,7 +6601,9 @@ begin
       'submissions', (select coalesce(sum(a.total), 0) from private.submission_activity a where a.organization_id = organization.id),
       'max_submissions', organization.max_submissions,
       'members', (select count(*) from public.memberships m where m.organization_id = organization.id),
-      'max_members', organization.max_members, 'max_surveys', organization.max_surveys),
+      'max_members', organization.max_members,
+      'surveys', (select count(distinct s.family_id) from public.surveys s where s.organization_id = organization.id and s.status <> 'archived'),
+      'max_surveys', organization.max_surveys),
     'created_at', organization.created_at, 'updated_at', organization.updated_at);
 end
 $$;
@@ -7011,7 +7080,8 @@ create function private.invite_shape(invite private.invites) returns json
 language plpgsql stable set search_path = '' as $$
 begin
   return json_build_object('id', invite.id, 'email', invite.email, 'role', invite.role,
-    'status', case when invite.accepted_at is not null then 'accepted' when invite.revoked_at is not null then 'revoked'
+    'status', case when invite.accepted_at is not null then 'accepted'
+      when invite.revoked_at is not null or not private.may_still_invite(invite) then 'revoked'
       when invite.expires_at <= now() then 'expired' else 'open' end,
     'invited_by', (select json_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous')) from public.profiles p where p.id = invite.invited_by),
     'created_at', invite.created_at, 'expires_at', invite.expires_at);
@@ -7052,7 +7122,7 @@ begin
   where i.organization_id = organization.id and i.email = address and i.accepted_at is null and i.revoked_at is null;
   expected := (select count(*) from public.memberships m where m.organization_id = organization.id)
     + (select count(*) from private.invites i where i.organization_id = organization.id
-        and i.accepted_at is null and i.revoked_at is null and i.expires_at > now());
+        and i.accepted_at is null and i.revoked_at is null and i.expires_at > now() and private.may_still_invite(i));
   if expected >= organization.max_members then
     perform private.raise_error('PLAN_LIMIT_REACHED', format('The plan allows %s members, and with those invited there are %s.', organization.max_members, expected));
   end if;
@@ -7204,7 +7274,8 @@ begin
         perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'ids');
       end if;
       changed := private.bulk_item(submission_id, action, wanted, ids, note, notify);
-      if changed > 0 then
+      -- A status change tells of itself.
+      if changed > 0 and action <> 'set_status' then
         perform private.audit('submission.' || action, 'submission', submission_id, jsonb_strip_nulls(jsonb_build_object(
           'value', case when action <> 'delete' then to_jsonb(wanted) end)), own_id);
       end if;
@@ -7579,10 +7650,11 @@ comment on function private.import_people(private.imports, jsonb) is 'Profiles o
 
 create function private.import_taxonomy(import private.imports, records jsonb) returns private.import_outcome
 language plpgsql set search_path = '' as $$
-declare outcome private.import_outcome; made bigint;
+declare outcome private.import_outcome; made bigint; last integer;
 begin
+  last := (select coalesce(max(c.position), -1) from public.categories c where c.organization_id = import.organization_id);
   insert into public.categories (organization_id, slug, name, color, position, translations)
-  select import.organization_id, r.slug, r.name, coalesce(r.color, '#6b7280'), coalesce(r.position, 0), coalesce(r.translations, '{}')
+  select import.organization_id, r.slug, r.name, coalesce(r.color, '#6b7280'), coalesce(r.position, last + 1), coalesce(r.translations, '{}')
   from jsonb_to_recordset(records -> 'category') as r (slug text, name text, color text, position integer, translations jsonb)
   on conflict on constraint category_slugs_are_unique do nothing;
   get diagnostics made = row_count;
@@ -7595,8 +7667,9 @@ begin
   outcome.created := outcome.created + made;
   outcome.skipped := coalesce(jsonb_array_length(records -> 'category'), 0) + coalesce(jsonb_array_length(records -> 'tag'), 0) - outcome.created;
   if import.makes_missing then
-    insert into public.categories (organization_id, slug, name)
-    select import.organization_id, c.key, c.value from jsonb_each_text(records -> 'categories') c
+    last := (select coalesce(max(c.position), -1) from public.categories c where c.organization_id = import.organization_id);
+    insert into public.categories (organization_id, slug, name, position)
+    select import.organization_id, c.key, c.value, last + 1 from jsonb_each_text(records -> 'categories') c
     on conflict on constraint category_slugs_are_unique do nothing;
     insert into public.tags (organization_id, slug, name)
     select import.organization_id, t.key, t.value from jsonb_each_text(records -> 'tags') t

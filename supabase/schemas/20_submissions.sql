@@ -370,18 +370,21 @@ begin
   if private.is_importing() then return null; end if;
   if not private.is_quiet() then
     update public.submissions set status = new.new_status, updated_at = new.created_at where id = new.submission_id;
+    perform private.audit('submission.set_status', 'submission', new.submission_id,
+      jsonb_build_object('status', jsonb_build_object('from', new.previous_status, 'to', new.new_status)), new.organization_id);
   end if;
   perform private.emit_event(new.organization_id, 'submission.status_changed', new.submission_id, jsonb_build_object(
     'submission_id', new.submission_id, 'previous_status', new.previous_status, 'new_status', new.new_status,
     'changed_by', coalesce((select coalesce(name, 'Anonymous') from public.profiles where id = new.changed_by), 'System'),
-    'note', coalesce(new.note, '')));
+    'note', coalesce(new.note, '')))
+  from public.submissions s where s.id = new.submission_id and s.moderation_state = 'approved';
   if new.notify then
     perform private.notify_followers(new.organization_id, new.submission_id, 'status_changed', new.id, null, new.changed_by);
   end if;
   return null;
 end
 $$;
-comment on function private.apply_status_change() is 'Trigger: the submission takes the new status, its followers and the outbox hear of it.';
+comment on function private.apply_status_change() is 'Trigger: the submission takes the new status; its followers, the outbox and the trail hear of it.';
 create trigger apply after insert on public.status_changes
   for each row execute function private.apply_status_change();
 

@@ -109,11 +109,11 @@ begin
   where s.author_id <> v.user_id and p.kind in ('user', 'email');
   perform private.emit_event(v.organization_id, 'submission.vote_added', v.submission_id,
     jsonb_build_object('submission_id', v.submission_id, 'vote_count', s.vote_count))
-  from added v join public.submissions s on s.id = v.submission_id;
+  from added v join public.submissions s on s.id = v.submission_id where s.moderation_state = 'approved';
   return null;
 end
 $$;
-comment on function private.count_added_votes() is 'Trigger: vote_count, the voter''s follow, the author''s notification and submission.vote_added, which names no voter.';
+comment on function private.count_added_votes() is 'Trigger: vote_count, the voter''s follow, the author''s notification and submission.vote_added, which names no voter; of what waits for approval nothing is announced.';
 create trigger count_added after insert on public.votes
   referencing new table as added for each statement execute function private.count_added_votes();
 
@@ -132,7 +132,7 @@ begin
   from (select submission_id, count(*) as votes from removed group by 1) d where s.id = d.submission_id;
   perform private.emit_event(v.organization_id, 'submission.vote_removed', v.submission_id,
     jsonb_build_object('submission_id', v.submission_id, 'vote_count', s.vote_count))
-  from removed v join public.submissions s on s.id = v.submission_id;
+  from removed v join public.submissions s on s.id = v.submission_id where s.moderation_state = 'approved';
   return null;
 end
 $$;

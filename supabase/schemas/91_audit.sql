@@ -101,3 +101,50 @@ end
 $$;
 comment on function private.admin_audit(uuid, timestamptz, uuid, integer) is 'The current organization''s trail, newest first, for its admins who signed in; with target_id, what was done to that row. Goes on after (before_at, before_id).';
 grant execute on function private.admin_audit(uuid, timestamptz, uuid, integer) to authenticated;
+
+-- What others wrote --------------------------------------------------------------------------------------------
+
+create function private.is_moderating(author_id uuid) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  -- What a definer or a foreign key does is told by what began it.
+  return current_user in ('authenticated', 'service_key') and author_id is distinct from private.caller_id();
+end
+$$;
+comment on function private.is_moderating(uuid) is 'In a trigger: whether the caller itself changes what somebody else wrote.';
+grant execute on function private.is_moderating(uuid) to anon, authenticated, service_role, service_key;
+
+-- definer: writes the trail.
+create function private.audit_edit() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform private.audit('submission.update', 'submission', new.id, jsonb_build_object('changed', (
+    select array_agg(n.key order by n.key) from jsonb_each(to_jsonb(new)) n join jsonb_each(to_jsonb(old)) o using (key)
+    where n.value <> o.value and n.key in ('title', 'description', 'category_id', 'tracker_issue_url'))), new.organization_id);
+  return null;
+end
+$$;
+comment on function private.audit_edit() is 'Trigger: the trail names the fields an admin or key changed of what somebody else submitted.';
+create trigger audit_edit after update of title, description, category_id, tracker_issue_url on public.submissions
+  for each row when (private.is_moderating(old.author_id)
+    and (old.title, old.description, old.category_id, old.tracker_issue_url)
+      is distinct from (new.title, new.description, new.category_id, new.tracker_issue_url))
+  execute function private.audit_edit();
+
+-- definer: as above.
+create function private.audit_delete() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if tg_table_name = 'submissions' then
+    perform private.audit('submission.delete', 'submission', old.id, '{}', old.organization_id);
+  else
+    perform private.audit('comment.delete', 'comment', old.id, jsonb_build_object('submission_id', old.submission_id), old.organization_id);
+  end if;
+  return null;
+end
+$$;
+comment on function private.audit_delete() is 'Trigger: the trail says what an admin or key deleted of what somebody else wrote.';
+create trigger audit_delete after delete on public.submissions
+  for each row when (private.is_moderating(old.author_id)) execute function private.audit_delete();
+create trigger audit_delete after delete on public.comments
+  for each row when (private.is_moderating(old.author_id)) execute function private.audit_delete();

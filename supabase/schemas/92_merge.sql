@@ -111,6 +111,21 @@ $$;
 comment on function private.forget_merged_votes() is 'Trigger: a vote taken back at the target does not come back with an unmerge.';
 create trigger forget_merged after delete on public.votes
   referencing old table as removed for each statement execute function private.forget_merged_votes();
+
+-- definer: as above.
+create function private.forget_merged_tags() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if private.is_quiet() then return null; end if;
+  delete from private.merged_tags j using removed r, public.submissions s
+  where s.organization_id = r.organization_id and s.merged_into_id = r.submission_id and j.source_id = s.id and j.tag_id = r.tag_id;
+  return null;
+end
+$$;
+comment on function private.forget_merged_tags() is 'Trigger: nor does a tag.';
+create trigger forget_merged after delete on public.submission_tags
+  referencing old table as removed for each statement execute function private.forget_merged_tags();
+
 -- The two operations -------------------------------------------------------------------------------------------
 
 create function private.merge_tree(root uuid) returns table (source_id uuid, path bigint[])
@@ -357,10 +372,12 @@ begin
   perform private.lend_votes(source_id, subtree, null);
   perform private.lend_votes(root, others, coalesce(vacant, '{}'));
 
+  -- A source may have been given the tag anew while it was merged.
+  delete from public.submission_tags st using public.submission_tags o
+  where st.submission_id = source_id and o.submission_id = root and o.merged_from = any (subtree || source_id) and o.tag_id = st.tag_id;
   with back as (
     update public.submission_tags st set submission_id = source_id, merged_from = nullif(st.merged_from, source_id)
     where st.submission_id = root and st.merged_from = any (subtree || source_id)
-      and not exists (select from public.submission_tags o where o.submission_id = source_id and o.tag_id = st.tag_id)
     returning st.tag_id)
   select array_agg(b.tag_id) into vacant from back b;
   insert into public.submission_tags (organization_id, submission_id, tag_id)

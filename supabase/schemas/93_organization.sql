@@ -80,7 +80,9 @@ begin
       'submissions', (select coalesce(sum(a.total), 0) from private.submission_activity a where a.organization_id = organization.id),
       'max_submissions', organization.max_submissions,
       'members', (select count(*) from public.memberships m where m.organization_id = organization.id),
-      'max_members', organization.max_members, 'max_surveys', organization.max_surveys),
+      'max_members', organization.max_members,
+      'surveys', (select count(distinct s.family_id) from public.surveys s where s.organization_id = organization.id and s.status <> 'archived'),
+      'max_surveys', organization.max_surveys),
     'created_at', organization.created_at, 'updated_at', organization.updated_at);
 end
 $$;

@@ -211,7 +211,8 @@ create function private.invite_shape(invite private.invites) returns json
 language plpgsql stable set search_path = '' as $$
 begin
   return json_build_object('id', invite.id, 'email', invite.email, 'role', invite.role,
-    'status', case when invite.accepted_at is not null then 'accepted' when invite.revoked_at is not null then 'revoked'
+    'status', case when invite.accepted_at is not null then 'accepted'
+      when invite.revoked_at is not null or not private.may_still_invite(invite) then 'revoked'
       when invite.expires_at <= now() then 'expired' else 'open' end,
     'invited_by', (select json_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous')) from public.profiles p where p.id = invite.invited_by),
     'created_at', invite.created_at, 'expires_at', invite.expires_at);
@@ -252,7 +253,7 @@ begin
   where i.organization_id = organization.id and i.email = address and i.accepted_at is null and i.revoked_at is null;
   expected := (select count(*) from public.memberships m where m.organization_id = organization.id)
     + (select count(*) from private.invites i where i.organization_id = organization.id
-        and i.accepted_at is null and i.revoked_at is null and i.expires_at > now());
+        and i.accepted_at is null and i.revoked_at is null and i.expires_at > now() and private.may_still_invite(i));
   if expected >= organization.max_members then
     perform private.raise_error('PLAN_LIMIT_REACHED', format('The plan allows %s members, and with those invited there are %s.', organization.max_members, expected));
   end if;

@@ -67,7 +67,8 @@ begin
         perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'ids');
       end if;
       changed := private.bulk_item(submission_id, action, wanted, ids, note, notify);
-      if changed > 0 then
+      -- A status change tells of itself.
+      if changed > 0 and action <> 'set_status' then
         perform private.audit('submission.' || action, 'submission', submission_id, jsonb_strip_nulls(jsonb_build_object(
           'value', case when action <> 'delete' then to_jsonb(wanted) end)), own_id);
       end if;

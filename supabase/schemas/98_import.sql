@@ -144,10 +144,11 @@ comment on function private.import_people(private.imports, jsonb) is 'Profiles o
 
 create function private.import_taxonomy(import private.imports, records jsonb) returns private.import_outcome
 language plpgsql set search_path = '' as $$
-declare outcome private.import_outcome; made bigint;
+declare outcome private.import_outcome; made bigint; last integer;
 begin
+  last := (select coalesce(max(c.position), -1) from public.categories c where c.organization_id = import.organization_id);
   insert into public.categories (organization_id, slug, name, color, position, translations)
-  select import.organization_id, r.slug, r.name, coalesce(r.color, '#6b7280'), coalesce(r.position, 0), coalesce(r.translations, '{}')
+  select import.organization_id, r.slug, r.name, coalesce(r.color, '#6b7280'), coalesce(r.position, last + 1), coalesce(r.translations, '{}')
   from jsonb_to_recordset(records -> 'category') as r (slug text, name text, color text, position integer, translations jsonb)
   on conflict on constraint category_slugs_are_unique do nothing;
   get diagnostics made = row_count;
@@ -160,8 +161,9 @@ begin
   outcome.created := outcome.created + made;
   outcome.skipped := coalesce(jsonb_array_length(records -> 'category'), 0) + coalesce(jsonb_array_length(records -> 'tag'), 0) - outcome.created;
   if import.makes_missing then
-    insert into public.categories (organization_id, slug, name)
-    select import.organization_id, c.key, c.value from jsonb_each_text(records -> 'categories') c
+    last := (select coalesce(max(c.position), -1) from public.categories c where c.organization_id = import.organization_id);
+    insert into public.categories (organization_id, slug, name, position)
+    select import.organization_id, c.key, c.value, last + 1 from jsonb_each_text(records -> 'categories') c
     on conflict on constraint category_slugs_are_unique do nothing;
     insert into public.tags (organization_id, slug, name)
     select import.organization_id, t.key, t.value from jsonb_each_text(records -> 'tags') t

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { originsAnswer } from "../../shared/admin.ts";
 import { events } from "../../shared/events.ts";
 import { organizationDetailAnswer } from "../../shared/organizations.ts";
 import { deletedAnswer } from "../../shared/submissions.ts";
@@ -55,11 +56,21 @@ describe("an organization's settings", () => {
 
   it("are what its team sees, with the plan and one's own role", async () => {
     await newSubmission(board.organization, board.member);
+    await sql`insert into public.surveys (organization_id, title) values
+      (${board.organization.id}, 'Asked'), (${board.organization.id}, 'Put away')`;
+    await sql`update public.surveys set status = 'archived' where organization_id = ${board.organization.id} and title = 'Put away'`;
     const { data } = answered(await api("GET", path(), { as: board.member }), 200, organizationDetailAnswer);
     expect(data).toMatchObject({
       ...board.organization,
       role: "member",
-      plan: { submissions: 1, max_submissions: null, members: 2, max_members: null },
+      plan: {
+        submissions: 1,
+        max_submissions: null,
+        members: 2,
+        max_members: null,
+        surveys: 1,
+        max_surveys: null,
+      },
       settings: {},
     });
   });
@@ -110,6 +121,8 @@ describe("an organization's settings", () => {
     [{ time_zone: "'; select 1" }, ["time_zone"]],
     [{ settings: { much: "x".repeat(21_000) } }, ["settings"]],
     [{ settings: [] }, ["settings"]],
+    [{ settings: { deep: ["a\u0000b"] } }, ["settings"]],
+    [{ settings: { "a\ud800": 1 } }, ["settings"]],
     [{ trust_after: 0 }, ["trust_after"]],
   ])("refuse %j", async (body, fields) => {
     refused(await patch(body), "VALIDATION_ERROR", ...fields);
@@ -250,7 +263,12 @@ describe.each([
       "name",
       "slug",
     );
-    refused(await post({ name: "X", translations: { xx: "?" } }), "VALIDATION_ERROR", "translations");
+    const { details } = refused(
+      await post({ name: "X", translations: { xx: "?" } }),
+      "VALIDATION_ERROR",
+      "translations",
+    );
+    expect(details).toEqual([{ field: "translations", message: expect.stringContaining("pt-BR") }]);
     const { id } = await make({ name: "Right" });
     refused(await asAdmin("PATCH", `${root}/${id}`, { body: {} }), "VALIDATION_ERROR", "body");
   });
@@ -281,4 +299,14 @@ it("categories stand in the order they are put in", async () => {
   const shown = await api("GET", `/api/organizations/${fresh.organization.id}/categories`);
   expect((shown.body as { data: { id: string }[] }).data.map(({ id }) => id)).toEqual([third, first, second]);
   refused(await order([board.organization.id]), "NOT_FOUND", "ids");
+});
+
+it("an origin that is named twice is allowed once", async () => {
+  const origins = ["https://app.example.org", "https://app.example.org"];
+  const { data } = answered(
+    await asAdmin("PUT", "/api/admin/origins", { body: { origins } }),
+    200,
+    originsAnswer,
+  );
+  expect(data.origins).toEqual(["https://app.example.org"]);
 });

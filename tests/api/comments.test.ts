@@ -71,6 +71,7 @@ describe("writing a comment", () => {
       submission_id: id,
       parent_id: null,
       author: { id: commenter.id, name: "Carl Commenter", avatar: null, is_team_member: false },
+      moderation_state: "approved",
       vote_count: 0,
       reply_count: 0,
       updated_at: data.created_at,

@@ -345,6 +345,12 @@ describe("an operation", () => {
       takes: false,
     },
     { what: "reads", endpoint: list, parameter: "IdempotencyKey", takes: false },
+    {
+      what: "takes a file",
+      endpoint: { ...comment, takes: ["text/csv"] },
+      parameter: "IdempotencyKey",
+      takes: false,
+    },
     { what: "reads", endpoint: list, parameter: "Organization", takes: true },
   ])("that $what takes $parameter: $takes", ({ endpoint, parameter, takes }) => {
     expect(parametersOf(describeOne(endpoint)).includes(parameter)).toBe(takes);
@@ -358,6 +364,10 @@ describe("an operation", () => {
       endpoint: { ...comment, path: "/submissions" },
       statuses: "201 400 401 402 403 404 409 413 415 429 500 503",
     },
+    ...(["/me", "/admin/api-keys/:id/rotate"] as const).map((path) => ({
+      endpoint: { ...comment, path, access: "person" as const },
+      statuses: "201 400 401 403 404 409 413 415 429 500 503",
+    })),
   ])("of $endpoint.method $endpoint.path can answer $statuses", ({ endpoint, statuses }) => {
     expect(Object.keys(describeOne(endpoint).responses).join(" ")).toBe(statuses);
   });

@@ -149,6 +149,38 @@ describe("an import", () => {
     });
   });
 
+  test("puts the categories it makes behind those that are there", async () => {
+    const board = await newBoard();
+    await sql`insert into public.categories (organization_id, name, slug, position) values (${board.organization.id}, 'Zoo', 'zoo', 7)`;
+    await importing(
+      board.key,
+      lines([
+        submission(1, { category: "Apes" }),
+        { kind: "category", slug: "bees", name: "Bees" },
+        { kind: "category", slug: "ants", name: "Ants", position: 3 },
+      ]),
+    );
+    const shown = await api("GET", `/api/organizations/${board.organization.id}/categories`);
+    expect((shown.body as { data: { slug: string }[] }).data.map(({ slug }) => slug)).toEqual([
+      "ants",
+      "zoo",
+      "bees",
+      "apes",
+    ]);
+  });
+
+  test("takes the comments and votes of a submission without an id, once", async () => {
+    const board = await newBoard();
+    const one = {
+      ...submission(1, { id: undefined }),
+      comments: [{ body: "Yes", author_email: "bob@x.example", created_at: "2024-05-07T00:00:00Z" }],
+      votes: [{ author_email: "bob@x.example" }],
+    };
+    for (const query of ["?dry_run=true", ""])
+      expect(await importing(board.key, lines([one]), query)).toMatchObject({ created: 3, errors: [] });
+    expect(await importing(board.key, lines([one]))).toMatchObject({ created: 0, skipped: 3 });
+  });
+
   test("sent again makes nothing twice", async () => {
     const board = await newBoard();
     await importing(board.key, lines(file));
@@ -540,6 +572,10 @@ describe("the commands", () => {
         expect.objectContaining({ kind: "submission", id: "s1" }),
       );
       expect(await run(to.organization, second)).toMatchObject({ failed: 0, problem: null });
+      const nowhere = join(folder, "missing", "copy.json");
+      await expect(exportFile(database, from.organization.id, nowhere, { format: "json" })).rejects.toThrow(
+        /ENOENT/,
+      );
     });
     expect(await contentOf(to.key)).toEqual(await contentOf(from.key));
   });

@@ -239,6 +239,24 @@ describe("an invite", () => {
     expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 402, 402]);
   });
 
+  it("of who is no admin any more is as good as revoked, and takes no place in the plan", async () => {
+    const small = await newTeam({ max_members: 4 });
+    const { id } = await invite(small, small.admin, { email: `${randomUUID()}@test.example` });
+    const state = async () =>
+      answered(
+        await api("GET", `${small.path}/invites`, { as: small.owner }),
+        200,
+        inviteListAnswer,
+      ).data.find((one) => one.id === id)?.status;
+    expect(await state()).toBe("open");
+    await api("PATCH", `${small.path}/members/${small.admin.id}`, {
+      as: small.owner,
+      body: { role: "member" },
+    });
+    expect(await state()).toBe("revoked");
+    await invite(small, small.owner, { email: `${randomUUID()}@test.example` });
+  });
+
   it("can be revoked twice, but not once accepted", async () => {
     const guest = await newUser();
     const { id } = await invite(team, team.admin, { email: guest.email });

@@ -24,6 +24,8 @@ type Step =
   | { act: "vote" | "unvote" | "follow" | "unfollow"; person: number; on: number }
   | { act: "comment"; person: number; on: number; under: number }
   | { act: "uncomment"; which: number }
+  | { act: "tag" | "untag"; on: number; which: number }
+  | { act: "approve" | "reject"; on: number }
   | { act: "merge"; sources: number[]; on: number }
   | { act: "unmerge" | "delete"; on: number };
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -40,6 +42,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ act: fc.constant("comment"), person, on: submission, under: anything }),
   },
   { weight: 1, arbitrary: fc.record({ act: fc.constant("uncomment"), which: anything }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ act: fc.constantFrom("tag", "untag"), on: submission, which: anything }),
+  },
+  { weight: 1, arbitrary: fc.record({ act: fc.constantFrom("approve", "reject"), on: submission }) },
   {
     weight: 4,
     arbitrary: fc.record({
@@ -75,12 +82,16 @@ create function pg_temp.mistakes(organization uuid) returns text language sql as
     select format('a vote on %s, which is merged', v.submission_id) from public.votes v join public.submissions s on s.id = v.submission_id
     where s.organization_id = organization and s.merged_into_id is not null
     union all
+    select format('a tag of %s, lent by what is not merged into it', t.submission_id) from public.submission_tags t join public.submissions s on s.id = t.merged_from
+    where t.organization_id = organization and s.merged_into_id is distinct from t.submission_id
+    union all
     select format('%s is two hops from its target', s.id) from public.submissions s join public.submissions t on t.id = s.merged_into_id
     where s.organization_id = organization and t.merged_into_id is not null) found (what)
 $$;
 create function pg_temp.act(step jsonb, ids uuid[], people uuid[]) returns void language plpgsql as $$
-declare target uuid := ids[(step ->> 'on')::integer + 1]; who uuid := people[(step ->> 'person')::integer + 1]; comment uuid;
+declare target uuid := ids[(step ->> 'on')::integer + 1]; who uuid := people[(step ->> 'person')::integer + 1]; comment uuid; tag uuid;
 begin
+  select t.id into tag from public.tags t join public.submissions s using (organization_id) where s.id = target order by t.slug offset (step ->> 'which')::integer % 2 limit 1;
   select c.id into comment from public.comments c where c.submission_id = any (case when step ->> 'act' = 'uncomment' then ids else array[target] end)
   order by c.id offset coalesce(step ->> 'under', step ->> 'which')::integer % 3 limit 1;
   case step ->> 'act'
@@ -90,6 +101,10 @@ begin
     when 'unfollow' then delete from public.follows where submission_id = target and user_id = who;
     when 'comment' then insert into public.comments (submission_id, author_id, parent_id, body) values (target, who, comment, 'A comment');
     when 'uncomment' then delete from public.comments where id = comment;
+    when 'tag' then insert into public.submission_tags (organization_id, submission_id, tag_id)
+      select t.organization_id, s.id, t.id from public.tags t join public.submissions s using (organization_id) where t.id = tag and s.id = target on conflict do nothing;
+    when 'untag' then delete from public.submission_tags where submission_id = target and tag_id = tag;
+    when 'approve', 'reject' then perform private.admin_moderate('submission', target, step ->> 'act', null, null);
     when 'merge' then perform private.admin_merge(array(select ids[s::integer + 1] from jsonb_array_elements_text(step -> 'sources') s), target);
     when 'unmerge' then perform private.admin_unmerge(target);
     when 'delete' then delete from public.submissions where id = target;
@@ -142,7 +157,7 @@ async function newBoard(transaction: TransactionSql): Promise<string[]> {
 
 class Undone extends Error {}
 
-describe("any sequence of votes, follows, comments, merges, unmerges and deletes", () => {
+describe("any sequence of votes, follows, comments, tags, decisions, merges, unmerges and deletes", () => {
   it("keeps the counts true, and each merge can be taken back row by row", async () => {
     await sql
       .begin(async (transaction) => {

@@ -150,6 +150,35 @@ describe("a merge", () => {
     expect(await stored("submissions", target)).toMatchObject({ vote_count: 2 });
   });
 
+  it("gives a tag back, also where the source was given it anew meanwhile", async () => {
+    const [source, target, root] = [await made(), await made(), await made()];
+    const [tag] = await sql<{ slug: string }[]>`
+      insert into public.tags (organization_id, name, slug) values (${organization.id}, 'Twice', ${`t-${source}`}) returning slug`;
+    const change = (id: string, action: string) =>
+      api("POST", "/api/admin/bulk", {
+        as: admin,
+        on: organization,
+        body: { ids: [id], action, value: [tag?.slug] },
+      });
+    const tagsOf = async (id: string) =>
+      answered(await api("GET", `/api/submissions/${id}`), 200, submissionDetailAnswer).data.tags;
+    await change(source, "add_tags");
+    await merge([source], target);
+    await change(source, "add_tags");
+    answered(await unmerge(source), 200, unmergedAnswer);
+    expect([await tagsOf(source), await tagsOf(target)]).toEqual([[tag?.slug], []]);
+    await merge([source], target);
+    answered(await merge([target], root), 200, mergedAnswer);
+    answered(await unmerge(source), 200, unmergedAnswer);
+    expect([await tagsOf(source), await tagsOf(root)]).toEqual([[tag?.slug], []]);
+
+    await change(root, "add_tags");
+    await merge([source], root);
+    await change(root, "remove_tags");
+    answered(await unmerge(source), 200, unmergedAnswer);
+    expect(await tagsOf(source), "taken away at the target it stays away").toEqual([]);
+  });
+
   it.each([
     ["without sources", [], () => made(), ["source_ids"]],
     ["with 21", Array.from({ length: 21 }, () => randomUUID()), () => made(), ["source_ids"]],

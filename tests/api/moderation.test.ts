@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { commentListAnswer } from "../../shared/comments.ts";
+import { commentAnswer, commentListAnswer } from "../../shared/comments.ts";
 import { moderationAnswer, moderationQueueAnswer } from "../../shared/moderation.ts";
 import { notificationListAnswer } from "../../shared/notifications.ts";
 import {
   duplicatesAnswer,
+  submissionCreatedAnswer,
   submissionDetailAnswer,
   submissionListAnswer,
   submissionSearchAnswer,
@@ -116,6 +117,72 @@ describe("what waits for approval", () => {
     await decide("submission", data.id, "reject");
     for (const as of [undefined, stranger]) expect(await waysTo(data.id, word, as)).toEqual([]);
     expect(await waysTo(data.id, word, author)).toEqual(everyWay);
+  });
+
+  it("says so of itself to its author and the team", async () => {
+    const author = await newUser("Ada");
+    const { data } = await submit(author, "Is this out yet?");
+    const state = async (as: Caller) =>
+      answered(await api("GET", `/api/submissions/${data.id}`, { as }), 200, submissionDetailAnswer).data
+        .moderation_state;
+    expect([await state(author), await state(member)]).toEqual(["pending", "pending"]);
+    await decide("submission", data.id, "approve");
+    const comment = await say(author, data.id);
+    expect([await state(stranger), await state(author)]).toEqual(["approved", "approved"]);
+    const answer = await api("GET", `/api/comments/${comment}`, { as: author });
+    expect(answered(answer, 200, commentAnswer).data.moderation_state).toBe("pending");
+  });
+
+  it("is announced with its first approval, and no vote or status before", async () => {
+    const { data } = await submit(stranger, "Nobody was told of it");
+    const announced = async () =>
+      (await sql`select type from private.outbox where subject_id = ${data.id} order by id`).map(
+        ({ type }) => type,
+      );
+    const change = async (status: string) => {
+      await api("PATCH", `/api/submissions/${data.id}/status`, { as: admin, body: { status } });
+      await api("POST", `/api/submissions/${data.id}/vote`, { as: member });
+      await api("DELETE", `/api/submissions/${data.id}/vote`, { as: member });
+    };
+    await change("planned");
+    expect(await announced()).toEqual([]);
+    await decide("submission", data.id, "approve");
+    await change("open");
+    const told = [
+      "submission.created",
+      "submission.status_changed",
+      "submission.vote_added",
+      "submission.vote_removed",
+    ];
+    expect(await announced()).toEqual(told);
+    await decide("submission", data.id, "spam");
+    await change("declined");
+    expect(await announced()).toEqual(told);
+  });
+
+  it("waits on where approval is asked for no longer, until somebody decides", async () => {
+    const board = await newOrganization({ require_approval: true });
+    const owner = await newUser("Olga", { organization: board, role: "owner" });
+    const id = answered(
+      await api("POST", "/api/submissions", {
+        as: stranger,
+        on: board,
+        body: { title: "Still waiting", description: longEnough, type: "idea" },
+      }),
+      201,
+      submissionCreatedAnswer,
+    ).data.id;
+    await api("PATCH", `/api/organizations/${board.id}`, { as: owner, body: { require_approval: false } });
+    refused(await api("GET", `/api/submissions/${id}`, { as: admin }), "NOT_FOUND");
+    expect(
+      (
+        await api("POST", "/api/admin/moderation", {
+          as: owner,
+          body: { target_type: "submission", target_id: id, action: "approve" },
+        })
+      ).status,
+    ).toBe(200);
+    expect((await api("GET", `/api/submissions/${id}`)).status).toBe(200);
   });
 
   it("as a comment is neither counted nor told of before, and takes its replies along after", async () => {

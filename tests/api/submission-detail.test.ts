@@ -73,6 +73,7 @@ describe("the detail of a submission", () => {
       "id",
       "is_following",
       "merged_into_id",
+      "moderation_state",
       "status",
       "tags",
       "title",

@@ -1,7 +1,7 @@
 -- The audit trail: complete, of one's own organization, and never rewritten.
 begin;
 set local search_path = public, extensions;
-select plan(23);
+select plan(31);
 do $$ begin perform tests.start(); end $$;
 
 create function pg_temp.audit_as(who text, statement text) returns void language plpgsql as $$
@@ -43,6 +43,25 @@ select throws_ok($$ truncate private.audit_log $$, 'FB403', null, 'nor empty it'
 select is(tests.try(who, 'insert into private.audit_log (organization_id, action, target_type, details) values (tests.id(''acme''), ''a.b'', ''x'', ''{}'')'), '42501',
   format('%s cannot write into it', who)) from unnest(array['adam', 'acme key with submissions:moderate', 'service_role']) as who;
 
+-- What others wrote, changed by the data API
+select tests.submission('first', 'alice'), tests.submission('second', 'alice'), tests.submission('three', 'alice'), tests.comment('said', 'alice', 'three');
+select is(tests.try(who, statement), '1', format('%s does: %s', who, statement)) from (values
+  ('alice', 'update public.submissions set title = ''Hers to call'' where id = tests.id(''first'')'),
+  ('adam', 'update public.submissions set title = ''Called otherwise'', description = description where id = tests.id(''first'')'),
+  ('acme key with submissions:moderate', 'update public.submissions set tracker_issue_url = ''https://a.example'' where id = tests.id(''first'')'),
+  ('adam', 'insert into public.status_changes (submission_id, new_status) values (tests.id(''first''), ''planned'')'),
+  ('adam', 'delete from public.submissions where id = tests.id(''second'')'),
+  ('adam', 'delete from public.comments where id = tests.id(''said'')'),
+  ('service_role', 'delete from public.submissions where id = tests.id(''three'')')) as t (who, statement);
+select results_eq($$ select actor_id, action, target_id, details from private.audit_log
+    where target_id in (tests.id('first'), tests.id('second'), tests.id('three'), tests.id('said')) order by created_at $$,
+  $$ values (tests.id('adam'), 'submission.update', tests.id('first'), '{"changed": ["title"]}'::jsonb),
+    (tests.id('acme key'), 'submission.update', tests.id('first'), '{"changed": ["tracker_issue_url"]}'),
+    (tests.id('adam'), 'submission.set_status', tests.id('first'), '{"status": {"from": "open", "to": "planned"}}'),
+    (tests.id('adam'), 'submission.delete', tests.id('second'), '{}'),
+    (tests.id('adam'), 'comment.delete', tests.id('said'), jsonb_build_object('submission_id', tests.id('three'))) $$,
+  'is in the trail where an admin or a key did it');
+
 -- Who reads it
 create function pg_temp.read_as(who text, organization text) returns text language plpgsql as $$
 begin
@@ -51,7 +70,7 @@ begin
 end
 $$;
 select is(pg_temp.read_as(who, 'acme'), seen, format('%s reads %s', who, seen))
-from (values ('adam', '5'), ('mia', 'FB403'), ('rita', 'FB403')) as t (who, seen);
+from (values ('adam', '10'), ('mia', 'FB403'), ('rita', 'FB403')) as t (who, seen);
 
 delete from organizations where slug = 'acme';
 select is((select count(*) from private.audit_log), 1::bigint, 'the trail goes with its organization, and no other');

@@ -34,17 +34,22 @@ export async function* chunksOf(rows: AsyncIterable<Row>, query: ImportQuery): A
   try {
     for await (const row of rows) {
       if ("message" in row) chunk.refused.push(row);
-      else
-        for (const draft of draftsOf(row.values, query)) {
-          const checked = checkedOf(draft, row.line, query);
+      else {
+        // What hangs on a submission without an id hangs on the one it is known by.
+        let submissionId: unknown;
+        for (const { kind, values } of draftsOf(row.values, query)) {
+          const submission_id = values.submission_id ?? submissionId;
+          const checked = checkedOf({ kind, values: { ...values, submission_id } }, row.line, query);
           if ("message" in checked) chunk.refused.push(checked);
           else {
+            if (kind === "submission") submissionId = checked.fields.id;
             note(checked, seen);
             chunk.entries.push(checked);
             characters += sizeOf(checked.fields);
           }
           if (full()) yield taken();
         }
+      }
       if (full()) yield taken();
     }
   } catch (error) {

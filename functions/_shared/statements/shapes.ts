@@ -7,7 +7,7 @@ export type Data = { data: string };
 export const commentShape = (sql: Sql) => sql`json_build_object(
   'id', c.id, 'submission_id', c.submission_id, 'parent_id', c.parent_id, 'body', c.body,
   'author', private.author(c.author_id, c.organization_id), 'is_official', c.is_official,
-  'vote_count', c.vote_count, 'reply_count', c.reply_count, 'created_at', c.created_at, 'updated_at', c.updated_at)`;
+  'moderation_state', c.moderation_state, 'vote_count', c.vote_count, 'reply_count', c.reply_count, 'created_at', c.created_at, 'updated_at', c.updated_at)`;
 
 /** Slugs of a submission's tags; `s` is the submission. */
 export const tagSlugs = (sql: Sql) => sql`array(

@@ -157,7 +157,7 @@ export function submissionDetail(
               order by c.is_official desc, c.created_at, c.id limit ${firstComments}) c), '[]'),`
           : sql``
       }
-      'tracker_issue_url', s.tracker_issue_url, 'merged_into_id', s.merged_into_id,
+      'tracker_issue_url', s.tracker_issue_url, 'merged_into_id', s.merged_into_id, 'moderation_state', s.moderation_state,
       'is_following', private.is_following(s.id),
       'user_vote', (select json_build_object('created_at', v.created_at) from private.my_vote(s.id) v (created_at) where v.created_at is not null),
       'created_at', s.created_at, 'updated_at', s.updated_at)::text as data

@@ -143,7 +143,7 @@ export function openApi(endpoints: readonly DocumentedEndpoint[]): OpenApi {
         ...pathParameters(endpoint.path),
         ...(endpoint.query ? queryParameters(show(endpoint.query, "input"), schemas) : []),
         ...(localized ? [parameter("AcceptLanguage")] : []),
-        ...(method === "post" && access !== "person" && !endpoint.showsSecret
+        ...(method === "post" && access !== "person" && !endpoint.showsSecret && !endpoint.takes
           ? [parameter("IdempotencyKey")]
           : []),
         parameter("Organization"),

@@ -49,7 +49,7 @@ export function statusesOfRefusals({
     402: method === "post" && limitedByPlan.has(path),
     403: access !== "public",
     404: true,
-    409: method !== "get" && (access !== "person" || /^\/(organizations|surveys)\//.test(path)),
+    409: method !== "get" && (access !== "person" || /^\/(organizations|surveys|admin|me$)/.test(path)),
     410: passes.has(path),
     413: takesBody,
     415: takesBody,

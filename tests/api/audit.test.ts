@@ -1,0 +1,111 @@
+import { beforeAll, expect, it } from "vitest";
+import { auditAnswer } from "../../shared/audit.ts";
+import { answered, api, type Caller, type Method } from "./client.ts";
+import {
+  type Key,
+  newComment,
+  newKey,
+  newOrganization,
+  newSubmission,
+  newUser,
+  type Organization,
+  type User,
+} from "./world.ts";
+
+let organization: Organization;
+let admin: User;
+let author: User;
+let key: Key;
+
+beforeAll(async () => {
+  organization = await newOrganization();
+  admin = await newUser("Adam", { organization, role: "admin" });
+  author = await newUser("Ada");
+  key = await newKey(organization, ["submissions:moderate"]);
+});
+
+async function trailOf(id: string) {
+  const { data } = answered(
+    await api("GET", `/api/admin/audit?target_id=${id}`, { as: admin, on: organization }),
+    200,
+    auditAnswer,
+  );
+  return data.map(({ action, actor, key_id, details }) => ({ action, actor: actor?.id, key_id, details }));
+}
+
+type Change = { action: string; method: Method; path: string; body?: object; details: object };
+
+const changes: Change[] = [
+  {
+    action: "submission.set_status",
+    method: "PATCH",
+    path: "/status",
+    body: { status: "planned", note: "Ask ann@example.com" },
+    details: { status: { from: "open", to: "planned" } },
+  },
+  {
+    action: "submission.update",
+    method: "PATCH",
+    path: "",
+    body: { title: "What an admin calls it", tracker_issue_url: "https://tracker.example/1" },
+    details: { changed: ["title", "tracker_issue_url"] },
+  },
+  { action: "submission.delete", method: "DELETE", path: "", details: {} },
+];
+
+it.each(changes)(
+  "$action by an admin or a key stands in the trail",
+  async ({ action, method, path, body, details }) => {
+    const callers: { as: Caller; actor: string; key_id: string | null }[] = [
+      { as: admin, actor: admin.id, key_id: null },
+      { as: key, actor: key.profileId, key_id: key.id },
+    ];
+    for (const { as, actor, key_id } of callers) {
+      const id = await newSubmission(organization, author);
+      const call = { as, ...(body && { body }) };
+      expect((await api(method, `/api/submissions/${id}${path}`, call)).status).toBe(200);
+      expect(await trailOf(id)).toEqual([{ action, actor, key_id, details }]);
+      if (method === "PATCH") {
+        await api(method, `/api/submissions/${id}${path}`, call);
+        expect(await trailOf(id), "what changes nothing is not told again").toHaveLength(1);
+      }
+    }
+  },
+);
+
+it("a comment an admin deletes stands in the trail once, not the replies that go with it", async () => {
+  const id = await newSubmission(organization, author);
+  const comment = await newComment(id, author);
+  const reply = await newComment(id, author, { parent_id: comment });
+  expect((await api("DELETE", `/api/comments/${comment}`, { as: admin })).status).toBe(200);
+  expect(await trailOf(comment)).toEqual([
+    { action: "comment.delete", actor: admin.id, key_id: null, details: { submission_id: id } },
+  ]);
+  expect(await trailOf(reply)).toEqual([]);
+});
+
+it("authors who change what is theirs leave no trail", async () => {
+  const id = await newSubmission(organization, author);
+  const comment = await newComment(id, author);
+  await api("PATCH", `/api/submissions/${id}`, { as: author, body: { title: "A better title" } });
+  await api("DELETE", `/api/comments/${comment}`, { as: author });
+  await api("DELETE", `/api/submissions/${id}`, { as: author });
+  expect([await trailOf(id), await trailOf(comment)]).toEqual([[], []]);
+});
+
+it("one of many is told in the same words, once", async () => {
+  const id = await newSubmission(organization, author);
+  const many = (body: object) =>
+    api("POST", "/api/admin/bulk", { as: admin, on: organization, body: { ids: [id], ...body } });
+  await many({ action: "set_status", value: "planned" });
+  await many({ action: "delete" });
+  expect(await trailOf(id)).toEqual([
+    { action: "submission.delete", actor: admin.id, key_id: null, details: {} },
+    {
+      action: "submission.set_status",
+      actor: admin.id,
+      key_id: null,
+      details: { status: { from: "open", to: "planned" } },
+    },
+  ]);
+});
