@@ -12,6 +12,7 @@ import { root } from "../local/database-server.ts";
 import { type Functions, startFunctions } from "../local/functions.ts";
 import { type Stack, startStack } from "../local/stack.ts";
 import { withTemporaryFolder } from "../local/temporary-database.ts";
+import { scopes } from "../shared/scopes.ts";
 import { machine, versions } from "./about.ts";
 import { formatted } from "./report.ts";
 
@@ -181,7 +182,7 @@ async function register(
   urls: string[],
   events = eventNames,
 ): Promise<void> {
-  const key = await createApiKey(sql, organization, "Bench", ["webhooks:write"], null);
+  const key = await createApiKey(sql, organization, "Bench", scopes, null);
   for (const [i, url] of urls.entries()) {
     const response = await fetch(`${stack.base_url}/api/organizations/${organization}/webhooks`, {
       method: "POST",

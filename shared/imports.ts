@@ -182,7 +182,9 @@ export const importQuery = z
     type: submissionType.default("idea").describe("Of submissions that do not say it."),
     anonymous_votes: choice
       .default(false)
-      .describe("Where a file only counts votes: whether that many nameless people vote."),
+      .describe(
+        "Where a file only counts votes: whether that many nameless people vote, at most 10,000 a row and 1,000,000 a file.",
+      ),
   })
   .meta({ id: "ImportQuery", description: "How to read a file of feedback." });
 

@@ -4,6 +4,10 @@ import { environment } from "./environment.ts";
 
 const allowedHosts = new Set(environment.webhookAllowedHosts);
 const globalIpv6 = ipaddr.parseCIDR("2000::/3");
+// Addresses of the internet by their form, which lead to the inside of a cloud from there: Azure's host, IBM's services.
+const insideClouds = ["168.63.129.16/32", "161.26.0.0/16", "166.8.0.0/14"].map((range) =>
+  ipaddr.parseCIDR(range),
+);
 const localNames = /(^|\.)(localhost|local|internal|home\.arpa)$/;
 
 /** Why events may not be sent to this address, as far as the address itself tells; undefined where they may. */
@@ -39,12 +43,14 @@ export async function addressesOf(url: URL): Promise<string[]> {
   return found;
 }
 
-/** Reachable over the internet: no private, loopback, link-local, carrier's, documentation's, mapped or translated address. */
+/** Reachable over the internet: no private, loopback, link-local, carrier's, documentation's, mapped, tunnelled or translated address, and no cloud's own. */
 export function isPublic(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.parse(address);
   if (parsed.range() !== "unicast") return false;
-  return parsed.kind() === "ipv4" || (parsed as ipaddr.IPv6).match(globalIpv6);
+  return parsed.kind() === "ipv4"
+    ? !insideClouds.some((range) => parsed.match(range))
+    : parsed.match(globalIpv6);
 }
 
 /** As it is named in WEBHOOK_ALLOWED_HOSTS: IPv6 without brackets, no dot at the end. */

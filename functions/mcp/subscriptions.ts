@@ -1,6 +1,12 @@
 import type { Context } from "hono";
 import { z } from "zod";
-import { canonicalEventName, type EventName, eventName, eventNames } from "../../shared/events.ts";
+import {
+  canonicalEventName,
+  type EventAlias,
+  type EventName,
+  eventName,
+  eventNames,
+} from "../../shared/events.ts";
 import { isUuid, uuid } from "../../shared/fields.ts";
 import type { Scope } from "../../shared/scopes.ts";
 import { ApiError, notFound } from "../_shared/api-error.ts";
@@ -17,29 +23,35 @@ import { cursorOf, type Follower, follow, isFull } from "./outbox-reader.ts";
 
 const route = "/mcp/subscribe/:id";
 
-/** What an agent can hear of, and the scope it needs for that. */
-const scopeOfEvent: Partial<Record<EventName, Scope>> = {
-  "submission.created": "submissions:read",
-  "submission.updated": "submissions:read",
-  "submission.status_changed": "submissions:read",
-  "submission.vote_added": "submissions:read",
-  "submission.vote_removed": "submissions:read",
-  "comment.created": "submissions:read",
-  "survey.published": "surveys:read",
-  "survey.closed": "surveys:read",
-  "survey.response.created": "responses:read",
+/** Of a key the scope, and of its agent's policies one of the tools that read what an event tells. */
+type Need = { scope: Scope; tools: string[] };
+
+const submissions: Need = {
+  scope: "submissions:read",
+  tools: ["list_submissions", "get_submission", "search_submissions"],
+};
+const surveys: Need = { scope: "surveys:read", tools: ["list_surveys", "get_survey"] };
+
+/** What an agent can hear of, and what it needs for that. */
+const needOfEvent: Partial<Record<EventName, Need>> = {
+  "submission.created": submissions,
+  "submission.updated": submissions,
+  "submission.status_changed": submissions,
+  "submission.vote_added": submissions,
+  "submission.vote_removed": submissions,
+  "comment.created": { scope: "submissions:read", tools: ["list_comments"] },
+  "survey.published": surveys,
+  "survey.closed": surveys,
+  "survey.response.created": { scope: "responses:read", tools: ["list_survey_responses"] },
 };
 
-const offered = eventNames.filter((name) => scopeOfEvent[name]);
+const needOf = (name: EventName | EventAlias) => needOfEvent[canonicalEventName(name)];
+
+const offered = eventNames.filter((name) => needOfEvent[name]);
 
 const subscribeParams = z.object({
   events: z
-    .array(
-      eventName.refine(
-        (name) => scopeOfEvent[canonicalEventName(name)],
-        `must be one of ${offered.join(", ")}`,
-      ),
-    )
+    .array(eventName.refine(needOf, `must be one of ${offered.join(", ")}`))
     .min(1)
     .max(50),
   filters: z.object({ survey_id: uuid.optional() }).default({}),
@@ -54,14 +66,19 @@ export async function openSubscription(request: AgentRequest, params: object): P
   }
   const { events, filters } = parsed.data;
   const names = [...new Set(events)];
-  const scopes = [...new Set(names.flatMap((name) => scopeOfEvent[canonicalEventName(name)] ?? []))];
+  const needs = names.map((event) => ({ event, ...needOf(event) }));
   const id = crypto.randomUUID();
-  const keep = keepSubscription(id, names, scopes, filters.survey_id ?? null);
+  const keep = keepSubscription(id, names, needs, filters.survey_id ?? null);
   await run(admissionFor(request), [keep], hearing(request));
   return { subscription_id: id, stream_url: `${baseOf(request.c)}/api/mcp/subscribe/${id}` };
 }
 
-type Kept = Omit<Follower, "stream" | "cursor"> & { xid: string; scopes: string[]; expired: boolean };
+type Kept = Omit<Follower, "stream" | "cursor"> & {
+  xid: string;
+  scopes: string[];
+  tools: string[] | null;
+  expired: boolean;
+};
 
 /** GET /api/mcp/subscribe/:id: the events since the subscription was made, or since Last-Event-ID, and those to come. */
 export async function serveSubscription(c: Context): Promise<Response> {
@@ -72,12 +89,15 @@ export async function serveSubscription(c: Context): Promise<Response> {
     const [rows] = await run(admissionFor(request), known, hearing(request));
     const kept = JSON.parse(rows?.[0]?.data ?? "null") as Kept | null;
     if (!kept) throw notFound("subscription");
-    const { xid, scopes, expired, ...wanted } = kept;
+    const { xid, scopes, tools, expired, ...wanted } = kept;
     if (expired) throw new ApiError("GONE", "This subscription is over: subscribe again.");
-    const lacking = wanted.events
-      .map((name) => scopeOfEvent[canonicalEventName(name)])
-      .find((scope) => scope && !scopes.includes(scope));
-    if (lacking) throw new ApiError("FORBIDDEN", `This key lacks the scope ${lacking}.`);
+    for (const event of wanted.events) {
+      const need = needOf(event);
+      if (need && !scopes.includes(need.scope))
+        throw new ApiError("FORBIDDEN", `This key lacks the scope ${need.scope}.`);
+      if (tools && !need?.tools.some((name) => tools.includes(name)))
+        throw new ApiError("FORBIDDEN", `The agent's policies leave it no tool that reads ${event}.`);
+    }
     if (isFull(wanted.agent_id)) throw tooMany();
     const stream = new EventStream();
     follow({ ...wanted, stream, cursor: cursorOf(c.req.header("Last-Event-ID"), xid) });

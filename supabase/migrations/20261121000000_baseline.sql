@@ -1015,7 +1015,7 @@ create trigger follow_moderation before update of moderation_state on public.sub
 -- Lock order, everywhere: organization (merges, changes of visibility), submission, comment, then rows that hang on them,
 -- then counts of lists; several rows of one table by id. The lock comes before the row: a merge that holds the submission
 -- must not meet the vote of somebody who waits for it. An insert locks in its trigger; a delete has its row before any
--- trigger, so its policy locks.
+-- trigger, so its policy locks. Follows, which no merge moves, take no lock.
 
 create table public.votes (
   id uuid not null default gen_random_uuid(),
@@ -1057,28 +1057,33 @@ begin
   if new.organization_id is null then
     perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
   end if;
-  -- Before the lock: a client that inserts thousands is refused at once.
-  if tg_table_name = 'votes' and private.is_direct() then perform private.charge_direct_vote(new.submission_id); end if;
-  perform private.lock_open_submission(new.submission_id);
+  if tg_table_name = 'follows' then
+    -- Stays where it is made, whatever is merged: no lock, which a client that follows thousands would hold of all.
+    perform private.require_open_submission(new.submission_id);
+  else
+    -- Before the lock: a client that inserts thousands is refused at once.
+    if private.is_direct() then perform private.charge_direct_vote(new.submission_id); end if;
+    perform private.lock_open_submission(new.submission_id);
+  end if;
   return new;
 end
 $$;
 comment on function private.prepare_vote() is 'Trigger of votes and follows: the submission must be visible to the caller and not merged away.';
--- definer: locks a submission the caller may not edit.
-create function private.lock_open_submission(submission_id uuid) returns void
+
+-- definer: a policy may keep the caller from the target.
+create function private.require_open_submission(submission_id uuid) returns void
 language plpgsql security definer set search_path = '' as $$
-declare target_id uuid;
+declare target_id uuid := (select s.merged_into_id from public.submissions s where s.id = require_open_submission.submission_id);
 begin
-  select s.merged_into_id into target_id from public.submissions s where s.id = lock_open_submission.submission_id for no key update;
   if target_id is not null then
     perform private.raise_error('SUBMISSION_MERGED', 'This submission was merged into another: go there.', null,
       jsonb_build_object('merged_into_id', target_id));
   end if;
 end
 $$;
-comment on function private.lock_open_submission(uuid) is 'Takes the submission''s lock before something is added to it; SUBMISSION_MERGED where a merge was there first.';
+comment on function private.require_open_submission(uuid) is 'Raises SUBMISSION_MERGED where the submission was merged into another.';
 
--- definer: as above.
+-- definer: locks a submission the caller may not edit.
 create function private.lock_submission(submission_id uuid) returns boolean
 language plpgsql security definer set search_path = '' cost 10000 as $$
 begin
@@ -1086,7 +1091,16 @@ begin
   return found;
 end
 $$;
-comment on function private.lock_submission(uuid) is 'Takes the submission''s lock before something on it is deleted; whether it is there.';
+comment on function private.lock_submission(uuid) is 'Takes the submission''s lock before something on it is added or deleted; whether it is there.';
+
+create function private.lock_open_submission(submission_id uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform private.lock_submission(submission_id);
+  perform private.require_open_submission(submission_id);
+end
+$$;
+comment on function private.lock_open_submission(uuid) is 'Takes the submission''s lock before something is added to it; SUBMISSION_MERGED where a merge was there first.';
 
 -- definer: counters are not a client's to write.
 create function private.charge_direct_vote(submission_id uuid) returns void
@@ -1265,7 +1279,8 @@ grant execute on function private.my_vote(uuid),
   private.vote_of(uuid, uuid), private.is_following(uuid), private.my_votes(), private.remove_vote(uuid, uuid), private.submission_voters(uuid)
   to anon, authenticated, service_key;
 grant execute on function private.with_sources(uuid) to authenticated;
-grant execute on function private.lock_open_submission(uuid), private.lock_submission(uuid), private.charge_direct_vote(uuid) to anon, authenticated, service_role, service_key;
+grant execute on function private.require_open_submission(uuid), private.lock_open_submission(uuid), private.lock_submission(uuid),
+  private.charge_direct_vote(uuid) to anon, authenticated, service_role, service_key;
 
 create policy "votes are seen with their submission" on public.votes
   for select to anon, authenticated, service_key using (
@@ -1284,7 +1299,7 @@ create policy "people see what they follow" on public.follows
 create policy "people follow for themselves" on public.follows
   for insert to authenticated with check (user_id = (select auth.uid()));
 create policy "people stop following" on public.follows
-  for delete to authenticated using (user_id = (select auth.uid()) and private.lock_submission(submission_id));
+  for delete to authenticated using (user_id = (select auth.uid()));
 
 -- Comments in threads, and votes on them.
 
@@ -1517,8 +1532,8 @@ begin
     begin
       perform private.lock_submission(thread_id);
       if exists (select from public.comments c where c.id = comment_id and c.submission_id = thread_id) then return true; end if;
-      raise exception using errcode = 'serialization_failure';
-    exception when serialization_failure then null;
+      raise exception using errcode = 'FBMOV';
+    exception when sqlstate 'FBMOV' then null;
     end;
   end loop;
 end
@@ -1694,7 +1709,11 @@ create policy "authors edit" on public.comments
   for update to authenticated using (author_id = (select auth.uid()) and private.lock_thread(id))
   with check (author_id = (select auth.uid()));
 create policy "authors and admins delete" on public.comments
-  for delete to authenticated, service_key using (
+  for delete to authenticated using (
+    (author_id = (select auth.uid()) or organization_id = any ((select private.admin_organization_ids(''))::uuid[]))
+    and private.lock_thread(id));
+create policy "keys delete of their e-mail authors, and as admins" on public.comments
+  for delete to service_key using (
     (private.may_act_as(author_id) or organization_id = any ((select private.admin_organization_ids('submissions:moderate'))::uuid[]))
     and private.lock_thread(id));
 
@@ -4879,13 +4898,16 @@ end
 $$;
 comment on function private.stream_events(uuid) is 'What a stream told; null until it ran.';
 
-create function private.open_subscription(id uuid, events text[], scopes text[], survey_id uuid) returns void
+create function private.open_subscription(id uuid, events text[], needs jsonb, survey_id uuid) returns void
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare own_id uuid := private.agent_id(); wanted text;
+declare own_id uuid := private.agent_id(); need record; allowed text[] := (select a.tools from private.agents a where a.id = own_id);
 begin
-  foreach wanted in array scopes loop
-    if not private.has_scope(wanted) then
-      perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s.', wanted), null, jsonb_build_object('scope', wanted));
+  for need in select * from jsonb_to_recordset(needs) as n (event text, scope text, tools text[]) loop
+    if not private.has_scope(need.scope) then
+      perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s.', need.scope), null, jsonb_build_object('scope', need.scope));
+    end if;
+    if not allowed && need.tools then
+      perform private.raise_error('FORBIDDEN', format('The agent''s policies leave it no tool that reads %s.', need.event));
     end if;
   end loop;
   perform private.make_room('private.agent_subscriptions', own_id);
@@ -4893,7 +4915,7 @@ begin
   values (id, private.key_organization_id(), own_id, events, survey_id);
 end
 $$;
-comment on function private.open_subscription(uuid, text[], text[], uuid) is 'Keeps which events the calling agent wants from now on; its key needs the scopes that go with them.';
+comment on function private.open_subscription(uuid, text[], jsonb, uuid) is 'Keeps which events the calling agent wants from now on. needs are [{event, scope, tools}]: its key has to have the scope, and its policies to leave it one of the tools.';
 
 create function private.read_subscription(id uuid) returns json
 language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
@@ -4902,7 +4924,7 @@ begin
     select json_build_object('organization_id', s.organization_id, 'agent_id', a.id, 'events', s.events, 'survey_id', s.survey_id, 'xid', s.xid::text,
       'expires_at', s.expires_at, 'expired', s.expires_at <= now(), 'key_id', current_setting('feedback.key_id'),
       'version', a.updated_at, 'category_ids', a.category_ids, 'survey_ids', a.survey_ids,
-      'scopes', string_to_array(current_setting('feedback.scopes'), ' '))
+      'scopes', string_to_array(current_setting('feedback.scopes'), ' '), 'tools', a.tools)
     from private.agent_subscriptions s join private.agents a on a.id = s.agent_id
     where s.id = read_subscription.id and s.agent_id = private.agent_id());
 end
@@ -4910,7 +4932,7 @@ $$;
 comment on function private.read_subscription(uuid) is 'A subscription of the calling agent, with the policies and scopes that narrow it; null where there is none.';
 
 grant execute on function private.open_stream(uuid, text, jsonb, boolean, text), private.claim_stream(uuid), private.finish_stream(uuid, jsonb),
-  private.open_subscription(uuid, text[], text[], uuid), private.read_subscription(uuid) to service_key;
+  private.open_subscription(uuid, text[], jsonb, uuid), private.read_subscription(uuid) to service_key;
 
 -- For the process that serves open streams: it asks for all of them at once, as the login role ---------------------
 
@@ -4982,6 +5004,44 @@ end
 $$;
 comment on function private.is_announced(text, uuid) is 'Whether the creation of a submission or comment was told already, so that a second approval is not.';
 
+-- Who is told of what ------------------------------------------------------------------------------------------
+
+create function private.canonical_event(name text) returns text
+language sql immutable
+return case name when 'vote.created' then 'submission.vote_added' when 'status.changed' then 'submission.status_changed' else name end;
+comment on function private.canonical_event(text) is 'The event a name stands for, alias or not: the same names as eventAliases in shared/events.ts.';
+
+create function private.event_scopes(name text) returns text[]
+language sql immutable
+return case split_part(private.canonical_event(name), '.', 1)
+  when 'submission' then array['submissions:read', 'submissions:moderate']
+  when 'comment' then array['submissions:read', 'submissions:moderate']
+  when 'survey' then array['surveys:read', 'responses:read']
+  when 'member' then array['members:write']
+  when 'org' then array['organization:write']
+  -- A test tells nothing.
+  when 'webhook' then array['webhooks:read', 'webhooks:write']
+  else '{}'
+end;
+comment on function private.event_scopes(text) is 'A key is told of an event, by the change feed or a webhook, with one of these scopes: those that read what the event tells of.';
+
+create function private.may_hear(name text) returns boolean
+language sql stable
+return not private.is_key() or private.event_scopes(name) && string_to_array(coalesce(current_setting('feedback.scopes', true), ''), ' ');
+comment on function private.may_hear(text) is 'Whether the caller, an admin or a key, is told of an event.';
+
+create function private.require_hearing(names text[], field text) returns void
+language plpgsql stable set search_path = '' as $$
+declare refused text := (select n.name from unnest(names) as n (name) where not private.may_hear(n.name) limit 1);
+begin
+  if refused is not null then
+    perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s, which reads %s.',
+      coalesce(nullif(array_to_string(private.event_scopes(refused), ' or '), ''), 'that'), refused), field);
+  end if;
+end
+$$;
+comment on function private.require_hearing(text[], text) is 'Raises FORBIDDEN with the scope that lacks where the caller is not told of one of these events; field says what named it.';
+
 -- Endpoints that organizations have told of their events. Secrets come sealed by the functions: neither they nor the key
 -- that opens them are ever in the database.
 
@@ -5012,11 +5072,6 @@ alter table private.webhooks enable row level security;
 revoke all on private.webhooks from public, anon, authenticated, service_role, service_key;
 create trigger touch_updated_at before update of url, events, is_enabled, sealed_secret on private.webhooks
   for each row execute function private.touch_updated_at();
-
-create function private.canonical_event(name text) returns text
-language sql immutable
-return case name when 'vote.created' then 'submission.vote_added' when 'status.changed' then 'submission.status_changed' else name end;
-comment on function private.canonical_event(text) is 'The event a name stands for, alias or not: the same names as eventAliases in shared/events.ts.';
 
 -- Administration --------------------------------------------------------------------------------------------------
 
@@ -5082,6 +5137,7 @@ language plpgsql security definer set search_path = '' as $$ -- definer: as abov
 declare made private.webhooks;
 begin
   perform private.require_webhook_admin(organization_id, 'webhooks:write');
+  perform private.require_hearing(events, 'events');
   -- One registration at a time, so that the limit holds.
   perform 1 from public.organizations o where o.id = admin_create_webhook.organization_id for no key update;
   if (select count(*) from private.webhooks w where w.organization_id = admin_create_webhook.organization_id) >= 100 then
@@ -5093,7 +5149,7 @@ begin
   return private.webhook_shape(made);
 end
 $$;
-comment on function private.admin_create_webhook(uuid, uuid, text, text[], text) is 'Registers an endpoint; from now on it is told of events.';
+comment on function private.admin_create_webhook(uuid, uuid, text, text[], text) is 'Registers an endpoint; from now on it is told of events, a key''s of those its scopes read.';
 
 create function private.admin_update_webhook(organization_id uuid, webhook_id uuid, url text, events text[], enabled boolean) returns json
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
@@ -5103,6 +5159,13 @@ begin
   select * into before from private.webhooks w
   where w.organization_id = admin_update_webhook.organization_id and w.id = webhook_id for no key update;
   if before.id is null then return null; end if;
+  perform private.require_hearing(events, 'events');
+  if url <> before.url and private.is_key() then
+    -- What still waits would go there too; the cursor, lest an event become a delivery meanwhile.
+    perform 1 from private.webhook_cursor for share;
+    perform private.require_hearing(coalesce(events, before.events) || array(
+      select distinct d.event from private.webhook_deliveries d where d.webhook_id = before.id and d.status in ('pending', 'sending')), 'url');
+  end if;
   update private.webhooks w set
     url = coalesce(admin_update_webhook.url, w.url),
     -- Another address has not proved itself.
@@ -5118,7 +5181,7 @@ begin
   return private.webhook_shape(changed);
 end
 $$;
-comment on function private.admin_update_webhook(uuid, uuid, text, text[], boolean) is 'Changes what is not null. Null where the organization has none of that id.';
+comment on function private.admin_update_webhook(uuid, uuid, text, text[], boolean) is 'Changes what is not null. A key names events its scopes read, and moves an endpoint where they read all it is told. Null where the organization has none of that id.';
 
 create function private.admin_delete_webhook(organization_id uuid, webhook_id uuid) returns boolean
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
@@ -5472,13 +5535,13 @@ create function private.admin_show_delivery(organization_id uuid, webhook_id uui
 language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
 begin
   perform private.require_webhook_admin(organization_id, 'webhooks:read');
-  return (select private.delivery_shape(d) || jsonb_build_object('attempts', d.attempts, 'data', coalesce(d.data, o.data))
+  return (select private.delivery_shape(d) || jsonb_build_object('attempts', d.attempts, 'data', case when private.may_hear(d.event) then coalesce(d.data, o.data) end)
     from private.webhook_deliveries d left join private.outbox o on o.xid = d.outbox_xid and o.id = d.outbox_id
     where d.webhook_id = admin_show_delivery.webhook_id and d.event_id = admin_show_delivery.event_id
       and d.organization_id = admin_show_delivery.organization_id);
 end
 $$;
-comment on function private.admin_show_delivery(uuid, uuid, uuid) is 'A delivery with its attempts and the data it carries; null where the endpoint has none of that id.';
+comment on function private.admin_show_delivery(uuid, uuid, uuid) is 'A delivery with its attempts and the data it carries, if the caller is told of such events; null where the endpoint has none of that id.';
 
 create function private.admin_test_webhook(organization_id uuid, webhook_id uuid) returns jsonb
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
@@ -5507,6 +5570,7 @@ begin
   where d.webhook_id = admin_redeliver.webhook_id and d.event_id = admin_redeliver.event_id
     and d.organization_id = admin_redeliver.organization_id for no key update;
   if delivery.event_id is null then return null; end if;
+  perform private.require_hearing(array[delivery.event], 'event_id');
   perform private.enabled_webhook(organization_id, webhook_id);
   if delivery.data is null and not exists (select from private.outbox o where o.xid = delivery.outbox_xid and o.id = delivery.outbox_id) then
     perform private.raise_error('GONE', 'This event is older than events are kept.');
@@ -5572,23 +5636,6 @@ comment on function private.trim_deliveries(integer) is 'Keeps the newest 100 de
 
 -- The outbox as a feed: whoever reads it by cursor misses nothing that committed and sees nothing that did not.
 
-create function private.feed_scopes(type text) returns text[]
-language sql immutable
-return case split_part(type, '.', 1)
-  when 'submission' then array['submissions:read', 'submissions:moderate']
-  when 'comment' then array['submissions:read', 'submissions:moderate']
-  when 'survey' then array['surveys:read', 'responses:read']
-  when 'member' then array['members:write']
-  when 'org' then array['organization:write']
-  else '{}'
-end;
-comment on function private.feed_scopes(text) is 'A key reads events of a type with one of these scopes: those that read what the events tell of.';
-
-create function private.may_follow(type text) returns boolean
-language sql stable
-return not private.is_key() or private.feed_scopes(type) && string_to_array(coalesce(current_setting('feedback.scopes', true), ''), ' ');
-comment on function private.may_follow(text) is 'Whether the caller, an admin or a key, is told of events of a type.';
-
 -- definer: the outbox is granted to nobody.
 create function private.admin_events(types text[], after_xid xid8, after_id bigint, after_at timestamptz, most integer)
 returns table (more boolean, next_xid xid8, next_id bigint, next_at timestamptz, data json)
@@ -5596,14 +5643,9 @@ language plpgsql stable security definer set search_path = '' as $$
 declare
   own_id uuid := private.current_organization_id();
   settled xid8 := pg_snapshot_xmin(pg_current_snapshot());
-  refused text;
 begin
   if not private.is_key() then perform private.require_admin(own_id, ''); end if;
-  refused := (select type from unnest(types) as type where not private.may_follow(type) limit 1);
-  if refused is not null then
-    perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s, which reads %s.',
-      coalesce(nullif(array_to_string(private.feed_scopes(refused), ' or '), ''), 'that'), refused), 'types');
-  end if;
+  perform private.require_hearing(types, 'types');
   -- An hour before events are deleted: nothing a good cursor leads to is missing.
   if after_at < now() - interval '30 days' + interval '1 hour' then
     perform private.raise_error('GONE', 'Events are kept for 30 days, and this cursor is older: read everything anew, then follow without after.', 'after');
@@ -5618,7 +5660,7 @@ begin
       order by o.xid, o.id limit 10000
     ), wanted as materialized (
       select l.* from looked_at l
-      where case when types is null then private.may_follow(l.type) else l.type = any (types) end
+      where case when types is null then private.may_hear(l.type) else l.type = any (types) end
       order by l.xid, l.id limit most
     ), ended as (
       select w.xid, w.id, w.created_at from wanted w where (select count(*) from wanted) = most
@@ -7474,8 +7516,14 @@ comment on function private.export_page(uuid, text, text[], integer) is 'A page 
 
 create function private.export_scope(what text) returns text
 language sql immutable
-return case what when 'surveys' then 'surveys:read' when 'survey_responses' then 'responses:read' else 'submissions:moderate' end;
-comment on function private.export_scope(text) is 'What a key needs for rows of an export, besides submissions:moderate.';
+return case what
+  when 'organization' then 'organization:write'
+  when 'members' then 'members:write'
+  when 'surveys' then 'surveys:read'
+  when 'survey_responses' then 'responses:read'
+  else 'submissions:moderate'
+end;
+comment on function private.export_scope(text) is 'What a key needs for rows of an export, besides submissions:moderate: the scope that reads them elsewhere.';
 
 -- definer: e-mail addresses and who voted are granted to nobody; asks for an admin, page by page.
 create function private.admin_export_page(what text, after text[], most integer) returns table (total bigint, last text[], records text)
@@ -8154,7 +8202,9 @@ language plpgsql set search_path = '' as $$
 begin
   delete from public.notifications n where n.user_id = profile_id and (forget_traces.organization_id is null or n.organization_id = forget_traces.organization_id);
   delete from public.follows f where f.user_id = profile_id and (forget_traces.organization_id is null or f.organization_id = forget_traces.organization_id);
-  delete from private.author_trust t where t.user_id = profile_id and (forget_traces.organization_id is null or t.organization_id = forget_traces.organization_id);
+  -- Not a mark as spam, as long as the account is there to go on: nobody takes that off themselves.
+  delete from private.author_trust t
+  where t.user_id = profile_id and (forget_traces.organization_id is null or t.organization_id = forget_traces.organization_id and t.is_trusted);
   delete from private.invites i using public.profiles p
   where p.id = profile_id and (i.accepted_by = p.id or i.email = lower(p.email))
     and (forget_traces.organization_id is null or i.organization_id = forget_traces.organization_id);
@@ -8183,6 +8233,7 @@ begin
   perform private.forget_answers(profile_id, organization_id, nobody);
   if person.kind <> 'user' then
     delete from private.external_ids e where e.profile_id = erase_person.profile_id;
+    delete from private.author_trust t where t.user_id = erase_person.profile_id;
     update public.profiles p set kind = 'anonymous', email = null, name = null, avatar_url = null where p.id = profile_id;
     return;
   end if;

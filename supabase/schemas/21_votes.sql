@@ -3,7 +3,7 @@
 -- Lock order, everywhere: organization (merges, changes of visibility), submission, comment, then rows that hang on them,
 -- then counts of lists; several rows of one table by id. The lock comes before the row: a merge that holds the submission
 -- must not meet the vote of somebody who waits for it. An insert locks in its trigger; a delete has its row before any
--- trigger, so its policy locks.
+-- trigger, so its policy locks. Follows, which no merge moves, take no lock.
 
 create table public.votes (
   id uuid not null default gen_random_uuid(),
@@ -45,28 +45,33 @@ begin
   if new.organization_id is null then
     perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
   end if;
-  -- Before the lock: a client that inserts thousands is refused at once.
-  if tg_table_name = 'votes' and private.is_direct() then perform private.charge_direct_vote(new.submission_id); end if;
-  perform private.lock_open_submission(new.submission_id);
+  if tg_table_name = 'follows' then
+    -- Stays where it is made, whatever is merged: no lock, which a client that follows thousands would hold of all.
+    perform private.require_open_submission(new.submission_id);
+  else
+    -- Before the lock: a client that inserts thousands is refused at once.
+    if private.is_direct() then perform private.charge_direct_vote(new.submission_id); end if;
+    perform private.lock_open_submission(new.submission_id);
+  end if;
   return new;
 end
 $$;
 comment on function private.prepare_vote() is 'Trigger of votes and follows: the submission must be visible to the caller and not merged away.';
--- definer: locks a submission the caller may not edit.
-create function private.lock_open_submission(submission_id uuid) returns void
+
+-- definer: a policy may keep the caller from the target.
+create function private.require_open_submission(submission_id uuid) returns void
 language plpgsql security definer set search_path = '' as $$
-declare target_id uuid;
+declare target_id uuid := (select s.merged_into_id from public.submissions s where s.id = require_open_submission.submission_id);
 begin
-  select s.merged_into_id into target_id from public.submissions s where s.id = lock_open_submission.submission_id for no key update;
   if target_id is not null then
     perform private.raise_error('SUBMISSION_MERGED', 'This submission was merged into another: go there.', null,
       jsonb_build_object('merged_into_id', target_id));
   end if;
 end
 $$;
-comment on function private.lock_open_submission(uuid) is 'Takes the submission''s lock before something is added to it; SUBMISSION_MERGED where a merge was there first.';
+comment on function private.require_open_submission(uuid) is 'Raises SUBMISSION_MERGED where the submission was merged into another.';
 
--- definer: as above.
+-- definer: locks a submission the caller may not edit.
 create function private.lock_submission(submission_id uuid) returns boolean
 language plpgsql security definer set search_path = '' cost 10000 as $$
 begin
@@ -74,7 +79,16 @@ begin
   return found;
 end
 $$;
-comment on function private.lock_submission(uuid) is 'Takes the submission''s lock before something on it is deleted; whether it is there.';
+comment on function private.lock_submission(uuid) is 'Takes the submission''s lock before something on it is added or deleted; whether it is there.';
+
+create function private.lock_open_submission(submission_id uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform private.lock_submission(submission_id);
+  perform private.require_open_submission(submission_id);
+end
+$$;
+comment on function private.lock_open_submission(uuid) is 'Takes the submission''s lock before something is added to it; SUBMISSION_MERGED where a merge was there first.';
 
 -- definer: counters are not a client's to write.
 create function private.charge_direct_vote(submission_id uuid) returns void
@@ -253,7 +267,8 @@ grant execute on function private.my_vote(uuid),
   private.vote_of(uuid, uuid), private.is_following(uuid), private.my_votes(), private.remove_vote(uuid, uuid), private.submission_voters(uuid)
   to anon, authenticated, service_key;
 grant execute on function private.with_sources(uuid) to authenticated;
-grant execute on function private.lock_open_submission(uuid), private.lock_submission(uuid), private.charge_direct_vote(uuid) to anon, authenticated, service_role, service_key;
+grant execute on function private.require_open_submission(uuid), private.lock_open_submission(uuid), private.lock_submission(uuid),
+  private.charge_direct_vote(uuid) to anon, authenticated, service_role, service_key;
 
 create policy "votes are seen with their submission" on public.votes
   for select to anon, authenticated, service_key using (
@@ -272,4 +287,4 @@ create policy "people see what they follow" on public.follows
 create policy "people follow for themselves" on public.follows
   for insert to authenticated with check (user_id = (select auth.uid()));
 create policy "people stop following" on public.follows
-  for delete to authenticated using (user_id = (select auth.uid()) and private.lock_submission(submission_id));
+  for delete to authenticated using (user_id = (select auth.uid()));

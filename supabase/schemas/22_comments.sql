@@ -229,8 +229,8 @@ begin
     begin
       perform private.lock_submission(thread_id);
       if exists (select from public.comments c where c.id = comment_id and c.submission_id = thread_id) then return true; end if;
-      raise exception using errcode = 'serialization_failure';
-    exception when serialization_failure then null;
+      raise exception using errcode = 'FBMOV';
+    exception when sqlstate 'FBMOV' then null;
     end;
   end loop;
 end
@@ -406,7 +406,11 @@ create policy "authors edit" on public.comments
   for update to authenticated using (author_id = (select auth.uid()) and private.lock_thread(id))
   with check (author_id = (select auth.uid()));
 create policy "authors and admins delete" on public.comments
-  for delete to authenticated, service_key using (
+  for delete to authenticated using (
+    (author_id = (select auth.uid()) or organization_id = any ((select private.admin_organization_ids(''))::uuid[]))
+    and private.lock_thread(id));
+create policy "keys delete of their e-mail authors, and as admins" on public.comments
+  for delete to service_key using (
     (private.may_act_as(author_id) or organization_id = any ((select private.admin_organization_ids('submissions:moderate'))::uuid[]))
     and private.lock_thread(id));
 

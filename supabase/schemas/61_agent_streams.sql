@@ -94,13 +94,16 @@ end
 $$;
 comment on function private.stream_events(uuid) is 'What a stream told; null until it ran.';
 
-create function private.open_subscription(id uuid, events text[], scopes text[], survey_id uuid) returns void
+create function private.open_subscription(id uuid, events text[], needs jsonb, survey_id uuid) returns void
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare own_id uuid := private.agent_id(); wanted text;
+declare own_id uuid := private.agent_id(); need record; allowed text[] := (select a.tools from private.agents a where a.id = own_id);
 begin
-  foreach wanted in array scopes loop
-    if not private.has_scope(wanted) then
-      perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s.', wanted), null, jsonb_build_object('scope', wanted));
+  for need in select * from jsonb_to_recordset(needs) as n (event text, scope text, tools text[]) loop
+    if not private.has_scope(need.scope) then
+      perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s.', need.scope), null, jsonb_build_object('scope', need.scope));
+    end if;
+    if not allowed && need.tools then
+      perform private.raise_error('FORBIDDEN', format('The agent''s policies leave it no tool that reads %s.', need.event));
     end if;
   end loop;
   perform private.make_room('private.agent_subscriptions', own_id);
@@ -108,7 +111,7 @@ begin
   values (id, private.key_organization_id(), own_id, events, survey_id);
 end
 $$;
-comment on function private.open_subscription(uuid, text[], text[], uuid) is 'Keeps which events the calling agent wants from now on; its key needs the scopes that go with them.';
+comment on function private.open_subscription(uuid, text[], jsonb, uuid) is 'Keeps which events the calling agent wants from now on. needs are [{event, scope, tools}]: its key has to have the scope, and its policies to leave it one of the tools.';
 
 create function private.read_subscription(id uuid) returns json
 language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
@@ -117,7 +120,7 @@ begin
     select json_build_object('organization_id', s.organization_id, 'agent_id', a.id, 'events', s.events, 'survey_id', s.survey_id, 'xid', s.xid::text,
       'expires_at', s.expires_at, 'expired', s.expires_at <= now(), 'key_id', current_setting('feedback.key_id'),
       'version', a.updated_at, 'category_ids', a.category_ids, 'survey_ids', a.survey_ids,
-      'scopes', string_to_array(current_setting('feedback.scopes'), ' '))
+      'scopes', string_to_array(current_setting('feedback.scopes'), ' '), 'tools', a.tools)
     from private.agent_subscriptions s join private.agents a on a.id = s.agent_id
     where s.id = read_subscription.id and s.agent_id = private.agent_id());
 end
@@ -125,7 +128,7 @@ $$;
 comment on function private.read_subscription(uuid) is 'A subscription of the calling agent, with the policies and scopes that narrow it; null where there is none.';
 
 grant execute on function private.open_stream(uuid, text, jsonb, boolean, text), private.claim_stream(uuid), private.finish_stream(uuid, jsonb),
-  private.open_subscription(uuid, text[], text[], uuid), private.read_subscription(uuid) to service_key;
+  private.open_subscription(uuid, text[], jsonb, uuid), private.read_subscription(uuid) to service_key;
 
 -- For the process that serves open streams: it asks for all of them at once, as the login role ---------------------
 

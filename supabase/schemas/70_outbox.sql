@@ -35,3 +35,41 @@ begin
 end
 $$;
 comment on function private.is_announced(text, uuid) is 'Whether the creation of a submission or comment was told already, so that a second approval is not.';
+
+-- Who is told of what ------------------------------------------------------------------------------------------
+
+create function private.canonical_event(name text) returns text
+language sql immutable
+return case name when 'vote.created' then 'submission.vote_added' when 'status.changed' then 'submission.status_changed' else name end;
+comment on function private.canonical_event(text) is 'The event a name stands for, alias or not: the same names as eventAliases in shared/events.ts.';
+
+create function private.event_scopes(name text) returns text[]
+language sql immutable
+return case split_part(private.canonical_event(name), '.', 1)
+  when 'submission' then array['submissions:read', 'submissions:moderate']
+  when 'comment' then array['submissions:read', 'submissions:moderate']
+  when 'survey' then array['surveys:read', 'responses:read']
+  when 'member' then array['members:write']
+  when 'org' then array['organization:write']
+  -- A test tells nothing.
+  when 'webhook' then array['webhooks:read', 'webhooks:write']
+  else '{}'
+end;
+comment on function private.event_scopes(text) is 'A key is told of an event, by the change feed or a webhook, with one of these scopes: those that read what the event tells of.';
+
+create function private.may_hear(name text) returns boolean
+language sql stable
+return not private.is_key() or private.event_scopes(name) && string_to_array(coalesce(current_setting('feedback.scopes', true), ''), ' ');
+comment on function private.may_hear(text) is 'Whether the caller, an admin or a key, is told of an event.';
+
+create function private.require_hearing(names text[], field text) returns void
+language plpgsql stable set search_path = '' as $$
+declare refused text := (select n.name from unnest(names) as n (name) where not private.may_hear(n.name) limit 1);
+begin
+  if refused is not null then
+    perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s, which reads %s.',
+      coalesce(nullif(array_to_string(private.event_scopes(refused), ' or '), ''), 'that'), refused), field);
+  end if;
+end
+$$;
+comment on function private.require_hearing(text[], text) is 'Raises FORBIDDEN with the scope that lacks where the caller is not told of one of these events; field says what named it.';

@@ -178,8 +178,14 @@ comment on function private.export_page(uuid, text, text[], integer) is 'A page 
 
 create function private.export_scope(what text) returns text
 language sql immutable
-return case what when 'surveys' then 'surveys:read' when 'survey_responses' then 'responses:read' else 'submissions:moderate' end;
-comment on function private.export_scope(text) is 'What a key needs for rows of an export, besides submissions:moderate.';
+return case what
+  when 'organization' then 'organization:write'
+  when 'members' then 'members:write'
+  when 'surveys' then 'surveys:read'
+  when 'survey_responses' then 'responses:read'
+  else 'submissions:moderate'
+end;
+comment on function private.export_scope(text) is 'What a key needs for rows of an export, besides submissions:moderate: the scope that reads them elsewhere.';
 
 -- definer: e-mail addresses and who voted are granted to nobody; asks for an admin, page by page.
 create function private.admin_export_page(what text, after text[], most integer) returns table (total bigint, last text[], records text)

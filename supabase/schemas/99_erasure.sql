@@ -90,7 +90,9 @@ language plpgsql set search_path = '' as $$
 begin
   delete from public.notifications n where n.user_id = profile_id and (forget_traces.organization_id is null or n.organization_id = forget_traces.organization_id);
   delete from public.follows f where f.user_id = profile_id and (forget_traces.organization_id is null or f.organization_id = forget_traces.organization_id);
-  delete from private.author_trust t where t.user_id = profile_id and (forget_traces.organization_id is null or t.organization_id = forget_traces.organization_id);
+  -- Not a mark as spam, as long as the account is there to go on: nobody takes that off themselves.
+  delete from private.author_trust t
+  where t.user_id = profile_id and (forget_traces.organization_id is null or t.organization_id = forget_traces.organization_id and t.is_trusted);
   delete from private.invites i using public.profiles p
   where p.id = profile_id and (i.accepted_by = p.id or i.email = lower(p.email))
     and (forget_traces.organization_id is null or i.organization_id = forget_traces.organization_id);
@@ -119,6 +121,7 @@ begin
   perform private.forget_answers(profile_id, organization_id, nobody);
   if person.kind <> 'user' then
     delete from private.external_ids e where e.profile_id = erase_person.profile_id;
+    delete from private.author_trust t where t.user_id = erase_person.profile_id;
     update public.profiles p set kind = 'anonymous', email = null, name = null, avatar_url = null where p.id = profile_id;
     return;
   end if;

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { withDatabase } from "../../local/database.ts";
 import { exportFile, importFile } from "../../local/exchange.ts";
 import { importAnswer, importListAnswer, importQuery } from "../../shared/imports.ts";
+import { scopes as allScopes, type Scope } from "../../shared/scopes.ts";
 import { sql, stack } from "../stack.ts";
 import { answered, api, type Caller, refused, send } from "./client.ts";
 import { newSurvey, respond } from "./survey-world.ts";
@@ -49,10 +50,9 @@ async function exported(as: Caller, query = "?format=jsonl"): Promise<string> {
   return answer.text;
 }
 
-/** What an organization holds, as sorted records; what only it is, left out. */
+/** What an organization holds, as sorted records. */
 async function contentOf(as: Caller): Promise<string[]> {
-  const records = (await exported(as)).trim().split("\n");
-  return records.filter((record) => !/"kind": "(organization|member)"/.test(record)).sort();
+  return (await exported(as)).split("\n").filter(Boolean).sort();
 }
 
 async function rowsOf({ organization }: Board): Promise<Rec> {
@@ -499,6 +499,33 @@ describe("an export", () => {
     for (const what of ["surveys", "survey_responses"])
       refused(await api("GET", `/api/admin/export?what=${what}`, { as: board.key }), "FORBIDDEN");
     expect(await importing((await newBoard()).key, copy)).toMatchObject({ created: 0, failed: 0 });
+  });
+
+  test.each<[Scope, string, string | undefined]>([
+    ["organization:write", "organization", undefined],
+    ["members:write", "member", "members"],
+    ["surveys:read", "survey", "surveys"],
+    ["responses:read", "survey_response", "survey_responses"],
+  ])("has what %s reads elsewhere for a key that holds it, and for no other", async (scope, kind, what) => {
+    const { organization } = await newBoard();
+    const admin = await newUser("Ada", { organization, role: "admin" });
+    await respond(await newSurvey(admin, organization), admin, { 0: 9 });
+    const kinds = async (as: Caller) => (await exported(as)).match(/(?<="kind": ")\w+/g) ?? [];
+    const [holds, lacks] = [
+      await newKey(organization, ["submissions:moderate", scope]),
+      await newKey(
+        organization,
+        allScopes.filter((other) => other !== scope),
+      ),
+    ];
+    expect(await kinds(holds)).toEqual([kind]);
+    expect(await kinds(lacks)).not.toContain(kind);
+    expect(await kinds(lacks)).toHaveLength(3);
+    if (!what) return;
+    expect(await exported(holds, `?format=csv&what=${what}`)).toMatch(/\n./);
+    const refusal = await api("GET", `/api/admin/export?what=${what}`, { as: lacks });
+    refused(refusal, "FORBIDDEN");
+    expect(refusal.text).toContain(`This key lacks the scope ${scope}.`);
   });
 
   test("of everything as CSV is 400", async () => {

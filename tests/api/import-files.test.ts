@@ -304,6 +304,39 @@ describe("the export of", () => {
     ]);
   });
 
+  test.each(["false", "true"])(
+    "Fider, with more nameless votes than a file may ask for: those of a row that does not fit are left out, and said (dry run: %s)",
+    async (dry_run) => {
+      const row = (id: number, votes: number) => `${id},A title of an idea,${votes}`;
+      const rows = [row(1, 700), row(2, 20_000), row(3, 298), row(4, 3), row(5, 2), row(6, 1)];
+      const file = ["number,title,votes_count", ...rows];
+      const query = importQuery.parse({ format: "fider", anonymous_votes: "true", dry_run });
+      const votes = new Map<unknown, number>();
+      const refused: unknown[] = [];
+      const allowance = { votes: 11_000 };
+      for await (const chunk of chunksOf(rowsOf(pieces(file.join("\n")), "csv"), query, allowance)) {
+        for (const { kind, fields } of chunk.entries)
+          if (kind === "vote") votes.set(fields.submission_id, (votes.get(fields.submission_id) ?? 0) + 1);
+          else votes.set(fields.id, 0);
+        refused.push(...chunk.refused);
+      }
+      const message =
+        "is not imported: a file counts at most 1,000,000 nameless votes. Send the rest in another file";
+      expect(refused).toEqual([
+        { line: 5, field: "votes_count", message, kept: true },
+        { line: 7, field: "votes_count", message, kept: true },
+      ]);
+      expect([...votes.entries()]).toEqual([
+        ["1", 700],
+        ["2", 10_000],
+        ["3", 298],
+        ["4", 0],
+        ["5", 2],
+        ["6", 0],
+      ]);
+    },
+  );
+
   test("Fider, as CSV", async () => {
     const { taken, refused } = await entries(
       [

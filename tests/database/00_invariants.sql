@@ -87,7 +87,7 @@ insert into helpers values
   (array['anon', 'authenticated', 'service_key', 'service_role'], array[
     'is_time_zone', 'person_name', 'team_organization_ids', 'admin_organization_ids', 'is_admin', 'require_admin', 'is_member', 'author', 'is_author_of_key',
     'is_moderating', 'author_of_key', 'may_act_as', 'default_organization_id', 'requested_organization_id', 'current_organization_id',
-    'survey_organization_ids', 'can_see_submission', 'comment_edit_window', 'lock_thread', 'lock_comment', 'lock_open_submission', 'lock_submission', 'charge_direct_vote', 'comment_vote_of', 'remove_comment_vote', 'rate_comment', 'written_comment']),
+    'survey_organization_ids', 'can_see_submission', 'comment_edit_window', 'lock_thread', 'lock_comment', 'lock_open_submission', 'lock_submission', 'require_open_submission', 'charge_direct_vote', 'comment_vote_of', 'remove_comment_vote', 'rate_comment', 'written_comment']),
   (array['anon', 'authenticated', 'service_key'], array[
     'my_vote', 'vote_of', 'is_following', 'my_votes', 'remove_vote', 'submission_voters',
     'find_submissions', 'count_submissions', 'tags_of', 'highlight', 'escape_html', 'similar_submissions', 'search_query', 'plain_text', 'in_organization',

@@ -28,3 +28,21 @@ test("who has a board forget them is still counted by the limits", async () => {
   expect((await eraseMe(user, organization)).status).toBe(200);
   expect(await charged()).toBeGreaterThan(before);
 });
+
+test.each(["spam", "trusted"])(
+  "who has a board forget them and was %s there, is so no more unless that is spam",
+  async (mark) => {
+    const organization = await newOrganization();
+    const user = await newUser("Sells things");
+    await newSubmission(organization, user);
+    await sql`
+    insert into private.author_trust (organization_id, user_id, is_trusted) values (${organization.id}, ${user.id}, ${mark === "trusted"})`;
+    const marks = () => sql`select is_trusted from private.author_trust where user_id = ${user.id}`;
+    for (const _ of ["once", "again"]) {
+      expect((await eraseMe(user, organization)).status).toBe(200);
+      expect(await marks()).toEqual(mark === "spam" ? [{ is_trusted: false }] : []);
+    }
+    expect((await api("DELETE", "/api/me?confirm=erase", { as: user })).status).toBe(200);
+    expect(await marks()).toEqual([]);
+  },
+);

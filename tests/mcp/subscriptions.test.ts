@@ -133,6 +133,33 @@ describe("who may not hear", () => {
     expect([status, error.code, error.data.scope]).toEqual([403, -32001, "responses:read"]);
   });
 
+  test.each([
+    ["search_submissions", ["submission.created", "status.changed", "vote.created"], "comment.created"],
+    ["list_comments", ["comment.created"], "submission.updated"],
+    ["get_survey", ["survey.published", "survey.closed"], "survey.response.created"],
+    ["list_survey_responses", ["survey.response.created"], "survey.published"],
+    ["vote_submission", [], "submission.vote_added"],
+    [undefined, [], "comment.created"],
+  ])("policies that leave %s let an agent hear of %j, and not of %s", async (tool, events, other) => {
+    const narrow = await newAgent({ policies: { tools: tool ? [tool] : [] } });
+    const { status, error } = await rpc(narrow, "subscribe", { events: [...events, other] });
+    expect([status, error.code, error.message]).toEqual([
+      403,
+      -32001,
+      expect.stringContaining(`leave it no tool that reads ${other}`),
+    ]);
+    if (events.length > 0) await subscribe(narrow, events);
+  });
+
+  test("a subscription from before policies took its tools away is read no more", async () => {
+    const own = await newAgent();
+    const url = await subscribe(own, ["submission.created"]);
+    await sql`update private.agents set tools = '{list_comments}' where id = ${own.id}`;
+    expect((await readStream(url, own)).status).toBe(403);
+    await sql`update private.agents set tools = '{list_submissions}' where id = ${own.id}`;
+    await listen(url, own).until(({ status }) => status === 200);
+  });
+
   test("a subscription is its agent's only, and a day long", async () => {
     const url = await subscribe(agent, ["submission.created"]);
     const other = await newAgent({ organization: agent.organization });

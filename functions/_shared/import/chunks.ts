@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 import { type ImportQuery, type RecordKind, recordSchemas } from "../../../shared/imports.ts";
 import { validationDetails } from "../../../shared/validation.ts";
-import { type Draft, draftsOf } from "./formats.ts";
+import { type Allowance, type Draft, draftsOf, mostCounted } from "./formats.ts";
 import type { Row } from "./rows.ts";
 
 type Fields = Record<string, unknown>;
-type Failure = { line: number; field?: string; message: string };
+/** `kept`: the record was taken all the same. */
+type Failure = { line: number; field?: string; message: string; kept?: true };
 type Entry = { line: number; kind: RecordKind | "merged"; fields: Fields };
 
 /** What private.run_import takes at once: records by kind, the people, categories and tags they name, and lines that were refused. */
@@ -15,7 +16,11 @@ const mostRecords = 500;
 const mostCharacters = 1_000_000;
 
 /** The records of a file, checked, in chunks of one transaction each. Where the file cannot be read on, what stood before comes first. */
-export async function* chunksOf(rows: AsyncIterable<Row>, query: ImportQuery): AsyncGenerator<Chunk> {
+export async function* chunksOf(
+  rows: AsyncIterable<Row>,
+  query: ImportQuery,
+  allowance: Allowance = { votes: mostCounted },
+): AsyncGenerator<Chunk> {
   // A dry run takes back what it wrote, so it has to remember which ids the file brought.
   const seen = query.dry_run ? new Set<string>() : undefined;
   let chunk: Chunk = { entries: [], refused: [] };
@@ -37,12 +42,20 @@ export async function* chunksOf(rows: AsyncIterable<Row>, query: ImportQuery): A
       else {
         // What hangs on a submission without an id hangs on the one it is known by.
         let submissionId: unknown;
-        for (const { kind, values } of draftsOf(row.values, query)) {
-          const submission_id = values.submission_id ?? submissionId;
-          const checked = checkedOf({ kind, values: { ...values, submission_id } }, row.line, query);
+        for (const draft of draftsOf(row.values, query, allowance)) {
+          if ("message" in draft) {
+            chunk.refused.push({ line: row.line, ...draft, kept: true });
+            continue;
+          }
+          const submission_id = draft.values.submission_id ?? submissionId;
+          const checked = checkedOf(
+            { ...draft, values: { ...draft.values, submission_id } },
+            row.line,
+            query,
+          );
           if ("message" in checked) chunk.refused.push(checked);
           else {
-            if (kind === "submission") submissionId = checked.fields.id;
+            if (draft.kind === "submission") submissionId = checked.fields.id;
             note(checked, seen);
             chunk.entries.push(checked);
             characters += sizeOf(checked.fields);

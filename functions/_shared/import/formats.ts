@@ -6,16 +6,24 @@ import { nameOf } from "./rows.ts";
 type Values = Record<string, unknown>;
 /** A record as a file has it, its kind known and its fields still unchecked. */
 export type Draft = { kind: RecordKind; values: Values };
+/** What is left out of a record that is taken all the same, and why. */
+type Omission = { field: string; message: string };
+/** Nameless votes a file may still ask for. */
+export type Allowance = { votes: number };
 
 const kinds = new Set<string>(Object.values(kindOf));
 const listNames = ["records", "data", "submissions", "posts", "votes", "comments"];
 
 /** The records of one object of a file: a submission may hold its votes and comments, a page of an API its rows. */
-export function* draftsOf(values: Values, query: ImportQuery): Generator<Draft> {
+export function* draftsOf(
+  values: Values,
+  query: ImportQuery,
+  allowance: Allowance,
+): Generator<Draft | Omission> {
   const list = isRecord(values) ? undefined : listNames.find((name) => Array.isArray(values[name]));
-  if (list) for (const row of objectsOf(values[list])) yield* draftsOf(row, query);
+  if (list) for (const row of objectsOf(values[list])) yield* draftsOf(row, query, allowance);
   else if (query.format === "feedback") yield* ownDrafts(values, query);
-  else yield* foreignDrafts(normalized(values), query, query.format);
+  else yield* foreignDrafts(normalized(values), query, query.format, allowance);
 }
 
 const isRecord = (values: Values) => "title" in values || "kind" in values;
@@ -47,7 +55,8 @@ function* foreignDrafts(
   row: Values,
   { type, what, anonymous_votes }: ImportQuery,
   service: "canny" | "fider",
-): Generator<Draft> {
+  allowance: Allowance,
+): Generator<Draft | Omission> {
   const post = textOf(row.post, "id") ?? textOf(row, "post_id");
   const kind =
     row.voter !== undefined || (what === "votes" && post)
@@ -84,7 +93,7 @@ function* foreignDrafts(
   for (const comment of comments.sort((a, b) => String(orderOf(a)).localeCompare(String(orderOf(b)))))
     yield* commentOf(comment, id);
   for (const vote of objectsOf(row.votes)) yield voteOf(normalized(vote), id);
-  if (anonymous_votes && !Array.isArray(row.votes)) yield* countedVotes(row, id);
+  if (anonymous_votes && !Array.isArray(row.votes)) yield* countedVotes(row, id, allowance);
 }
 
 const orderOf = (row: Values) => timeOf(row, "created_at", "created");
@@ -138,13 +147,34 @@ function* responseOf(
   };
 }
 
-const mostCounted = 10_000;
+/** All that one file may ask for: a row of a hundred characters asks for thousands. */
+export const mostCounted = 1_000_000;
+const mostCountedOfARow = 10_000;
+const countNames = ["votes_count", "total_votes", "vote_count", "votes", "score", "upvotes"];
 
 /** The author is one of those a file counts. */
-function* countedVotes(row: Values, submission_id: unknown): Generator<Draft> {
-  const count = Number(textOf(row, "votes_count", "total_votes", "vote_count", "votes", "score", "upvotes"));
+function* countedVotes(
+  row: Values,
+  submission_id: unknown,
+  allowance: Allowance,
+): Generator<Draft | Omission> {
+  const field = countNames.find((name) => textOf(row, name) !== undefined);
+  if (!field) return;
   const hasAuthor = Object.keys(authorOf(row, "author", "created_by", "user", "post_author")).length > 0;
-  for (let n = hasAuthor ? 2 : 1; n <= Math.min(count, mostCounted); n++)
+  const first = hasAuthor ? 2 : 1;
+  const last = Math.min(Math.floor(Number(textOf(row, field))), mostCountedOfARow);
+  if (!(last >= first)) return;
+  const asked = last - first + 1;
+  if (asked > allowance.votes) {
+    const most = mostCounted.toLocaleString("en");
+    yield {
+      field,
+      message: `is not imported: a file counts at most ${most} nameless votes. Send the rest in another file`,
+    };
+    return;
+  }
+  allowance.votes -= asked;
+  for (let n = first; n <= last; n++)
     yield { kind: "vote", values: { submission_id, author_id: `voter ${n}`, follow: false } };
 }
 

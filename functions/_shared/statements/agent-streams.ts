@@ -27,10 +27,11 @@ export function streamEvents(id: string): Statement<MaybeData> {
 export function openSubscription(
   id: string,
   events: string[],
-  scopes: string[],
+  needs: object[],
   surveyId: string | null,
 ): Statement {
-  return (sql) => sql`select private.open_subscription(${id}, ${events}, ${scopes}, ${surveyId})`;
+  return (sql) =>
+    sql`select private.open_subscription(${id}, ${events}, ${JSON.stringify(needs)}::text::jsonb, ${surveyId})`;
 }
 
 export function readSubscription(id: string): Statement<MaybeData> {
