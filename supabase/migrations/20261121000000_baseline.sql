@@ -2396,62 +2396,78 @@ end
 $$;
 comment on function private.activity_zone(uuid) is 'The time zone that an organization''s days are counted in.';
 
-create function private.sum_people(batch integer) returns integer
-language plpgsql set search_path = '' as $$
-declare summed integer;
+create function private.days_with(entries private.person_activity[])
+returns table (sign integer, organization_id uuid, user_id uuid, day date, previous_day date, submissions integer, votes integer, comments integer)
+language plpgsql stable set search_path = '' rows 20000 as $$
+#variable_conflict use_column
 begin
-  with entries as (
-    delete from private.person_activity a where a.ctid in (
-      select e.ctid from private.person_activity e join private.activity_zones z using (organization_id) limit batch)
-    returning *
-  ), changes as (
-    select e.organization_id, e.user_id, (e.slot at time zone z.time_zone)::date as day,
-      sum(e.submissions) as submissions, sum(e.votes) as votes, sum(e.comments) as comments
-    from entries e join private.activity_zones z using (organization_id) group by 1, 2, 3
-  ), spans as (
-    select c.organization_id, c.user_id, min(c.day) as first_day, max(c.day) as last_day from changes c group by 1, 2
-  ), before as (
-    -- With the neighbours of what changes: the day before tells the previous one, the day after is told a new one.
-    select p.* from spans s cross join lateral (
-      select * from private.person_days d where (d.organization_id, d.user_id) = (s.organization_id, s.user_id)
-        and d.day >= coalesce((select max(n.day) from private.person_days n
-          where (n.organization_id, n.user_id) = (s.organization_id, s.user_id) and n.day < s.first_day), s.first_day)
-        and d.day <= coalesce((select min(n.day) from private.person_days n
-          where (n.organization_id, n.user_id) = (s.organization_id, s.user_id) and n.day > s.last_day), s.last_day)) p
-  ), after as (
-    select d.organization_id, d.user_id, d.day, coalesce(
-        lag(d.day) over (partition by d.organization_id, d.user_id order by d.day), d.previous_day, '-infinity') as previous_day,
-      d.submissions, d.votes, d.comments
+  return query
+    with changes as (
+      select e.organization_id, e.user_id, (e.slot at time zone z.time_zone)::date as day,
+        sum(e.submissions)::integer as submissions, sum(e.votes)::integer as votes, sum(e.comments)::integer as comments
+      from unnest(entries) e join (
+        select o.organization_id, private.activity_zone(o.organization_id) as time_zone
+        from (select distinct e.organization_id from unnest(entries) e) o) z using (organization_id)
+      group by 1, 2, 3
+    ), before as materialized (
+      -- With the neighbours of what changes: the day before is the previous one of what follows, the day after is told its own.
+      select d.*, s.first_day
+      from (select c.organization_id, c.user_id, min(c.day) as first_day, max(c.day) as last_day from changes c group by 1, 2) s
+      cross join lateral (
+        select * from private.person_days p where (p.organization_id, p.user_id) = (s.organization_id, s.user_id)
+          and p.day >= coalesce((select max(n.day) from private.person_days n
+            where (n.organization_id, n.user_id) = (s.organization_id, s.user_id) and n.day < s.first_day), s.first_day)
+          and p.day <= coalesce((select min(n.day) from private.person_days n
+            where (n.organization_id, n.user_id) = (s.organization_id, s.user_id) and n.day > s.last_day), s.last_day)) d
+    )
+    select -1, b.organization_id, b.user_id, b.day, b.previous_day, b.submissions, b.votes, b.comments from before b
+    union all
+    select 1, a.organization_id, a.user_id, a.day,
+      coalesce(lag(a.day) over (partition by a.organization_id, a.user_id order by a.day), a.previous_day, '-infinity'), a.submissions, a.votes, a.comments
     from (
       select r.organization_id, r.user_id, r.day, min(r.previous_day) as previous_day,
         sum(r.submissions)::integer as submissions, sum(r.votes)::integer as votes, sum(r.comments)::integer as comments
       from (
-        select b.organization_id, b.user_id, b.day, case when b.day < s.first_day then b.previous_day end as previous_day, b.submissions, b.votes, b.comments
-        from before b join spans s using (organization_id, user_id)
+        select b.organization_id, b.user_id, b.day, case when b.day < b.first_day then b.previous_day end as previous_day, b.submissions, b.votes, b.comments
+        from before b
         union all
         select c.organization_id, c.user_id, c.day, null, c.submissions, c.votes, c.comments from changes c) r
-      group by 1, 2, 3 having sum(r.submissions) <> 0 or sum(r.votes) <> 0 or sum(r.comments) <> 0) d
+      group by 1, 2, 3 having sum(r.submissions) <> 0 or sum(r.votes) <> 0 or sum(r.comments) <> 0) a;
+end
+$$;
+comment on function private.days_with(private.person_activity[]) is 'What becomes of private.person_days with these entries: rows around them as they are (sign -1) and as they will be (1).';
+
+create function private.sum_people(batch integer) returns integer
+language plpgsql set search_path = '' as $$
+declare entries private.person_activity[];
+begin
+  with taken as (
+    delete from private.person_activity a where a.ctid in (
+      select e.ctid from private.person_activity e join private.activity_zones z using (organization_id) limit batch)
+    returning a
+  ) select array_agg(t.a) into entries from taken t;
+  if entries is null then return 0; end if;
+  with days as materialized (
+    select * from private.days_with(entries)
   ), written as (
     insert into private.person_days as p (organization_id, user_id, day, previous_day, submissions, votes, comments)
-    select * from after except select * from before
+    select d.organization_id, d.user_id, d.day, d.previous_day, d.submissions, d.votes, d.comments from days d where d.sign = 1
+    except
+    select d.organization_id, d.user_id, d.day, d.previous_day, d.submissions, d.votes, d.comments from days d where d.sign = -1
     on conflict on constraint person_days_pkey do update set
       previous_day = excluded.previous_day, submissions = excluded.submissions, votes = excluded.votes, comments = excluded.comments
   ), gone as (
-    delete from private.person_days p using before b
-    where (p.organization_id, p.user_id, p.day) = (b.organization_id, b.user_id, b.day)
-      and not exists (select from after a where (a.organization_id, a.user_id, a.day) = (b.organization_id, b.user_id, b.day))
-  ), added as (
-    insert into private.day_activity as a (organization_id, day, previous_day, people, submissions, votes, comments)
-    select d.organization_id, d.day, d.previous_day, sum(d.people), sum(d.submissions), sum(d.votes), sum(d.comments)
-    from (
-      select organization_id, day, previous_day, 1 as people, submissions, votes, comments from after
-      union all
-      select organization_id, day, previous_day, -1, -submissions, -votes, -comments from before) d
-    group by 1, 2, 3 having sum(d.people) <> 0 or sum(d.submissions) <> 0 or sum(d.votes) <> 0 or sum(d.comments) <> 0
-    on conflict on constraint day_activity_pkey do update set people = a.people + excluded.people,
-      submissions = a.submissions + excluded.submissions, votes = a.votes + excluded.votes, comments = a.comments + excluded.comments
-  ) select count(*) into summed from entries;
-  return summed;
+    delete from private.person_days p using (
+      select d.organization_id, d.user_id, d.day from days d group by 1, 2, 3 having max(d.sign) = -1) g
+    where (p.organization_id, p.user_id, p.day) = (g.organization_id, g.user_id, g.day)
+  )
+  insert into private.day_activity as a (organization_id, day, previous_day, people, submissions, votes, comments)
+  select d.organization_id, d.day, d.previous_day, sum(d.sign), sum(d.sign * d.submissions), sum(d.sign * d.votes), sum(d.sign * d.comments)
+  from days d group by 1, 2, 3
+  having sum(d.sign) <> 0 or sum(d.sign * d.submissions) <> 0 or sum(d.sign * d.votes) <> 0 or sum(d.sign * d.comments) <> 0
+  on conflict on constraint day_activity_pkey do update set people = a.people + excluded.people,
+    submissions = a.submissions + excluded.submissions, votes = a.votes + excluded.votes, comments = a.comments + excluded.comments;
+  return cardinality(entries);
 end
 $$;
 comment on function private.sum_people(integer) is 'Puts entries of people into their days, and these into the days of all; how many it took.';
@@ -2638,29 +2654,15 @@ create function private.activity_of(organization_id uuid, first_day date, last_d
 returns table (start date, submissions bigint, votes bigint, comments bigint, people bigint, new_people bigint)
 language plpgsql stable set search_path = '' as $$
 #variable_conflict use_column
-declare own_id uuid := activity_of.organization_id; zone text := private.activity_zone(own_id);
+declare own_id uuid := activity_of.organization_id;
 begin
   return query
-    with entries as (
-      select a.user_id, (a.slot at time zone zone)::date as day, a.submissions, a.votes, a.comments
-      from private.person_activity a where a.organization_id = own_id
-    ), changes as materialized (
-      select * from entries e where e.day between first_day and last_day
-    ), stored as materialized (
-      select p.* from private.person_days p
-      where p.organization_id = own_id and p.user_id in (select c.user_id from changes c) and p.day between first_day and last_day
-    ), days as (
+    with days as (
       select d.day, d.previous_day, d.people, d.submissions, d.votes, d.comments
       from private.day_activity d where d.organization_id = own_id and d.day between first_day and last_day
       union all
-      -- People with entries as they are, in the place of what is stored of them.
-      select s.day, s.previous_day, -1, -s.submissions, -s.votes, -s.comments from stored s
-      union all
-      select n.day, coalesce(lag(n.day) over (partition by n.user_id order by n.day), '-infinity'), 1, n.submissions, n.votes, n.comments
-      from (
-        select r.user_id, r.day, sum(r.submissions)::integer as submissions, sum(r.votes)::integer as votes, sum(r.comments)::integer as comments
-        from (select s.user_id, s.day, s.submissions, s.votes, s.comments from stored s union all select * from changes) r
-        group by 1, 2 having sum(r.submissions) > 0 or sum(r.votes) > 0 or sum(r.comments) > 0) n
+      select c.day, c.previous_day, c.sign, c.sign * c.submissions, c.sign * c.votes, c.sign * c.comments
+      from private.days_with(array(select a from private.person_activity a where a.organization_id = own_id)) c where c.day between first_day and last_day
     ), starts as (
       select d.*, greatest(date_trunc(step, d.day::timestamp)::date, first_day) as start from days d
     )

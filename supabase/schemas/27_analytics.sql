@@ -19,29 +19,15 @@ create function private.activity_of(organization_id uuid, first_day date, last_d
 returns table (start date, submissions bigint, votes bigint, comments bigint, people bigint, new_people bigint)
 language plpgsql stable set search_path = '' as $$
 #variable_conflict use_column
-declare own_id uuid := activity_of.organization_id; zone text := private.activity_zone(own_id);
+declare own_id uuid := activity_of.organization_id;
 begin
   return query
-    with entries as (
-      select a.user_id, (a.slot at time zone zone)::date as day, a.submissions, a.votes, a.comments
-      from private.person_activity a where a.organization_id = own_id
-    ), changes as materialized (
-      select * from entries e where e.day between first_day and last_day
-    ), stored as materialized (
-      select p.* from private.person_days p
-      where p.organization_id = own_id and p.user_id in (select c.user_id from changes c) and p.day between first_day and last_day
-    ), days as (
+    with days as (
       select d.day, d.previous_day, d.people, d.submissions, d.votes, d.comments
       from private.day_activity d where d.organization_id = own_id and d.day between first_day and last_day
       union all
-      -- People with entries as they are, in the place of what is stored of them.
-      select s.day, s.previous_day, -1, -s.submissions, -s.votes, -s.comments from stored s
-      union all
-      select n.day, coalesce(lag(n.day) over (partition by n.user_id order by n.day), '-infinity'), 1, n.submissions, n.votes, n.comments
-      from (
-        select r.user_id, r.day, sum(r.submissions)::integer as submissions, sum(r.votes)::integer as votes, sum(r.comments)::integer as comments
-        from (select s.user_id, s.day, s.submissions, s.votes, s.comments from stored s union all select * from changes) r
-        group by 1, 2 having sum(r.submissions) > 0 or sum(r.votes) > 0 or sum(r.comments) > 0) n
+      select c.day, c.previous_day, c.sign, c.sign * c.submissions, c.sign * c.votes, c.sign * c.comments
+      from private.days_with(array(select a from private.person_activity a where a.organization_id = own_id)) c where c.day between first_day and last_day
     ), starts as (
       select d.*, greatest(date_trunc(step, d.day::timestamp)::date, first_day) as start from days d
     )
