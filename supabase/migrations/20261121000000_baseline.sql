@@ -1025,7 +1025,7 @@ create table public.votes (
   created_at timestamptz not null default now(),
   merged_from uuid,
   primary key (submission_id, id),
-  constraint one_vote_a_person_and_submission unique (submission_id, user_id),
+  constraint one_vote_a_person_and_submission unique (submission_id, user_id) include (created_at),
   constraint votes_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
     references public.submissions (organization_id, id) on delete cascade
 );
@@ -2155,16 +2155,16 @@ grant execute on function private.find_submissions(uuid, text), private.highligh
 
 -- What people did and when, added up as it happens: analytics reads these and never the rows themselves.
 --
--- A slot is a quarter of an hour, in which all time zones' days begin: a day of any of them is a sum of slots, and an
--- organization may change its time zone without anything being counted again.
+-- Triggers append entries: they add up, and nobody waits for another's. Every few seconds the schedule puts them into days,
+-- which it alone writes, so that no lock is held that another change could want. Who reads adds the entries that are left.
+--
+-- An entry is of a slot, a quarter of an hour, in which all time zones' days begin; a day is one of the organization's time
+-- zone. Where that changes, the schedule counts the days anew.
 
 create function private.slot(at timestamptz) returns timestamptz
 language sql immutable
 return date_bin('15 minutes', at, '2000-01-01 00:00:00+00');
 comment on function private.slot(timestamptz) is 'The quarter of an hour a time is in.';
-
--- Rows are entries: they add up, and nobody waits for another's. Once in a while they are summed into one a key, by whom
--- alone sums are written, so that no lock is held that another change could want.
 
 create table private.person_activity (
   organization_id uuid not null references public.organizations (id) on delete cascade,
@@ -2173,13 +2173,10 @@ create table private.person_activity (
   user_id uuid not null,
   submissions integer not null default 0,
   votes integer not null default 0,
-  comments integer not null default 0,
-  is_sum boolean not null default false
+  comments integer not null default 0
 );
-comment on table private.person_activity is 'How many submissions, votes for submissions and comments of a person were made in a slot and are still there: the sum of its rows. Triggers add to it; private.count_mistakes compares it with the truth.';
-create index person_activity_slot_idx on private.person_activity (organization_id, slot);
-create unique index one_sum_a_slot_and_person on private.person_activity (organization_id, slot, user_id) where is_sum;
-create index person_activity_entries_idx on private.person_activity (organization_id) where not is_sum;
+comment on table private.person_activity is 'Entries: submissions, votes for submissions and comments of a person that came, or went (negative), and are not in private.person_days yet.';
+create index person_activity_organization_idx on private.person_activity (organization_id);
 
 create table private.submission_activity (
   organization_id uuid not null references public.organizations (id) on delete cascade,
@@ -2187,20 +2184,117 @@ create table private.submission_activity (
   status text not null,
   category_id uuid,
   source text,
-  total integer not null,
-  is_sum boolean not null default false
+  total integer not null
 );
-comment on table private.submission_activity is 'How many submissions made in a slot have a status, category and source now: the sum of its rows. Triggers add to it; private.count_mistakes compares it with the truth.';
-create index submission_activity_slot_idx on private.submission_activity (organization_id, slot);
-create unique index one_sum_a_slot_and_kind on private.submission_activity (organization_id, slot, status, category_id, source)
-  nulls not distinct where is_sum;
-create index submission_activity_entries_idx on private.submission_activity (organization_id) where not is_sum;
+comment on table private.submission_activity is 'Entries: submissions of a kind that came, or went (negative), and are not in private.submission_days yet.';
+create index submission_activity_organization_idx on private.submission_activity (organization_id);
+
+create table private.activity_zones (
+  organization_id uuid primary key references public.organizations (id) on delete cascade,
+  time_zone text not null
+);
+comment on table private.activity_zones is 'The time zone that an organization''s days are counted in: its own, but for the seconds until they are counted anew. Days go with it.';
+
+-- No foreign keys from here on: a check a row is most of what counting anew costs.
+create table private.person_days (
+  organization_id uuid not null,
+  user_id uuid not null,
+  day date not null,
+  previous_day date not null,
+  submissions integer not null,
+  votes integer not null,
+  comments integer not null,
+  primary key (organization_id, user_id, day)
+);
+comment on table private.person_days is 'How many submissions, votes for submissions and comments of a person were made on a day and are still there. previous_day is the last one before on which there are any; -infinity where there is none.';
+
+-- Whoever was there between two days was so for the first time on one of them, on which their previous day is before the
+-- two. So different people are counted, for any two days, without looking at one of them.
+create table private.day_activity (
+  organization_id uuid not null,
+  day date not null,
+  previous_day date not null,
+  people integer not null,
+  submissions integer not null,
+  votes integer not null,
+  comments integer not null,
+  primary key (organization_id, day, previous_day)
+);
+comment on table private.day_activity is 'private.person_days, added up: how many people have the two days, and what they did on the first.';
+
+create table private.submission_days (
+  organization_id uuid not null,
+  span text not null,
+  day date not null,
+  status text not null,
+  category_id uuid,
+  source text,
+  total integer not null,
+  constraint one_row_a_span_and_kind unique nulls not distinct (organization_id, span, day, status, category_id, source)
+);
+comment on table private.submission_days is 'How many submissions made on a day, or in the month from it on (span), have a status, category and source now.';
+
+create function private.magnitude(milliseconds bigint) returns integer
+language sql immutable
+return floor(4 * ln(milliseconds + 1) / ln(2))::integer;
+comment on function private.magnitude(bigint) is 'Four to a doubling: the middle of many times is found by looking at those of one magnitude.';
+
+create table private.first_replies (
+  submission_id uuid primary key,
+  organization_id uuid not null,
+  submitted_at timestamptz not null,
+  milliseconds bigint not null
+);
+comment on table private.first_replies is 'How long after a submission the first official comment by somebody else came that is approved and still there.';
+create index first_replies_magnitude_idx on private.first_replies (organization_id, private.magnitude(milliseconds), submitted_at)
+  include (milliseconds, submission_id);
+
+create table private.reply_days (
+  organization_id uuid not null,
+  day date not null,
+  magnitude integer not null,
+  replies integer not null,
+  milliseconds bigint not null,
+  primary key (organization_id, day, magnitude)
+);
+comment on table private.reply_days is 'private.first_replies, added up by the day of the submission and their magnitude.';
+
+create table private.replies_due (
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  submission_id uuid not null
+);
+comment on table private.replies_due is 'Submissions whose first reply has to be looked up again.';
+create index replies_due_organization_idx on private.replies_due (organization_id, submission_id);
 
 alter table private.person_activity enable row level security;
 alter table private.submission_activity enable row level security;
-revoke all on private.person_activity, private.submission_activity from public, anon, authenticated, service_role, service_key;
+alter table private.activity_zones enable row level security;
+alter table private.person_days enable row level security;
+alter table private.day_activity enable row level security;
+alter table private.submission_days enable row level security;
+alter table private.first_replies enable row level security;
+alter table private.reply_days enable row level security;
+alter table private.replies_due enable row level security;
+revoke all on private.person_activity, private.submission_activity, private.activity_zones, private.person_days, private.day_activity,
+  private.submission_days, private.first_replies, private.reply_days, private.replies_due from public, anon, authenticated, service_role, service_key;
 
 -- definer: counts are nobody's to write.
+create function private.forget_days() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  delete from private.person_days d using gone g where d.organization_id = g.organization_id;
+  delete from private.day_activity d using gone g where d.organization_id = g.organization_id;
+  delete from private.submission_days d using gone g where d.organization_id = g.organization_id;
+  delete from private.first_replies r using gone g where r.organization_id = g.organization_id;
+  delete from private.reply_days d using gone g where d.organization_id = g.organization_id;
+  return null;
+end
+$$;
+comment on function private.forget_days() is 'Trigger: days go with their organization.';
+create trigger forget_days after delete on private.activity_zones
+  referencing old table as gone for each statement execute function private.forget_days();
+
+-- definer: as above.
 create function private.track_submissions() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare sign integer := case tg_op when 'INSERT' then 1 else -1 end;
@@ -2247,10 +2341,13 @@ begin
   select c.organization_id, private.slot(c.created_at), c.author_id, sign * count(*)
   from changed c where exists (select from public.organizations o where o.id = c.organization_id)
   group by 1, 2, 3;
+  insert into private.replies_due (organization_id, submission_id)
+  select distinct c.organization_id, c.submission_id
+  from changed c where c.is_official and exists (select from public.organizations o where o.id = c.organization_id);
   return null;
 end
 $$;
-comment on function private.track_comments() is 'Trigger: comments come and go in the activity of their author.';
+comment on function private.track_comments() is 'Trigger: comments come and go in the activity of their author; an official one may be the first reply, or have been.';
 create trigger track_added after insert on public.comments
   referencing new table as changed for each statement execute function private.track_comments();
 create trigger track_removed after delete on public.comments
@@ -2292,35 +2389,271 @@ create trigger track_corrected after update of user_id, created_at on public.vot
 create trigger track_corrected after update of author_id, created_at on public.comments
   for each row when ((old.author_id, old.created_at) <> (new.author_id, new.created_at)) execute function private.track_corrected();
 
-create function private.sum_activity(batch integer default 20000) returns integer
-language plpgsql set search_path = '' as $$
-declare summed integer; more integer;
+create function private.track_replies() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare key text := case tg_table_name when 'submissions' then 'id' else 'submission_id' end;
 begin
-  -- One at a time: sums are nobody else's to lock.
-  if not pg_try_advisory_xact_lock(hashtextextended('private.sum_activity', 0)) then return 0; end if;
-  with entries as (
-    delete from private.person_activity a where a.ctid in (select e.ctid from private.person_activity e where not e.is_sum limit batch) returning *
-  ), summing as (
-    insert into private.person_activity as a (organization_id, slot, user_id, submissions, votes, comments, is_sum)
-    select e.organization_id, e.slot, e.user_id, sum(e.submissions), sum(e.votes), sum(e.comments), true from entries e group by 1, 2, 3
-    on conflict (organization_id, slot, user_id) where is_sum do update set
-      submissions = a.submissions + excluded.submissions, votes = a.votes + excluded.votes, comments = a.comments + excluded.comments
-  ) select count(*) into summed from entries;
-  with entries as (
-    delete from private.submission_activity a where a.ctid in (select e.ctid from private.submission_activity e where not e.is_sum limit batch) returning *
-  ), summing as (
-    insert into private.submission_activity as a (organization_id, slot, status, category_id, source, total, is_sum)
-    select e.organization_id, e.slot, e.status, e.category_id, e.source, sum(e.total), true from entries e group by 1, 2, 3, 4, 5
-    on conflict (organization_id, slot, status, category_id, source) where is_sum do update set total = a.total + excluded.total
-  ) select count(*) into more from entries;
-  return summed + more;
+  insert into private.replies_due (organization_id, submission_id)
+  select new.organization_id, (to_jsonb(old) ->> key)::uuid union select new.organization_id, (to_jsonb(new) ->> key)::uuid;
+  return null;
 end
 $$;
-comment on function private.sum_activity(integer) is 'Puts entries of activity into sums, which changes nothing but how many rows there are; how many it took.';
+comment on function private.track_replies() is 'Trigger: what decides on the first reply of a submission has changed.';
+create trigger track_replies after update of author_id, created_at on public.submissions
+  for each row when ((old.author_id, old.created_at) <> (new.author_id, new.created_at)) execute function private.track_replies();
+create trigger track_replies after update of submission_id, author_id, is_official, moderation_state, created_at on public.comments
+  for each row when ((old.is_official or new.is_official)
+    and (old.submission_id, old.author_id, old.is_official, old.moderation_state, old.created_at)
+      <> (new.submission_id, new.author_id, new.is_official, new.moderation_state, new.created_at))
+  execute function private.track_replies();
 
--- What moved most, and what the team answered, within a time.
+-- Into days ----------------------------------------------------------------------------------------------------
+
+create function private.activity_zone(organization_id uuid) returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce((select z.time_zone from private.activity_zones z where z.organization_id = activity_zone.organization_id),
+    (select o.time_zone from public.organizations o where o.id = activity_zone.organization_id));
+end
+$$;
+comment on function private.activity_zone(uuid) is 'The time zone that an organization''s days are counted in.';
+
+create function private.days_with(entries private.person_activity[])
+returns table (sign integer, organization_id uuid, user_id uuid, day date, previous_day date, submissions integer, votes integer, comments integer)
+language plpgsql stable set search_path = '' rows 20000 as $$
+#variable_conflict use_column
+begin
+  return query
+    with changes as (
+      select e.organization_id, e.user_id, (e.slot at time zone z.time_zone)::date as day,
+        sum(e.submissions)::integer as submissions, sum(e.votes)::integer as votes, sum(e.comments)::integer as comments
+      from unnest(entries) e join (
+        select o.organization_id, private.activity_zone(o.organization_id) as time_zone
+        from (select distinct e.organization_id from unnest(entries) e) o) z using (organization_id)
+      group by 1, 2, 3
+    ), before as materialized (
+      -- With the neighbours of what changes: the day before is the previous one of what follows, the day after is told its own.
+      select d.*, s.first_day
+      from (select c.organization_id, c.user_id, min(c.day) as first_day, max(c.day) as last_day from changes c group by 1, 2) s
+      cross join lateral (
+        select * from private.person_days p where (p.organization_id, p.user_id) = (s.organization_id, s.user_id)
+          and p.day >= coalesce((select max(n.day) from private.person_days n
+            where (n.organization_id, n.user_id) = (s.organization_id, s.user_id) and n.day < s.first_day), s.first_day)
+          and p.day <= coalesce((select min(n.day) from private.person_days n
+            where (n.organization_id, n.user_id) = (s.organization_id, s.user_id) and n.day > s.last_day), s.last_day)) d
+    )
+    select -1, b.organization_id, b.user_id, b.day, b.previous_day, b.submissions, b.votes, b.comments from before b
+    union all
+    select 1, a.organization_id, a.user_id, a.day,
+      coalesce(lag(a.day) over (partition by a.organization_id, a.user_id order by a.day), a.previous_day, '-infinity'), a.submissions, a.votes, a.comments
+    from (
+      select r.organization_id, r.user_id, r.day, min(r.previous_day) as previous_day,
+        sum(r.submissions)::integer as submissions, sum(r.votes)::integer as votes, sum(r.comments)::integer as comments
+      from (
+        select b.organization_id, b.user_id, b.day, case when b.day < b.first_day then b.previous_day end as previous_day, b.submissions, b.votes, b.comments
+        from before b
+        union all
+        select c.organization_id, c.user_id, c.day, null, c.submissions, c.votes, c.comments from changes c) r
+      group by 1, 2, 3 having sum(r.submissions) <> 0 or sum(r.votes) <> 0 or sum(r.comments) <> 0) a;
+end
+$$;
+comment on function private.days_with(private.person_activity[]) is 'What becomes of private.person_days with these entries: rows around them as they are (sign -1) and as they will be (1).';
+
+create function private.sum_people(batch integer) returns integer
+language plpgsql set search_path = '' as $$
+declare entries private.person_activity[];
+begin
+  with taken as (
+    delete from private.person_activity a where a.ctid in (
+      select e.ctid from private.person_activity e join private.activity_zones z using (organization_id) limit batch)
+    returning a
+  ) select array_agg(t.a) into entries from taken t;
+  if entries is null then return 0; end if;
+  with days as materialized (
+    select * from private.days_with(entries)
+  ), written as (
+    insert into private.person_days as p (organization_id, user_id, day, previous_day, submissions, votes, comments)
+    select d.organization_id, d.user_id, d.day, d.previous_day, d.submissions, d.votes, d.comments from days d where d.sign = 1
+    except
+    select d.organization_id, d.user_id, d.day, d.previous_day, d.submissions, d.votes, d.comments from days d where d.sign = -1
+    on conflict on constraint person_days_pkey do update set
+      previous_day = excluded.previous_day, submissions = excluded.submissions, votes = excluded.votes, comments = excluded.comments
+  ), gone as (
+    delete from private.person_days p using (
+      select d.organization_id, d.user_id, d.day from days d group by 1, 2, 3 having max(d.sign) = -1) g
+    where (p.organization_id, p.user_id, p.day) = (g.organization_id, g.user_id, g.day)
+  )
+  insert into private.day_activity as a (organization_id, day, previous_day, people, submissions, votes, comments)
+  select d.organization_id, d.day, d.previous_day, sum(d.sign), sum(d.sign * d.submissions), sum(d.sign * d.votes), sum(d.sign * d.comments)
+  from days d group by 1, 2, 3
+  having sum(d.sign) <> 0 or sum(d.sign * d.submissions) <> 0 or sum(d.sign * d.votes) <> 0 or sum(d.sign * d.comments) <> 0
+  on conflict on constraint day_activity_pkey do update set people = a.people + excluded.people,
+    submissions = a.submissions + excluded.submissions, votes = a.votes + excluded.votes, comments = a.comments + excluded.comments;
+  return cardinality(entries);
+end
+$$;
+comment on function private.sum_people(integer) is 'Puts entries of people into their days, and these into the days of all; how many it took.';
+
+create function private.sum_submissions(batch integer) returns integer
+language plpgsql set search_path = '' as $$
+declare summed integer;
+begin
+  with entries as (
+    delete from private.submission_activity a where a.ctid in (
+      select e.ctid from private.submission_activity e join private.activity_zones z using (organization_id) limit batch)
+    returning *
+  ), summing as (
+    insert into private.submission_days as d (organization_id, span, day, status, category_id, source, total)
+    select e.organization_id, span, date_trunc(span, e.slot at time zone z.time_zone)::date, e.status, e.category_id, e.source, sum(e.total)
+    from entries e join private.activity_zones z using (organization_id) cross join unnest(array['day', 'month']) span
+    group by 1, 2, 3, 4, 5, 6 having sum(e.total) <> 0
+    on conflict on constraint one_row_a_span_and_kind do update set total = d.total + excluded.total
+  ) select count(*) into summed from entries;
+  return summed;
+end
+$$;
+comment on function private.sum_submissions(integer) is 'Puts entries of submissions into their days and months; how many it took.';
+
+-- The truth ----------------------------------------------------------------------------------------------------
+
+create function private.find_person_days(own_id uuid)
+returns table (organization_id uuid, user_id uuid, day date, previous_day date, submissions bigint, votes bigint, comments bigint)
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+declare zone text := private.activity_zone(own_id);
+begin
+  return query
+    select own_id, d.user_id, d.day, coalesce(lag(d.day) over (partition by d.user_id order by d.day), '-infinity'), d.submissions, d.votes, d.comments
+    from (
+      select m.user_id, (m.created_at at time zone zone)::date as day, count(*) filter (where m.kind = 's') as submissions,
+        count(*) filter (where m.kind = 'v') as votes, count(*) filter (where m.kind = 'c') as comments
+      from (
+        select 's' as kind, s.author_id as user_id, s.created_at from public.submissions s where s.organization_id = own_id
+        union all
+        select 'v', v.user_id, v.created_at from public.votes v where v.organization_id = own_id
+        union all
+        select 'c', c.author_id, c.created_at from public.comments c where c.organization_id = own_id) m
+      group by 1, 2) d;
+end
+$$;
+comment on function private.find_person_days(uuid) is 'What private.person_days has to be, once no entries are left.';
+
+create function private.find_submission_days(own_id uuid)
+returns table (organization_id uuid, span text, day date, status text, category_id uuid, source text, total bigint)
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+declare zone text := private.activity_zone(own_id);
+begin
+  return query
+    select own_id, span, date_trunc(span, s.created_at at time zone zone)::date, s.status, s.category_id, s.source, count(*)
+    from public.submissions s cross join unnest(array['day', 'month']) span where s.organization_id = own_id group by 2, 3, 4, 5, 6;
+end
+$$;
+comment on function private.find_submission_days(uuid) is 'What private.submission_days has to be, once no entries are left.';
+
+create function private.find_first_replies(submission_ids uuid[])
+returns table (submission_id uuid, organization_id uuid, submitted_at timestamptz, milliseconds bigint)
+language plpgsql stable set search_path = '' as $$
+begin
+  return query
+    select s.id, s.organization_id, s.created_at, (extract(epoch from f.first_at - s.created_at) * 1000)::bigint
+    from public.submissions s cross join lateral (
+      select min(c.created_at) as first_at from public.comments c
+      where c.submission_id = s.id and c.is_official and c.moderation_state = 'approved'
+        and c.author_id <> s.author_id and c.created_at >= s.created_at) f
+    where s.id = any (submission_ids) and f.first_at is not null;
+end
+$$;
+comment on function private.find_first_replies(uuid[]) is 'What private.first_replies has to be of these submissions.';
+
+create function private.recount_days(organization_id uuid) returns void
+language plpgsql set search_path = '' as $$
+#variable_conflict use_column
+declare own_id uuid := recount_days.organization_id;
+begin
+  insert into private.activity_zones (organization_id, time_zone)
+  select o.id, o.time_zone from public.organizations o where o.id = own_id
+  on conflict (organization_id) do update set time_zone = excluded.time_zone;
+  delete from private.person_days d where d.organization_id = own_id;
+  delete from private.day_activity d where d.organization_id = own_id;
+  delete from private.submission_days d where d.organization_id = own_id;
+  delete from private.reply_days d where d.organization_id = own_id;
+  -- Entries go in the statement that counts: it sees those of what it counts, and no other.
+  with entries as (
+    delete from private.person_activity a where a.organization_id = own_id
+  )
+  insert into private.person_days (organization_id, user_id, day, previous_day, submissions, votes, comments)
+  select * from private.find_person_days(own_id);
+  insert into private.day_activity (organization_id, day, previous_day, people, submissions, votes, comments)
+  select own_id, d.day, d.previous_day, count(*), sum(d.submissions), sum(d.votes), sum(d.comments)
+  from private.person_days d where d.organization_id = own_id group by 2, 3;
+  with entries as (
+    delete from private.submission_activity a where a.organization_id = own_id
+  )
+  insert into private.submission_days (organization_id, span, day, status, category_id, source, total)
+  select * from private.find_submission_days(own_id);
+  insert into private.reply_days (organization_id, day, magnitude, replies, milliseconds)
+  select own_id, (r.submitted_at at time zone private.activity_zone(own_id))::date, private.magnitude(r.milliseconds), count(*), sum(r.milliseconds)
+  from private.first_replies r where r.organization_id = own_id group by 2, 3;
+end
+$$;
+comment on function private.recount_days(uuid) is 'Counts an organization''s days anew, in the time zone it has now.';
+
+create function private.sum_replies(batch integer) returns integer
+language plpgsql set search_path = '' as $$
+declare summed integer;
+begin
+  with entries as (
+    delete from private.replies_due d where d.ctid in (
+      select e.ctid from private.replies_due e join private.activity_zones z using (organization_id) limit batch)
+    returning *
+  ), due as (
+    select distinct e.submission_id from entries e
+  ), before as (
+    select r.* from private.first_replies r join due using (submission_id)
+  ), after as materialized (
+    select * from private.find_first_replies(array(select d.submission_id from due d))
+  ), written as (
+    insert into private.first_replies (submission_id, organization_id, submitted_at, milliseconds) select * from after
+    on conflict (submission_id) do update set submitted_at = excluded.submitted_at, milliseconds = excluded.milliseconds
+  ), gone as (
+    delete from private.first_replies r using before b
+    where r.submission_id = b.submission_id and not exists (select from after a where a.submission_id = b.submission_id)
+  ), added as (
+    insert into private.reply_days as d (organization_id, day, magnitude, replies, milliseconds)
+    select r.organization_id, (r.submitted_at at time zone z.time_zone)::date, private.magnitude(r.milliseconds), sum(r.sign), sum(r.sign * r.milliseconds)
+    from (select *, 1 as sign from after union all select *, -1 from before) r join private.activity_zones z using (organization_id)
+    group by 1, 2, 3 having sum(r.sign) <> 0 or sum(r.sign * r.milliseconds) <> 0
+    on conflict on constraint reply_days_pkey do update set replies = d.replies + excluded.replies, milliseconds = d.milliseconds + excluded.milliseconds
+  ) select count(*) into summed from entries;
+  return summed;
+end
+$$;
+comment on function private.sum_replies(integer) is 'Looks up the first replies that may be others by now, and adds them to their days; how many.';
+
+create function private.sum_activity(batch integer default 20000) returns integer
+language plpgsql set search_path = '' as $$
+begin
+  -- One at a time: days are nobody else's to write.
+  if not pg_try_advisory_xact_lock(hashtextextended('private.sum_activity', 0)) then return 0; end if;
+  -- An organization that is deleted takes along what is there by then.
+  perform from private.activity_zones z order by z.organization_id for key share;
+  perform private.recount_days(z.organization_id)
+  from private.activity_zones z join public.organizations o on o.id = z.organization_id where o.time_zone <> z.time_zone;
+  insert into private.activity_zones (organization_id, time_zone)
+  select o.id, o.time_zone from public.organizations o
+  where exists (select from private.person_activity a where a.organization_id = o.id)
+    or exists (select from private.submission_activity a where a.organization_id = o.id)
+    or exists (select from private.replies_due d where d.organization_id = o.id)
+  on conflict do nothing;
+  return private.sum_people(batch) + private.sum_submissions(batch) + private.sum_replies(batch);
+end
+$$;
+comment on function private.sum_activity(integer) is 'Puts entries into days, which changes nothing but how many rows there are to read; how many it took.';
+
+-- What moved most, and what the team answered.
 create index votes_newest_idx on public.votes (organization_id, created_at, submission_id);
-create index comments_official_idx on public.comments (organization_id, created_at) where is_official;
+create index comments_official_idx on public.comments (submission_id, created_at) where is_official;
 
 -- What happened on a board, for its admins: by the API for a time, and as views.
 
@@ -2332,18 +2665,170 @@ end
 $$;
 comment on function private.day_of(text, text) is 'A date, or the day that a time falls on in a time zone.';
 
+create function private.start_of(day date, time_zone text) returns timestamptz
+language sql stable
+-- Where clocks are put back at midnight, it comes twice.
+return (select min(t) from (values (day::timestamp at time zone time_zone), (day::timestamp at time zone time_zone - interval '1 hour')) s (t)
+  where (t at time zone time_zone)::date = day);
+comment on function private.start_of(date, text) is 'The first moment of a day in a time zone.';
+
+create function private.activity_of(organization_id uuid, first_day date, last_day date, step text)
+returns table (start date, submissions bigint, votes bigint, comments bigint, people bigint, new_people bigint)
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+declare own_id uuid := activity_of.organization_id;
+begin
+  return query
+    with days as (
+      select d.day, d.previous_day, d.people, d.submissions, d.votes, d.comments
+      from private.day_activity d where d.organization_id = own_id and d.day between first_day and last_day
+      union all
+      select c.day, c.previous_day, c.sign, c.sign * c.submissions, c.sign * c.votes, c.sign * c.comments
+      from private.days_with(array(select a from private.person_activity a where a.organization_id = own_id)) c where c.day between first_day and last_day
+    ), starts as (
+      select d.*, greatest(date_trunc(step, d.day::timestamp)::date, first_day) as start from days d
+    )
+    select s.start, sum(s.submissions), sum(s.votes), sum(s.comments),
+      coalesce(sum(s.people) filter (where s.previous_day < s.start), 0), coalesce(sum(s.people) filter (where s.previous_day < first_day), 0)
+    from starts s group by 1;
+end
+$$;
+comment on function private.activity_of(uuid, date, date, text) is 'What was done from one day to another, by day, week or month: people are those of the interval, new_people those of them that no interval before has. The first interval may be a part, and starts on the first day.';
+
+create function private.submissions_of(organization_id uuid, span text, first_day date, last_day date)
+returns table (day date, status text, category_id uuid, source text, total integer)
+language sql stable
+begin atomic
+  select d.day, d.status, d.category_id, d.source, d.total from private.submission_days d
+  where d.organization_id = submissions_of.organization_id and d.span = submissions_of.span and d.day between first_day and last_day
+  union all
+  select e.day, e.status, e.category_id, e.source, e.total
+  from (select a.*, date_trunc(submissions_of.span, a.slot at time zone private.activity_zone(a.organization_id))::date as day from private.submission_activity a) e
+  where e.organization_id = submissions_of.organization_id and e.day between first_day and last_day;
+end;
+comment on function private.submissions_of(uuid, text, date, date) is 'Submissions made by day or month (span) and kind, of those that begin from one day to another; to be added up.';
+
+create function private.kinds_of(organization_id uuid, first_day date, last_day date)
+returns table (status text, category_id uuid, source text, total bigint)
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+declare
+  own_id uuid := kinds_of.organization_id;
+  -- Whole months as such, what is before and after them by the day.
+  months_end date := date_trunc('month', last_day + 1);
+  months_start date := least(date_trunc('month', first_day - 1) + interval '1 month', months_end);
+begin
+  if months_start < first_day then months_start := first_day; months_end := first_day; end if;
+  return query
+    select s.status, s.category_id, s.source, sum(s.total) from (
+      select * from private.submissions_of(own_id, 'day', first_day, months_start - 1)
+      union all
+      select * from private.submissions_of(own_id, 'month', months_start, months_end - 1)
+      union all
+      select * from private.submissions_of(own_id, 'day', months_end, last_day)) s
+    group by 1, 2, 3 having sum(s.total) > 0;
+end
+$$;
+comment on function private.kinds_of(uuid, date, date) is 'Submissions made from one day to another, by what they are now.';
+
+create function private.reply_times(organization_id uuid, first_day date, last_day date)
+returns table (submissions bigint, median_seconds numeric, average_seconds numeric)
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+declare
+  own_id uuid := reply_times.organization_id; zone text := private.activity_zone(own_id);
+  starts timestamptz := private.start_of(first_day, zone); ends timestamptz := private.start_of(last_day + 1, zone);
+  due uuid[] := array(select distinct d.submission_id from private.replies_due d where d.organization_id = own_id);
+  -- Of the magnitudes with the middle one or two in them, and of those below.
+  middle integer[]; below bigint;
+begin
+  with days as (
+    select d.magnitude, d.replies, d.milliseconds from private.reply_days d where d.organization_id = own_id and d.day between first_day and last_day
+    union all
+    select private.magnitude(r.milliseconds), -1, -r.milliseconds from private.first_replies r
+    where r.submission_id = any (due) and r.submitted_at >= starts and r.submitted_at < ends
+    union all
+    select private.magnitude(r.milliseconds), 1, r.milliseconds from private.find_first_replies(due) r
+    where r.submitted_at >= starts and r.submitted_at < ends
+  ), magnitudes as (
+    select d.magnitude, sum(d.replies) as replies, sum(d.milliseconds) as milliseconds,
+      sum(sum(d.replies)) over (order by d.magnitude) as up_to, sum(sum(d.replies)) over () as all_of_them
+    from days d group by 1 having sum(d.replies) > 0
+  )
+  select coalesce(sum(m.replies), 0), round(sum(m.milliseconds) / sum(m.replies) / 1000),
+    array_agg(m.magnitude) filter (where m.up_to >= floor((m.all_of_them + 1) / 2) and m.up_to - m.replies < floor(m.all_of_them / 2) + 1),
+    coalesce(sum(m.replies) filter (where m.up_to < floor((m.all_of_them + 1) / 2)), 0)
+  into submissions, average_seconds, middle, below from magnitudes m;
+  select round(avg(r.milliseconds) / 1000) into median_seconds from (
+    select r.milliseconds from (
+      select r.submission_id, r.submitted_at, r.milliseconds from private.first_replies r
+      where r.organization_id = own_id and private.magnitude(r.milliseconds) = any (middle) and r.submission_id <> all (due)
+      union all
+      select r.submission_id, r.submitted_at, r.milliseconds from private.find_first_replies(due) r where private.magnitude(r.milliseconds) = any (middle)) r
+    where r.submitted_at >= starts and r.submitted_at < ends
+    order by 1 offset greatest((submissions + 1) / 2 - below - 1, 0) limit case when submissions % 2 = 1 then 1 else 2 end) r;
+  return next;
+end
+$$;
+comment on function private.reply_times(uuid, date, date) is 'How many submissions made from one day to another have an official reply, and how long the first took.';
+
+create function private.top_movers(organization_id uuid, starts timestamptz, ends timestamptz, votes_within bigint, hidden_too boolean)
+returns table (submission_id uuid, votes bigint)
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+declare
+  own_id uuid := top_movers.organization_id;
+  most_voted uuid[]; candidates uuid[]; tenth bigint; to_read bigint;
+begin
+  -- Nobody gains more votes within a time than they have. So what ten of the most voted gained at least, only those can
+  -- beat that have more votes.
+  most_voted := array(select s.id from public.submissions s
+    where s.organization_id = own_id and s.merged_into_id is null and (s.is_public or hidden_too) order by s.vote_count desc, s.id desc limit 100);
+  tenth := coalesce((select g.votes from private.votes_gained(most_voted, starts, ends) g order by g.votes desc offset 9 limit 1), 0);
+  select array_agg(c.id), sum(c.vote_count) into candidates, to_read
+  from (select s.id, s.vote_count from public.submissions s
+    where s.organization_id = own_id and s.merged_into_id is null and (s.is_public or hidden_too) and s.vote_count > tenth
+    order by s.vote_count desc limit 10000) c;
+  if cardinality(candidates) < 10000 and to_read < votes_within then
+    candidates := array(select unnest(candidates) union select unnest(most_voted));
+    return query
+      select g.submission_id, g.votes from private.votes_gained(candidates, starts, ends) g join public.submissions s on s.id = g.submission_id
+      where g.votes > 0 order by g.votes desc, s.vote_count desc, s.id desc limit 10;
+  else
+    -- Of a short time there are fewer votes.
+    return query
+      select s.id, g.votes from (
+        select v.submission_id, count(*) as votes from public.votes v
+        where v.organization_id = own_id and v.created_at >= starts and v.created_at < ends group by 1 having count(*) >= tenth) g
+      join public.submissions s on s.id = g.submission_id
+      where s.merged_into_id is null and (s.is_public or hidden_too)
+      order by g.votes desc, s.vote_count desc, s.id desc limit 10;
+  end if;
+end
+$$;
+comment on function private.top_movers(uuid, timestamptz, timestamptz, bigint, boolean) is 'The ten submissions that gained most votes within a time in which there were so many.';
+
+create function private.votes_gained(submission_ids uuid[], starts timestamptz, ends timestamptz) returns table (submission_id uuid, votes bigint)
+language plpgsql stable set search_path = '' as $$
+begin
+  return query
+    select s.id, v.votes from unnest(submission_ids) as s (id) cross join lateral (
+      select count(*) as votes from public.votes v where v.submission_id = s.id and v.created_at >= starts and v.created_at < ends) v;
+end
+$$;
+comment on function private.votes_gained(uuid[], timestamptz, timestamptz) is 'How many of the votes of each were cast within a time.';
+
 -- definer: reads what everybody did; shows titles only of what the caller sees.
--- Compiling the statement would take longer than running it.
+-- Compiling a statement would take longer than running it, and which plan is best depends on the days.
 create function private.admin_analytics(from_day text, to_day text, step text) returns json
-language plpgsql stable security definer set search_path = '' set jit = off set work_mem = '32MB' as $$
+language plpgsql stable security definer set search_path = '' set jit = off set work_mem = '32MB' set plan_cache_mode = 'force_custom_plan' as $$
 declare
   own_id uuid := private.current_organization_id();
-  zone text := (select o.time_zone from public.organizations o where o.id = own_id);
+  zone text := private.activity_zone(own_id);
   last_day date := coalesce(private.day_of(to_day, zone), (now() at time zone zone)::date);
   first_day date := coalesce(private.day_of(from_day, zone), last_day - 29);
-  starts timestamptz := first_day::timestamp at time zone zone;
-  ends timestamptz := (last_day + 1)::timestamp at time zone zone;
-  on_team boolean;
+  starts timestamptz := private.start_of(first_day, zone);
+  ends timestamptz := private.start_of(last_day + 1, zone);
   answer json;
 begin
   perform private.require_admin(own_id, 'analytics:read');
@@ -2354,49 +2839,21 @@ begin
   elsif (last_day - first_day) / (case step when 'day' then 1 when 'week' then 7 else 28 end) >= 400 then
     perform private.raise_error('VALIDATION_ERROR', 'must be at most 400 intervals before the end: choose a longer one', 'from');
   end if;
-  on_team := own_id = any (private.team_organization_ids());
-  with spans as (
+  with done as materialized (
+    select * from private.activity_of(own_id, first_day, last_day, step)
+  ), spans as (
     -- The first and the last of them may be parts.
-    select t::date as start, greatest(t, first_day::timestamp) at time zone zone as from_at,
-      least(t + ('1 ' || step)::interval, (last_day + 1)::timestamp) at time zone zone as to_at
-    from generate_series(date_trunc(step, first_day::timestamp), last_day::timestamp, ('1 ' || step)::interval) t
-  ), done as materialized (
-    -- Span by span, so that no more people are looked at together than one of them has.
-    select t.start, d.* from spans t cross join lateral (
-      select sum(p.submissions) as submissions, sum(p.votes) as votes, sum(p.comments) as comments, count(*) as people from (
-        select sum(a.submissions) as submissions, sum(a.votes) as votes, sum(a.comments) as comments
-        from private.person_activity a where a.organization_id = own_id and a.slot >= t.from_at and a.slot < t.to_at
-        group by a.user_id having sum(a.submissions) > 0 or sum(a.votes) > 0 or sum(a.comments) > 0) p) d
+    select t::date as first_of, d.* from generate_series(date_trunc(step, first_day::timestamp), last_day::timestamp, ('1 ' || step)::interval) t
+      left join done d on d.start = greatest(t::date, first_day)
   ), made as materialized (
-    select a.status, a.category_id, a.source, sum(a.total) as total from private.submission_activity a
-    where a.organization_id = own_id and a.slot >= starts and a.slot < ends
-    group by 1, 2, 3 having sum(a.total) > 0
-  ), moved as (
-    select s.id, s.title, s.status, s.vote_count, v.votes from (
-      select v.submission_id, count(*) as votes from public.votes v
-      where v.organization_id = own_id and v.created_at >= starts and v.created_at < ends group by 1
-      -- Of more than are shown, since some may be hidden from the caller.
-      order by 2 desc, 1 limit 1000
-    ) v join public.submissions s on s.id = v.submission_id
-    where s.merged_into_id is null and (s.is_public or on_team)
-    order by v.votes desc, s.created_at desc, s.id limit 10
-  ), answered as materialized (
-    select extract(epoch from f.first_at - s.created_at) as seconds from (
-      select c.submission_id, min(c.created_at) as first_at
-      from public.comments c join public.submissions s on s.id = c.submission_id
-      where c.organization_id = own_id and c.created_at >= starts and c.is_official and c.moderation_state = 'approved'
-        and c.author_id <> s.author_id and s.created_at >= starts and s.created_at < ends and c.created_at >= s.created_at
-      group by 1
-    ) f join public.submissions s on s.id = f.submission_id
+    select * from private.kinds_of(own_id, first_day, last_day)
   )
   select json_build_object(
     'from', first_day, 'to', last_day, 'interval', step, 'time_zone', zone,
     'totals', (select json_build_object('submissions', coalesce(sum(d.submissions), 0), 'votes', coalesce(sum(d.votes), 0),
-      'comments', coalesce(sum(d.comments), 0), 'active_people', (select count(*) from (
-        select from private.person_activity a where a.organization_id = own_id and a.slot >= starts and a.slot < ends
-        group by a.user_id having sum(a.submissions) > 0 or sum(a.votes) > 0 or sum(a.comments) > 0) p)) from done d),
-    'series', (select json_agg(json_build_object('start', d.start, 'submissions', coalesce(d.submissions, 0), 'votes', coalesce(d.votes, 0),
-      'comments', coalesce(d.comments, 0), 'active_people', d.people) order by d.start) from done d),
+      'comments', coalesce(sum(d.comments), 0), 'active_people', coalesce(sum(d.new_people), 0)) from done d),
+    'series', (select json_agg(json_build_object('start', s.first_of, 'submissions', coalesce(s.submissions, 0), 'votes', coalesce(s.votes, 0),
+      'comments', coalesce(s.comments, 0), 'active_people', coalesce(s.people, 0)) order by s.first_of) from spans s),
     'by_status', (select coalesce(json_agg(json_build_object('status', m.status, 'submissions', m.total) order by m.total desc, m.status), '[]')
       from (select m.status, sum(m.total) as total from made m group by 1) m),
     'by_category', (select coalesce(json_agg(json_build_object('category_id', m.category_id, 'name', m.name, 'slug', m.slug, 'submissions', m.total)
@@ -2405,10 +2862,11 @@ begin
         group by 1, 2, 3) m),
     'by_source', (select coalesce(json_agg(json_build_object('source', m.source, 'submissions', m.total) order by m.total desc, m.source nulls last), '[]')
       from (select m.source, sum(m.total) as total from made m group by 1 order by 2 desc, 1 nulls last limit 100) m),
-    'top_movers', (select coalesce(json_agg(json_build_object('submission_id', m.id, 'title', m.title, 'status', m.status,
-        'votes', m.votes, 'vote_count', m.vote_count) order by m.votes desc, m.id), '[]') from moved m),
-    'first_official_reply', (select json_build_object('submissions', count(*), 'median_seconds', round(percentile_cont(0.5) within group (order by a.seconds)),
-      'average_seconds', round(avg(a.seconds))) from answered a))
+    'top_movers', (select coalesce(json_agg(json_build_object('submission_id', s.id, 'title', s.title, 'status', s.status,
+        'votes', m.votes, 'vote_count', s.vote_count) order by m.votes desc, s.vote_count desc, s.id desc), '[]')
+      from private.top_movers(own_id, starts, ends, (select coalesce(sum(d.votes), 0)::bigint from done d), own_id = any (private.team_organization_ids())) m
+        join public.submissions s on s.id = m.submission_id),
+    'first_official_reply', (select row_to_json(r) from private.reply_times(own_id, first_day, last_day) r))
   into answer;
   return answer;
 end
@@ -2418,10 +2876,10 @@ grant execute on function private.admin_analytics(text, text, text) to authentic
 
 -- Views --------------------------------------------------------------------------------------------------------
 
-create function private.measured_organizations() returns table (organization_id uuid, time_zone text)
+create function private.measured_organizations() returns table (organization_id uuid)
 language plpgsql stable security definer set search_path = '' as $$ -- definer: settings of a private organization
 begin
-  return query select o.id, o.time_zone from public.organizations o
+  return query select o.id from public.organizations o
     where o.id = any (private.admin_organization_ids('analytics:read'))
       -- An operator, whom no policy binds.
       or coalesce(current_setting('role', true), 'none') not in ('anon', 'authenticated', 'service_key');
@@ -2433,12 +2891,9 @@ create function private.analytics_days() returns table (organization_id uuid, da
 language plpgsql stable security definer set search_path = '' as $$ -- definer: the activity of people is granted to nobody
 begin
   return query
-    select d.organization_id, d.day, sum(d.submissions)::bigint, sum(d.votes)::bigint, sum(d.comments)::bigint, count(*) from (
-      select a.organization_id, (a.slot at time zone o.time_zone)::date as day, a.user_id,
-        sum(a.submissions) as submissions, sum(a.votes) as votes, sum(a.comments) as comments
-      from private.measured_organizations() o join private.person_activity a on a.organization_id = o.organization_id
-      group by 1, 2, 3 having sum(a.submissions) > 0 or sum(a.votes) > 0 or sum(a.comments) > 0) d
-    group by 1, 2;
+    select o.organization_id, d.start, d.submissions, d.votes, d.comments, d.people
+    from private.measured_organizations() o cross join lateral private.activity_of(o.organization_id, '-infinity', 'infinity', 'day') d
+    where d.people > 0;
 end
 $$;
 comment on function private.analytics_days() is 'What public.analytics_days shows.';
@@ -2447,9 +2902,9 @@ create function private.analytics_submissions() returns table (organization_id u
 language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
 begin
   return query
-    select a.organization_id, (a.slot at time zone o.time_zone)::date, a.status, a.category_id, a.source, sum(a.total)::bigint
-    from private.measured_organizations() o join private.submission_activity a on a.organization_id = o.organization_id
-    group by 1, 2, 3, 4, 5 having sum(a.total) > 0;
+    select o.organization_id, s.day, s.status, s.category_id, s.source, sum(s.total)
+    from private.measured_organizations() o cross join lateral private.submissions_of(o.organization_id, 'day', '-infinity', 'infinity') s
+    group by 1, 2, 3, 4, 5 having sum(s.total) > 0;
 end
 $$;
 comment on function private.analytics_submissions() is 'What public.analytics_submissions shows.';
@@ -5976,28 +6431,55 @@ begin atomic
       and coalesce(c.category_id, c.organization_id) = coalesce(t.category_id, t.organization_id)
   where coalesce(c.total, 0) <> coalesce(t.total, 0)
   union all
-  select 'submission_activity', coalesce(a.organization_id, t.organization_id), a.total, t.total
-  from (select a.organization_id, a.slot, a.status, a.category_id, a.source, sum(a.total)::bigint as total
-    from private.submission_activity a group by 1, 2, 3, 4, 5) a full join (
-    select s.organization_id, private.slot(s.created_at) as slot, s.status, s.category_id, s.source, count(*) as total
-    from public.submissions s group by 1, 2, 3, 4, 5) t
-    on (a.organization_id, a.slot, a.status, coalesce(a.source, '')) = (t.organization_id, t.slot, t.status, coalesce(t.source, ''))
-      and coalesce(a.category_id, a.organization_id) = coalesce(t.category_id, t.organization_id)
-  where coalesce(a.total, 0) <> coalesce(t.total, 0)
+  select 'submission_days', coalesce(d.organization_id, t.organization_id), d.total, t.total
+  from (select o.id as organization_id, span, s.day, s.status, s.category_id, s.source, sum(s.total)::bigint as total
+    from public.organizations o cross join unnest(array['day', 'month']) span
+      cross join lateral private.submissions_of(o.id, span, '-infinity', 'infinity') s group by 1, 2, 3, 4, 5, 6) d full join (
+    select t.* from public.organizations o cross join lateral private.find_submission_days(o.id) t) t
+    on (d.organization_id, d.span, d.day, d.status, coalesce(d.source, '')) = (t.organization_id, t.span, t.day, t.status, coalesce(t.source, ''))
+      and coalesce(d.category_id, d.organization_id) = coalesce(t.category_id, t.organization_id)
+  where coalesce(d.total, 0) <> coalesce(t.total, 0)
   union all
-  select 'person_activity.' || kind, coalesce(a.organization_id, t.organization_id), stored, truth
-  from (select a.organization_id, a.slot, a.user_id, sum(a.submissions)::bigint as submissions, sum(a.votes)::bigint as votes, sum(a.comments)::bigint as comments
-    from private.person_activity a group by 1, 2, 3) a full join (
-    select d.organization_id, d.slot, d.user_id, sum(d.submissions) as submissions, sum(d.votes) as votes, sum(d.comments) as comments from (
-      select s.organization_id, private.slot(s.created_at) as slot, s.author_id as user_id, 1 as submissions, 0 as votes, 0 as comments from public.submissions s
+  select 'person_days.' || kind, coalesce(d.organization_id, t.organization_id), stored, truth
+  from (select r.organization_id, r.user_id, r.day, sum(r.submissions)::bigint as submissions, sum(r.votes)::bigint as votes, sum(r.comments)::bigint as comments
+    from (
+      select p.organization_id, p.user_id, p.day, p.submissions, p.votes, p.comments from private.person_days p
       union all
-      select v.organization_id, private.slot(v.created_at), v.user_id, 0, 1, 0 from public.votes v
-      union all
-      select c.organization_id, private.slot(c.created_at), c.author_id, 0, 0, 1 from public.comments c) d
+      select a.organization_id, a.user_id, (a.slot at time zone private.activity_zone(a.organization_id))::date, a.submissions, a.votes, a.comments
+      from private.person_activity a) r
+    group by 1, 2, 3) d full join (
+    select t.* from public.organizations o cross join lateral private.find_person_days(o.id) t) t
+    on (d.organization_id, d.user_id, d.day) = (t.organization_id, t.user_id, t.day)
+  cross join lateral (values ('submissions', coalesce(d.submissions, 0), coalesce(t.submissions, 0)), ('votes', coalesce(d.votes, 0), coalesce(t.votes, 0)),
+    ('comments', coalesce(d.comments, 0), coalesce(t.comments, 0))) counted (kind, stored, truth)
+  where stored <> truth
+  union all
+  select 'day_activity.' || kind, coalesce(d.organization_id, t.organization_id), stored, truth
+  from private.day_activity d full join (
+    select p.organization_id, p.day, p.previous_day, count(*) as people, sum(p.submissions) as submissions, sum(p.votes) as votes, sum(p.comments) as comments
+    from (
+      select p.organization_id, p.day, p.submissions, p.votes, p.comments,
+        coalesce(lag(p.day) over (partition by p.organization_id, p.user_id order by p.day), '-infinity') as previous_day
+      from private.person_days p) p
     group by 1, 2, 3) t
-    on (a.organization_id, a.slot, a.user_id) = (t.organization_id, t.slot, t.user_id)
-  cross join lateral (values ('submissions', coalesce(a.submissions, 0), coalesce(t.submissions, 0)), ('votes', coalesce(a.votes, 0), coalesce(t.votes, 0)),
-    ('comments', coalesce(a.comments, 0), coalesce(t.comments, 0))) counted (kind, stored, truth)
+    on (d.organization_id, d.day, d.previous_day) = (t.organization_id, t.day, t.previous_day)
+  cross join lateral (values ('people', coalesce(d.people, 0), coalesce(t.people, 0)), ('submissions', coalesce(d.submissions, 0), coalesce(t.submissions, 0)),
+    ('votes', coalesce(d.votes, 0), coalesce(t.votes, 0)), ('comments', coalesce(d.comments, 0), coalesce(t.comments, 0))) counted (kind, stored, truth)
+  where stored <> truth
+  union all
+  select 'first_replies', coalesce(r.organization_id, t.organization_id), r.milliseconds, t.milliseconds
+  from private.first_replies r full join private.find_first_replies(array(select s.id from public.submissions s)) t using (submission_id)
+  where (r.submitted_at, r.milliseconds) is distinct from (t.submitted_at, t.milliseconds)
+    and not exists (select from private.replies_due d where d.submission_id = coalesce(r.submission_id, t.submission_id))
+  union all
+  select 'reply_days.' || kind, coalesce(d.organization_id, t.organization_id), stored, truth
+  from private.reply_days d full join (
+    select r.organization_id, (r.submitted_at at time zone z.time_zone)::date as day, private.magnitude(r.milliseconds) as magnitude,
+      count(*) as replies, sum(r.milliseconds)::bigint as milliseconds
+    from private.first_replies r join private.activity_zones z using (organization_id) group by 1, 2, 3) t
+    on (d.organization_id, d.day, d.magnitude) = (t.organization_id, t.day, t.magnitude)
+  cross join lateral (values ('replies', coalesce(d.replies, 0), coalesce(t.replies, 0)),
+    ('milliseconds', coalesce(d.milliseconds, 0), coalesce(t.milliseconds, 0))) counted (kind, stored, truth)
   where stored <> truth
   union all
   select * from private.survey_count_mistakes();
@@ -6640,7 +7122,8 @@ begin
     'require_approval', organization.require_approval, 'trust_after', organization.trust_after, 'time_zone', organization.time_zone, 'settings', organization.settings,
     'role', (select m.role from public.memberships m where m.organization_id = organization.id and m.user_id = private.caller_id()),
     'plan', json_build_object(
-      'submissions', (select coalesce(sum(a.total), 0) from private.submission_activity a where a.organization_id = organization.id),
+      'submissions', (select coalesce(sum(c.total), 0) from private.submission_counts c where c.organization_id = organization.id)
+        + (select count(*) from public.submissions s where s.organization_id = organization.id and s.merged_into_id is not null),
       'max_submissions', organization.max_submissions,
       'members', (select count(*) from public.memberships m where m.organization_id = organization.id),
       'max_members', organization.max_members,

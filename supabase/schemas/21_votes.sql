@@ -13,7 +13,7 @@ create table public.votes (
   created_at timestamptz not null default now(),
   merged_from uuid,
   primary key (submission_id, id),
-  constraint one_vote_a_person_and_submission unique (submission_id, user_id),
+  constraint one_vote_a_person_and_submission unique (submission_id, user_id) include (created_at),
   constraint votes_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
     references public.submissions (organization_id, id) on delete cascade
 );

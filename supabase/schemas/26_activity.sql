@@ -1,15 +1,15 @@
 -- What people did and when, added up as it happens: analytics reads these and never the rows themselves.
 --
--- A slot is a quarter of an hour, in which all time zones' days begin: a day of any of them is a sum of slots, and an
--- organization may change its time zone without anything being counted again.
+-- Triggers append entries: they add up, and nobody waits for another's. Every few seconds the schedule puts them into days,
+-- which it alone writes, so that no lock is held that another change could want. Who reads adds the entries that are left.
+--
+-- An entry is of a slot, a quarter of an hour, in which all time zones' days begin; a day is one of the organization's time
+-- zone. Where that changes, the schedule counts the days anew.
 
 create function private.slot(at timestamptz) returns timestamptz
 language sql immutable
 return date_bin('15 minutes', at, '2000-01-01 00:00:00+00');
 comment on function private.slot(timestamptz) is 'The quarter of an hour a time is in.';
-
--- Rows are entries: they add up, and nobody waits for another's. Once in a while they are summed into one a key, by whom
--- alone sums are written, so that no lock is held that another change could want.
 
 create table private.person_activity (
   organization_id uuid not null references public.organizations (id) on delete cascade,
@@ -18,13 +18,10 @@ create table private.person_activity (
   user_id uuid not null,
   submissions integer not null default 0,
   votes integer not null default 0,
-  comments integer not null default 0,
-  is_sum boolean not null default false
+  comments integer not null default 0
 );
-comment on table private.person_activity is 'How many submissions, votes for submissions and comments of a person were made in a slot and are still there: the sum of its rows. Triggers add to it; private.count_mistakes compares it with the truth.';
-create index person_activity_slot_idx on private.person_activity (organization_id, slot);
-create unique index one_sum_a_slot_and_person on private.person_activity (organization_id, slot, user_id) where is_sum;
-create index person_activity_entries_idx on private.person_activity (organization_id) where not is_sum;
+comment on table private.person_activity is 'Entries: submissions, votes for submissions and comments of a person that came, or went (negative), and are not in private.person_days yet.';
+create index person_activity_organization_idx on private.person_activity (organization_id);
 
 create table private.submission_activity (
   organization_id uuid not null references public.organizations (id) on delete cascade,
@@ -32,20 +29,117 @@ create table private.submission_activity (
   status text not null,
   category_id uuid,
   source text,
-  total integer not null,
-  is_sum boolean not null default false
+  total integer not null
 );
-comment on table private.submission_activity is 'How many submissions made in a slot have a status, category and source now: the sum of its rows. Triggers add to it; private.count_mistakes compares it with the truth.';
-create index submission_activity_slot_idx on private.submission_activity (organization_id, slot);
-create unique index one_sum_a_slot_and_kind on private.submission_activity (organization_id, slot, status, category_id, source)
-  nulls not distinct where is_sum;
-create index submission_activity_entries_idx on private.submission_activity (organization_id) where not is_sum;
+comment on table private.submission_activity is 'Entries: submissions of a kind that came, or went (negative), and are not in private.submission_days yet.';
+create index submission_activity_organization_idx on private.submission_activity (organization_id);
+
+create table private.activity_zones (
+  organization_id uuid primary key references public.organizations (id) on delete cascade,
+  time_zone text not null
+);
+comment on table private.activity_zones is 'The time zone that an organization''s days are counted in: its own, but for the seconds until they are counted anew. Days go with it.';
+
+-- No foreign keys from here on: a check a row is most of what counting anew costs.
+create table private.person_days (
+  organization_id uuid not null,
+  user_id uuid not null,
+  day date not null,
+  previous_day date not null,
+  submissions integer not null,
+  votes integer not null,
+  comments integer not null,
+  primary key (organization_id, user_id, day)
+);
+comment on table private.person_days is 'How many submissions, votes for submissions and comments of a person were made on a day and are still there. previous_day is the last one before on which there are any; -infinity where there is none.';
+
+-- Whoever was there between two days was so for the first time on one of them, on which their previous day is before the
+-- two. So different people are counted, for any two days, without looking at one of them.
+create table private.day_activity (
+  organization_id uuid not null,
+  day date not null,
+  previous_day date not null,
+  people integer not null,
+  submissions integer not null,
+  votes integer not null,
+  comments integer not null,
+  primary key (organization_id, day, previous_day)
+);
+comment on table private.day_activity is 'private.person_days, added up: how many people have the two days, and what they did on the first.';
+
+create table private.submission_days (
+  organization_id uuid not null,
+  span text not null,
+  day date not null,
+  status text not null,
+  category_id uuid,
+  source text,
+  total integer not null,
+  constraint one_row_a_span_and_kind unique nulls not distinct (organization_id, span, day, status, category_id, source)
+);
+comment on table private.submission_days is 'How many submissions made on a day, or in the month from it on (span), have a status, category and source now.';
+
+create function private.magnitude(milliseconds bigint) returns integer
+language sql immutable
+return floor(4 * ln(milliseconds + 1) / ln(2))::integer;
+comment on function private.magnitude(bigint) is 'Four to a doubling: the middle of many times is found by looking at those of one magnitude.';
+
+create table private.first_replies (
+  submission_id uuid primary key,
+  organization_id uuid not null,
+  submitted_at timestamptz not null,
+  milliseconds bigint not null
+);
+comment on table private.first_replies is 'How long after a submission the first official comment by somebody else came that is approved and still there.';
+create index first_replies_magnitude_idx on private.first_replies (organization_id, private.magnitude(milliseconds), submitted_at)
+  include (milliseconds, submission_id);
+
+create table private.reply_days (
+  organization_id uuid not null,
+  day date not null,
+  magnitude integer not null,
+  replies integer not null,
+  milliseconds bigint not null,
+  primary key (organization_id, day, magnitude)
+);
+comment on table private.reply_days is 'private.first_replies, added up by the day of the submission and their magnitude.';
+
+create table private.replies_due (
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  submission_id uuid not null
+);
+comment on table private.replies_due is 'Submissions whose first reply has to be looked up again.';
+create index replies_due_organization_idx on private.replies_due (organization_id, submission_id);
 
 alter table private.person_activity enable row level security;
 alter table private.submission_activity enable row level security;
-revoke all on private.person_activity, private.submission_activity from public, anon, authenticated, service_role, service_key;
+alter table private.activity_zones enable row level security;
+alter table private.person_days enable row level security;
+alter table private.day_activity enable row level security;
+alter table private.submission_days enable row level security;
+alter table private.first_replies enable row level security;
+alter table private.reply_days enable row level security;
+alter table private.replies_due enable row level security;
+revoke all on private.person_activity, private.submission_activity, private.activity_zones, private.person_days, private.day_activity,
+  private.submission_days, private.first_replies, private.reply_days, private.replies_due from public, anon, authenticated, service_role, service_key;
 
 -- definer: counts are nobody's to write.
+create function private.forget_days() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  delete from private.person_days d using gone g where d.organization_id = g.organization_id;
+  delete from private.day_activity d using gone g where d.organization_id = g.organization_id;
+  delete from private.submission_days d using gone g where d.organization_id = g.organization_id;
+  delete from private.first_replies r using gone g where r.organization_id = g.organization_id;
+  delete from private.reply_days d using gone g where d.organization_id = g.organization_id;
+  return null;
+end
+$$;
+comment on function private.forget_days() is 'Trigger: days go with their organization.';
+create trigger forget_days after delete on private.activity_zones
+  referencing old table as gone for each statement execute function private.forget_days();
+
+-- definer: as above.
 create function private.track_submissions() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare sign integer := case tg_op when 'INSERT' then 1 else -1 end;
@@ -92,10 +186,13 @@ begin
   select c.organization_id, private.slot(c.created_at), c.author_id, sign * count(*)
   from changed c where exists (select from public.organizations o where o.id = c.organization_id)
   group by 1, 2, 3;
+  insert into private.replies_due (organization_id, submission_id)
+  select distinct c.organization_id, c.submission_id
+  from changed c where c.is_official and exists (select from public.organizations o where o.id = c.organization_id);
   return null;
 end
 $$;
-comment on function private.track_comments() is 'Trigger: comments come and go in the activity of their author.';
+comment on function private.track_comments() is 'Trigger: comments come and go in the activity of their author; an official one may be the first reply, or have been.';
 create trigger track_added after insert on public.comments
   referencing new table as changed for each statement execute function private.track_comments();
 create trigger track_removed after delete on public.comments
@@ -137,32 +234,268 @@ create trigger track_corrected after update of user_id, created_at on public.vot
 create trigger track_corrected after update of author_id, created_at on public.comments
   for each row when ((old.author_id, old.created_at) <> (new.author_id, new.created_at)) execute function private.track_corrected();
 
-create function private.sum_activity(batch integer default 20000) returns integer
-language plpgsql set search_path = '' as $$
-declare summed integer; more integer;
+create function private.track_replies() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare key text := case tg_table_name when 'submissions' then 'id' else 'submission_id' end;
 begin
-  -- One at a time: sums are nobody else's to lock.
-  if not pg_try_advisory_xact_lock(hashtextextended('private.sum_activity', 0)) then return 0; end if;
-  with entries as (
-    delete from private.person_activity a where a.ctid in (select e.ctid from private.person_activity e where not e.is_sum limit batch) returning *
-  ), summing as (
-    insert into private.person_activity as a (organization_id, slot, user_id, submissions, votes, comments, is_sum)
-    select e.organization_id, e.slot, e.user_id, sum(e.submissions), sum(e.votes), sum(e.comments), true from entries e group by 1, 2, 3
-    on conflict (organization_id, slot, user_id) where is_sum do update set
-      submissions = a.submissions + excluded.submissions, votes = a.votes + excluded.votes, comments = a.comments + excluded.comments
-  ) select count(*) into summed from entries;
-  with entries as (
-    delete from private.submission_activity a where a.ctid in (select e.ctid from private.submission_activity e where not e.is_sum limit batch) returning *
-  ), summing as (
-    insert into private.submission_activity as a (organization_id, slot, status, category_id, source, total, is_sum)
-    select e.organization_id, e.slot, e.status, e.category_id, e.source, sum(e.total), true from entries e group by 1, 2, 3, 4, 5
-    on conflict (organization_id, slot, status, category_id, source) where is_sum do update set total = a.total + excluded.total
-  ) select count(*) into more from entries;
-  return summed + more;
+  insert into private.replies_due (organization_id, submission_id)
+  select new.organization_id, (to_jsonb(old) ->> key)::uuid union select new.organization_id, (to_jsonb(new) ->> key)::uuid;
+  return null;
 end
 $$;
-comment on function private.sum_activity(integer) is 'Puts entries of activity into sums, which changes nothing but how many rows there are; how many it took.';
+comment on function private.track_replies() is 'Trigger: what decides on the first reply of a submission has changed.';
+create trigger track_replies after update of author_id, created_at on public.submissions
+  for each row when ((old.author_id, old.created_at) <> (new.author_id, new.created_at)) execute function private.track_replies();
+create trigger track_replies after update of submission_id, author_id, is_official, moderation_state, created_at on public.comments
+  for each row when ((old.is_official or new.is_official)
+    and (old.submission_id, old.author_id, old.is_official, old.moderation_state, old.created_at)
+      <> (new.submission_id, new.author_id, new.is_official, new.moderation_state, new.created_at))
+  execute function private.track_replies();
 
--- What moved most, and what the team answered, within a time.
+-- Into days ----------------------------------------------------------------------------------------------------
+
+create function private.activity_zone(organization_id uuid) returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce((select z.time_zone from private.activity_zones z where z.organization_id = activity_zone.organization_id),
+    (select o.time_zone from public.organizations o where o.id = activity_zone.organization_id));
+end
+$$;
+comment on function private.activity_zone(uuid) is 'The time zone that an organization''s days are counted in.';
+
+create function private.days_with(entries private.person_activity[])
+returns table (sign integer, organization_id uuid, user_id uuid, day date, previous_day date, submissions integer, votes integer, comments integer)
+language plpgsql stable set search_path = '' rows 20000 as $$
+#variable_conflict use_column
+begin
+  return query
+    with changes as (
+      select e.organization_id, e.user_id, (e.slot at time zone z.time_zone)::date as day,
+        sum(e.submissions)::integer as submissions, sum(e.votes)::integer as votes, sum(e.comments)::integer as comments
+      from unnest(entries) e join (
+        select o.organization_id, private.activity_zone(o.organization_id) as time_zone
+        from (select distinct e.organization_id from unnest(entries) e) o) z using (organization_id)
+      group by 1, 2, 3
+    ), before as materialized (
+      -- With the neighbours of what changes: the day before is the previous one of what follows, the day after is told its own.
+      select d.*, s.first_day
+      from (select c.organization_id, c.user_id, min(c.day) as first_day, max(c.day) as last_day from changes c group by 1, 2) s
+      cross join lateral (
+        select * from private.person_days p where (p.organization_id, p.user_id) = (s.organization_id, s.user_id)
+          and p.day >= coalesce((select max(n.day) from private.person_days n
+            where (n.organization_id, n.user_id) = (s.organization_id, s.user_id) and n.day < s.first_day), s.first_day)
+          and p.day <= coalesce((select min(n.day) from private.person_days n
+            where (n.organization_id, n.user_id) = (s.organization_id, s.user_id) and n.day > s.last_day), s.last_day)) d
+    )
+    select -1, b.organization_id, b.user_id, b.day, b.previous_day, b.submissions, b.votes, b.comments from before b
+    union all
+    select 1, a.organization_id, a.user_id, a.day,
+      coalesce(lag(a.day) over (partition by a.organization_id, a.user_id order by a.day), a.previous_day, '-infinity'), a.submissions, a.votes, a.comments
+    from (
+      select r.organization_id, r.user_id, r.day, min(r.previous_day) as previous_day,
+        sum(r.submissions)::integer as submissions, sum(r.votes)::integer as votes, sum(r.comments)::integer as comments
+      from (
+        select b.organization_id, b.user_id, b.day, case when b.day < b.first_day then b.previous_day end as previous_day, b.submissions, b.votes, b.comments
+        from before b
+        union all
+        select c.organization_id, c.user_id, c.day, null, c.submissions, c.votes, c.comments from changes c) r
+      group by 1, 2, 3 having sum(r.submissions) <> 0 or sum(r.votes) <> 0 or sum(r.comments) <> 0) a;
+end
+$$;
+comment on function private.days_with(private.person_activity[]) is 'What becomes of private.person_days with these entries: rows around them as they are (sign -1) and as they will be (1).';
+
+create function private.sum_people(batch integer) returns integer
+language plpgsql set search_path = '' as $$
+declare entries private.person_activity[];
+begin
+  with taken as (
+    delete from private.person_activity a where a.ctid in (
+      select e.ctid from private.person_activity e join private.activity_zones z using (organization_id) limit batch)
+    returning a
+  ) select array_agg(t.a) into entries from taken t;
+  if entries is null then return 0; end if;
+  with days as materialized (
+    select * from private.days_with(entries)
+  ), written as (
+    insert into private.person_days as p (organization_id, user_id, day, previous_day, submissions, votes, comments)
+    select d.organization_id, d.user_id, d.day, d.previous_day, d.submissions, d.votes, d.comments from days d where d.sign = 1
+    except
+    select d.organization_id, d.user_id, d.day, d.previous_day, d.submissions, d.votes, d.comments from days d where d.sign = -1
+    on conflict on constraint person_days_pkey do update set
+      previous_day = excluded.previous_day, submissions = excluded.submissions, votes = excluded.votes, comments = excluded.comments
+  ), gone as (
+    delete from private.person_days p using (
+      select d.organization_id, d.user_id, d.day from days d group by 1, 2, 3 having max(d.sign) = -1) g
+    where (p.organization_id, p.user_id, p.day) = (g.organization_id, g.user_id, g.day)
+  )
+  insert into private.day_activity as a (organization_id, day, previous_day, people, submissions, votes, comments)
+  select d.organization_id, d.day, d.previous_day, sum(d.sign), sum(d.sign * d.submissions), sum(d.sign * d.votes), sum(d.sign * d.comments)
+  from days d group by 1, 2, 3
+  having sum(d.sign) <> 0 or sum(d.sign * d.submissions) <> 0 or sum(d.sign * d.votes) <> 0 or sum(d.sign * d.comments) <> 0
+  on conflict on constraint day_activity_pkey do update set people = a.people + excluded.people,
+    submissions = a.submissions + excluded.submissions, votes = a.votes + excluded.votes, comments = a.comments + excluded.comments;
+  return cardinality(entries);
+end
+$$;
+comment on function private.sum_people(integer) is 'Puts entries of people into their days, and these into the days of all; how many it took.';
+
+create function private.sum_submissions(batch integer) returns integer
+language plpgsql set search_path = '' as $$
+declare summed integer;
+begin
+  with entries as (
+    delete from private.submission_activity a where a.ctid in (
+      select e.ctid from private.submission_activity e join private.activity_zones z using (organization_id) limit batch)
+    returning *
+  ), summing as (
+    insert into private.submission_days as d (organization_id, span, day, status, category_id, source, total)
+    select e.organization_id, span, date_trunc(span, e.slot at time zone z.time_zone)::date, e.status, e.category_id, e.source, sum(e.total)
+    from entries e join private.activity_zones z using (organization_id) cross join unnest(array['day', 'month']) span
+    group by 1, 2, 3, 4, 5, 6 having sum(e.total) <> 0
+    on conflict on constraint one_row_a_span_and_kind do update set total = d.total + excluded.total
+  ) select count(*) into summed from entries;
+  return summed;
+end
+$$;
+comment on function private.sum_submissions(integer) is 'Puts entries of submissions into their days and months; how many it took.';
+
+-- The truth ----------------------------------------------------------------------------------------------------
+
+create function private.find_person_days(own_id uuid)
+returns table (organization_id uuid, user_id uuid, day date, previous_day date, submissions bigint, votes bigint, comments bigint)
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+declare zone text := private.activity_zone(own_id);
+begin
+  return query
+    select own_id, d.user_id, d.day, coalesce(lag(d.day) over (partition by d.user_id order by d.day), '-infinity'), d.submissions, d.votes, d.comments
+    from (
+      select m.user_id, (m.created_at at time zone zone)::date as day, count(*) filter (where m.kind = 's') as submissions,
+        count(*) filter (where m.kind = 'v') as votes, count(*) filter (where m.kind = 'c') as comments
+      from (
+        select 's' as kind, s.author_id as user_id, s.created_at from public.submissions s where s.organization_id = own_id
+        union all
+        select 'v', v.user_id, v.created_at from public.votes v where v.organization_id = own_id
+        union all
+        select 'c', c.author_id, c.created_at from public.comments c where c.organization_id = own_id) m
+      group by 1, 2) d;
+end
+$$;
+comment on function private.find_person_days(uuid) is 'What private.person_days has to be, once no entries are left.';
+
+create function private.find_submission_days(own_id uuid)
+returns table (organization_id uuid, span text, day date, status text, category_id uuid, source text, total bigint)
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+declare zone text := private.activity_zone(own_id);
+begin
+  return query
+    select own_id, span, date_trunc(span, s.created_at at time zone zone)::date, s.status, s.category_id, s.source, count(*)
+    from public.submissions s cross join unnest(array['day', 'month']) span where s.organization_id = own_id group by 2, 3, 4, 5, 6;
+end
+$$;
+comment on function private.find_submission_days(uuid) is 'What private.submission_days has to be, once no entries are left.';
+
+create function private.find_first_replies(submission_ids uuid[])
+returns table (submission_id uuid, organization_id uuid, submitted_at timestamptz, milliseconds bigint)
+language plpgsql stable set search_path = '' as $$
+begin
+  return query
+    select s.id, s.organization_id, s.created_at, (extract(epoch from f.first_at - s.created_at) * 1000)::bigint
+    from public.submissions s cross join lateral (
+      select min(c.created_at) as first_at from public.comments c
+      where c.submission_id = s.id and c.is_official and c.moderation_state = 'approved'
+        and c.author_id <> s.author_id and c.created_at >= s.created_at) f
+    where s.id = any (submission_ids) and f.first_at is not null;
+end
+$$;
+comment on function private.find_first_replies(uuid[]) is 'What private.first_replies has to be of these submissions.';
+
+create function private.recount_days(organization_id uuid) returns void
+language plpgsql set search_path = '' as $$
+#variable_conflict use_column
+declare own_id uuid := recount_days.organization_id;
+begin
+  insert into private.activity_zones (organization_id, time_zone)
+  select o.id, o.time_zone from public.organizations o where o.id = own_id
+  on conflict (organization_id) do update set time_zone = excluded.time_zone;
+  delete from private.person_days d where d.organization_id = own_id;
+  delete from private.day_activity d where d.organization_id = own_id;
+  delete from private.submission_days d where d.organization_id = own_id;
+  delete from private.reply_days d where d.organization_id = own_id;
+  -- Entries go in the statement that counts: it sees those of what it counts, and no other.
+  with entries as (
+    delete from private.person_activity a where a.organization_id = own_id
+  )
+  insert into private.person_days (organization_id, user_id, day, previous_day, submissions, votes, comments)
+  select * from private.find_person_days(own_id);
+  insert into private.day_activity (organization_id, day, previous_day, people, submissions, votes, comments)
+  select own_id, d.day, d.previous_day, count(*), sum(d.submissions), sum(d.votes), sum(d.comments)
+  from private.person_days d where d.organization_id = own_id group by 2, 3;
+  with entries as (
+    delete from private.submission_activity a where a.organization_id = own_id
+  )
+  insert into private.submission_days (organization_id, span, day, status, category_id, source, total)
+  select * from private.find_submission_days(own_id);
+  insert into private.reply_days (organization_id, day, magnitude, replies, milliseconds)
+  select own_id, (r.submitted_at at time zone private.activity_zone(own_id))::date, private.magnitude(r.milliseconds), count(*), sum(r.milliseconds)
+  from private.first_replies r where r.organization_id = own_id group by 2, 3;
+end
+$$;
+comment on function private.recount_days(uuid) is 'Counts an organization''s days anew, in the time zone it has now.';
+
+create function private.sum_replies(batch integer) returns integer
+language plpgsql set search_path = '' as $$
+declare summed integer;
+begin
+  with entries as (
+    delete from private.replies_due d where d.ctid in (
+      select e.ctid from private.replies_due e join private.activity_zones z using (organization_id) limit batch)
+    returning *
+  ), due as (
+    select distinct e.submission_id from entries e
+  ), before as (
+    select r.* from private.first_replies r join due using (submission_id)
+  ), after as materialized (
+    select * from private.find_first_replies(array(select d.submission_id from due d))
+  ), written as (
+    insert into private.first_replies (submission_id, organization_id, submitted_at, milliseconds) select * from after
+    on conflict (submission_id) do update set submitted_at = excluded.submitted_at, milliseconds = excluded.milliseconds
+  ), gone as (
+    delete from private.first_replies r using before b
+    where r.submission_id = b.submission_id and not exists (select from after a where a.submission_id = b.submission_id)
+  ), added as (
+    insert into private.reply_days as d (organization_id, day, magnitude, replies, milliseconds)
+    select r.organization_id, (r.submitted_at at time zone z.time_zone)::date, private.magnitude(r.milliseconds), sum(r.sign), sum(r.sign * r.milliseconds)
+    from (select *, 1 as sign from after union all select *, -1 from before) r join private.activity_zones z using (organization_id)
+    group by 1, 2, 3 having sum(r.sign) <> 0 or sum(r.sign * r.milliseconds) <> 0
+    on conflict on constraint reply_days_pkey do update set replies = d.replies + excluded.replies, milliseconds = d.milliseconds + excluded.milliseconds
+  ) select count(*) into summed from entries;
+  return summed;
+end
+$$;
+comment on function private.sum_replies(integer) is 'Looks up the first replies that may be others by now, and adds them to their days; how many.';
+
+create function private.sum_activity(batch integer default 20000) returns integer
+language plpgsql set search_path = '' as $$
+begin
+  -- One at a time: days are nobody else's to write.
+  if not pg_try_advisory_xact_lock(hashtextextended('private.sum_activity', 0)) then return 0; end if;
+  -- An organization that is deleted takes along what is there by then.
+  perform from private.activity_zones z order by z.organization_id for key share;
+  perform private.recount_days(z.organization_id)
+  from private.activity_zones z join public.organizations o on o.id = z.organization_id where o.time_zone <> z.time_zone;
+  insert into private.activity_zones (organization_id, time_zone)
+  select o.id, o.time_zone from public.organizations o
+  where exists (select from private.person_activity a where a.organization_id = o.id)
+    or exists (select from private.submission_activity a where a.organization_id = o.id)
+    or exists (select from private.replies_due d where d.organization_id = o.id)
+  on conflict do nothing;
+  return private.sum_people(batch) + private.sum_submissions(batch) + private.sum_replies(batch);
+end
+$$;
+comment on function private.sum_activity(integer) is 'Puts entries into days, which changes nothing but how many rows there are to read; how many it took.';
+
+-- What moved most, and what the team answered.
 create index votes_newest_idx on public.votes (organization_id, created_at, submission_id);
-create index comments_official_idx on public.comments (organization_id, created_at) where is_official;
+create index comments_official_idx on public.comments (submission_id, created_at) where is_official;

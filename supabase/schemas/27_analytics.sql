@@ -8,18 +8,170 @@ end
 $$;
 comment on function private.day_of(text, text) is 'A date, or the day that a time falls on in a time zone.';
 
+create function private.start_of(day date, time_zone text) returns timestamptz
+language sql stable
+-- Where clocks are put back at midnight, it comes twice.
+return (select min(t) from (values (day::timestamp at time zone time_zone), (day::timestamp at time zone time_zone - interval '1 hour')) s (t)
+  where (t at time zone time_zone)::date = day);
+comment on function private.start_of(date, text) is 'The first moment of a day in a time zone.';
+
+create function private.activity_of(organization_id uuid, first_day date, last_day date, step text)
+returns table (start date, submissions bigint, votes bigint, comments bigint, people bigint, new_people bigint)
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+declare own_id uuid := activity_of.organization_id;
+begin
+  return query
+    with days as (
+      select d.day, d.previous_day, d.people, d.submissions, d.votes, d.comments
+      from private.day_activity d where d.organization_id = own_id and d.day between first_day and last_day
+      union all
+      select c.day, c.previous_day, c.sign, c.sign * c.submissions, c.sign * c.votes, c.sign * c.comments
+      from private.days_with(array(select a from private.person_activity a where a.organization_id = own_id)) c where c.day between first_day and last_day
+    ), starts as (
+      select d.*, greatest(date_trunc(step, d.day::timestamp)::date, first_day) as start from days d
+    )
+    select s.start, sum(s.submissions), sum(s.votes), sum(s.comments),
+      coalesce(sum(s.people) filter (where s.previous_day < s.start), 0), coalesce(sum(s.people) filter (where s.previous_day < first_day), 0)
+    from starts s group by 1;
+end
+$$;
+comment on function private.activity_of(uuid, date, date, text) is 'What was done from one day to another, by day, week or month: people are those of the interval, new_people those of them that no interval before has. The first interval may be a part, and starts on the first day.';
+
+create function private.submissions_of(organization_id uuid, span text, first_day date, last_day date)
+returns table (day date, status text, category_id uuid, source text, total integer)
+language sql stable
+begin atomic
+  select d.day, d.status, d.category_id, d.source, d.total from private.submission_days d
+  where d.organization_id = submissions_of.organization_id and d.span = submissions_of.span and d.day between first_day and last_day
+  union all
+  select e.day, e.status, e.category_id, e.source, e.total
+  from (select a.*, date_trunc(submissions_of.span, a.slot at time zone private.activity_zone(a.organization_id))::date as day from private.submission_activity a) e
+  where e.organization_id = submissions_of.organization_id and e.day between first_day and last_day;
+end;
+comment on function private.submissions_of(uuid, text, date, date) is 'Submissions made by day or month (span) and kind, of those that begin from one day to another; to be added up.';
+
+create function private.kinds_of(organization_id uuid, first_day date, last_day date)
+returns table (status text, category_id uuid, source text, total bigint)
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+declare
+  own_id uuid := kinds_of.organization_id;
+  -- Whole months as such, what is before and after them by the day.
+  months_end date := date_trunc('month', last_day + 1);
+  months_start date := least(date_trunc('month', first_day - 1) + interval '1 month', months_end);
+begin
+  if months_start < first_day then months_start := first_day; months_end := first_day; end if;
+  return query
+    select s.status, s.category_id, s.source, sum(s.total) from (
+      select * from private.submissions_of(own_id, 'day', first_day, months_start - 1)
+      union all
+      select * from private.submissions_of(own_id, 'month', months_start, months_end - 1)
+      union all
+      select * from private.submissions_of(own_id, 'day', months_end, last_day)) s
+    group by 1, 2, 3 having sum(s.total) > 0;
+end
+$$;
+comment on function private.kinds_of(uuid, date, date) is 'Submissions made from one day to another, by what they are now.';
+
+create function private.reply_times(organization_id uuid, first_day date, last_day date)
+returns table (submissions bigint, median_seconds numeric, average_seconds numeric)
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+declare
+  own_id uuid := reply_times.organization_id; zone text := private.activity_zone(own_id);
+  starts timestamptz := private.start_of(first_day, zone); ends timestamptz := private.start_of(last_day + 1, zone);
+  due uuid[] := array(select distinct d.submission_id from private.replies_due d where d.organization_id = own_id);
+  -- Of the magnitudes with the middle one or two in them, and of those below.
+  middle integer[]; below bigint;
+begin
+  with days as (
+    select d.magnitude, d.replies, d.milliseconds from private.reply_days d where d.organization_id = own_id and d.day between first_day and last_day
+    union all
+    select private.magnitude(r.milliseconds), -1, -r.milliseconds from private.first_replies r
+    where r.submission_id = any (due) and r.submitted_at >= starts and r.submitted_at < ends
+    union all
+    select private.magnitude(r.milliseconds), 1, r.milliseconds from private.find_first_replies(due) r
+    where r.submitted_at >= starts and r.submitted_at < ends
+  ), magnitudes as (
+    select d.magnitude, sum(d.replies) as replies, sum(d.milliseconds) as milliseconds,
+      sum(sum(d.replies)) over (order by d.magnitude) as up_to, sum(sum(d.replies)) over () as all_of_them
+    from days d group by 1 having sum(d.replies) > 0
+  )
+  select coalesce(sum(m.replies), 0), round(sum(m.milliseconds) / sum(m.replies) / 1000),
+    array_agg(m.magnitude) filter (where m.up_to >= floor((m.all_of_them + 1) / 2) and m.up_to - m.replies < floor(m.all_of_them / 2) + 1),
+    coalesce(sum(m.replies) filter (where m.up_to < floor((m.all_of_them + 1) / 2)), 0)
+  into submissions, average_seconds, middle, below from magnitudes m;
+  select round(avg(r.milliseconds) / 1000) into median_seconds from (
+    select r.milliseconds from (
+      select r.submission_id, r.submitted_at, r.milliseconds from private.first_replies r
+      where r.organization_id = own_id and private.magnitude(r.milliseconds) = any (middle) and r.submission_id <> all (due)
+      union all
+      select r.submission_id, r.submitted_at, r.milliseconds from private.find_first_replies(due) r where private.magnitude(r.milliseconds) = any (middle)) r
+    where r.submitted_at >= starts and r.submitted_at < ends
+    order by 1 offset greatest((submissions + 1) / 2 - below - 1, 0) limit case when submissions % 2 = 1 then 1 else 2 end) r;
+  return next;
+end
+$$;
+comment on function private.reply_times(uuid, date, date) is 'How many submissions made from one day to another have an official reply, and how long the first took.';
+
+create function private.top_movers(organization_id uuid, starts timestamptz, ends timestamptz, votes_within bigint, hidden_too boolean)
+returns table (submission_id uuid, votes bigint)
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+declare
+  own_id uuid := top_movers.organization_id;
+  most_voted uuid[]; candidates uuid[]; tenth bigint; to_read bigint;
+begin
+  -- Nobody gains more votes within a time than they have. So what ten of the most voted gained at least, only those can
+  -- beat that have more votes.
+  most_voted := array(select s.id from public.submissions s
+    where s.organization_id = own_id and s.merged_into_id is null and (s.is_public or hidden_too) order by s.vote_count desc, s.id desc limit 100);
+  tenth := coalesce((select g.votes from private.votes_gained(most_voted, starts, ends) g order by g.votes desc offset 9 limit 1), 0);
+  select array_agg(c.id), sum(c.vote_count) into candidates, to_read
+  from (select s.id, s.vote_count from public.submissions s
+    where s.organization_id = own_id and s.merged_into_id is null and (s.is_public or hidden_too) and s.vote_count > tenth
+    order by s.vote_count desc limit 10000) c;
+  if cardinality(candidates) < 10000 and to_read < votes_within then
+    candidates := array(select unnest(candidates) union select unnest(most_voted));
+    return query
+      select g.submission_id, g.votes from private.votes_gained(candidates, starts, ends) g join public.submissions s on s.id = g.submission_id
+      where g.votes > 0 order by g.votes desc, s.vote_count desc, s.id desc limit 10;
+  else
+    -- Of a short time there are fewer votes.
+    return query
+      select s.id, g.votes from (
+        select v.submission_id, count(*) as votes from public.votes v
+        where v.organization_id = own_id and v.created_at >= starts and v.created_at < ends group by 1 having count(*) >= tenth) g
+      join public.submissions s on s.id = g.submission_id
+      where s.merged_into_id is null and (s.is_public or hidden_too)
+      order by g.votes desc, s.vote_count desc, s.id desc limit 10;
+  end if;
+end
+$$;
+comment on function private.top_movers(uuid, timestamptz, timestamptz, bigint, boolean) is 'The ten submissions that gained most votes within a time in which there were so many.';
+
+create function private.votes_gained(submission_ids uuid[], starts timestamptz, ends timestamptz) returns table (submission_id uuid, votes bigint)
+language plpgsql stable set search_path = '' as $$
+begin
+  return query
+    select s.id, v.votes from unnest(submission_ids) as s (id) cross join lateral (
+      select count(*) as votes from public.votes v where v.submission_id = s.id and v.created_at >= starts and v.created_at < ends) v;
+end
+$$;
+comment on function private.votes_gained(uuid[], timestamptz, timestamptz) is 'How many of the votes of each were cast within a time.';
+
 -- definer: reads what everybody did; shows titles only of what the caller sees.
--- Compiling the statement would take longer than running it.
+-- Compiling a statement would take longer than running it, and which plan is best depends on the days.
 create function private.admin_analytics(from_day text, to_day text, step text) returns json
-language plpgsql stable security definer set search_path = '' set jit = off set work_mem = '32MB' as $$
+language plpgsql stable security definer set search_path = '' set jit = off set work_mem = '32MB' set plan_cache_mode = 'force_custom_plan' as $$
 declare
   own_id uuid := private.current_organization_id();
-  zone text := (select o.time_zone from public.organizations o where o.id = own_id);
+  zone text := private.activity_zone(own_id);
   last_day date := coalesce(private.day_of(to_day, zone), (now() at time zone zone)::date);
   first_day date := coalesce(private.day_of(from_day, zone), last_day - 29);
-  starts timestamptz := first_day::timestamp at time zone zone;
-  ends timestamptz := (last_day + 1)::timestamp at time zone zone;
-  on_team boolean;
+  starts timestamptz := private.start_of(first_day, zone);
+  ends timestamptz := private.start_of(last_day + 1, zone);
   answer json;
 begin
   perform private.require_admin(own_id, 'analytics:read');
@@ -30,49 +182,21 @@ begin
   elsif (last_day - first_day) / (case step when 'day' then 1 when 'week' then 7 else 28 end) >= 400 then
     perform private.raise_error('VALIDATION_ERROR', 'must be at most 400 intervals before the end: choose a longer one', 'from');
   end if;
-  on_team := own_id = any (private.team_organization_ids());
-  with spans as (
+  with done as materialized (
+    select * from private.activity_of(own_id, first_day, last_day, step)
+  ), spans as (
     -- The first and the last of them may be parts.
-    select t::date as start, greatest(t, first_day::timestamp) at time zone zone as from_at,
-      least(t + ('1 ' || step)::interval, (last_day + 1)::timestamp) at time zone zone as to_at
-    from generate_series(date_trunc(step, first_day::timestamp), last_day::timestamp, ('1 ' || step)::interval) t
-  ), done as materialized (
-    -- Span by span, so that no more people are looked at together than one of them has.
-    select t.start, d.* from spans t cross join lateral (
-      select sum(p.submissions) as submissions, sum(p.votes) as votes, sum(p.comments) as comments, count(*) as people from (
-        select sum(a.submissions) as submissions, sum(a.votes) as votes, sum(a.comments) as comments
-        from private.person_activity a where a.organization_id = own_id and a.slot >= t.from_at and a.slot < t.to_at
-        group by a.user_id having sum(a.submissions) > 0 or sum(a.votes) > 0 or sum(a.comments) > 0) p) d
+    select t::date as first_of, d.* from generate_series(date_trunc(step, first_day::timestamp), last_day::timestamp, ('1 ' || step)::interval) t
+      left join done d on d.start = greatest(t::date, first_day)
   ), made as materialized (
-    select a.status, a.category_id, a.source, sum(a.total) as total from private.submission_activity a
-    where a.organization_id = own_id and a.slot >= starts and a.slot < ends
-    group by 1, 2, 3 having sum(a.total) > 0
-  ), moved as (
-    select s.id, s.title, s.status, s.vote_count, v.votes from (
-      select v.submission_id, count(*) as votes from public.votes v
-      where v.organization_id = own_id and v.created_at >= starts and v.created_at < ends group by 1
-      -- Of more than are shown, since some may be hidden from the caller.
-      order by 2 desc, 1 limit 1000
-    ) v join public.submissions s on s.id = v.submission_id
-    where s.merged_into_id is null and (s.is_public or on_team)
-    order by v.votes desc, s.created_at desc, s.id limit 10
-  ), answered as materialized (
-    select extract(epoch from f.first_at - s.created_at) as seconds from (
-      select c.submission_id, min(c.created_at) as first_at
-      from public.comments c join public.submissions s on s.id = c.submission_id
-      where c.organization_id = own_id and c.created_at >= starts and c.is_official and c.moderation_state = 'approved'
-        and c.author_id <> s.author_id and s.created_at >= starts and s.created_at < ends and c.created_at >= s.created_at
-      group by 1
-    ) f join public.submissions s on s.id = f.submission_id
+    select * from private.kinds_of(own_id, first_day, last_day)
   )
   select json_build_object(
     'from', first_day, 'to', last_day, 'interval', step, 'time_zone', zone,
     'totals', (select json_build_object('submissions', coalesce(sum(d.submissions), 0), 'votes', coalesce(sum(d.votes), 0),
-      'comments', coalesce(sum(d.comments), 0), 'active_people', (select count(*) from (
-        select from private.person_activity a where a.organization_id = own_id and a.slot >= starts and a.slot < ends
-        group by a.user_id having sum(a.submissions) > 0 or sum(a.votes) > 0 or sum(a.comments) > 0) p)) from done d),
-    'series', (select json_agg(json_build_object('start', d.start, 'submissions', coalesce(d.submissions, 0), 'votes', coalesce(d.votes, 0),
-      'comments', coalesce(d.comments, 0), 'active_people', d.people) order by d.start) from done d),
+      'comments', coalesce(sum(d.comments), 0), 'active_people', coalesce(sum(d.new_people), 0)) from done d),
+    'series', (select json_agg(json_build_object('start', s.first_of, 'submissions', coalesce(s.submissions, 0), 'votes', coalesce(s.votes, 0),
+      'comments', coalesce(s.comments, 0), 'active_people', coalesce(s.people, 0)) order by s.first_of) from spans s),
     'by_status', (select coalesce(json_agg(json_build_object('status', m.status, 'submissions', m.total) order by m.total desc, m.status), '[]')
       from (select m.status, sum(m.total) as total from made m group by 1) m),
     'by_category', (select coalesce(json_agg(json_build_object('category_id', m.category_id, 'name', m.name, 'slug', m.slug, 'submissions', m.total)
@@ -81,10 +205,11 @@ begin
         group by 1, 2, 3) m),
     'by_source', (select coalesce(json_agg(json_build_object('source', m.source, 'submissions', m.total) order by m.total desc, m.source nulls last), '[]')
       from (select m.source, sum(m.total) as total from made m group by 1 order by 2 desc, 1 nulls last limit 100) m),
-    'top_movers', (select coalesce(json_agg(json_build_object('submission_id', m.id, 'title', m.title, 'status', m.status,
-        'votes', m.votes, 'vote_count', m.vote_count) order by m.votes desc, m.id), '[]') from moved m),
-    'first_official_reply', (select json_build_object('submissions', count(*), 'median_seconds', round(percentile_cont(0.5) within group (order by a.seconds)),
-      'average_seconds', round(avg(a.seconds))) from answered a))
+    'top_movers', (select coalesce(json_agg(json_build_object('submission_id', s.id, 'title', s.title, 'status', s.status,
+        'votes', m.votes, 'vote_count', s.vote_count) order by m.votes desc, s.vote_count desc, s.id desc), '[]')
+      from private.top_movers(own_id, starts, ends, (select coalesce(sum(d.votes), 0)::bigint from done d), own_id = any (private.team_organization_ids())) m
+        join public.submissions s on s.id = m.submission_id),
+    'first_official_reply', (select row_to_json(r) from private.reply_times(own_id, first_day, last_day) r))
   into answer;
   return answer;
 end
@@ -94,10 +219,10 @@ grant execute on function private.admin_analytics(text, text, text) to authentic
 
 -- Views --------------------------------------------------------------------------------------------------------
 
-create function private.measured_organizations() returns table (organization_id uuid, time_zone text)
+create function private.measured_organizations() returns table (organization_id uuid)
 language plpgsql stable security definer set search_path = '' as $$ -- definer: settings of a private organization
 begin
-  return query select o.id, o.time_zone from public.organizations o
+  return query select o.id from public.organizations o
     where o.id = any (private.admin_organization_ids('analytics:read'))
       -- An operator, whom no policy binds.
       or coalesce(current_setting('role', true), 'none') not in ('anon', 'authenticated', 'service_key');
@@ -109,12 +234,9 @@ create function private.analytics_days() returns table (organization_id uuid, da
 language plpgsql stable security definer set search_path = '' as $$ -- definer: the activity of people is granted to nobody
 begin
   return query
-    select d.organization_id, d.day, sum(d.submissions)::bigint, sum(d.votes)::bigint, sum(d.comments)::bigint, count(*) from (
-      select a.organization_id, (a.slot at time zone o.time_zone)::date as day, a.user_id,
-        sum(a.submissions) as submissions, sum(a.votes) as votes, sum(a.comments) as comments
-      from private.measured_organizations() o join private.person_activity a on a.organization_id = o.organization_id
-      group by 1, 2, 3 having sum(a.submissions) > 0 or sum(a.votes) > 0 or sum(a.comments) > 0) d
-    group by 1, 2;
+    select o.organization_id, d.start, d.submissions, d.votes, d.comments, d.people
+    from private.measured_organizations() o cross join lateral private.activity_of(o.organization_id, '-infinity', 'infinity', 'day') d
+    where d.people > 0;
 end
 $$;
 comment on function private.analytics_days() is 'What public.analytics_days shows.';
@@ -123,9 +245,9 @@ create function private.analytics_submissions() returns table (organization_id u
 language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
 begin
   return query
-    select a.organization_id, (a.slot at time zone o.time_zone)::date, a.status, a.category_id, a.source, sum(a.total)::bigint
-    from private.measured_organizations() o join private.submission_activity a on a.organization_id = o.organization_id
-    group by 1, 2, 3, 4, 5 having sum(a.total) > 0;
+    select o.organization_id, s.day, s.status, s.category_id, s.source, sum(s.total)
+    from private.measured_organizations() o cross join lateral private.submissions_of(o.organization_id, 'day', '-infinity', 'infinity') s
+    group by 1, 2, 3, 4, 5 having sum(s.total) > 0;
 end
 $$;
 comment on function private.analytics_submissions() is 'What public.analytics_submissions shows.';

@@ -70,28 +70,55 @@ begin atomic
       and coalesce(c.category_id, c.organization_id) = coalesce(t.category_id, t.organization_id)
   where coalesce(c.total, 0) <> coalesce(t.total, 0)
   union all
-  select 'submission_activity', coalesce(a.organization_id, t.organization_id), a.total, t.total
-  from (select a.organization_id, a.slot, a.status, a.category_id, a.source, sum(a.total)::bigint as total
-    from private.submission_activity a group by 1, 2, 3, 4, 5) a full join (
-    select s.organization_id, private.slot(s.created_at) as slot, s.status, s.category_id, s.source, count(*) as total
-    from public.submissions s group by 1, 2, 3, 4, 5) t
-    on (a.organization_id, a.slot, a.status, coalesce(a.source, '')) = (t.organization_id, t.slot, t.status, coalesce(t.source, ''))
-      and coalesce(a.category_id, a.organization_id) = coalesce(t.category_id, t.organization_id)
-  where coalesce(a.total, 0) <> coalesce(t.total, 0)
+  select 'submission_days', coalesce(d.organization_id, t.organization_id), d.total, t.total
+  from (select o.id as organization_id, span, s.day, s.status, s.category_id, s.source, sum(s.total)::bigint as total
+    from public.organizations o cross join unnest(array['day', 'month']) span
+      cross join lateral private.submissions_of(o.id, span, '-infinity', 'infinity') s group by 1, 2, 3, 4, 5, 6) d full join (
+    select t.* from public.organizations o cross join lateral private.find_submission_days(o.id) t) t
+    on (d.organization_id, d.span, d.day, d.status, coalesce(d.source, '')) = (t.organization_id, t.span, t.day, t.status, coalesce(t.source, ''))
+      and coalesce(d.category_id, d.organization_id) = coalesce(t.category_id, t.organization_id)
+  where coalesce(d.total, 0) <> coalesce(t.total, 0)
   union all
-  select 'person_activity.' || kind, coalesce(a.organization_id, t.organization_id), stored, truth
-  from (select a.organization_id, a.slot, a.user_id, sum(a.submissions)::bigint as submissions, sum(a.votes)::bigint as votes, sum(a.comments)::bigint as comments
-    from private.person_activity a group by 1, 2, 3) a full join (
-    select d.organization_id, d.slot, d.user_id, sum(d.submissions) as submissions, sum(d.votes) as votes, sum(d.comments) as comments from (
-      select s.organization_id, private.slot(s.created_at) as slot, s.author_id as user_id, 1 as submissions, 0 as votes, 0 as comments from public.submissions s
+  select 'person_days.' || kind, coalesce(d.organization_id, t.organization_id), stored, truth
+  from (select r.organization_id, r.user_id, r.day, sum(r.submissions)::bigint as submissions, sum(r.votes)::bigint as votes, sum(r.comments)::bigint as comments
+    from (
+      select p.organization_id, p.user_id, p.day, p.submissions, p.votes, p.comments from private.person_days p
       union all
-      select v.organization_id, private.slot(v.created_at), v.user_id, 0, 1, 0 from public.votes v
-      union all
-      select c.organization_id, private.slot(c.created_at), c.author_id, 0, 0, 1 from public.comments c) d
+      select a.organization_id, a.user_id, (a.slot at time zone private.activity_zone(a.organization_id))::date, a.submissions, a.votes, a.comments
+      from private.person_activity a) r
+    group by 1, 2, 3) d full join (
+    select t.* from public.organizations o cross join lateral private.find_person_days(o.id) t) t
+    on (d.organization_id, d.user_id, d.day) = (t.organization_id, t.user_id, t.day)
+  cross join lateral (values ('submissions', coalesce(d.submissions, 0), coalesce(t.submissions, 0)), ('votes', coalesce(d.votes, 0), coalesce(t.votes, 0)),
+    ('comments', coalesce(d.comments, 0), coalesce(t.comments, 0))) counted (kind, stored, truth)
+  where stored <> truth
+  union all
+  select 'day_activity.' || kind, coalesce(d.organization_id, t.organization_id), stored, truth
+  from private.day_activity d full join (
+    select p.organization_id, p.day, p.previous_day, count(*) as people, sum(p.submissions) as submissions, sum(p.votes) as votes, sum(p.comments) as comments
+    from (
+      select p.organization_id, p.day, p.submissions, p.votes, p.comments,
+        coalesce(lag(p.day) over (partition by p.organization_id, p.user_id order by p.day), '-infinity') as previous_day
+      from private.person_days p) p
     group by 1, 2, 3) t
-    on (a.organization_id, a.slot, a.user_id) = (t.organization_id, t.slot, t.user_id)
-  cross join lateral (values ('submissions', coalesce(a.submissions, 0), coalesce(t.submissions, 0)), ('votes', coalesce(a.votes, 0), coalesce(t.votes, 0)),
-    ('comments', coalesce(a.comments, 0), coalesce(t.comments, 0))) counted (kind, stored, truth)
+    on (d.organization_id, d.day, d.previous_day) = (t.organization_id, t.day, t.previous_day)
+  cross join lateral (values ('people', coalesce(d.people, 0), coalesce(t.people, 0)), ('submissions', coalesce(d.submissions, 0), coalesce(t.submissions, 0)),
+    ('votes', coalesce(d.votes, 0), coalesce(t.votes, 0)), ('comments', coalesce(d.comments, 0), coalesce(t.comments, 0))) counted (kind, stored, truth)
+  where stored <> truth
+  union all
+  select 'first_replies', coalesce(r.organization_id, t.organization_id), r.milliseconds, t.milliseconds
+  from private.first_replies r full join private.find_first_replies(array(select s.id from public.submissions s)) t using (submission_id)
+  where (r.submitted_at, r.milliseconds) is distinct from (t.submitted_at, t.milliseconds)
+    and not exists (select from private.replies_due d where d.submission_id = coalesce(r.submission_id, t.submission_id))
+  union all
+  select 'reply_days.' || kind, coalesce(d.organization_id, t.organization_id), stored, truth
+  from private.reply_days d full join (
+    select r.organization_id, (r.submitted_at at time zone z.time_zone)::date as day, private.magnitude(r.milliseconds) as magnitude,
+      count(*) as replies, sum(r.milliseconds)::bigint as milliseconds
+    from private.first_replies r join private.activity_zones z using (organization_id) group by 1, 2, 3) t
+    on (d.organization_id, d.day, d.magnitude) = (t.organization_id, t.day, t.magnitude)
+  cross join lateral (values ('replies', coalesce(d.replies, 0), coalesce(t.replies, 0)),
+    ('milliseconds', coalesce(d.milliseconds, 0), coalesce(t.milliseconds, 0))) counted (kind, stored, truth)
   where stored <> truth
   union all
   select * from private.survey_count_mistakes();

@@ -77,7 +77,8 @@ begin
     'require_approval', organization.require_approval, 'trust_after', organization.trust_after, 'time_zone', organization.time_zone, 'settings', organization.settings,
     'role', (select m.role from public.memberships m where m.organization_id = organization.id and m.user_id = private.caller_id()),
     'plan', json_build_object(
-      'submissions', (select coalesce(sum(a.total), 0) from private.submission_activity a where a.organization_id = organization.id),
+      'submissions', (select coalesce(sum(c.total), 0) from private.submission_counts c where c.organization_id = organization.id)
+        + (select count(*) from public.submissions s where s.organization_id = organization.id and s.merged_into_id is not null),
       'max_submissions', organization.max_submissions,
       'members', (select count(*) from public.memberships m where m.organization_id = organization.id),
       'max_members', organization.max_members,
