@@ -12,7 +12,6 @@ import {
   wholeNumber,
 } from "./fields.ts";
 import { locales } from "./locales.ts";
-import { moderationState } from "./moderation.ts";
 import { submissionStatus, submissionType } from "./submissions.ts";
 import { text, trimText } from "./text.ts";
 

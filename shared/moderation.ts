@@ -26,7 +26,6 @@ export const unmerge = z
   .object({ submission_id: uuid.describe("One that was merged into another.") })
   .meta({ id: "Unmerge", description: "A merge to take back." });
 
-export const moderationState = z.enum(["approved", "pending", "rejected", "spam"]);
 const hiddenState = moderationState.exclude(["approved"]);
 const moderated = z.enum(["submission", "comment"]);
 

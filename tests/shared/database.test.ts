@@ -6,10 +6,9 @@ import { apiKeyCreate } from "../../shared/admin.ts";
 import { agentCreate } from "../../shared/agents.ts";
 import { commentCreate } from "../../shared/comments.ts";
 import { errorCodes, errors } from "../../shared/errors.ts";
-import { emailAddress, personName, webAddress } from "../../shared/fields.ts";
+import { emailAddress, moderationState, personName, webAddress } from "../../shared/fields.ts";
 import { recordSchemas } from "../../shared/imports.ts";
 import { locales } from "../../shared/locales.ts";
-import { moderationState } from "../../shared/moderation.ts";
 import { notificationListAnswer } from "../../shared/notifications.ts";
 import { memberRoles, newSlug, organizationPatch } from "../../shared/organizations.ts";
 import {
