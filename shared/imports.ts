@@ -212,7 +212,8 @@ export const importShown = z
     errors: z
       .array(
         z.object({
-          line: z.int().describe("From 1, as an editor counts."),
+          file: z.string().optional().describe("Of a zip: which of its files."),
+          line: z.int().describe("From 1, as an editor counts; of a zip, which object of the file."),
           field: z.string().nullable(),
           message: z.string(),
         }),

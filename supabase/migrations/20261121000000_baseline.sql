@@ -7462,6 +7462,7 @@ create table private.import_errors (
   organization_id uuid not null,
   import_id uuid not null,
   id bigint generated always as identity,
+  file text,
   line integer not null,
   field text,
   message text not null,
@@ -7878,8 +7879,8 @@ begin
   failures := refused || outcome.failures;
   wrong := (select count(*) from jsonb_array_elements(failures) f where f -> 'kept' is null);
   told := (select count(*) from private.import_errors e where e.organization_id = import.organization_id and e.import_id = import.id);
-  insert into private.import_errors (organization_id, import_id, line, field, message)
-  select import.organization_id, import.id, f.line, f.field, f.message
+  insert into private.import_errors (organization_id, import_id, file, line, field, message)
+  select import.organization_id, import.id, records ->> 'file', f.line, f.field, f.message
   from jsonb_to_recordset(failures) as f (line integer, field text, message text)
   order by f.line limit greatest(0, 100 - told);
   update private.imports i set processed = i.processed + outcome.created + outcome.skipped + wrong, created = i.created + outcome.created,
@@ -7888,7 +7889,7 @@ begin
   return jsonb_build_object('processed', import.processed, 'created', import.created, 'skipped', import.skipped, 'failed', import.failed);
 end
 $$;
-comment on function private.run_import(uuid, jsonb, jsonb) is 'A chunk: {kind: [record]} with people, categories and tags, and what was refused of it before, [{line, field, message}]. A dry run is written and taken back.';
+comment on function private.run_import(uuid, jsonb, jsonb) is 'A chunk: {kind: [record]} with people, categories and tags, and of a zip its file; and what was refused of it before, [{line, field, message}]. A dry run is written and taken back.';
 
 create function private.start_import(organization_id uuid, format text, source text, is_dry_run boolean, makes_missing boolean) returns uuid
 language plpgsql set search_path = '' as $$
@@ -7920,7 +7921,8 @@ begin
     -- Its sender, or the functions, went away without a word.
     'state', case when import.state = 'running' and import.updated_at < now() - interval '2 minutes' then 'interrupted' else import.state end,
     'processed', import.processed, 'created', import.created, 'skipped', import.skipped, 'failed', import.failed, 'problem', import.problem,
-    'errors', coalesce((select json_agg(json_build_object('line', e.line, 'field', e.field, 'message', e.message) order by e.id)
+    'errors', coalesce((select json_agg(jsonb_strip_nulls(jsonb_build_object('file', e.file))
+        || jsonb_build_object('line', e.line, 'field', e.field, 'message', e.message) order by e.id)
       from private.import_errors e where e.organization_id = import.organization_id and e.import_id = import.id), '[]'),
     'created_at', import.created_at, 'updated_at', import.updated_at);
 end

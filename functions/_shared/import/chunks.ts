@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
 import { type ImportQuery, type RecordKind, recordSchemas } from "../../../shared/imports.ts";
 import { validationDetails } from "../../../shared/validation.ts";
-import { type Draft, draftsOf } from "./formats.ts";
+import { type Draft, draftsOf, slugOf } from "./formats.ts";
 import type { Row } from "./rows.ts";
 
 type Fields = Record<string, unknown>;
 type Failure = { line: number; field?: string; message: string };
 type Entry = { line: number; kind: RecordKind | "merged"; fields: Fields };
 
-/** What private.run_import takes at once: records by kind, the people, categories and tags they name, and lines that were refused. */
-export type Chunk = { entries: Entry[]; refused: Failure[] };
+/** What private.run_import takes at once: records by kind, the people, categories and tags they name, and lines that were refused; of a zip, those of one file. */
+export type Chunk = { file?: string; entries: Entry[]; refused: Failure[] };
 
 const mostRecords = 500;
 const mostCharacters = 1_000_000;
@@ -25,17 +25,22 @@ export async function* chunksOf(rows: AsyncIterable<Row>, query: ImportQuery): A
     chunk.entries.length >= mostRecords ||
     chunk.refused.length >= mostRecords ||
     characters >= mostCharacters;
+  const isEmpty = () => chunk.entries.length === 0 && chunk.refused.length === 0;
   const taken = () => {
     const whole = chunk;
-    chunk = { entries: [], refused: [] };
+    chunk = { ...(whole.file && { file: whole.file }), entries: [], refused: [] };
     characters = 0;
     return whole;
   };
   try {
     for await (const row of rows) {
-      if ("message" in row) chunk.refused.push(row);
+      if (row.file && row.file !== chunk.file) {
+        if (!isEmpty()) yield taken();
+        chunk.file = row.file;
+      }
+      if ("message" in row) chunk.refused.push({ line: row.line, message: row.message });
       else
-        for (const draft of draftsOf(row.values, query)) {
+        for (const draft of draftsOf(row.values, row.what ? { ...query, what: row.what } : query)) {
           const checked = checkedOf(draft, row.line, query);
           if ("message" in checked) chunk.refused.push(checked);
           else {
@@ -50,7 +55,7 @@ export async function* chunksOf(rows: AsyncIterable<Row>, query: ImportQuery): A
   } catch (error) {
     failure = { error };
   }
-  if (chunk.entries.length > 0 || chunk.refused.length > 0) yield taken();
+  if (!isEmpty()) yield taken();
   if (failure) throw failure.error;
 }
 
@@ -119,7 +124,7 @@ function note({ kind, fields }: Entry, seen: Set<string> | undefined): void {
 }
 
 /** The chunk as the database takes it. */
-export function recordsOf({ entries }: Chunk): Record<string, unknown> {
+export function recordsOf({ file, entries }: Chunk): Record<string, unknown> {
   const records: Record<string, Fields[]> = {};
   const people: Record<string, string | null> = {};
   const categories: Record<string, string> = {};
@@ -139,19 +144,7 @@ export function recordsOf({ entries }: Chunk): Record<string, unknown> {
     records[kind] ??= [];
     records[kind].push({ line, n, ...record });
   }
-  return { people, categories, tags, ...records };
-}
-
-/** A name as a slug; one without a Latin letter is known by a digest. */
-function slugOf(name: string): string {
-  const slug = name
-    .normalize("NFKD")
-    .replaceAll(/\p{Mark}/gu, "")
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, "-")
-    .slice(0, 64)
-    .replaceAll(/^-|-$/g, "");
-  return slug || `n-${createHash("sha256").update(name).digest("hex").slice(0, 12)}`;
+  return { file, people, categories, tags, ...records };
 }
 
 /**
@@ -170,10 +163,10 @@ export async function writeChunk<Told>(
     if (!first || !isBadRecord(error)) throw error;
     if (chunk.entries.length === 1) {
       const failure = { line: first.line, message: "was refused by the database" };
-      return write({ entries: [], refused: [...chunk.refused, failure] });
+      return write({ ...chunk, entries: [], refused: [...chunk.refused, failure] });
     }
     const middle = chunk.entries.length >> 1;
     await writeChunk({ ...chunk, entries: chunk.entries.slice(0, middle) }, write, isBadRecord);
-    return writeChunk({ entries: chunk.entries.slice(middle), refused: [] }, write, isBadRecord);
+    return writeChunk({ ...chunk, entries: chunk.entries.slice(middle), refused: [] }, write, isBadRecord);
   }
 }
