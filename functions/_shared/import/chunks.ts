@@ -60,7 +60,8 @@ export async function* chunksOf(rows: AsyncIterable<Row>, query: ImportQuery): A
 }
 
 function sizeOf(fields: Fields): number {
-  return 200 + String(fields.description ?? fields.body ?? "").length;
+  const { description, body, questions, answers } = fields;
+  return 200 + String(description ?? body ?? "").length + (JSON.stringify(questions ?? answers)?.length ?? 0);
 }
 
 function checkedOf({ kind, values }: Draft, line: number, query: ImportQuery): Entry | Failure {
@@ -102,7 +103,14 @@ function checkedOf({ kind, values }: Draft, line: number, query: ImportQuery): E
         id: fields.id ?? digestOf(fields.submission_id, author, fields.created_at, fields.body),
       },
     };
-  return { line, kind, fields: author === undefined ? fields : entry };
+  const own = author === undefined ? fields : entry;
+  if (kind === "survey")
+    return { line, kind, fields: { ...own, id: fields.id ?? digestOf(fields.title, fields.created_at) } };
+  if (kind === "survey_response") {
+    const id = fields.id ?? digestOf(fields.survey_id, author, fields.submitted_at, fields.answers);
+    return { line, kind, fields: { ...own, id } };
+  }
+  return { line, kind, fields: own };
 }
 
 const asId = (id: unknown) => (id === undefined ? undefined : `#${id}`);
@@ -118,8 +126,11 @@ function note({ kind, fields }: Entry, seen: Set<string> | undefined): void {
   if (!seen) return;
   if (kind === "submission" || kind === "merged") seen.add(`s ${fields.id}`);
   if (kind === "comment") seen.add(`c ${fields.id}`);
+  if (kind === "survey") seen.add(`q ${fields.id}`);
   if (fields.submission_id !== undefined) fields.seen = seen.has(`s ${fields.submission_id}`);
   if (fields.comment_id !== undefined) fields.seen = seen.has(`c ${fields.comment_id}`);
+  if (fields.survey_id !== undefined) fields.seen = seen.has(`q ${fields.survey_id}`);
+  if (seen.has(`s ${fields.audience_submission_id}`)) delete fields.audience_submission_id;
   if (seen.has(`c ${fields.parent_id}`)) delete fields.parent_id;
 }
 
