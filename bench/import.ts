@@ -6,6 +6,7 @@ import { csvLine } from "../functions/_shared/csv.ts";
 import { createApiKey } from "../local/api-keys.ts";
 import type { Sql } from "../local/database.ts";
 import type { Stack } from "../local/stack.ts";
+import { zipOf } from "../tests/zip.ts";
 import { localName, writeResults } from "./about.ts";
 import { onOwnStack } from "./stack.ts";
 
@@ -39,7 +40,7 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
     insert into public.organizations (slug, name) values ('bench', 'Bench') returning id`;
   if (!organization) throw new Error("no organization");
   const key = await createApiKey(sql, organization.id, "bench", ["submissions:moderate"], null);
-  const call = (path: string, body?: AsyncIterable<string>, type = "text/csv") =>
+  const call = (path: string, body?: AsyncIterable<string | Uint8Array>, type = "text/csv") =>
     fetch(`${stack.base_url}/api/admin/${path}`, {
       headers: { authorization: `Bearer ${key}`, ...(body && { "content-type": type }) },
       ...(body && { method: "POST", body: Readable.toWeb(Readable.from(body)) as never, duplex: "half" }),
@@ -76,17 +77,20 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
       bytes += Buffer.byteLength(piece);
       yield piece;
     };
-    const answer = await call(path, counted(), type);
-    const text = await answer.text();
-    if (answer.status !== 201) throw new Error(text);
-    const { failed, processed } = (JSON.parse(text) as { data: { failed: number; processed: number } }).data;
-    if (failed > 0) throw new Error(text.slice(0, 1000));
-    return { records: processed, bytes };
+    return { records: await processed(await call(path, counted(), type)), bytes };
   };
   await measure("import submissions, CSV", send("import", submissions));
   await measure("the same again", send("import", submissions));
   await measure("import votes, JSON lines", send("import?what=votes", votes, "application/x-ndjson"));
   await measure("import comments, CSV", send("import?what=comments", comments));
+  await measure("import a backup of Fider: posts and votes, zip", async () => {
+    const zip = backup();
+    const body = (async function* () {
+      for (let at = 0; at < zip.length; at += 65_536) yield zip.subarray(at, at + 65_536);
+    })();
+    const records = await processed(await call("import?format=fider", body, "application/zip"));
+    return { records, bytes: zip.length };
+  });
   await measure("export everything, JSON", async () => {
     const answer = await call("export");
     let bytes = 0;
@@ -100,6 +104,14 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
   const mistakes = await sql`select * from private.count_mistakes()`;
   if (mistakes.length > 0) throw new Error(`${mistakes.length} counts are wrong`);
   await writeResults(flags.name, sql, { rows }, { idle_megabytes: idle, steps });
+}
+
+async function processed(answer: Response): Promise<number> {
+  const text = await answer.text();
+  if (answer.status !== 201) throw new Error(text);
+  const { failed, processed } = (JSON.parse(text) as { data: { failed: number; processed: number } }).data;
+  if (failed > 0) throw new Error(text.slice(0, 1000));
+  return processed;
 }
 
 function author(n: number): string {
@@ -150,6 +162,23 @@ function* comments(): Generator<string> {
       author(n),
       "2026-01-01T00:00:00Z",
     ]);
+}
+
+function backup(): Uint8Array {
+  const created_at = "2025-01-01T00:00:00Z";
+  const many = (count: number, made: (n: number) => object) =>
+    JSON.stringify(Array.from({ length: count }, (_, n) => made(n)));
+  return zipOf([
+    [
+      "posts.json",
+      many(rows, (n) => ({
+        ...{ id: n, number: n + 1, title: `Post number ${n} that somebody wants`, description: sentence },
+        ...{ status: n % 5, user_id: n % people, created_at, is_approved: true, original_id: null },
+      })),
+    ],
+    ["post_votes.json", many(rows, (n) => ({ post_id: n, user_id: (n * 7 + 1) % people, created_at }))],
+    ["users.json", many(people, (n) => ({ id: n, name: `Person ${n}`, email: author(n) }))],
+  ]);
 }
 
 /** The process that serves /api, below this one. */

@@ -1,20 +1,23 @@
-import { createReadStream, createWriteStream } from "node:fs";
+import { createReadStream, createWriteStream, statSync } from "node:fs";
 import { extname } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { toApiError } from "../functions/_shared/api-error.ts";
 import { exportText } from "../functions/_shared/export.ts";
 import { chunksOf, recordsOf, writeChunk } from "../functions/_shared/import/chunks.ts";
+import { fiderRows } from "../functions/_shared/import/fider.ts";
 import { type FileType, rowsOf } from "../functions/_shared/import/rows.ts";
+import type { Bytes } from "../functions/_shared/import/zip.ts";
 import type { ExportPage } from "../functions/_shared/statements/exchange.ts";
 import type { ExportQuery, ImportQuery } from "../shared/imports.ts";
 import type { Sql } from "./database.ts";
 import { StartError } from "./start-error.ts";
 
-const fileTypes: Record<string, FileType> = {
+const fileTypes: Record<string, FileType | "zip"> = {
   ".csv": "csv",
   ".json": "json",
   ".jsonl": "jsonl",
   ".ndjson": "jsonl",
+  ".zip": "zip",
 };
 
 export type Imported = {
@@ -24,7 +27,7 @@ export type Imported = {
   skipped: number;
   failed: number;
   problem: string | null;
-  errors: { line: number; field: string | null; message: string }[];
+  errors: { file?: string; line: number; field: string | null; message: string }[];
 };
 
 /** As POST /api/admin/import, without its limits: straight into the database, chunk by chunk. */
@@ -38,13 +41,17 @@ export async function importFile(
   const type = fileTypes[extname(path).toLowerCase()];
   if (!type)
     throw new StartError(`${path}: the name has to end in one of ${Object.keys(fileTypes).join(", ")}`);
+  if (type === "zip" && query.format !== "fider")
+    throw new StartError("--format has to be fider for a zip: only Fider's backup is read from one");
+  const rows =
+    type === "zip" ? fiderRows(bytesOf(path), Number.MAX_SAFE_INTEGER) : rowsOf(createReadStream(path), type);
   const { format, source = format, dry_run, create_missing } = query;
   const [started] = await sql<{ id: string }[]>`
     select private.start_import(${organizationId}, ${format}, ${source}, ${dry_run}, ${create_missing}) as id`;
   const id = started?.id ?? "";
   let problem: string | null = null;
   try {
-    for await (const chunk of chunksOf(rowsOf(createReadStream(path), type), query)) {
+    for await (const chunk of chunksOf(rows, query)) {
       const write = async (part: typeof chunk) => {
         const [told] = await sql<{ done: { processed: number } }[]>`
           select private.run_import(${id}, ${JSON.stringify(recordsOf(part))}::text::jsonb, ${JSON.stringify(part.refused)}::text::jsonb) as done`;
@@ -59,6 +66,12 @@ export async function importFile(
   const [ended] = await sql<{ shown: Imported }[]>`select private.finish_import(${id}, ${problem}) as shown`;
   if (!ended) throw new StartError("the import is gone: its organization was deleted meanwhile");
   return ended.shown;
+}
+
+function bytesOf(path: string): Bytes {
+  const read = (start: number, end: number) =>
+    end > start ? createReadStream(path, { start, end: end - 1 }) : [];
+  return { size: statSync(path).size, read };
 }
 
 /** As GET /api/admin/export, into a file, or to the standard output where none is named. */

@@ -18,7 +18,7 @@ import { codeOf, messageOf, StartError } from "./start-error.ts";
 const usage = `npm run organization:create -- --name "Acme" --slug acme --owner-email a@b.c [--owner-password …] [--private]
 npm run key:create -- --organization acme --name backend --scopes submissions:write,submissions:read [--expires 2027-01-31]
 npm run import -- --organization acme [--format canny|fider] [--what comments] [--source old-board] [--type problem]
-  [--no-create-missing] [--anonymous-votes] [--dry-run] file.csv|.json|.jsonl
+  [--no-create-missing] [--anonymous-votes] [--dry-run] file.csv|.json|.jsonl|.zip
 npm run export -- --organization acme [--format json|jsonl|csv] [--what submissions] [file]
 
 They work on DATABASE_URL where it is set, else on the stack that runs in DATA_DIR (.data).`;
@@ -218,8 +218,8 @@ async function runImport(words: string[]): Promise<void> {
     const progress = (processed: number) => process.stderr.isTTY && process.stderr.write(`\r${processed}`);
     const done = await importFile(sql, await organizationOf(sql, slug), path, query, progress);
     if (process.stderr.isTTY) process.stderr.write("\r");
-    for (const { line, field, message } of done.errors)
-      console.log(`line ${line}  ${field === null ? "" : `${field} `}${message}`);
+    for (const { file, line, field, message } of done.errors)
+      console.log(`${file ? `${file} ` : ""}line ${line}  ${field === null ? "" : `${field} `}${message}`);
     console.log(
       `${query.dry_run ? "dry run  " : ""}created ${done.created}  skipped ${done.skipped}  failed ${done.failed}`,
     );

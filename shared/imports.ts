@@ -11,8 +11,9 @@ import {
   webAddress,
   wholeNumber,
 } from "./fields.ts";
-import { locales } from "./locales.ts";
+import { locale, locales } from "./locales.ts";
 import { submissionStatus, submissionType } from "./submissions.ts";
+import { audience, closesAt, mostQuestions, questionCreate, surveyStatus } from "./surveys.ts";
 import { text, trimText } from "./text.ts";
 
 // Records: what an import reads and an export writes --------------------------------------------------------------
@@ -62,13 +63,13 @@ const taxonomyFields = {
     .string()
     .regex(/^#[0-9a-f]{6}$/, "must be a hex triplet, such as #6b7280")
     .optional(),
-  translations: z
-    .preprocess(
-      (value) => (typeof value === "string" ? parsed(value) : value),
-      z.partialRecord(z.enum(locales), text({ min: 0, max: 400 })),
-    )
-    .optional(),
+  translations: json(z.partialRecord(z.enum(locales), text({ min: 0, max: 400 }))).optional(),
 };
+
+/** In CSV, as the text of a cell. */
+function json<Schema extends z.ZodType>(schema: Schema) {
+  return z.preprocess((value) => (typeof value === "string" ? parsed(value) : value), schema);
+}
 
 function parsed(value: string): unknown {
   try {
@@ -78,13 +79,33 @@ function parsed(value: string): unknown {
   }
 }
 
-/** Names or slugs; in CSV one text, with commas between. */
-const labels = z
-  .preprocess(
+/** In CSV one text, with commas between. */
+function list<Schema extends z.ZodType>(schema: Schema) {
+  return z.preprocess(
     (value) => (typeof value === "string" ? value.split(",").map(trimText).filter(Boolean) : value),
-    z.array(text({ min: 1, max: 100 })).max(50),
-  )
-  .default([]);
+    schema,
+  );
+}
+
+const labels = list(z.array(text({ min: 1, max: 100 })).max(50))
+  .default([])
+  .describe("Names or slugs.");
+
+const answerText = text({ min: 1, max: 5000 });
+const answers = json(
+  z
+    .array(
+      z.object({
+        question_id: externalId,
+        value: z.union([z.number(), answerText, z.array(answerText).max(100)]),
+      }),
+    )
+    .max(mostQuestions),
+);
+const score = z.preprocess(
+  (value) => (typeof value === "string" && value.length < 20 ? Number(value) : value),
+  z.number().min(-1).max(1),
+);
 
 export const recordSchemas = {
   category: z.object({ ...taxonomyFields, position: number.optional() }),
@@ -140,6 +161,38 @@ export const recordSchemas = {
     created_at: moment,
     ...person,
   }),
+  survey: z.object({
+    id: externalId.optional(),
+    title: text({ min: 1, max: 200 }),
+    description: text({ min: 0, max: 5000 }).default(""),
+    status: surveyStatus.default("draft"),
+    questions: json(
+      z.array(questionCreate.safeExtend({ id: externalId.optional() })).max(mostQuestions),
+    ).default([]),
+    allow_multiple_responses: flag.default(false),
+    show_branding: flag.default(true),
+    redirect_url: webAddress.optional(),
+    audience: audience.default("everyone"),
+    audience_submission_id: externalId.optional(),
+    locales: list(z.array(locale).min(1).max(locales.length)).optional(),
+    closes_at: closesAt.optional(),
+    version_of: externalId.optional(),
+    published_at: moment.optional(),
+    closed_at: moment.optional(),
+    created_at: moment.optional(),
+    updated_at: moment.optional(),
+  }),
+  survey_response: z.object({
+    id: externalId.optional(),
+    survey_id: externalId,
+    answers,
+    locale: locale.optional(),
+    sentiment_score: score.optional(),
+    sentiment_engine: text({ min: 1, max: 100 }).optional(),
+    started_at: moment.optional(),
+    submitted_at: moment.optional(),
+    ...person,
+  }),
 };
 
 export type RecordKind = keyof typeof recordSchemas;
@@ -154,6 +207,8 @@ export const kindOf = {
   status_changes: "status_change",
   categories: "category",
   tags: "tag",
+  surveys: "survey",
+  survey_responses: "survey_response",
 } as const satisfies Record<string, RecordKind>;
 
 const recordFiles = Object.keys(kindOf) as [keyof typeof kindOf, ...(keyof typeof kindOf)[]];
@@ -189,7 +244,7 @@ export const importQuery = z
 
 export type ImportQuery = z.output<typeof importQuery>;
 
-const exportFiles = ["all", ...recordFiles, "members", "surveys", "survey_responses"] as const;
+const exportFiles = ["all", ...recordFiles, "members"] as const;
 
 export const exportQuery = z
   .object({
@@ -223,7 +278,8 @@ const importShown = z
     errors: z
       .array(
         z.object({
-          line: z.int().describe("From 1, as an editor counts."),
+          file: z.string().optional().describe("Of a zip: which of its files."),
+          line: z.int().describe("From 1, as an editor counts; of a zip, which object of the file."),
           field: z.string().nullable(),
           message: z.string(),
         }),
@@ -240,5 +296,5 @@ export const importListAnswer = dataOf(z.array(importShown));
 export const exportAnswer = z
   .array(z.object({ kind: z.string() }).loose())
   .describe(
-    "Records of all kinds, in the order an import wants them. It leaves out the organization, members and surveys.",
+    "Records of all kinds, in the order an import wants them. It leaves out the organization and members.",
   );

@@ -16,16 +16,16 @@ const questionType = z.enum(["nps", "rating", "multiple_choice", "text", "email"
     "nps: 0 to 10. rating: 1 to `scale`. multiple_choice: of `options`. text: up to 5000 characters. email: an address.",
 });
 
-const audience = z
+export const audience = z
   .enum(["everyone", "voters", "followers"])
   .meta({ id: "SurveyAudience", description: "Who may answer: everyone, or those of one submission." });
 
-const mostQuestions = 200;
+export const mostQuestions = 200;
 const mostOptions = 100;
 
 const title = text({ min: 1, max: 200 }).describe("1 to 200 characters (code points), trimmed.");
 const description = text({ min: 0, max: 5000 }).describe("Up to 5000 characters (code points), trimmed.");
-const closesAt = moment.refine(
+export const closesAt = moment.refine(
   (value) => Date.parse(value) >= Date.UTC(2000) && Date.parse(value) < Date.UTC(9999, 11, 31),
   "must be from 2000-01-01 to 9999-12-30, in UTC",
 );
@@ -33,7 +33,7 @@ const questionText = text({ min: 1, max: 1000 }).describe("What is asked, 1 to 1
 
 // In ------------------------------------------------------------------------------------------------------------
 
-const questionCreate = z
+export const questionCreate = z
   .object({
     type: questionType,
     text: questionText,

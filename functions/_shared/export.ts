@@ -26,10 +26,19 @@ const columns: Record<Exclude<ExportedRows, "organization" | "merged">, string[]
   surveys: [
     ...["id", "title", "description", "status", "questions", "allow_multiple_responses", "show_branding"],
     ...["redirect_url", "audience", "audience_submission_id", "locales", "closes_at", "version_of"],
-    ...["published_at", "created_at", "updated_at"],
+    ...["published_at", "closed_at", "created_at", "updated_at"],
   ],
   survey_responses: [
-    ...["id", "survey_id", ...person, "answers", "locale", "sentiment", "sentiment_score"],
+    ...[
+      "id",
+      "survey_id",
+      ...person,
+      "answers",
+      "locale",
+      "sentiment",
+      "sentiment_score",
+      "sentiment_engine",
+    ],
     ...["started_at", "submitted_at"],
   ],
 };

@@ -3254,7 +3254,7 @@ begin
   if new.organization_id is null then
     perform private.raise_error('VALIDATION_ERROR', 'Name the organization: there is more than one.', 'organization_id');
   end if;
-  if new.status <> 'draft' then
+  if new.status <> 'draft' and not private.is_importing() then
     perform private.raise_error('CONFLICT', 'A survey begins as a draft: publish it afterwards.', 'status');
   end if;
   new.title := private.trim_text(new.title);
@@ -3263,7 +3263,7 @@ begin
   return new;
 end
 $$;
-comment on function private.prepare_survey() is 'Trigger: fills in the organization; every survey begins as a draft.';
+comment on function private.prepare_survey() is 'Trigger: fills in the organization; every survey begins as a draft, but one that is imported.';
 create trigger prepare before insert on public.surveys
   for each row execute function private.prepare_survey();
 
@@ -3449,6 +3449,7 @@ create function private.keep_questions() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare found_status text;
 begin
+  if private.is_importing() then return null; end if;
   for found_status in
     select s.status from public.surveys s where s.id in (select c.survey_id from changed c) order by s.id for no key update
   loop
@@ -3457,7 +3458,7 @@ begin
   return null;
 end
 $$;
-comment on function private.keep_questions() is 'Trigger: questions and options change while their survey is a draft, and go with it.';
+comment on function private.keep_questions() is 'Trigger: questions and options change while their survey is a draft, and go with it. An import brings them with their survey.';
 create trigger keep_added after insert on public.survey_questions
   referencing new table as changed for each statement execute function private.keep_questions();
 create trigger keep_before after update on public.survey_questions
@@ -3968,6 +3969,8 @@ comment on function private.mean(numeric[]) is 'The mean; null of none.';
 create function private.prepare_response() returns trigger
 language plpgsql set search_path = '' as $$
 begin
+  -- private.imported_answers has checked it, and the survey may be over.
+  if private.is_importing() then return new; end if;
   if not exists (select from public.surveys s where s.id = new.survey_id) then
     perform private.raise_error('NOT_FOUND', 'There is no such survey.');
   end if;
@@ -7819,7 +7822,7 @@ $$;
 comment on function private.admin_bulk(uuid[], text, text[], text, boolean) is 'set_status, set_category, add_tags, remove_tags or delete, for submissions of the current organization; each is changed whole or not at all, and the others all the same. Admins, or keys with submissions:moderate.';
 grant execute on function private.admin_bulk(uuid[], text, text[], text, boolean) to authenticated, service_key;
 
--- An organization as records, page by page. private.write_import takes them again, but for the team and surveys.
+-- An organization as records, page by page. private.write_import takes them again, but for the team.
 
 create function private.person_record(profile_id uuid) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -7839,11 +7842,25 @@ begin
   return case kind
     when 'submission' then (select e.external_id from private.external_ids e where e.submission_id = row_id and e.source = 'feedback' order by 1 limit 1)
     when 'comment' then (select e.external_id from private.external_ids e where e.comment_id = row_id and e.source = 'feedback' order by 1 limit 1)
+    when 'survey' then (select e.external_id from private.external_ids e where e.survey_id = row_id and e.source = 'feedback' order by 1 limit 1)
+    when 'response' then (select e.external_id from private.external_ids e where e.response_id = row_id and e.source = 'feedback' order by 1 limit 1)
     else (select e.external_id from private.external_ids e where e.profile_id = row_id and e.source = 'feedback' order by 1 limit 1)
   end;
 end
 $$;
 comment on function private.exported_id(text, uuid) is 'The id a row had in the export it came from; null where it came from none.';
+
+create function private.exported_questions(survey_id uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare named text := private.exported_id('survey', survey_id);
+begin
+  return coalesce((
+    select jsonb_object_agg(q.id, coalesce(substr(e.external_id, char_length(named) + 2), q.id::text))
+    from public.survey_questions q left join private.external_ids e on e.question_id = q.id and e.source = 'feedback'
+    where q.survey_id = exported_questions.survey_id), '{}');
+end
+$$;
+comment on function private.exported_questions(uuid) is 'The ids of a survey''s questions in an export: {id: id it had in the export it came from, else its own}.';
 
 create function private.export_rows(organization_id uuid, what text, after text[], most integer) returns table (at text[], record jsonb)
 language plpgsql stable set search_path = '' as $$
@@ -7851,6 +7868,7 @@ declare
   nil constant uuid := '00000000-0000-0000-0000-000000000000';
   asked_id uuid;
   left_over integer := most;
+  asked jsonb;
   told integer;
   first_id uuid := case when what not in ('categories', 'tags', 'submissions', 'merged', 'surveys') then coalesce(after[1], nil::text)::uuid end;
 begin
@@ -7922,10 +7940,15 @@ begin
     when 'survey_responses' then
       -- Survey by survey, so that each page begins where the index says.
       for asked_id in select s.id from public.surveys s where s.organization_id = export_rows.organization_id and s.id >= first_id order by s.id loop
+        asked := private.exported_questions(asked_id);
         return query select array[r.survey_id::text, r.submitted_at::text, r.id::text],
           case when r.user_id is null then '{}' else private.person_record(r.user_id) end || jsonb_build_object('kind', 'survey_response',
-          'id', r.id, 'survey_id', r.survey_id, 'answers', r.answers, 'locale', r.locale, 'sentiment', r.sentiment,
-          'sentiment_score', r.sentiment_score, 'started_at', r.started_at, 'submitted_at', r.submitted_at)
+          'id', coalesce(private.exported_id('response', r.id), r.id::text),
+          'survey_id', coalesce(private.exported_id('survey', r.survey_id), r.survey_id::text),
+          'answers', (select coalesce(jsonb_agg(a.value || jsonb_build_object('question_id', asked -> (a.value ->> 'question_id')) order by a.n), '[]')
+            from jsonb_array_elements(r.answers) with ordinality as a (value, n)),
+          'locale', r.locale, 'sentiment', r.sentiment, 'sentiment_score', r.sentiment_score, 'sentiment_engine', r.sentiment_engine,
+          'started_at', r.started_at, 'submitted_at', r.submitted_at)
         from public.survey_responses r
         where r.survey_id = asked_id and (r.submitted_at, r.id) > (
           case when asked_id = first_id then after[2] else '-infinity' end::timestamptz, coalesce(after[3], nil::text)::uuid)
@@ -7969,17 +7992,19 @@ comment on function private.submission_record(public.submissions) is 'A submissi
 
 create function private.survey_record(survey public.surveys) returns jsonb
 language plpgsql stable set search_path = '' as $$
+declare asked jsonb := private.exported_questions(survey.id);
 begin
-  return jsonb_build_object('kind', 'survey', 'id', survey.id, 'title', survey.title, 'description', survey.description, 'status', survey.status,
+  return jsonb_build_object('kind', 'survey', 'id', coalesce(private.exported_id('survey', survey.id), survey.id::text), 'title', survey.title, 'description', survey.description, 'status', survey.status,
     'questions', coalesce((
-      select jsonb_agg(jsonb_build_object('id', q.id, 'type', q.type, 'text', q.text, 'required', q.required, 'multiple', q.multiple, 'scale', q.scale,
+      select jsonb_agg(jsonb_build_object('id', asked -> q.id::text, 'type', q.type, 'text', q.text, 'required', q.required, 'multiple', q.multiple, 'scale', q.scale,
         'options', (select jsonb_agg(o.text order by o.position) from public.survey_options o where o.question_id = q.id)) order by q.position)
       from public.survey_questions q where q.survey_id = survey.id), '[]'),
     'allow_multiple_responses', survey.allow_multiple_responses, 'show_branding', survey.show_branding, 'redirect_url', survey.redirect_url,
     'audience', survey.audience, 'audience_submission_id',
     coalesce(private.exported_id('submission', survey.audience_submission_id), survey.audience_submission_id::text),
-    'locales', survey.locales, 'closes_at', survey.closes_at, 'version_of', survey.version_of, 'published_at', survey.published_at,
-    'created_at', survey.created_at, 'updated_at', survey.updated_at);
+    'locales', survey.locales, 'closes_at', survey.closes_at,
+    'version_of', coalesce(private.exported_id('survey', survey.version_of), survey.version_of::text), 'published_at', survey.published_at,
+    'closed_at', survey.closed_at, 'created_at', survey.created_at, 'updated_at', survey.updated_at);
 end
 $$;
 comment on function private.survey_record(public.surveys) is 'A survey as a record, with its questions in order.';
@@ -8064,6 +8089,7 @@ create table private.import_errors (
   organization_id uuid not null,
   import_id uuid not null,
   id bigint generated always as identity,
+  file text,
   line integer not null,
   field text,
   message text not null,
@@ -8081,16 +8107,23 @@ create table private.external_ids (
   submission_id uuid references public.submissions (id) on delete cascade,
   comment_id uuid references public.comments (id) on delete cascade,
   profile_id uuid references public.profiles (id) on delete cascade,
+  survey_id uuid references public.surveys (id) on delete cascade,
+  question_id uuid references public.survey_questions (id) on delete cascade,
+  response_id uuid references public.survey_responses (id) on delete cascade,
   primary key (organization_id, source, kind, external_id),
-  constraint kind_is_known check (kind in ('submission', 'comment', 'person')),
+  constraint kind_is_known check (kind in ('submission', 'comment', 'person', 'survey', 'question', 'response')),
   constraint an_id_names_one_row_of_its_kind check (
-    num_nonnulls(submission_id, comment_id, profile_id) = 1
-    and case kind when 'submission' then submission_id when 'comment' then comment_id else profile_id end is not null)
+    num_nonnulls(submission_id, comment_id, profile_id, survey_id, question_id, response_id) = 1
+    and case kind when 'submission' then submission_id when 'comment' then comment_id when 'person' then profile_id
+      when 'survey' then survey_id when 'question' then question_id else response_id end is not null)
 );
-comment on table private.external_ids is 'Which row an id of another service stands for here. source keeps the ids of several services apart.';
+comment on table private.external_ids is 'Which row an id of another service stands for here. source keeps the ids of several services apart. A question has the id of its survey before its own, with a slash between.';
 create index external_ids_submission_idx on private.external_ids (submission_id) where submission_id is not null;
 create index external_ids_comment_idx on private.external_ids (comment_id) where comment_id is not null;
 create index external_ids_profile_idx on private.external_ids (profile_id) where profile_id is not null;
+create index external_ids_survey_idx on private.external_ids (survey_id) where survey_id is not null;
+create index external_ids_question_idx on private.external_ids (question_id) where question_id is not null;
+create index external_ids_response_idx on private.external_ids (response_id) where response_id is not null;
 
 alter table private.imports enable row level security;
 alter table private.import_errors enable row level security;
@@ -8104,7 +8137,7 @@ language plpgsql stable set search_path = '' as $$
 declare found_id uuid; own_id uuid;
 begin
   if external_id is null then return null; end if;
-  select coalesce(e.submission_id, e.comment_id, e.profile_id) into found_id from private.external_ids e
+  select coalesce(e.submission_id, e.comment_id, e.profile_id, e.survey_id, e.response_id) into found_id from private.external_ids e
   where e.organization_id = import.organization_id and e.source = import.source
     and e.kind = imported_row.kind and e.external_id = imported_row.external_id;
   if found_id is not null or external_id !~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then return found_id; end if;
@@ -8113,6 +8146,8 @@ begin
   return case imported_row.kind
     when 'submission' then (select s.id from public.submissions s where s.id = own_id and s.organization_id = import.organization_id)
     when 'comment' then (select c.id from public.comments c where c.id = own_id and c.organization_id = import.organization_id)
+    when 'survey' then (select s.id from public.surveys s where s.id = own_id and s.organization_id = import.organization_id)
+    when 'response' then (select r.id from public.survey_responses r where r.id = own_id and r.organization_id = import.organization_id)
     else (select p.id from public.profiles p where p.id = own_id and (p.organization_id = import.organization_id
       or p.auth_user_id is null and p.kind = 'user' and (
         exists (select from public.votes v where v.user_id = p.id and v.organization_id = import.organization_id)
@@ -8432,6 +8467,141 @@ end
 $$;
 comment on function private.import_status_changes(private.imports, jsonb, jsonb) is 'The history of statuses, also of what was merged; what a submission''s status is now, its own record says. The same change at the same time is known.';
 
+create function private.import_surveys(import private.imports, records jsonb) returns private.import_outcome
+language plpgsql set search_path = '' as $$
+declare
+  outcome private.import_outcome := row(0, 0, '[]')::private.import_outcome;
+  r record; row_id uuid; family uuid; audience_id uuid; state text;
+begin
+  for r in
+    select * from jsonb_to_recordset(records) as s (line integer, n integer, id text, title text, description text, status text, questions jsonb,
+      allow_multiple_responses boolean, show_branding boolean, redirect_url text, audience text, audience_submission_id text, locales jsonb,
+      closes_at timestamptz, version_of text, published_at timestamptz, closed_at timestamptz, created_at timestamptz, updated_at timestamptz)
+    order by s.n
+  loop
+    if private.imported_row(import, 'survey', r.id) is not null then
+      outcome.skipped := outcome.skipped + 1;
+      continue;
+    end if;
+    audience_id := private.imported_row(import, 'submission', r.audience_submission_id);
+    if r.audience_submission_id is not null and audience_id is null then
+      outcome.failures := outcome.failures || private.unknown_reference(r.line, 'audience_submission_id', 'submission');
+      continue;
+    end if;
+    row_id := gen_random_uuid();
+    family := coalesce((select s.family_id from public.surveys s where s.id = private.imported_row(import, 'survey', r.version_of)), row_id);
+    state := r.status;
+    if state in ('published', 'paused') and exists (select from public.surveys s where s.family_id = family and s.status in ('published', 'paused')) then
+      state := 'archived';
+      outcome.failures := outcome.failures || jsonb_build_object('line', r.line, 'field', 'status', 'kept', true,
+        'message', 'is of a version while another one is open here: this one is archived');
+    end if;
+    insert into public.surveys (id, organization_id, title, description, status, allow_multiple_responses, show_branding, redirect_url, audience,
+      audience_submission_id, locales, closes_at, version_of, family_id, published_at, closed_at, created_at, updated_at)
+    select row_id, import.organization_id, r.title, r.description, state, r.allow_multiple_responses, r.show_branding, r.redirect_url, r.audience,
+      case when r.audience <> 'everyone' then audience_id end, case when r.locales is not null then array(select jsonb_array_elements_text(r.locales)) end,
+      r.closes_at, private.imported_row(import, 'survey', r.version_of), family, t.published, case when t.published is not null then coalesce(r.closed_at,
+        case when state = 'archived' then t.updated when r.closes_at <= now() then r.closes_at end) end, t.created, t.updated
+    from (select c.created, coalesce(r.updated_at, c.created) as updated,
+        coalesce(r.published_at, case when r.status in ('published', 'paused') then c.created end) as published
+      from (select coalesce(r.created_at, now()) as created) c) t;
+    insert into private.external_ids (organization_id, source, kind, external_id, survey_id)
+    values (import.organization_id, import.source, 'survey', r.id, row_id);
+    with q as materialized (
+      select gen_random_uuid() as question_id, q.value, q.n from jsonb_array_elements(r.questions) with ordinality as q (value, n)
+    ), asked as (
+      insert into public.survey_questions (id, organization_id, survey_id, type, text, required, position, multiple, scale)
+      select q.question_id, import.organization_id, row_id, q.value ->> 'type', q.value ->> 'text', (q.value ->> 'required')::boolean, q.n,
+        coalesce((q.value ->> 'multiple')::boolean, false), (q.value ->> 'scale')::integer
+      from q
+    ), offered as (
+      insert into public.survey_options (organization_id, survey_id, question_id, text, position)
+      select import.organization_id, row_id, q.question_id, o.value, o.n
+      from q cross join lateral jsonb_array_elements_text(nullif(q.value -> 'options', 'null')) with ordinality as o (value, n)
+    )
+    insert into private.external_ids (organization_id, source, kind, external_id, question_id)
+    select import.organization_id, import.source, 'question', r.id || '/' || coalesce(q.value ->> 'id', q.n::text), q.question_id from q;
+    outcome.created := outcome.created + 1;
+  end loop;
+  return outcome;
+end
+$$;
+comment on function private.import_surveys(private.imports, jsonb) is 'Surveys with their questions, in the state they had; of the versions of one, only one is open.';
+
+create function private.imported_answers(import private.imports, survey_id uuid, named text, answers jsonb) returns private.checked_answer
+language plpgsql stable set search_path = '' as $$
+declare kept jsonb[] := '{}'; item record; checked private.checked_answer;
+begin
+  for item in
+    select q as question, a.value -> 'value' as value, row_number() over (partition by q.id order by a.n) as nth
+    from jsonb_array_elements(answers) with ordinality as a (value, n)
+    left join private.external_ids e on e.organization_id = import.organization_id and e.source = import.source and e.kind = 'question'
+      and e.external_id = named || '/' || (a.value ->> 'question_id')
+    left join public.survey_questions q on q.survey_id = imported_answers.survey_id and (q.id = e.question_id or q.id::text = a.value ->> 'question_id')
+    order by q.position, a.n
+  loop
+    if (item.question).id is null then
+      return row(null, 'names no question of the survey')::private.checked_answer;
+    elsif item.nth > 1 then
+      return row(null, 'answers a question twice')::private.checked_answer;
+    end if;
+    checked := private.check_answer(item.question, item.value);
+    if checked.complaint is not null then
+      return row(null, format('of question %s %s', (item.question).position, checked.complaint))::private.checked_answer;
+    elsif checked.value is not null then
+      kept := kept || jsonb_build_object('question_id', (item.question).id, 'value', checked.value);
+    end if;
+  end loop;
+  return row(to_jsonb(kept), null)::private.checked_answer;
+end
+$$;
+comment on function private.imported_answers(private.imports, uuid, text, jsonb) is 'Answers as they are stored, or what is wrong with them. None is required: who was forgotten has some no more.';
+
+create function private.import_survey_responses(import private.imports, people jsonb, records jsonb) returns private.import_outcome
+language plpgsql set search_path = '' as $$
+declare outcome private.import_outcome;
+begin
+  with r as materialized (
+    select r.*, (people ->> r.author)::uuid as user_id, private.imported_row(import, 'response', r.id) as known_id,
+      private.imported_row(import, 'survey', r.survey_id) as target_id, row_number() over (partition by r.id order by r.n) as nth,
+      private.ordered_id() as row_id
+    from jsonb_to_recordset(records) as r (line integer, n integer, id text, survey_id text, author text, answers jsonb, locale text,
+      sentiment_score numeric, sentiment_engine text, started_at timestamptz, submitted_at timestamptz, seen boolean)
+  ), fresh as materialized (
+    select r.*, not s.allow_multiple_responses as is_only, (a.answers).value as kept, (a.answers).complaint
+    from r join public.surveys s on s.id = r.target_id
+    cross join lateral (select private.imported_answers(import, r.target_id, r.survey_id, r.answers) as answers) a
+    where r.known_id is null and r.nth = 1
+  ), added as (
+    insert into public.survey_responses (id, organization_id, survey_id, user_id, answers, locale, started_at, submitted_at, sentiment_score,
+      sentiment_engine, is_only)
+    select f.row_id, import.organization_id, f.target_id, f.user_id, f.kept, f.locale, f.started_at, coalesce(f.submitted_at, now()),
+      f.sentiment_score, case when f.sentiment_score is not null then coalesce(f.sentiment_engine, 'import') end, f.is_only
+    from fresh f
+    where f.complaint is null
+      -- Somebody who signs in with that address has answered already.
+      and not (f.is_only and exists (select from public.profiles p join public.survey_responses x on x.user_id = p.id
+        where p.kind = 'user' and lower(p.email) = f.author and x.survey_id = f.target_id))
+    order by f.n
+    on conflict (survey_id, user_id) where is_only do nothing
+    returning id
+  ), named as (
+    insert into private.external_ids (organization_id, source, kind, external_id, response_id)
+    select import.organization_id, import.source, 'response', f.id, f.row_id from fresh f join added a on a.id = f.row_id
+  )
+  select (select count(*) from added) + count(*) filter (where r.known_id is null and r.nth = 1 and r.target_id is null and r.seen),
+    count(*) filter (where r.known_id is not null or r.nth > 1)
+      + (select count(*) from fresh f where f.complaint is null) - (select count(*) from added),
+    coalesce(jsonb_agg(private.unknown_reference(r.line, 'survey_id', 'survey'))
+      filter (where r.known_id is null and r.nth = 1 and r.target_id is null and r.seen is not true), '[]')
+    || coalesce((select jsonb_agg(jsonb_build_object('line', f.line, 'field', 'answers', 'message', f.complaint))
+      from fresh f where f.complaint is not null), '[]')
+  into outcome from r;
+  return outcome;
+end
+$$;
+comment on function private.import_survey_responses(private.imports, jsonb, jsonb) is 'Responses to surveys that are here, whether or not these are still open; one a person where the survey takes one.';
+
 -- A chunk ------------------------------------------------------------------------------------------------------
 
 create function private.write_import(import private.imports, records jsonb) returns private.import_outcome
@@ -8442,7 +8612,8 @@ declare
 begin
   perform set_config('feedback.quiet', 'import', true);
   people := private.import_people(import, records -> 'people');
-  foreach kind in array array['taxonomy', 'submission', 'merged', 'follow', 'comment', 'vote', 'comment_vote', 'status_change'] loop
+  foreach kind in array array['taxonomy', 'submission', 'merged', 'follow', 'comment', 'vote', 'comment_vote', 'status_change',
+    'survey', 'survey_response'] loop
     continue when kind <> 'taxonomy' and not records ? kind;
     part := case kind
       when 'taxonomy' then private.import_taxonomy(import, records)
@@ -8452,7 +8623,9 @@ begin
       when 'comment' then private.import_comments(import, people, records -> kind)
       when 'vote' then private.import_votes(import, people, records -> kind)
       when 'comment_vote' then private.import_comment_votes(import, people, records -> kind)
-      else private.import_status_changes(import, people, records -> kind)
+      when 'status_change' then private.import_status_changes(import, people, records -> kind)
+      when 'survey' then private.import_surveys(import, records -> kind)
+      else private.import_survey_responses(import, people, records -> kind)
     end;
     outcome := row(outcome.created + part.created, outcome.skipped + part.skipped, outcome.failures || coalesce(part.failures, '[]'))::private.import_outcome;
   end loop;
@@ -8482,8 +8655,8 @@ begin
   failures := refused || outcome.failures;
   wrong := (select count(*) from jsonb_array_elements(failures) f where f -> 'kept' is null);
   told := (select count(*) from private.import_errors e where e.organization_id = import.organization_id and e.import_id = import.id);
-  insert into private.import_errors (organization_id, import_id, line, field, message)
-  select import.organization_id, import.id, f.line, f.field, f.message
+  insert into private.import_errors (organization_id, import_id, file, line, field, message)
+  select import.organization_id, import.id, records ->> 'file', f.line, f.field, f.message
   from jsonb_to_recordset(failures) as f (line integer, field text, message text)
   order by f.line limit greatest(0, 100 - told);
   update private.imports i set processed = i.processed + outcome.created + outcome.skipped + wrong, created = i.created + outcome.created,
@@ -8492,7 +8665,7 @@ begin
   return jsonb_build_object('processed', import.processed, 'created', import.created, 'skipped', import.skipped, 'failed', import.failed);
 end
 $$;
-comment on function private.run_import(uuid, jsonb, jsonb) is 'A chunk: {kind: [record]} with people, categories and tags, and what was refused of it before, [{line, field, message}]. A dry run is written and taken back.';
+comment on function private.run_import(uuid, jsonb, jsonb) is 'A chunk: {kind: [record]} with people, categories and tags, and of a zip its file; and what was refused of it before, [{line, field, message}]. A dry run is written and taken back.';
 
 create function private.start_import(organization_id uuid, format text, source text, is_dry_run boolean, makes_missing boolean) returns uuid
 language plpgsql set search_path = '' as $$
@@ -8524,7 +8697,8 @@ begin
     -- Its sender, or the functions, went away without a word.
     'state', case when import.state = 'running' and import.updated_at < now() - interval '2 minutes' then 'interrupted' else import.state end,
     'processed', import.processed, 'created', import.created, 'skipped', import.skipped, 'failed', import.failed, 'problem', import.problem,
-    'errors', coalesce((select json_agg(json_build_object('line', e.line, 'field', e.field, 'message', e.message) order by e.id)
+    'errors', coalesce((select json_agg(jsonb_strip_nulls(jsonb_build_object('file', e.file))
+        || jsonb_build_object('line', e.line, 'field', e.field, 'message', e.message) order by e.id)
       from private.import_errors e where e.organization_id = import.organization_id and e.import_id = import.id), '[]'),
     'created_at', import.created_at, 'updated_at', import.updated_at);
 end
@@ -8562,6 +8736,14 @@ begin
   -- Who comes second waits without a connection: a few imports of one organization would have all of them.
   if not pg_try_advisory_xact_lock(hashtextextended('import ' || own_id, 0)) then
     perform private.raise_error('SERVICE_UNAVAILABLE', 'Another import of this organization is just being written.');
+  end if;
+  -- As with exports, a key that may not touch surveys brings the rest.
+  if records ?| array['survey', 'survey_response']
+    and not (private.is_admin(own_id, 'surveys:write') and private.is_admin(own_id, 'surveys:publish')) then
+    refused := refused || (
+      select jsonb_agg(jsonb_build_object('line', r.value -> 'line', 'message', 'needs a key with surveys:write and surveys:publish'))
+      from jsonb_array_elements(coalesce(records -> 'survey', '[]') || coalesce(records -> 'survey_response', '[]')) r);
+    records := records - 'survey' - 'survey_response';
   end if;
   return private.run_import(import_id, records, refused);
 end

@@ -180,7 +180,7 @@ begin
   if new.organization_id is null then
     perform private.raise_error('VALIDATION_ERROR', 'Name the organization: there is more than one.', 'organization_id');
   end if;
-  if new.status <> 'draft' then
+  if new.status <> 'draft' and not private.is_importing() then
     perform private.raise_error('CONFLICT', 'A survey begins as a draft: publish it afterwards.', 'status');
   end if;
   new.title := private.trim_text(new.title);
@@ -189,7 +189,7 @@ begin
   return new;
 end
 $$;
-comment on function private.prepare_survey() is 'Trigger: fills in the organization; every survey begins as a draft.';
+comment on function private.prepare_survey() is 'Trigger: fills in the organization; every survey begins as a draft, but one that is imported.';
 create trigger prepare before insert on public.surveys
   for each row execute function private.prepare_survey();
 
@@ -375,6 +375,7 @@ create function private.keep_questions() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare found_status text;
 begin
+  if private.is_importing() then return null; end if;
   for found_status in
     select s.status from public.surveys s where s.id in (select c.survey_id from changed c) order by s.id for no key update
   loop
@@ -383,7 +384,7 @@ begin
   return null;
 end
 $$;
-comment on function private.keep_questions() is 'Trigger: questions and options change while their survey is a draft, and go with it.';
+comment on function private.keep_questions() is 'Trigger: questions and options change while their survey is a draft, and go with it. An import brings them with their survey.';
 create trigger keep_added after insert on public.survey_questions
   referencing new table as changed for each statement execute function private.keep_questions();
 create trigger keep_before after update on public.survey_questions

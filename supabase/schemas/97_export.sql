@@ -1,4 +1,4 @@
--- An organization as records, page by page. private.write_import takes them again, but for the team and surveys.
+-- An organization as records, page by page. private.write_import takes them again, but for the team.
 
 create function private.person_record(profile_id uuid) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -18,11 +18,25 @@ begin
   return case kind
     when 'submission' then (select e.external_id from private.external_ids e where e.submission_id = row_id and e.source = 'feedback' order by 1 limit 1)
     when 'comment' then (select e.external_id from private.external_ids e where e.comment_id = row_id and e.source = 'feedback' order by 1 limit 1)
+    when 'survey' then (select e.external_id from private.external_ids e where e.survey_id = row_id and e.source = 'feedback' order by 1 limit 1)
+    when 'response' then (select e.external_id from private.external_ids e where e.response_id = row_id and e.source = 'feedback' order by 1 limit 1)
     else (select e.external_id from private.external_ids e where e.profile_id = row_id and e.source = 'feedback' order by 1 limit 1)
   end;
 end
 $$;
 comment on function private.exported_id(text, uuid) is 'The id a row had in the export it came from; null where it came from none.';
+
+create function private.exported_questions(survey_id uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare named text := private.exported_id('survey', survey_id);
+begin
+  return coalesce((
+    select jsonb_object_agg(q.id, coalesce(substr(e.external_id, char_length(named) + 2), q.id::text))
+    from public.survey_questions q left join private.external_ids e on e.question_id = q.id and e.source = 'feedback'
+    where q.survey_id = exported_questions.survey_id), '{}');
+end
+$$;
+comment on function private.exported_questions(uuid) is 'The ids of a survey''s questions in an export: {id: id it had in the export it came from, else its own}.';
 
 create function private.export_rows(organization_id uuid, what text, after text[], most integer) returns table (at text[], record jsonb)
 language plpgsql stable set search_path = '' as $$
@@ -30,6 +44,7 @@ declare
   nil constant uuid := '00000000-0000-0000-0000-000000000000';
   asked_id uuid;
   left_over integer := most;
+  asked jsonb;
   told integer;
   first_id uuid := case when what not in ('categories', 'tags', 'submissions', 'merged', 'surveys') then coalesce(after[1], nil::text)::uuid end;
 begin
@@ -101,10 +116,15 @@ begin
     when 'survey_responses' then
       -- Survey by survey, so that each page begins where the index says.
       for asked_id in select s.id from public.surveys s where s.organization_id = export_rows.organization_id and s.id >= first_id order by s.id loop
+        asked := private.exported_questions(asked_id);
         return query select array[r.survey_id::text, r.submitted_at::text, r.id::text],
           case when r.user_id is null then '{}' else private.person_record(r.user_id) end || jsonb_build_object('kind', 'survey_response',
-          'id', r.id, 'survey_id', r.survey_id, 'answers', r.answers, 'locale', r.locale, 'sentiment', r.sentiment,
-          'sentiment_score', r.sentiment_score, 'started_at', r.started_at, 'submitted_at', r.submitted_at)
+          'id', coalesce(private.exported_id('response', r.id), r.id::text),
+          'survey_id', coalesce(private.exported_id('survey', r.survey_id), r.survey_id::text),
+          'answers', (select coalesce(jsonb_agg(a.value || jsonb_build_object('question_id', asked -> (a.value ->> 'question_id')) order by a.n), '[]')
+            from jsonb_array_elements(r.answers) with ordinality as a (value, n)),
+          'locale', r.locale, 'sentiment', r.sentiment, 'sentiment_score', r.sentiment_score, 'sentiment_engine', r.sentiment_engine,
+          'started_at', r.started_at, 'submitted_at', r.submitted_at)
         from public.survey_responses r
         where r.survey_id = asked_id and (r.submitted_at, r.id) > (
           case when asked_id = first_id then after[2] else '-infinity' end::timestamptz, coalesce(after[3], nil::text)::uuid)
@@ -148,17 +168,19 @@ comment on function private.submission_record(public.submissions) is 'A submissi
 
 create function private.survey_record(survey public.surveys) returns jsonb
 language plpgsql stable set search_path = '' as $$
+declare asked jsonb := private.exported_questions(survey.id);
 begin
-  return jsonb_build_object('kind', 'survey', 'id', survey.id, 'title', survey.title, 'description', survey.description, 'status', survey.status,
+  return jsonb_build_object('kind', 'survey', 'id', coalesce(private.exported_id('survey', survey.id), survey.id::text), 'title', survey.title, 'description', survey.description, 'status', survey.status,
     'questions', coalesce((
-      select jsonb_agg(jsonb_build_object('id', q.id, 'type', q.type, 'text', q.text, 'required', q.required, 'multiple', q.multiple, 'scale', q.scale,
+      select jsonb_agg(jsonb_build_object('id', asked -> q.id::text, 'type', q.type, 'text', q.text, 'required', q.required, 'multiple', q.multiple, 'scale', q.scale,
         'options', (select jsonb_agg(o.text order by o.position) from public.survey_options o where o.question_id = q.id)) order by q.position)
       from public.survey_questions q where q.survey_id = survey.id), '[]'),
     'allow_multiple_responses', survey.allow_multiple_responses, 'show_branding', survey.show_branding, 'redirect_url', survey.redirect_url,
     'audience', survey.audience, 'audience_submission_id',
     coalesce(private.exported_id('submission', survey.audience_submission_id), survey.audience_submission_id::text),
-    'locales', survey.locales, 'closes_at', survey.closes_at, 'version_of', survey.version_of, 'published_at', survey.published_at,
-    'created_at', survey.created_at, 'updated_at', survey.updated_at);
+    'locales', survey.locales, 'closes_at', survey.closes_at,
+    'version_of', coalesce(private.exported_id('survey', survey.version_of), survey.version_of::text), 'published_at', survey.published_at,
+    'closed_at', survey.closed_at, 'created_at', survey.created_at, 'updated_at', survey.updated_at);
 end
 $$;
 comment on function private.survey_record(public.surveys) is 'A survey as a record, with its questions in order.';

@@ -1,7 +1,7 @@
 -- What comes from elsewhere comes once, quietly, into its own organization, and only for those who may.
 begin;
 set local search_path = public, extensions;
-select plan(27);
+select plan(41);
 do $$ begin perform tests.start(); end $$;
 
 create function pg_temp.run(organization text, records jsonb, source text default 'feedback', makes_missing boolean default true) returns jsonb language plpgsql as $$
@@ -63,6 +63,34 @@ select is_empty('select * from private.count_mistakes()', 'which is counted');
 select is(pg_temp.run('vault', pg_temp.vote('target')) ->> 'failed', '1', 'what another organization imported is not known here');
 select is(pg_temp.run('vault', jsonb_set(pg_temp.vote(''), '{vote,0,submission_id}', to_jsonb((pg_temp.imported('target')).id))) ->> 'failed', '1', 'not by its own id either');
 select is(pg_temp.run('vault', pg_temp.file('v', '{"category": "web"}'), 'feedback', false) ->> 'failed', '1', 'a missing category is made only where that is asked for');
+
+-- Surveys
+create function pg_temp.survey(id text, more jsonb default '{}') returns jsonb language sql as $$
+  select jsonb_build_object('survey', jsonb_build_array(jsonb_build_object('line', 1, 'n', 0, 'id', id, 'title', 'Survey ' || id, 'description', '', 'status', 'published',
+    'audience', 'everyone', 'allow_multiple_responses', false, 'show_branding', true, 'created_at', '2024-01-01T00:00:00Z',
+    'questions', '[{"id": "q", "type": "rating", "text": "How was it?", "required": true, "scale": 7}]'::jsonb) || more))
+$$;
+create function pg_temp.response(id text, survey text, value jsonb) returns jsonb language sql as $$
+  select jsonb_build_object('people', '{"bob@x.example": null}'::jsonb, 'survey_response', jsonb_build_array(jsonb_build_object('line', 1, 'n', 0, 'id', id,
+    'survey_id', survey, 'author', 'bob@x.example', 'answers', jsonb_build_array(jsonb_build_object('question_id', 'q', 'value', value)), 'sentiment_score', 0.5)))
+$$;
+select is(pg_temp.run('acme', pg_temp.survey('s')) ->> 'created', '1', 'a survey is taken');
+select results_eq($$ select s.status, s.published_at, s.family_id = s.id, q.scale from public.surveys s join public.survey_questions q on q.survey_id = s.id where s.title = 'Survey s' $$,
+  $$ values ('published', '2024-01-01T00:00:00Z'::timestamptz, true, 7) $$, 'as it was, with its questions');
+select is(pg_temp.run('acme', pg_temp.survey('s')) ->> 'skipped', '1', 'once');
+select is(pg_temp.run('rival', pg_temp.survey('s')) ->> 'created', '1', 'and by another organization, with the same ids');
+select is(pg_temp.run('acme', pg_temp.response('r', 's', '6')) ->> 'created', '1', 'a response is taken');
+select is(pg_temp.run('acme', pg_temp.response('r', 's', '6')) ->> 'skipped', '1', 'once');
+select is(pg_temp.run('acme', pg_temp.response('again', 's', '6')) ->> 'skipped', '1', 'and one a person');
+select is(pg_temp.run('acme', pg_temp.response('wrong', 's', '8')) ->> 'failed', '1', 'it has to answer the question');
+select is(pg_temp.run('vault', pg_temp.response('r', 's', '6')) ->> 'failed', '1', 'of a survey of this organization');
+select results_eq($$ select r.answers -> 0 ->> 'value', r.sentiment, r.sentiment_engine from public.survey_responses r join public.surveys s on s.id = r.survey_id where s.title = 'Survey s' $$,
+  $$ values ('6', 'positive', 'import') $$, 'and keeps what it was judged to say');
+select is(pg_temp.run('acme', pg_temp.survey('next', '{"version_of": "s"}')) ->> 'created', '1', 'a version is taken');
+select results_eq($$ select v.status, v.family_id = s.id, v.closed_at from public.surveys v join public.surveys s on s.id = v.version_of where v.title = 'Survey next' $$,
+  $$ values ('archived', true, '2024-01-01T00:00:00Z'::timestamptz) $$, 'and archived where another one is open');
+select is_empty($$ select from private.outbox where type like 'survey.%' $$, 'nobody is told');
+select is_empty('select * from private.count_mistakes()', 'and counts are exact');
 
 -- A plan
 update public.organizations set max_submissions = 2 where slug = 'vault';

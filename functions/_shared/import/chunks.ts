@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type ImportQuery, type RecordKind, recordSchemas } from "../../../shared/imports.ts";
 import { validationDetails } from "../../../shared/validation.ts";
-import { type Allowance, type Draft, draftsOf, mostCounted } from "./formats.ts";
+import { type Allowance, type Draft, draftsOf, mostCounted, slugOf } from "./formats.ts";
 import type { Row } from "./rows.ts";
 
 type Fields = Record<string, unknown>;
@@ -9,8 +9,8 @@ type Fields = Record<string, unknown>;
 type Failure = { line: number; field?: string; message: string; kept?: true };
 type Entry = { line: number; kind: RecordKind | "merged"; fields: Fields };
 
-/** What private.run_import takes at once: records by kind, the people, categories and tags they name, and lines that were refused. */
-export type Chunk = { entries: Entry[]; refused: Failure[] };
+/** What private.run_import takes at once: records by kind, the people, categories and tags they name, and lines that were refused; of a zip, those of one file. */
+export type Chunk = { file?: string; entries: Entry[]; refused: Failure[] };
 
 const mostRecords = 500;
 const mostCharacters = 1_000_000;
@@ -30,19 +30,25 @@ export async function* chunksOf(
     chunk.entries.length >= mostRecords ||
     chunk.refused.length >= mostRecords ||
     characters >= mostCharacters;
+  const isEmpty = () => chunk.entries.length === 0 && chunk.refused.length === 0;
   const taken = () => {
     const whole = chunk;
-    chunk = { entries: [], refused: [] };
+    chunk = { ...(whole.file && { file: whole.file }), entries: [], refused: [] };
     characters = 0;
     return whole;
   };
   try {
     for await (const row of rows) {
-      if ("message" in row) chunk.refused.push(row);
+      if (row.file && row.file !== chunk.file) {
+        if (!isEmpty()) yield taken();
+        chunk.file = row.file;
+      }
+      if ("message" in row) chunk.refused.push({ line: row.line, message: row.message });
       else {
         // What hangs on a submission without an id hangs on the one it is known by.
         let submissionId: unknown;
-        for (const draft of draftsOf(row.values, query, allowance)) {
+        const asked = row.what ? { ...query, what: row.what } : query;
+        for (const draft of draftsOf(row.values, asked, allowance)) {
           if ("message" in draft) {
             chunk.refused.push({ line: row.line, ...draft, kept: true });
             continue;
@@ -68,12 +74,13 @@ export async function* chunksOf(
   } catch (error) {
     failure = { error };
   }
-  if (chunk.entries.length > 0 || chunk.refused.length > 0) yield taken();
+  if (!isEmpty()) yield taken();
   if (failure) throw failure.error;
 }
 
 function sizeOf(fields: Fields): number {
-  return 200 + String(fields.description ?? fields.body ?? "").length;
+  const { description, body, questions, answers } = fields;
+  return 200 + String(description ?? body ?? "").length + (JSON.stringify(questions ?? answers)?.length ?? 0);
 }
 
 function checkedOf({ kind, values }: Draft, line: number, query: ImportQuery): Entry | Failure {
@@ -115,7 +122,14 @@ function checkedOf({ kind, values }: Draft, line: number, query: ImportQuery): E
         id: fields.id ?? digestOf(fields.submission_id, author, fields.created_at, fields.body),
       },
     };
-  return { line, kind, fields: author === undefined ? fields : entry };
+  const own = author === undefined ? fields : entry;
+  if (kind === "survey")
+    return { line, kind, fields: { ...own, id: fields.id ?? digestOf(fields.title, fields.created_at) } };
+  if (kind === "survey_response") {
+    const id = fields.id ?? digestOf(fields.survey_id, author, fields.submitted_at, fields.answers);
+    return { line, kind, fields: { ...own, id } };
+  }
+  return { line, kind, fields: own };
 }
 
 const asId = (id: unknown) => (id === undefined ? undefined : `#${id}`);
@@ -131,13 +145,16 @@ function note({ kind, fields }: Entry, seen: Set<string> | undefined): void {
   if (!seen) return;
   if (kind === "submission" || kind === "merged") seen.add(`s ${fields.id}`);
   if (kind === "comment") seen.add(`c ${fields.id}`);
+  if (kind === "survey") seen.add(`q ${fields.id}`);
   if (fields.submission_id !== undefined) fields.seen = seen.has(`s ${fields.submission_id}`);
   if (fields.comment_id !== undefined) fields.seen = seen.has(`c ${fields.comment_id}`);
+  if (fields.survey_id !== undefined) fields.seen = seen.has(`q ${fields.survey_id}`);
+  if (seen.has(`s ${fields.audience_submission_id}`)) delete fields.audience_submission_id;
   if (seen.has(`c ${fields.parent_id}`)) delete fields.parent_id;
 }
 
 /** The chunk as the database takes it. */
-export function recordsOf({ entries }: Chunk): Record<string, unknown> {
+export function recordsOf({ file, entries }: Chunk): Record<string, unknown> {
   const records: Record<string, Fields[]> = {};
   const people: Record<string, string | null> = {};
   const categories: Record<string, string> = {};
@@ -157,19 +174,7 @@ export function recordsOf({ entries }: Chunk): Record<string, unknown> {
     records[kind] ??= [];
     records[kind].push({ line, n, ...record });
   }
-  return { people, categories, tags, ...records };
-}
-
-/** A name as a slug; one without a Latin letter is known by a digest. */
-function slugOf(name: string): string {
-  const slug = name
-    .normalize("NFKD")
-    .replaceAll(/\p{Mark}/gu, "")
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, "-")
-    .slice(0, 64)
-    .replaceAll(/^-|-$/g, "");
-  return slug || `n-${createHash("sha256").update(name).digest("hex").slice(0, 12)}`;
+  return { file, people, categories, tags, ...records };
 }
 
 /**
@@ -188,10 +193,10 @@ export async function writeChunk<Told>(
     if (!first || !isBadRecord(error)) throw error;
     if (chunk.entries.length === 1) {
       const failure = { line: first.line, message: "was refused by the database" };
-      return write({ entries: [], refused: [...chunk.refused, failure] });
+      return write({ ...chunk, entries: [], refused: [...chunk.refused, failure] });
     }
     const middle = chunk.entries.length >> 1;
     await writeChunk({ ...chunk, entries: chunk.entries.slice(0, middle) }, write, isBadRecord);
-    return writeChunk({ entries: chunk.entries.slice(middle), refused: [] }, write, isBadRecord);
+    return writeChunk({ ...chunk, entries: chunk.entries.slice(middle), refused: [] }, write, isBadRecord);
   }
 }

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { type ImportQuery, kindOf, moment, type RecordKind } from "../../../shared/imports.ts";
 import type { SubmissionStatus } from "../../../shared/submissions.ts";
 import { trimText } from "../../../shared/text.ts";
@@ -57,7 +58,9 @@ function* foreignDrafts(
   service: "canny" | "fider",
   allowance: Allowance,
 ): Generator<Draft | Omission> {
-  const post = textOf(row.post, "id") ?? textOf(row, "post_id");
+  if (what === "tags") return yield* tagOf(row);
+  const post = textOf(row.post, "id") ?? textOf(row, "post_id", "post_url");
+  if (what === "follows" && post) return yield followOf(row, post);
   const kind =
     row.voter !== undefined || (what === "votes" && post)
       ? "vote"
@@ -86,6 +89,11 @@ function* foreignDrafts(
       source: service,
       created_at,
       ...author,
+      // Where they are known, as in a backup.
+      moderation_state: row.moderation_state,
+      merged_into_id: row.merged_into_id,
+      author_votes: row.author_votes,
+      follow: row.follow,
     }),
   };
   yield* responseOf(row, id, status, created_at);
@@ -102,8 +110,26 @@ function voteOf(row: Values, submission_id: unknown): Draft {
   const created_at = timeOf(row, "created_at", "created");
   return {
     kind: "vote",
-    values: withoutNulls({ submission_id, created_at, ...authorOf(row, "voter", "user", "author") }),
+    values: withoutNulls({
+      submission_id,
+      created_at,
+      follow: row.follow,
+      ...authorOf(row, "voter", "user", "author"),
+    }),
   };
+}
+
+function followOf(row: Values, submission_id: unknown): Draft {
+  const created_at = timeOf(row, "created_at", "created");
+  return { kind: "follow", values: withoutNulls({ submission_id, created_at, ...authorOf(row, "user") }) };
+}
+
+function* tagOf(row: Values): Generator<Draft> {
+  // What only the team may see has no place here.
+  if (row.is_public === false) return;
+  const name = shortened(trimText(textOf(row, "name") ?? ""), 100);
+  const color = textOf(row, "color")?.replace(/^#?/, "#").toLowerCase();
+  yield { kind: "tag", values: withoutNulls({ slug: slugOf(name), name, color }) };
 }
 
 function* commentOf(row: Values, submission_id: unknown): Generator<Draft> {
@@ -118,6 +144,9 @@ function* commentOf(row: Values, submission_id: unknown): Generator<Draft> {
       parent_id: textOf(row, "parent_id"),
       body: shortened(body, 2000),
       created_at: orderOf(row),
+      updated_at: timeOf(row, "edited_at"),
+      moderation_state: row.moderation_state,
+      follow: row.follow,
       ...authorOf(row, "author", "user", "created_by"),
     }),
   };
@@ -222,11 +251,14 @@ function shortened(text: string, most: number): string {
 function authorOf(row: Values, ...names: string[]): Values {
   const who = names.map((name) => row[name]).find((value) => value !== undefined && value !== null);
   const given = isObject(who) ? normalized(who) : { ...row, name: who };
-  const named = trimText(textOf(given, "name") ?? textOf(row, "author_name", "user_name") ?? "");
-  const author_email = textOf(given, "email") ?? textOf(row, "author_email", "user_email", "email");
+  const named = trimText(
+    textOf(given, "name") ?? textOf(row, "author_name", "user_name", "voter_name") ?? "",
+  );
+  const author_email =
+    textOf(given, "email") ?? textOf(row, "author_email", "user_email", "voter_email", "email");
   const author_name = named === "" || named.includes("@") ? undefined : shortened(named, 100);
   const address = author_email ?? (named.includes("@") ? named : undefined);
-  return withoutNulls({ author_email: address, author_name });
+  return withoutNulls({ author_email: address, author_name, author_id: textOf(given, "author_id") });
 }
 
 function timeOf(row: Values, ...names: string[]): string | undefined {
@@ -271,4 +303,16 @@ function withoutNulls(values: Values): Values {
   return Object.fromEntries(
     Object.entries(values).filter(([, value]) => value !== null && value !== undefined && value !== ""),
   );
+}
+
+/** A name as a slug; one without a Latin letter is known by a digest. */
+export function slugOf(name: string): string {
+  const slug = name
+    .normalize("NFKD")
+    .replaceAll(/\p{Mark}/gu, "")
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .slice(0, 64)
+    .replaceAll(/^-|-$/g, "");
+  return slug || `n-${createHash("sha256").update(name).digest("hex").slice(0, 12)}`;
 }

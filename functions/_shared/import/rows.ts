@@ -1,9 +1,13 @@
 import { type CsvError, type Parser, parse } from "csv-parse";
+import type { ImportQuery } from "../../../shared/imports.ts";
 import { invalid } from "../api-error.ts";
 import { unguarded } from "../csv.ts";
 
-/** A line of a file with what it says, or what is wrong with it. */
-export type Row = { line: number } & ({ values: Record<string, unknown> } | { message: string });
+/** A line of a file with what it says, or what is wrong with it; in a zip, of which file, and what its lines are. */
+export type Row = { line: number; file?: string; what?: ImportQuery["what"] } & (
+  | { values: Record<string, unknown> }
+  | { message: string }
+);
 
 export type FileType = "csv" | "json" | "jsonl";
 

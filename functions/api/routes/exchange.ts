@@ -1,6 +1,7 @@
 import {
   exportAnswer,
   exportQuery,
+  type ImportQuery,
   importAnswer,
   importListAnswer,
   importQuery,
@@ -10,7 +11,9 @@ import { piecesOf, problemOfLength } from "../../_shared/body.ts";
 import { answer, endpoint, longEndpoint } from "../../_shared/endpoint.ts";
 import { exportText, exportTypes } from "../../_shared/export.ts";
 import { chunksOf, writeChunk } from "../../_shared/import/chunks.ts";
-import { type FileType, rowsOf } from "../../_shared/import/rows.ts";
+import { fiderRows } from "../../_shared/import/fider.ts";
+import { type FileType, type Row, rowsOf } from "../../_shared/import/rows.ts";
+import { heldBytes } from "../../_shared/import/zip.ts";
 import { patient } from "../../_shared/patient.ts";
 import {
   exportPage,
@@ -24,25 +27,52 @@ import {
 const tag = "Import and export";
 const scopes = ["submissions:moderate"] as const;
 
-const fileTypes: Record<string, FileType> = {
+const fileTypes: Record<string, FileType | "zip"> = {
   "text/csv": "csv",
   "application/json": "json",
   "application/x-ndjson": "jsonl",
+  "application/zip": "zip",
 };
 const file = {
   largest: 64 * 1024 * 1024,
   tooLarge: "The file is larger than 64 MiB: send it in parts.",
   timed: "piece",
 } as const;
+/** Of all zips that are being read. */
+const mostHeld = 2 * file.largest;
 
 /** What the file is, or why it is not even begun with. */
-function fileTypeOf(request: Request): FileType | ApiError {
+function fileTypeOf(request: Request, format: ImportQuery["format"]): FileType | "zip" | ApiError {
+  const problem = problemOfLength(request, file);
+  if (problem) return problem;
   const [given = ""] = (request.headers.get("Content-Type") ?? "").split(";");
+  const type = fileTypes[given.trim().toLowerCase()];
+  if (type === "zip" && format !== "fider")
+    return invalid("format", "must be fider for a zip: only Fider's backup is read from one");
   return (
-    problemOfLength(request, file) ??
-    fileTypes[given.trim().toLowerCase()] ??
+    type ??
     new ApiError("UNSUPPORTED_MEDIA_TYPE", `Say what the file is: ${Object.keys(fileTypes).join(", ")}.`)
   );
+}
+
+let held = 0;
+
+/** The rows of a zip, which is held whole: what it has is told at its end. */
+async function* zipRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Row> {
+  const whole = heldBytes();
+  let own = 0;
+  try {
+    for await (const part of bytes) {
+      if (held + part.length > mostHeld)
+        throw new ApiError("SERVICE_UNAVAILABLE", "Other backups are being read: try again in a minute.");
+      held += part.length;
+      own += part.length;
+      whole.add(part);
+    }
+    yield* fiderRows(whole, file.largest);
+  } finally {
+    held -= own;
+  }
 }
 
 const isBadRecord = (error: unknown) => toApiError(error)?.code === "VALIDATION_ERROR";
@@ -66,7 +96,7 @@ export const exchange = [
     takes: Object.keys(fileTypes),
     answers: { 201: importAnswer },
     work: async ({ input: { query }, request, ask }) => {
-      const type = fileTypeOf(request);
+      const type = fileTypeOf(request, query.format);
       if (typeof type !== "string") {
         await ask([]);
         throw type;
@@ -75,8 +105,10 @@ export const exchange = [
       if (!started) throw notFound("import");
       const { id } = started;
       const again = patient(ask);
+      const bytes = piecesOf(request, file);
+      const rows = type === "zip" ? zipRows(bytes) : rowsOf(bytes, type);
       try {
-        for await (const chunk of chunksOf(rowsOf(piecesOf(request, file), type), query))
+        for await (const chunk of chunksOf(rows, query))
           await writeChunk(chunk, (part) => again([runImport(id, part)]), isBadRecord);
       } catch (error) {
         await again([finishImport(id, problemOf(error))]).catch(() => {});

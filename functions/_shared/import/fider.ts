@@ -1,0 +1,170 @@
+import { ApiError, invalid } from "../api-error.ts";
+import { type Row, rowsOf } from "./rows.ts";
+import { type Bytes, openZip } from "./zip.ts";
+
+// backup.zip of Fider: a JSON array a table, with the columns of its database, and what was uploaded in blobs/. Its tables name
+// each other by ids, so they are told here as Fider's API would, in an order that an import can take.
+
+type Values = Record<string, unknown>;
+type Known = Extract<Row, { values: Values }>;
+
+// As Fider numbers them.
+const statuses = ["open", "started", "completed", "declined", "planned", "duplicate", "deleted"];
+const duplicate = 5;
+const deleted = 6;
+const activeSubscriber = 1;
+
+/** Of people, posts and tags on them, which are held to join the tables: some 500,000. */
+const mostKept = 50_000_000;
+
+/** The rows of a backup, each with its file, as draftsOf takes those of Fider's API; `line` counts the objects of the file. */
+export async function* fiderRows(bytes: Bytes, largest: number): AsyncGenerator<Row> {
+  const zip = await openZip(bytes, largest);
+  if (!zip("posts.json"))
+    throw invalid("body", "holds no posts.json: send the backup.zip that Fider made, as it is");
+  let kept = 0;
+  const keep = (characters = 0) => {
+    kept += 50 + characters;
+    if (kept > mostKept)
+      throw new ApiError("PAYLOAD_TOO_LARGE", "The backup has more people and posts than are read at once.");
+  };
+
+  async function* table(name: string): AsyncGenerator<Row> {
+    const file = `${name}.json`;
+    const content = zip(file);
+    if (!content) return;
+    let line = 0;
+    try {
+      for await (const row of rowsOf(content, "json")) yield { ...row, file, line: ++line };
+    } catch (error) {
+      const [detail] = error instanceof ApiError ? error.details : [];
+      throw detail ? invalid("body", `holds ${file}, which ${detail.message}`) : error;
+    }
+  }
+
+  const users = new Map<unknown, Values>();
+  for await (const row of table("users")) {
+    if ("message" in row) yield row;
+    else {
+      const name = String(row.values.name ?? "").slice(0, 200);
+      const email = String(row.values.email ?? "").slice(0, 400);
+      keep(name.length + email.length);
+      users.set(row.values.id, { name, email, author_id: `user ${row.values.id}` });
+    }
+  }
+
+  const tags = new Map<unknown, string>();
+  for await (const row of table("tags")) {
+    // What only the team may see has no place here.
+    if ("values" in row && row.values.is_public !== false) {
+      const name = String(row.values.name ?? "").slice(0, 200);
+      keep(name.length);
+      tags.set(row.values.id, name);
+    }
+    yield { ...row, what: "tags" };
+  }
+  const tagsOf = new Map<unknown, string[]>();
+  for await (const row of table("post_tags")) {
+    if ("message" in row) yield row;
+    else {
+      const tag = tags.get(row.values.tag_id);
+      if (tag === undefined) continue;
+      keep();
+      const others = tagsOf.get(row.values.post_id);
+      if (others) others.push(tag);
+      else tagsOf.set(row.values.post_id, [tag]);
+    }
+  }
+
+  const numbers = new Map<unknown, unknown>();
+  const left = new Set<unknown>();
+  const originals = new Map<unknown, unknown>();
+  const postOf = ({ values, ...row }: Known, merged_into_id?: unknown): Row => ({
+    ...row,
+    what: "submissions",
+    values: {
+      number: values.number,
+      title: values.title,
+      description: values.description,
+      status: statuses[Number(values.status)],
+      created_at: values.created_at,
+      user: users.get(values.user_id),
+      tags: tagsOf.get(values.id),
+      moderation_state: values.is_approved === false ? "pending" : undefined,
+      response: {
+        text: values.response,
+        responded_at: values.response_date,
+        user: users.get(values.response_user_id),
+      },
+      merged_into_id,
+      // Who votes and follows stands in tables of its own.
+      author_votes: false,
+      follow: false,
+    },
+  });
+  for await (const row of table("posts")) {
+    if ("message" in row) {
+      yield row;
+      continue;
+    }
+    const { id, number, status, original_id } = row.values;
+    keep();
+    if (status === deleted) left.add(id);
+    else {
+      numbers.set(id, number);
+      if (status === duplicate && typeof original_id === "number") originals.set(id, original_id);
+      else yield postOf(row);
+    }
+  }
+  /** The post that a duplicate, or a duplicate of one, is of. */
+  const originalOf = (id: unknown): unknown => {
+    const passed = new Set<unknown>();
+    let found = id;
+    while (originals.has(found) && !passed.has(found)) {
+      passed.add(found);
+      found = originals.get(found);
+    }
+    return passed.has(found) ? undefined : numbers.get(found);
+  };
+  if (originals.size > 0)
+    for await (const row of table("posts"))
+      if ("values" in row && originals.has(row.values.id)) yield postOf(row, originalOf(row.values.id));
+
+  async function* ofPosts(name: string, what: Known["what"], told: (values: Values) => Values | undefined) {
+    for await (const row of table(name)) {
+      if ("message" in row) yield row;
+      else if (!left.has(row.values.post_id)) {
+        const id = numbers.get(row.values.post_id);
+        const values = told(row.values);
+        if (id === undefined)
+          yield { line: row.line, file: row.file, message: "names no post of posts.json" };
+        else if (values)
+          yield {
+            ...row,
+            what,
+            values: {
+              post: { id },
+              user: users.get(row.values.user_id),
+              created_at: row.values.created_at,
+              ...values,
+            },
+          };
+      }
+    }
+  }
+  yield* ofPosts("post_subscribers", "follows", ({ status }) =>
+    status === activeSubscriber ? {} : undefined,
+  );
+  yield* ofPosts("comments", "comments", ({ id, content, edited_at, deleted_at, is_approved }) =>
+    deleted_at
+      ? undefined
+      : {
+          id,
+          content,
+          edited_at,
+          moderation_state: is_approved === false ? "pending" : undefined,
+          follow: false,
+        },
+  );
+  yield* ofPosts("post_votes", "votes", () => ({ follow: false }));
+}

@@ -1,0 +1,241 @@
+import { describe, expect, test } from "vitest";
+import { importAnswer } from "../../shared/imports.ts";
+import type { Scope } from "../../shared/scopes.ts";
+import { sql } from "../stack.ts";
+import { answered, api, type Caller, refused, send } from "./client.ts";
+import { change, detailOf, newDraft, newSurvey, respond } from "./survey-world.ts";
+import { countMistakes, newKey, newOrganization, newSubmission, newUser, only } from "./world.ts";
+
+type Rec = Record<string, unknown>;
+
+const scopes: Scope[] = [
+  ...([
+    "submissions:moderate",
+    "surveys:read",
+    "surveys:write",
+    "surveys:publish",
+    "responses:read",
+  ] as const),
+];
+
+async function newBoard(settings = {}) {
+  const organization = await newOrganization(settings);
+  const key = await newKey(organization, scopes);
+  return { organization, key, admin: await newUser("Ada", { organization, role: "admin" }) };
+}
+
+async function importing(as: Caller, records: string | Rec[], query = "", type = "application/x-ndjson") {
+  const raw =
+    typeof records === "string" ? records : records.map((record) => JSON.stringify(record)).join("\n");
+  const answer = await api("POST", `/api/admin/import${query}`, {
+    as,
+    raw,
+    headers: { "content-type": type },
+  });
+  return answered(answer, 201, importAnswer).data;
+}
+
+const exported = async (as: Caller, query = "?format=jsonl") =>
+  (await send("GET", `/api/admin/export${query}`, { as })).text;
+
+/** Surveys and responses, sorted. */
+const surveysOf = async (as: Caller) =>
+  (await exported(as))
+    .split("\n")
+    .filter((line) => line.includes('"kind": "survey'))
+    .sort();
+
+/** A draft, versions of which one is open, one for voters, and what was answered. */
+async function filled() {
+  const board = await newBoard();
+  const { organization, admin } = board;
+  const [ann, bob] = [await newUser("Ann"), await newUser("Bob")];
+  const submission = await newSubmission(organization, ann);
+  await newDraft(admin, organization, { title: "Not yet", closes_at: "2100-01-01T00:00:00Z" });
+  const first = await newSurvey(admin, organization, {
+    settings: { redirect_url: "https://x.example/thanks", show_branding: false },
+  });
+  await respond(first, ann, {
+    0: 9,
+    1: 4,
+    2: "iOS",
+    3: ["Votes", "Surveys"],
+    4: "=More of it",
+    5: "ann@x.example",
+  });
+  await respond(first, bob, { 0: 2 });
+  const version = await change(first.id, "versions", admin);
+  const { id } = (version.body as { data: { id: string } }).data;
+  expect((await change(id, "publish", admin)).status).toBe(200);
+  const again = await newSurvey(admin, organization, {
+    title: "For voters",
+    settings: { allow_multiple_responses: true },
+    targeting: { audience: "voters", submission_id: submission, locales: ["en", "de"] },
+  });
+  for (const rating of [3, 5])
+    await sql`insert into public.survey_responses (survey_id, user_id, locale, answers)
+      values (${again.id}, ${ann.id}, 'de', ${sql.json([
+        { question_id: again.questions[0]?.id ?? "", value: 7 },
+        { question_id: again.questions[1]?.id ?? "", value: rating },
+      ])})`;
+  return { ...board, ann, open: id };
+}
+
+const survey = (more: Rec = {}): Rec => ({
+  kind: "survey",
+  id: "s1",
+  title: "How was it?",
+  status: "published",
+  created_at: "2024-05-06T07:08:09Z",
+  questions: [
+    { id: "q1", type: "nps", text: "Would you recommend us?", required: true },
+    { id: "q2", type: "multiple_choice", text: "Where?", options: ["Web", "iOS"] },
+  ],
+  ...more,
+});
+const response = (id: string, author_email: string, value: unknown = 9): Rec => ({
+  kind: "survey_response",
+  ...{ id, survey_id: "s1", author_email, answers: [{ question_id: "q1", value }] },
+  submitted_at: "2024-05-07T07:08:09Z",
+});
+
+describe("surveys in an import", () => {
+  test.each(["jsonl", "csv"])(
+    "as %s, exported again are the same, with exact counts, and known the next time",
+    async (format) => {
+      const [from, to] = [await filled(), await newBoard()];
+      const copy = async (as: Caller, query = "") => {
+        if (format === "jsonl") return [await importing(as, await exported(from.key), query)];
+        const told = [];
+        for (const what of ["submissions", "votes", "surveys", "survey_responses"])
+          told.push(
+            await importing(
+              as,
+              await exported(from.key, `?format=csv&what=${what}`),
+              `?what=${what}${query.replace("?", "&")}`,
+              "text/csv",
+            ),
+          );
+        return told;
+      };
+      for (const done of await copy(to.key))
+        expect(done, JSON.stringify(done.errors)).toMatchObject({ failed: 0 });
+      const surveys = await surveysOf(from.key);
+      expect(surveys).toHaveLength(8);
+      expect(await surveysOf(to.key)).toEqual(surveys);
+      expect(await countMistakes(to.organization)).toEqual([]);
+      for (const done of await copy(to.key)) expect(done).toMatchObject({ created: 0, failed: 0 });
+      for (const done of await copy(from.key)) expect(done).toMatchObject({ created: 0, failed: 0 });
+      expect(await surveysOf(from.key)).toEqual(surveys);
+      const [told] = await sql`
+      select from private.outbox where organization_id = ${to.organization.id} and type like 'survey.%'`;
+      expect(told).toBeUndefined();
+    },
+  );
+
+  test("are open if they were, take answers and keep to one open version", async () => {
+    const [from, to] = [await filled(), await newBoard()];
+    await importing(to.key, await exported(from.key));
+    const made = await sql<{ id: string; status: string; families: number }[]>`
+      select s.id, s.status, (select count(*)::int from public.surveys f where f.family_id = s.family_id) as families
+      from public.surveys s where s.organization_id = ${to.organization.id} and s.title = 'A survey' order by s.created_at`;
+    expect(made).toMatchObject([
+      { status: "archived", families: 2 },
+      { status: "published", families: 2 },
+    ]);
+    const open = only(made.at(-1));
+    const { questions = [] } = await detailOf(open.id, to.admin, "questions");
+    await respond({ id: open.id, questions }, await newUser("Cleo"), { 0: 10 });
+    expect(await countMistakes(to.organization)).toEqual([]);
+    const another = survey({
+      id: "v3",
+      version_of: (await surveysOf(from.key))
+        .map((line) => JSON.parse(line) as Rec)
+        .find(({ status }) => status === "published")?.id,
+    });
+    const done = await importing(to.key, [another]);
+    expect(done).toMatchObject({ created: 1, failed: 0, errors: [{ line: 1, field: "status" }] });
+  });
+
+  test("told dry change nothing; with half of a file sent before, the rest comes", async () => {
+    const board = await newBoard();
+    const file = [survey(), response("r1", "ann@x.example"), response("r2", "bob@x.example")];
+    expect(await importing(board.key, file, "?dry_run=true")).toMatchObject({ created: 3, failed: 0 });
+    expect(await surveysOf(board.key)).toEqual([]);
+    expect(await importing(board.key, file.slice(0, 2))).toMatchObject({ created: 2 });
+    expect(await importing(board.key, file)).toMatchObject({ created: 1, skipped: 2 });
+    expect(await countMistakes(board.organization)).toEqual([]);
+  });
+
+  test("take one response a person, and none of who answered here", async () => {
+    const board = await newBoard();
+    const ann = await newUser("Ann");
+    await importing(board.key, [survey()]);
+    const [made] = await sql<
+      { id: string }[]
+    >`select id from public.surveys where organization_id = ${board.organization.id}`;
+    const { questions = [] } = await detailOf(only(made).id, board.admin, "questions");
+    await respond({ id: only(made).id, questions }, ann, { 0: 10 });
+    const file = [
+      response("r1", ann.email),
+      response("r2", "bob@x.example"),
+      response("r3", "bob@x.example"),
+    ];
+    expect(await importing(board.key, file)).toMatchObject({ created: 1, skipped: 2, failed: 0 });
+    expect(await countMistakes(board.organization)).toEqual([]);
+  });
+
+  test("are wrong line by line, and nothing of another organization is found", async () => {
+    const [board, other] = [await newBoard(), await filled()];
+    const foreign = { survey_id: other.open };
+    const done = await importing(board.key, [
+      survey(),
+      survey({ id: "s2", questions: [{ type: "multiple_choice", text: "Of nothing" }] }),
+      survey({ id: "s3", audience: "voters", audience_submission_id: "nope" }),
+      response("r1", "ann@x.example", 11),
+      { ...response("r2", "ann@x.example"), answers: [{ question_id: "q9", value: 1 }] },
+      { ...response("r3", "ann@x.example"), ...foreign },
+      {
+        ...response("r4", "ann@x.example"),
+        answers: [
+          { question_id: "q1", value: 1 },
+          { question_id: "q1", value: 2 },
+        ],
+      },
+    ]);
+    expect(done).toMatchObject({ created: 1, failed: 6 });
+    expect(done.errors.map(({ line, field, message }) => [line, field, message])).toEqual([
+      [2, "questions.0.options", "needs at least 1 option"],
+      [3, "audience_submission_id", "names no submission of this file or organization"],
+      [4, "answers", "of question 1 must be a whole number from 0 to 10"],
+      [5, "answers", "names no question of the survey"],
+      [6, "survey_id", "names no survey of this file or organization"],
+      [7, "answers", "answers a question twice"],
+    ]);
+    expect(await surveysOf(board.key)).toHaveLength(1);
+  });
+
+  test.each([
+    "submissions:moderate",
+    "submissions:moderate surveys:write",
+    "submissions:moderate surveys:publish surveys:read responses:read",
+  ])("stay away from a key with %s", async (given) => {
+    const { organization, admin } = await newBoard();
+    const key = await newKey(organization, given.split(" ") as Scope[]);
+    const done = await importing(key, [survey(), response("r1", "ann@x.example")]);
+    expect(done).toMatchObject({ created: 0, failed: 2 });
+    expect(await sql`select from public.surveys where organization_id = ${organization.id}`).toEqual([]);
+    // An admin who signed in may.
+    const raw = JSON.stringify(survey());
+    const headers = { "content-type": "application/x-ndjson" };
+    const answer = await api("POST", "/api/admin/import", { as: admin, on: organization, raw, headers });
+    expect(answered(answer, 201, importAnswer).data.created).toBe(1);
+  });
+
+  test("of more than the plan allows are 402", async () => {
+    const { key } = await newBoard({ max_surveys: 1 });
+    const raw = [survey(), survey({ id: "s2" })].map((record) => JSON.stringify(record)).join("\n");
+    const headers = { "content-type": "application/x-ndjson" };
+    refused(await api("POST", "/api/admin/import", { as: key, raw, headers }), "PLAN_LIMIT_REACHED");
+  });
+});

@@ -1,0 +1,380 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { deflateRawSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import { chunksOf } from "../../functions/_shared/import/chunks.ts";
+import { fiderRows } from "../../functions/_shared/import/fider.ts";
+import { heldBytes, openZip } from "../../functions/_shared/import/zip.ts";
+import { withDatabase } from "../../local/database.ts";
+import { importFile } from "../../local/exchange.ts";
+import { importAnswer, importQuery } from "../../shared/imports.ts";
+import { sql, stack } from "../stack.ts";
+import { type ZipFile, zipOf } from "../zip.ts";
+import { answered, api, refused } from "./client.ts";
+import { fiderBackup, fiderPost, fiderTables, fiderUser, fiderVote } from "./fider-backup.ts";
+import { countMistakes, newKey, newOrganization, newUser } from "./world.ts";
+
+type Rec = Record<string, unknown>;
+
+const largest = 64 * 1024 * 1024;
+
+/** As a body that comes in pieces of some bytes. */
+function held(zip: Uint8Array) {
+  const bytes = heldBytes();
+  for (let at = 0; at < zip.length; at += 7) bytes.add(zip.subarray(at, at + 7));
+  return bytes;
+}
+
+async function contentOf(zip: Uint8Array, name = "a.json", most = largest) {
+  const parts = [];
+  for await (const part of (await openZip(held(zip), most))(name) ?? []) parts.push(part);
+  return Buffer.concat(parts).toString();
+}
+
+async function entries(zip: Uint8Array) {
+  const taken: Rec[] = [];
+  const refusals: Rec[] = [];
+  const query = importQuery.parse({ format: "fider" });
+  for await (const { file, entries: records, refused: failures } of chunksOf(
+    fiderRows(held(zip), largest),
+    query,
+  )) {
+    taken.push(...records.map(({ line, kind, fields }) => ({ file, line, kind, ...fields })));
+    refusals.push(...failures.map((failure) => ({ file, ...failure })));
+  }
+  return { taken, refusals };
+}
+
+describe("a zip", () => {
+  test.each([
+    ["as Go streams it", zipOf([["a.json", "[1]"]])],
+    ["with sizes before the data", zipOf([["a.json", "[1]", { flags: 0 }]])],
+    ["with a file that is not packed", zipOf([["a.json", "[1]", { flags: 0, method: 0 }]])],
+    [
+      "with others around, in folders",
+      zipOf([
+        ["b/a.json", "2"],
+        ["a.json", "[1]"],
+        ["../a.json", "3"],
+      ]),
+    ],
+    ["with a comment", zipOf([["a.json", "[1]"]], { comment: "PK\x05\x06 made on a Monday, by hand." })],
+  ])("%s is read", async (_, zip) => {
+    expect(await contentOf(zip)).toBe("[1]");
+  });
+
+  test("of more than a block is read as it was", async () => {
+    const long = Array.from({ length: 120_000 }, (_, n) => (n * 2_654_435_761) % 4_294_967_296).join(" ");
+    const [stored, packed] = [
+      ["a.json", long, { flags: 0, method: 0 }] satisfies ZipFile,
+      ["b.json", long] satisfies ZipFile,
+    ];
+    const zip = zipOf([stored, packed]);
+    expect((await contentOf(zip)) === long && (await contentOf(zip, "b.json")) === long).toBe(true);
+  });
+
+  const good = zipOf([["a.json", "[1]"]]);
+  const flawed = (flaw: ZipFile[2]) => zipOf([["a.json", "[1]".repeat(99), flaw]]);
+  test.each([
+    ["nothing", new Uint8Array(), "is not a whole zip"],
+    ["no zip", Buffer.from("id,title\n1,A title\n"), "is not a whole zip"],
+    ["one that is cut", good.subarray(0, -9), "is not a whole zip"],
+    ["one with its beginning cut", good.subarray(9), "directory is damaged"],
+    ["one with bytes after it", Buffer.concat([good, Buffer.from("x")]), "is not a whole zip"],
+    ["one that counts more files", zipOf([["a.json", "[1]"]], { count: 2 }), "directory is damaged"],
+    ["zip64", zipOf([["a.json", "[1]"]], { count: 0xffff }), "is zip64"],
+    ["zip64 for a file", flawed({ size: 0xffffffff }), "is zip64"],
+    [
+      "two files of a name",
+      zipOf([
+        ["a.json", "1"],
+        ["a.json", "2"],
+      ]),
+      "holds two files named a.json",
+    ],
+    ["an encrypted file", flawed({ flags: 9 }), "is encrypted"],
+    ["another packing", flawed({ method: 12 }), "another way than deflate"],
+    ["a wrong sum", flawed({ sum: 7 }), "is damaged"],
+    ["a size that is too small", flawed({ size: 7 }), "is damaged"],
+    ["a size that is too large", flawed({ size: 7000 }), "is damaged"],
+    ["bytes that do not inflate", flawed({ packed: Uint8Array.of(7, 7, 7) }), "is damaged"],
+    [
+      "data that breaks off",
+      flawed({ packed: deflateRawSync("[1]".repeat(99)).subarray(0, 3) }),
+      "is damaged",
+    ],
+    ["a place outside", flawed({ offset: 70_000 }), "is damaged"],
+    ["a place of something else", flawed({ offset: 3 }), "is damaged"],
+    ["another name before the data", flawed({ localName: "b.json" }), "is damaged"],
+  ])("that is %s is refused", async (_, zip, message) => {
+    await expect(contentOf(zip)).rejects.toMatchObject({
+      code: "VALIDATION_ERROR",
+      details: [{ field: "body", message: expect.stringContaining(message) }],
+    });
+  });
+
+  test("that inflates to more than is allowed is refused before, and one that lies about it meanwhile", async () => {
+    const packed = deflateRawSync(Buffer.alloc(50_000_000, " "));
+    expect(packed.length).toBeLessThan(60_000);
+    await expect(
+      contentOf(zipOf([["a.json", "", { packed, size: 50_000_000 }]]), "a.json", 1_000_000),
+    ).rejects.toMatchObject({ code: "PAYLOAD_TOO_LARGE" });
+    await expect(contentOf(zipOf([["a.json", "", { packed, size: 3 }]]))).rejects.toMatchObject({
+      details: [{ message: "is damaged" }],
+    });
+  });
+});
+
+describe("Fider's backup", () => {
+  test("is joined from its tables: nothing that was deleted or is for the team, duplicates last", async () => {
+    const { taken, refusals } = await entries(fiderBackup());
+    expect(refusals).toEqual([]);
+    expect(taken).toMatchObject([
+      { file: "tags.json", line: 1, kind: "tag", slug: "easy", name: "easy", color: "#ff8800" },
+      {
+        ...{
+          file: "posts.json",
+          line: 1,
+          kind: "submission",
+          id: "1",
+          title: "Go is fast",
+          status: "declined",
+        },
+        ...{ author: "arya@x.example", author_name: "Arya", tags: ["easy"], source: "fider" },
+        ...{ created_at: "2024-03-01T10:00:00.123456Z", author_votes: false, follow: false },
+      },
+      {
+        ...{ file: "posts.json", line: 1, kind: "status_change", submission_id: "1", new_status: "declined" },
+        ...{ note: "Nothing to do", author: "jon@x.example", created_at: "2024-03-15T10:00:00.123456Z" },
+      },
+      {
+        ...{ line: 3, id: "2", title: "Idea: Go", description: "Imported from Fider." },
+        ...{ author: "#user 3", author_name: "Sansa", moderation_state: "pending" },
+      },
+      { line: 4, id: "4", status: "planned", tags: ["easy"] },
+      { line: 2, kind: "merged", id: "3", merged_into_id: "4", author: "#user 3" },
+      { file: "post_subscribers.json", line: 1, kind: "follow", submission_id: "1", author: "jon@x.example" },
+      { line: 3, kind: "follow", submission_id: "3", author: "#user 3" },
+      {
+        ...{
+          file: "comments.json",
+          line: 1,
+          kind: "comment",
+          id: "21",
+          submission_id: "1",
+          body: "Indeed it is",
+        },
+        ...{ author: "arya@x.example", updated_at: "2024-03-13T10:00:00.123456Z", follow: false },
+      },
+      { line: 4, id: "24", submission_id: "2", author: "#user 4", moderation_state: "pending" },
+      {
+        file: "post_votes.json",
+        line: 1,
+        kind: "vote",
+        submission_id: "1",
+        author: "jon@x.example",
+        follow: false,
+      },
+      { line: 2, submission_id: "3", author: "#user 3" },
+      { line: 3, submission_id: "4", author: "jon@x.example" },
+      { line: 4, submission_id: "4", author: "#user 3" },
+    ]);
+    expect(taken).toHaveLength(14);
+  });
+
+  test("tells what is wrong by file and object", async () => {
+    const { refusals, taken } = await entries(
+      fiderBackup({
+        users: [fiderUser(1, "Jon", "no address")],
+        posts: [fiderPost(11, 1, ""), fiderPost(12, 2, "By nobody we know", { user_id: 9 })],
+        post_votes: [fiderVote(12, 9), fiderVote(99, 1)],
+        ...{ comments: [], post_subscribers: [], post_tags: [] },
+      }),
+    );
+    expect(refusals).toMatchObject([
+      { file: "posts.json", line: 1, field: "title" },
+      { file: "post_votes.json", line: 1, field: "author_email" },
+      { file: "post_votes.json", line: 2, message: "names no post of posts.json" },
+    ]);
+    expect(taken.filter(({ kind }) => kind === "submission")).toMatchObject([{ id: "2", author: "#nobody" }]);
+  });
+
+  test("of duplicates in a circle, or of what is gone, makes submissions of their own", async () => {
+    const posts = [
+      fiderPost(1, 1, "One of two", { status: 5, original_id: 2 }),
+      fiderPost(2, 2, "Two of two", { status: 5, original_id: 1 }),
+      fiderPost(3, 3, "Of what is gone", { status: 5, original_id: 4 }),
+      fiderPost(4, 4, "What is gone", { status: 6 }),
+      fiderPost(5, 5, "At the end of a chain", { status: 5, original_id: 6 }),
+      fiderPost(6, 6, "Within a chain", { status: 5, original_id: 7 }),
+      fiderPost(7, 7, "The beginning of it"),
+    ];
+    const none = { comments: [], post_subscribers: [], post_tags: [], post_votes: [] };
+    const { taken } = await entries(fiderBackup({ posts, ...none }));
+    const told = taken.slice(1).map(({ id, kind, merged_into_id }) => [id, kind, merged_into_id]);
+    expect(told).toEqual([
+      ["7", "submission", undefined],
+      ["1", "submission", undefined],
+      ["2", "submission", undefined],
+      ["3", "submission", undefined],
+      ["5", "merged", "7"],
+      ["6", "merged", "7"],
+    ]);
+  });
+
+  test.each([
+    ["packed with its folder", zipOf([["backup/posts.json", "[]"]]), "holds no posts.json"],
+    ["with a table that is no JSON", fiderBackup({}, ["posts.jsonl", "x"]), undefined],
+    [
+      "with a table that breaks off",
+      zipOf([["posts.json", '[{"id":1']]),
+      "holds posts.json, which is not whole",
+    ],
+    [
+      "with users that are damaged",
+      zipOf([
+        ["posts.json", "[]"],
+        ["users.json", "[]", { sum: 1 }],
+      ]),
+      "holds users.json, which is damaged",
+    ],
+    ["with two of a table", fiderBackup({}, ["posts.json", "[]"]), "holds two files named posts.json"],
+  ])("%s", async (_, zip, message) => {
+    if (message)
+      await expect(entries(zip)).rejects.toMatchObject({
+        details: [{ message: expect.stringContaining(message) }],
+      });
+    else expect((await entries(zip)).taken).toHaveLength(14);
+  });
+});
+
+describe("a zip at the endpoint", () => {
+  const headers = { "content-type": "application/zip" };
+  async function newBoard() {
+    const organization = await newOrganization();
+    return { organization, key: await newKey(organization, ["submissions:moderate"]) };
+  }
+  type Board = Awaited<ReturnType<typeof newBoard>>;
+  const importing = async ({ key: as }: Board, raw: Uint8Array, query = "?format=fider") =>
+    answered(await api("POST", `/api/admin/import${query}`, { as, raw, headers }), 201, importAnswer).data;
+  const submissionsOf = ({ organization }: Board) => sql<Rec[]>`
+    select s.title, s.status, s.vote_count, s.comment_count, s.moderation_state, t.title as target,
+      array(select coalesce(p.email, p.name) from public.follows f join public.profiles p on p.id = f.user_id where f.submission_id = s.id) as followers
+    from public.submissions s left join public.submissions t on t.id = s.merged_into_id
+    where s.organization_id = ${organization.id} order by s.created_at`;
+
+  test("is imported once, with exact counts, and a dry run told so before", async () => {
+    const board = await newBoard();
+    const tried = await importing(board, fiderBackup(), "?format=fider&dry_run=true");
+    expect(tried).toMatchObject({ processed: 14, created: 14, failed: 0, errors: [] });
+    expect(await submissionsOf(board)).toEqual([]);
+    // The vote of the duplicate is with its target already.
+    expect(await importing(board, fiderBackup())).toMatchObject({
+      processed: 14,
+      created: 13,
+      skipped: 1,
+      failed: 0,
+    });
+    const submissions = [
+      {
+        ...{
+          title: "Go is fast",
+          status: "declined",
+          vote_count: 1,
+          comment_count: 1,
+          moderation_state: "approved",
+        },
+        ...{ target: null, followers: ["jon@x.example"] },
+      },
+      {
+        ...{
+          title: "Idea: Go",
+          status: "open",
+          vote_count: 0,
+          comment_count: 0,
+          moderation_state: "pending",
+        },
+        ...{ target: null, followers: [] },
+      },
+      {
+        ...{ title: "Go is very easy", status: "duplicate", target: "Go is easy", followers: ["Sansa"] },
+      },
+      { title: "Go is easy", status: "planned", vote_count: 2, target: null, followers: [] },
+    ];
+    expect(await submissionsOf(board)).toMatchObject(submissions);
+    expect(await importing(board, fiderBackup())).toMatchObject({ created: 0, skipped: 14, failed: 0 });
+    expect(await submissionsOf(board)).toMatchObject(submissions);
+    expect(await countMistakes(board.organization)).toEqual([]);
+  });
+
+  test("takes nobody of another organization for its author, and no user for themselves", async () => {
+    const [ours, theirs] = [await newBoard(), await newBoard()];
+    const ann = await newUser("Ann");
+    const backup = fiderBackup({
+      users: fiderTables.users?.map((user) => ({ ...user, email: user.email && ann.email })) ?? [],
+    });
+    await importing(theirs, backup);
+    await importing(ours, backup);
+    const authors = await sql<Rec[]>`
+      select distinct p.organization_id, p.kind from public.submissions s join public.profiles p on p.id = s.author_id
+      where s.organization_id = ${ours.organization.id} order by 2`;
+    expect(authors).toEqual([
+      { organization_id: ours.organization.id, kind: "anonymous" },
+      { organization_id: ours.organization.id, kind: "email" },
+    ]);
+  });
+
+  test("names the file of what is wrong, also where the database finds it", async () => {
+    const board = await newBoard();
+    const done = await importing(
+      board,
+      fiderBackup({
+        posts: [fiderPost(11, 1, "Of a day that was not", { created_at: "2024-02-30T00:00:00Z" })],
+      }),
+    );
+    expect(done.errors).toEqual(
+      expect.arrayContaining([
+        { file: "posts.json", line: 1, field: null, message: "was refused by the database" },
+        {
+          file: "comments.json",
+          line: 1,
+          field: "submission_id",
+          message: expect.stringContaining("names no"),
+        },
+      ]),
+    );
+  });
+
+  test("that is damaged is 400 and says where; of another format 400; too large unpacked 413", async () => {
+    const { key: as } = await newBoard();
+    const post = (raw: Uint8Array, query = "?format=fider") =>
+      api("POST", `/api/admin/import${query}`, { as, raw, headers });
+    const cut = refused(await post(fiderBackup().subarray(0, 900)), "VALIDATION_ERROR", "body");
+    expect(cut.details).toMatchObject([{ message: expect.stringContaining("is not a whole zip") }]);
+    refused(await post(fiderBackup(), ""), "VALIDATION_ERROR", "format");
+    const packed = deflateRawSync(Buffer.alloc(largest + 1, " "));
+    refused(await post(zipOf([["posts.json", "", { packed, size: largest + 1 }]])), "PAYLOAD_TOO_LARGE");
+  });
+
+  test("is read by the command as well", async () => {
+    const board = await newBoard();
+    const folder = await mkdtemp(join(tmpdir(), "feedback-fider-"));
+    try {
+      const path = join(folder, "backup.zip");
+      await writeFile(path, fiderBackup());
+      const done = await withDatabase(stack.db_url, (database) =>
+        importFile(
+          database,
+          board.organization.id,
+          path,
+          importQuery.parse({ format: "fider" }),
+          () => undefined,
+        ),
+      );
+      expect(done).toMatchObject({ state: "completed", created: 13, skipped: 1, failed: 0 });
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+});

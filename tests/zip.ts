@@ -1,0 +1,72 @@
+import { crc32, deflateRawSync } from "node:zlib";
+
+/** Where a file of a zip is not as it should be. */
+export type Flaw = {
+  sum?: number;
+  size?: number;
+  flags?: number;
+  method?: number;
+  offset?: number;
+  localName?: string;
+  /** In place of what it deflates to. */
+  packed?: Uint8Array;
+};
+export type ZipFile = [name: string, content: string | Uint8Array, flaw?: Flaw];
+
+/** A zip as Go's archive/zip streams it: deflated, with sums and sizes behind the data, and in the directory at the end. */
+export function zipOf(files: ZipFile[], end: { count?: number; comment?: string } = {}): Uint8Array {
+  const parts: Buffer[] = [];
+  const directory: Buffer[] = [];
+  let at = 0;
+  const put = (...buffers: Buffer[]) => {
+    parts.push(...buffers);
+    for (const { length } of buffers) at += length;
+  };
+  for (const [name, content, flaw = {}] of files) {
+    const { flags = 8, method = 8 } = flaw;
+    const bytes = Buffer.from(content);
+    const packed = Buffer.from(flaw.packed ?? (method === 8 ? deflateRawSync(bytes) : bytes));
+    const sums = numbers([4, flaw.sum ?? crc32(bytes)], [4, packed.length], [4, flaw.size ?? bytes.length]);
+    const offset = flaw.offset ?? at;
+    const shared = numbers([2, 20], [2, flags], [2, method], [4, 0]);
+    const localName = Buffer.from(flaw.localName ?? name);
+    put(
+      numbers([4, 0x04034b50]),
+      shared,
+      flags & 8 ? Buffer.alloc(12) : sums,
+      numbers([2, localName.length], [2, 0]),
+      localName,
+      packed,
+      ...(flags & 8 ? [numbers([4, 0x08074b50]), sums] : []),
+    );
+    const named = Buffer.from(name);
+    const tail = numbers([2, named.length], [2, 0], [2, 0], [2, 0], [2, 0], [4, 0], [4, offset]);
+    directory.push(numbers([4, 0x02014b50], [2, 20]), shared, sums, tail, named);
+  }
+  const start = at;
+  put(...directory);
+  const count = end.count ?? files.length;
+  const comment = Buffer.from(end.comment ?? "");
+  const ends = numbers(
+    [2, 0],
+    [2, 0],
+    [2, count],
+    [2, count],
+    [4, at - start],
+    [4, start],
+    [2, comment.length],
+  );
+  put(numbers([4, 0x06054b50]), ends, comment);
+  return Buffer.concat(parts);
+}
+
+function numbers(...fields: [length: 2 | 4, value: number][]): Buffer {
+  return Buffer.concat(
+    fields.map(([length, value]) => {
+      const field = Buffer.alloc(length);
+      if (length === 2) field.writeUInt16LE(value);
+      else field.writeUInt32LE(value);
+      return field;
+    }),
+  );
+}
