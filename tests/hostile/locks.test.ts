@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { merge, newComment, newOrganization, newSubmission, newUser, type User } from "../api/world.ts";
+import { merge, newComment, newOrganization, newSubmission, newUser, only, type User } from "../api/world.ts";
 import { sql } from "../stack.ts";
 import { rest } from "./rest.ts";
 
@@ -7,6 +7,7 @@ import { rest } from "./rest.ts";
 
 let submission: string;
 let comment: string;
+let vote: string;
 let author: User;
 let stranger: User;
 beforeAll(async () => {
@@ -14,6 +15,8 @@ beforeAll(async () => {
   [author, stranger] = [await newUser("Ann Author"), await newUser("Sam Stranger")];
   submission = await newSubmission(organization, author);
   comment = await newComment(submission, author);
+  const [made] = await sql<{ id: string }[]>`select id from public.votes where submission_id = ${submission}`;
+  vote = only(made).id;
   await sql`insert into public.comment_votes (comment_id, user_id) values (${comment}, ${author.id})`;
 });
 
@@ -28,6 +31,7 @@ async function whileHeld<Result>(deed: () => Promise<Result>): Promise<Result> {
 
 const ofOthers: [string, string, object?][] = [
   ["votes", "submission_id=eq.SUBMISSION"],
+  ["votes", "submission_id=eq.SUBMISSION&id=eq.VOTE"],
   ["votes", "created_at=gt.2000-01-01"],
   ["follows", "submission_id=eq.SUBMISSION"],
   ["comments", "submission_id=eq.SUBMISSION"],
@@ -41,7 +45,7 @@ const ofOthers: [string, string, object?][] = [
 
 describe("waits for no lock", () => {
   test.each(ofOthers)("of others' %s where %s", async (table, filter, body) => {
-    const query = filter.replace("SUBMISSION", submission).replace("COMMENT", comment);
+    const query = filter.replace("SUBMISSION", submission).replace("COMMENT", comment).replace("VOTE", vote);
     const answer = await whileHeld(() =>
       rest(`${table}?select=submission_id&${query}`, {
         token: stranger.token,
