@@ -12,7 +12,6 @@ import { root } from "../local/database-server.ts";
 import { type Functions, startFunctions } from "../local/functions.ts";
 import { type Stack, startStack } from "../local/stack.ts";
 import { withTemporaryFolder } from "../local/temporary-database.ts";
-import { scopes } from "../shared/scopes.ts";
 import { machine, versions } from "./about.ts";
 import { formatted } from "./report.ts";
 
@@ -182,7 +181,7 @@ async function register(
   urls: string[],
   events = eventNames,
 ): Promise<void> {
-  const key = await createApiKey(sql, organization, "Bench", scopes, null);
+  const key = await createApiKey(sql, organization, "Bench", ["webhooks:write"], null);
   for (const [i, url] of urls.entries()) {
     const response = await fetch(`${stack.base_url}/api/organizations/${organization}/webhooks`, {
       method: "POST",

@@ -118,9 +118,7 @@ const deliveryDetail = z
   .object({
     ...deliveryFields,
     attempts: z.array(attempt).describe("The newest 20."),
-    data: z
-      .unknown()
-      .describe("Of the event; null where it is no longer kept, or a key lacks the scope that reads it."),
+    data: z.unknown().describe("Of the event; null where it is no longer kept."),
   })
   .meta({ id: "WebhookDeliveryDetail", description: "A delivery with its attempts and what it carries." });
 

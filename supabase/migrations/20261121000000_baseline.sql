@@ -5462,44 +5462,6 @@ end
 $$;
 comment on function private.is_announced(text, uuid) is 'Whether the creation of a submission or comment was told already, so that a second approval is not.';
 
--- Who is told of what ------------------------------------------------------------------------------------------
-
-create function private.canonical_event(name text) returns text
-language sql immutable
-return case name when 'vote.created' then 'submission.vote_added' when 'status.changed' then 'submission.status_changed' else name end;
-comment on function private.canonical_event(text) is 'The event a name stands for, alias or not: the same names as eventAliases in shared/events.ts.';
-
-create function private.event_scopes(name text) returns text[]
-language sql immutable
-return case split_part(private.canonical_event(name), '.', 1)
-  when 'submission' then array['submissions:read', 'submissions:moderate']
-  when 'comment' then array['submissions:read', 'submissions:moderate']
-  when 'survey' then array['surveys:read', 'responses:read']
-  when 'member' then array['members:write']
-  when 'org' then array['organization:write']
-  -- A test tells nothing.
-  when 'webhook' then array['webhooks:read', 'webhooks:write']
-  else '{}'
-end;
-comment on function private.event_scopes(text) is 'A key is told of an event, by the change feed or a webhook, with one of these scopes: those that read what the event tells of.';
-
-create function private.may_hear(name text) returns boolean
-language sql stable
-return not private.is_key() or private.event_scopes(name) && string_to_array(coalesce(current_setting('feedback.scopes', true), ''), ' ');
-comment on function private.may_hear(text) is 'Whether the caller, an admin or a key, is told of an event.';
-
-create function private.require_hearing(names text[], field text) returns void
-language plpgsql stable set search_path = '' as $$
-declare refused text := (select n.name from unnest(names) as n (name) where not private.may_hear(n.name) limit 1);
-begin
-  if refused is not null then
-    perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s, which reads %s.',
-      coalesce(nullif(array_to_string(private.event_scopes(refused), ' or '), ''), 'that'), refused), field);
-  end if;
-end
-$$;
-comment on function private.require_hearing(text[], text) is 'Raises FORBIDDEN with the scope that lacks where the caller is not told of one of these events; field says what named it.';
-
 -- Endpoints that organizations have told of their events. Secrets come sealed by the functions: neither they nor the key
 -- that opens them are ever in the database.
 
@@ -5530,6 +5492,11 @@ alter table private.webhooks enable row level security;
 revoke all on private.webhooks from public, anon, authenticated, service_role, service_key;
 create trigger touch_updated_at before update of url, events, is_enabled, sealed_secret on private.webhooks
   for each row execute function private.touch_updated_at();
+
+create function private.canonical_event(name text) returns text
+language sql immutable
+return case name when 'vote.created' then 'submission.vote_added' when 'status.changed' then 'submission.status_changed' else name end;
+comment on function private.canonical_event(text) is 'The event a name stands for, alias or not: the same names as eventAliases in shared/events.ts.';
 
 -- Administration --------------------------------------------------------------------------------------------------
 
@@ -5595,7 +5562,6 @@ language plpgsql security definer set search_path = '' as $$ -- definer: as abov
 declare made private.webhooks;
 begin
   perform private.require_webhook_admin(organization_id, 'webhooks:write');
-  perform private.require_hearing(events, 'events');
   -- One registration at a time, so that the limit holds.
   perform 1 from public.organizations o where o.id = admin_create_webhook.organization_id for no key update;
   if (select count(*) from private.webhooks w where w.organization_id = admin_create_webhook.organization_id) >= 100 then
@@ -5607,7 +5573,7 @@ begin
   return private.webhook_shape(made);
 end
 $$;
-comment on function private.admin_create_webhook(uuid, uuid, text, text[], text) is 'Registers an endpoint; from now on it is told of events, a key''s of those its scopes read.';
+comment on function private.admin_create_webhook(uuid, uuid, text, text[], text) is 'Registers an endpoint; from now on it is told of events.';
 
 create function private.admin_update_webhook(organization_id uuid, webhook_id uuid, url text, events text[], enabled boolean) returns json
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
@@ -5617,13 +5583,6 @@ begin
   select * into before from private.webhooks w
   where w.organization_id = admin_update_webhook.organization_id and w.id = webhook_id for no key update;
   if before.id is null then return null; end if;
-  perform private.require_hearing(events, 'events');
-  if url <> before.url and private.is_key() then
-    -- What still waits would go there too; the cursor, lest an event become a delivery meanwhile.
-    perform 1 from private.webhook_cursor for share;
-    perform private.require_hearing(coalesce(events, before.events) || array(
-      select distinct d.event from private.webhook_deliveries d where d.webhook_id = before.id and d.status in ('pending', 'sending')), 'url');
-  end if;
   update private.webhooks w set
     url = coalesce(admin_update_webhook.url, w.url),
     -- Another address has not proved itself.
@@ -5639,7 +5598,7 @@ begin
   return private.webhook_shape(changed);
 end
 $$;
-comment on function private.admin_update_webhook(uuid, uuid, text, text[], boolean) is 'Changes what is not null. A key names events its scopes read, and moves an endpoint where they read all it is told. Null where the organization has none of that id.';
+comment on function private.admin_update_webhook(uuid, uuid, text, text[], boolean) is 'Changes what is not null. Null where the organization has none of that id.';
 
 create function private.admin_delete_webhook(organization_id uuid, webhook_id uuid) returns boolean
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
@@ -5993,13 +5952,13 @@ create function private.admin_show_delivery(organization_id uuid, webhook_id uui
 language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
 begin
   perform private.require_webhook_admin(organization_id, 'webhooks:read');
-  return (select private.delivery_shape(d) || jsonb_build_object('attempts', d.attempts, 'data', case when private.may_hear(d.event) then coalesce(d.data, o.data) end)
+  return (select private.delivery_shape(d) || jsonb_build_object('attempts', d.attempts, 'data', coalesce(d.data, o.data))
     from private.webhook_deliveries d left join private.outbox o on o.xid = d.outbox_xid and o.id = d.outbox_id
     where d.webhook_id = admin_show_delivery.webhook_id and d.event_id = admin_show_delivery.event_id
       and d.organization_id = admin_show_delivery.organization_id);
 end
 $$;
-comment on function private.admin_show_delivery(uuid, uuid, uuid) is 'A delivery with its attempts and the data it carries, if the caller is told of such events; null where the endpoint has none of that id.';
+comment on function private.admin_show_delivery(uuid, uuid, uuid) is 'A delivery with its attempts and the data it carries; null where the endpoint has none of that id.';
 
 create function private.admin_test_webhook(organization_id uuid, webhook_id uuid) returns jsonb
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
@@ -6028,7 +5987,6 @@ begin
   where d.webhook_id = admin_redeliver.webhook_id and d.event_id = admin_redeliver.event_id
     and d.organization_id = admin_redeliver.organization_id for no key update;
   if delivery.event_id is null then return null; end if;
-  perform private.require_hearing(array[delivery.event], 'event_id');
   perform private.enabled_webhook(organization_id, webhook_id);
   if delivery.data is null and not exists (select from private.outbox o where o.xid = delivery.outbox_xid and o.id = delivery.outbox_id) then
     perform private.raise_error('GONE', 'This event is older than events are kept.');
@@ -6094,6 +6052,23 @@ comment on function private.trim_deliveries(integer) is 'Keeps the newest 100 de
 
 -- The outbox as a feed: whoever reads it by cursor misses nothing that committed and sees nothing that did not.
 
+create function private.feed_scopes(type text) returns text[]
+language sql immutable
+return case split_part(type, '.', 1)
+  when 'submission' then array['submissions:read', 'submissions:moderate']
+  when 'comment' then array['submissions:read', 'submissions:moderate']
+  when 'survey' then array['surveys:read', 'responses:read']
+  when 'member' then array['members:write']
+  when 'org' then array['organization:write']
+  else '{}'
+end;
+comment on function private.feed_scopes(text) is 'A key reads events of a type with one of these scopes: those that read what the events tell of.';
+
+create function private.may_follow(type text) returns boolean
+language sql stable
+return not private.is_key() or private.feed_scopes(type) && string_to_array(coalesce(current_setting('feedback.scopes', true), ''), ' ');
+comment on function private.may_follow(text) is 'Whether the caller, an admin or a key, is told of events of a type.';
+
 -- definer: the outbox is granted to nobody.
 create function private.admin_events(types text[], after_xid xid8, after_id bigint, after_at timestamptz, most integer)
 returns table (more boolean, next_xid xid8, next_id bigint, next_at timestamptz, data json)
@@ -6101,9 +6076,14 @@ language plpgsql stable security definer set search_path = '' as $$
 declare
   own_id uuid := private.current_organization_id();
   settled xid8 := pg_snapshot_xmin(pg_current_snapshot());
+  refused text;
 begin
   if not private.is_key() then perform private.require_admin(own_id, ''); end if;
-  perform private.require_hearing(types, 'types');
+  refused := (select type from unnest(types) as type where not private.may_follow(type) limit 1);
+  if refused is not null then
+    perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s, which reads %s.',
+      coalesce(nullif(array_to_string(private.feed_scopes(refused), ' or '), ''), 'that'), refused), 'types');
+  end if;
   -- An hour before events are deleted: nothing a good cursor leads to is missing.
   if after_at < now() - interval '30 days' + interval '1 hour' then
     perform private.raise_error('GONE', 'Events are kept for 30 days, and this cursor is older: read everything anew, then follow without after.', 'after');
@@ -6118,7 +6098,7 @@ begin
       order by o.xid, o.id limit 10000
     ), wanted as materialized (
       select l.* from looked_at l
-      where case when types is null then private.may_hear(l.type) else l.type = any (types) end
+      where case when types is null then private.may_follow(l.type) else l.type = any (types) end
       order by l.xid, l.id limit most
     ), ended as (
       select w.xid, w.id, w.created_at from wanted w where (select count(*) from wanted) = most

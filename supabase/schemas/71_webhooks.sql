@@ -29,6 +29,11 @@ revoke all on private.webhooks from public, anon, authenticated, service_role, s
 create trigger touch_updated_at before update of url, events, is_enabled, sealed_secret on private.webhooks
   for each row execute function private.touch_updated_at();
 
+create function private.canonical_event(name text) returns text
+language sql immutable
+return case name when 'vote.created' then 'submission.vote_added' when 'status.changed' then 'submission.status_changed' else name end;
+comment on function private.canonical_event(text) is 'The event a name stands for, alias or not: the same names as eventAliases in shared/events.ts.';
+
 -- Administration --------------------------------------------------------------------------------------------------
 
 create function private.webhook_shape(webhook private.webhooks) returns json
@@ -93,7 +98,6 @@ language plpgsql security definer set search_path = '' as $$ -- definer: as abov
 declare made private.webhooks;
 begin
   perform private.require_webhook_admin(organization_id, 'webhooks:write');
-  perform private.require_hearing(events, 'events');
   -- One registration at a time, so that the limit holds.
   perform 1 from public.organizations o where o.id = admin_create_webhook.organization_id for no key update;
   if (select count(*) from private.webhooks w where w.organization_id = admin_create_webhook.organization_id) >= 100 then
@@ -105,7 +109,7 @@ begin
   return private.webhook_shape(made);
 end
 $$;
-comment on function private.admin_create_webhook(uuid, uuid, text, text[], text) is 'Registers an endpoint; from now on it is told of events, a key''s of those its scopes read.';
+comment on function private.admin_create_webhook(uuid, uuid, text, text[], text) is 'Registers an endpoint; from now on it is told of events.';
 
 create function private.admin_update_webhook(organization_id uuid, webhook_id uuid, url text, events text[], enabled boolean) returns json
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
@@ -115,13 +119,6 @@ begin
   select * into before from private.webhooks w
   where w.organization_id = admin_update_webhook.organization_id and w.id = webhook_id for no key update;
   if before.id is null then return null; end if;
-  perform private.require_hearing(events, 'events');
-  if url <> before.url and private.is_key() then
-    -- What still waits would go there too; the cursor, lest an event become a delivery meanwhile.
-    perform 1 from private.webhook_cursor for share;
-    perform private.require_hearing(coalesce(events, before.events) || array(
-      select distinct d.event from private.webhook_deliveries d where d.webhook_id = before.id and d.status in ('pending', 'sending')), 'url');
-  end if;
   update private.webhooks w set
     url = coalesce(admin_update_webhook.url, w.url),
     -- Another address has not proved itself.
@@ -137,7 +134,7 @@ begin
   return private.webhook_shape(changed);
 end
 $$;
-comment on function private.admin_update_webhook(uuid, uuid, text, text[], boolean) is 'Changes what is not null. A key names events its scopes read, and moves an endpoint where they read all it is told. Null where the organization has none of that id.';
+comment on function private.admin_update_webhook(uuid, uuid, text, text[], boolean) is 'Changes what is not null. Null where the organization has none of that id.';
 
 create function private.admin_delete_webhook(organization_id uuid, webhook_id uuid) returns boolean
 language plpgsql security definer set search_path = '' as $$ -- definer: as above

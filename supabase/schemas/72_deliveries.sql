@@ -316,13 +316,13 @@ create function private.admin_show_delivery(organization_id uuid, webhook_id uui
 language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
 begin
   perform private.require_webhook_admin(organization_id, 'webhooks:read');
-  return (select private.delivery_shape(d) || jsonb_build_object('attempts', d.attempts, 'data', case when private.may_hear(d.event) then coalesce(d.data, o.data) end)
+  return (select private.delivery_shape(d) || jsonb_build_object('attempts', d.attempts, 'data', coalesce(d.data, o.data))
     from private.webhook_deliveries d left join private.outbox o on o.xid = d.outbox_xid and o.id = d.outbox_id
     where d.webhook_id = admin_show_delivery.webhook_id and d.event_id = admin_show_delivery.event_id
       and d.organization_id = admin_show_delivery.organization_id);
 end
 $$;
-comment on function private.admin_show_delivery(uuid, uuid, uuid) is 'A delivery with its attempts and the data it carries, if the caller is told of such events; null where the endpoint has none of that id.';
+comment on function private.admin_show_delivery(uuid, uuid, uuid) is 'A delivery with its attempts and the data it carries; null where the endpoint has none of that id.';
 
 create function private.admin_test_webhook(organization_id uuid, webhook_id uuid) returns jsonb
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
@@ -351,7 +351,6 @@ begin
   where d.webhook_id = admin_redeliver.webhook_id and d.event_id = admin_redeliver.event_id
     and d.organization_id = admin_redeliver.organization_id for no key update;
   if delivery.event_id is null then return null; end if;
-  perform private.require_hearing(array[delivery.event], 'event_id');
   perform private.enabled_webhook(organization_id, webhook_id);
   if delivery.data is null and not exists (select from private.outbox o where o.xid = delivery.outbox_xid and o.id = delivery.outbox_id) then
     perform private.raise_error('GONE', 'This event is older than events are kept.');

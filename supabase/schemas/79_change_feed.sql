@@ -1,5 +1,22 @@
 -- The outbox as a feed: whoever reads it by cursor misses nothing that committed and sees nothing that did not.
 
+create function private.feed_scopes(type text) returns text[]
+language sql immutable
+return case split_part(type, '.', 1)
+  when 'submission' then array['submissions:read', 'submissions:moderate']
+  when 'comment' then array['submissions:read', 'submissions:moderate']
+  when 'survey' then array['surveys:read', 'responses:read']
+  when 'member' then array['members:write']
+  when 'org' then array['organization:write']
+  else '{}'
+end;
+comment on function private.feed_scopes(text) is 'A key reads events of a type with one of these scopes: those that read what the events tell of.';
+
+create function private.may_follow(type text) returns boolean
+language sql stable
+return not private.is_key() or private.feed_scopes(type) && string_to_array(coalesce(current_setting('feedback.scopes', true), ''), ' ');
+comment on function private.may_follow(text) is 'Whether the caller, an admin or a key, is told of events of a type.';
+
 -- definer: the outbox is granted to nobody.
 create function private.admin_events(types text[], after_xid xid8, after_id bigint, after_at timestamptz, most integer)
 returns table (more boolean, next_xid xid8, next_id bigint, next_at timestamptz, data json)
@@ -7,9 +24,14 @@ language plpgsql stable security definer set search_path = '' as $$
 declare
   own_id uuid := private.current_organization_id();
   settled xid8 := pg_snapshot_xmin(pg_current_snapshot());
+  refused text;
 begin
   if not private.is_key() then perform private.require_admin(own_id, ''); end if;
-  perform private.require_hearing(types, 'types');
+  refused := (select type from unnest(types) as type where not private.may_follow(type) limit 1);
+  if refused is not null then
+    perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s, which reads %s.',
+      coalesce(nullif(array_to_string(private.feed_scopes(refused), ' or '), ''), 'that'), refused), 'types');
+  end if;
   -- An hour before events are deleted: nothing a good cursor leads to is missing.
   if after_at < now() - interval '30 days' + interval '1 hour' then
     perform private.raise_error('GONE', 'Events are kept for 30 days, and this cursor is older: read everything anew, then follow without after.', 'after');
@@ -24,7 +46,7 @@ begin
       order by o.xid, o.id limit 10000
     ), wanted as materialized (
       select l.* from looked_at l
-      where case when types is null then private.may_hear(l.type) else l.type = any (types) end
+      where case when types is null then private.may_follow(l.type) else l.type = any (types) end
       order by l.xid, l.id limit most
     ), ended as (
       select w.xid, w.id, w.created_at from wanted w where (select count(*) from wanted) = most

@@ -111,12 +111,6 @@ const bodies: Record<string, object | ((board: Board, id: string) => Promise<obj
   "PUT /api/admin/origins": { origins: ["https://app.example.org"] },
 };
 
-/** What a key needs for the events a call names, besides a scope of the route. */
-const besides: Record<string, readonly Scope[]> = {
-  "POST /api/organizations/:id/webhooks": ["submissions:read"],
-  "POST /api/organizations/:id/webhooks/:webhook_id/deliveries/:event_id/redeliver": ["submissions:read"],
-};
-
 const queries: Record<string, string> = {
   "GET /api/submissions/search": "?q=idea",
   "GET /api/admin/people": "?email=a@example.org",
@@ -166,8 +160,7 @@ async function newInvite({ organization, people: { admin } }: Board): Promise<st
   return only(made).id;
 }
 
-async function tokenOf(caller: Caller, route: Route, board: Board): Promise<string | undefined> {
-  const { scopes } = route;
+async function tokenOf(caller: Caller, { scopes }: Route, board: Board): Promise<string | undefined> {
   const key = (held: readonly Scope[], expiresAt?: Date) => newSecret(board, held, expiresAt);
   switch (caller) {
     case "nobody":
@@ -177,16 +170,12 @@ async function tokenOf(caller: Caller, route: Route, board: Board): Promise<stri
     case "key without scope":
       return key(scopes.length === 0 ? [] : allScopes.filter((scope) => !scopes.includes(scope)));
     case "key with scope":
-      return key(scopes.length === 0 ? allScopes : [...scopes, ...besidesOf(route)]);
+      return key(scopes.length === 0 ? allScopes : scopes);
     case "expired key":
       return key(allScopes, new Date(Date.now() - 1000));
     default:
       return board.people[caller].token;
   }
-}
-
-export function besidesOf({ method, path }: Route): readonly Scope[] {
-  return besides[`${method} ${path}`] ?? [];
 }
 
 export function newSecret(

@@ -1,7 +1,6 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { z } from "zod";
 import { auditAnswer } from "../../shared/audit.ts";
-import { scopes as allScopes, type Scope } from "../../shared/scopes.ts";
 import {
   deliveryDetailAnswer,
   deliveryListAnswer,
@@ -9,8 +8,7 @@ import {
   webhookAnswer,
   webhookListAnswer,
 } from "../../shared/webhooks.ts";
-import { api, type Call, type Caller, type Method, refused } from "../api/client.ts";
-import { newKey } from "../api/world.ts";
+import { api, type Call, type Method } from "../api/client.ts";
 import { sql } from "../stack.ts";
 import { until } from "../until.ts";
 import { newHook, newWorld, type World } from "./world.ts";
@@ -183,74 +181,4 @@ test("the log lists deliveries newest first, with their answers cut at 8 KiB", a
     error: null,
   });
   expect(log.data[0]?.response_body).toBe("x".repeat(8192));
-});
-
-describe("a key", () => {
-  const lacks = (scopes: string, event: string) =>
-    `This key lacks the scope ${scopes}, which reads ${event}.`;
-  const keeper = (...scopes: Scope[]) =>
-    newKey(world.organization, ["webhooks:read", "webhooks:write", ...scopes]);
-
-  test.each<[string, string, Scope | undefined]>([
-    ["submission.created", "submissions:read or submissions:moderate", "submissions:read"],
-    ["vote.created", "submissions:read or submissions:moderate", "submissions:moderate"],
-    ["comment.created", "submissions:read or submissions:moderate", "submissions:read"],
-    ["survey.response.created", "surveys:read or responses:read", "responses:read"],
-    ["member.joined", "members:write", "members:write"],
-    ["org.updated", "organization:write", "organization:write"],
-  ])("has %s sent with %s, and is told what it lacks", async (event, scopes, scope) => {
-    const may = await keeper(...(scope ? [scope] : []));
-    const others = allScopes.filter((other) => !scopes.split(" or ").includes(other));
-    const mayNot = await keeper(...others);
-    const { data: made } = await call("POST", world.path, newWebhookAnswer, {
-      as: may,
-      body: { url, events: [event] },
-    });
-    const harmless = event === "org.updated" ? "comment.created" : "org.updated";
-    const { data: other } = await call("POST", world.path, newWebhookAnswer, {
-      as: world.admin,
-      body: { url, events: [harmless] },
-    });
-    const message = lacks(scopes, event);
-    for (const [method, path, body, field] of [
-      ["POST", world.path, { url, events: [harmless, event] }, "events"],
-      ["PATCH", `${world.path}/${other.id}`, { events: [event] }, "events"],
-      ["PATCH", `${world.path}/${made.id}`, { url: "https://mine.example/" }, "url"],
-    ] as const) {
-      const answer = refused(await api(method, path, { as: mayNot, body }), "FORBIDDEN", field);
-      expect(answer.details).toMatchObject([{ message }]);
-    }
-    // What tells the key nothing it may do.
-    for (const body of [{ enabled: false }, { enabled: true }, { url }, { events: [harmless] }])
-      await call("PATCH", `${world.path}/${made.id}`, webhookAnswer, { as: mayNot, body });
-    await call("PATCH", `${world.path}/${made.id}`, webhookAnswer, {
-      as: world.admin,
-      body: { url: "https://elsewhere.example/", events: [event, harmless] },
-    });
-  });
-
-  test("does not move an endpoint for which something waits that it may not read, nor sends such a thing again", async () => {
-    const key = await keeper("submissions:read");
-    const { data: made } = await call("POST", world.path, newWebhookAnswer, {
-      as: world.admin,
-      body: { url, events: ["org.updated", "submission.created"], enabled: true },
-    });
-    const one = `${world.path}/${made.id}`;
-    const event = crypto.randomUUID();
-    const webhook = made.id.slice(3);
-    await sql`
-      insert into private.webhook_deliveries (organization_id, webhook_id, event_id, event, data, next_attempt_at)
-      values (${world.organization.id}, ${webhook}, ${event}, 'org.updated', '{"secret":1}', now() + interval '1 hour')`;
-    await call("PATCH", one, webhookAnswer, { as: key, body: { events: ["submission.created"] } });
-    const moving = { as: key, body: { url: "https://mine.example/" } };
-    refused(await api("PATCH", one, moving), "FORBIDDEN", "url");
-    await sql`update private.webhook_deliveries set status = 'failed', finished_at = now() where event_id = ${event}`;
-    await call("PATCH", one, webhookAnswer, moving);
-    const delivery = `${one}/deliveries/evt_${event.replaceAll("-", "")}`;
-    refused(await api("POST", `${delivery}/redeliver`, { as: key }), "FORBIDDEN", "event_id");
-    const data = async (as: Caller) => (await call("GET", delivery, deliveryDetailAnswer, { as })).data.data;
-    expect(await data(key)).toBeNull();
-    expect(await data(world.admin)).toEqual({ secret: 1 });
-    expect(await data(await keeper("organization:write"))).toEqual({ secret: 1 });
-  });
 });

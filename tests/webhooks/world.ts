@@ -20,10 +20,7 @@ export async function newWorld(): Promise<World> {
     organization,
     admin: await newUser("Ada Admin", { organization, role: "admin" }),
     author: await newUser("Ann Author"),
-    key: await newKey(organization, [
-      ...(["webhooks:read", "webhooks:write", "submissions:read"] as const),
-      ...(["surveys:read", "members:write", "organization:write"] as const),
-    ]),
+    key: await newKey(organization, ["webhooks:read", "webhooks:write"]),
     path: `/api/organizations/${organization.id}/webhooks`,
   };
 }
