@@ -1,7 +1,7 @@
 import { crc32, deflateRawSync } from "node:zlib";
 
 /** Where a file of a zip is not as it should be. */
-export type Flaw = {
+type Flaw = {
   sum?: number;
   size?: number;
   flags?: number;

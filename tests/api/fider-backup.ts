@@ -33,7 +33,7 @@ export const fiderPost = (id: number, number: number, title: string, more: Row =
   ...{ response_user_id: null, search: "'fast':2A", slug: "go", status: 0, tenant_id, title, user_id: 1 },
   ...more,
 });
-export const fiderComment = (
+const fiderComment = (
   id: number,
   post_id: number,
   user_id: number,

@@ -241,6 +241,23 @@ describe("the export of", () => {
     ]);
   });
 
+  test.each([
+    ["Post ID,Voter Name,Voter Email,Created\np1,Bob,bob@x.example,2023-04-07T10:11:12Z", "p1"],
+    [
+      "Post URL,Name,Email,Created At\nhttps://x.example/p/1,Bob,bob@x.example,2023-04-07T10:11:12Z",
+      "https://x.example/p/1",
+    ],
+  ])("Canny, as a CSV of voters %#", async (file, submission_id) => {
+    const { taken, refused } = await entries(file, "csv", { format: "canny", what: "votes" });
+    expect(refused).toEqual([]);
+    expect(taken).toMatchObject([
+      {
+        ...{ kind: "vote", submission_id, author: "bob@x.example", author_name: "Bob" },
+        created_at: "2023-04-07T10:11:12Z",
+      },
+    ]);
+  });
+
   test("Canny, as its API answers", async () => {
     const author = { id: "u1", name: "Ann Lee", email: "ann@x.example" };
     const post = {
@@ -366,6 +383,15 @@ describe("the export of", () => {
       },
       { kind: "submission", id: "20", status: "declined" },
     ]);
+  });
+
+  test("Fider, as its tags.json, without what only the team sees", async () => {
+    const tags = [
+      { id: 1, name: "Easy one", slug: "easy-one", color: "FF8800", isPublic: true },
+      { id: 2, name: "Secret", slug: "secret", color: "000000", isPublic: false },
+    ];
+    const { taken } = await entries(JSON.stringify(tags), "json", { format: "fider", what: "tags" });
+    expect(taken).toEqual([{ kind: "tag", slug: "easy-one", name: "Easy one", color: "#ff8800" }]);
   });
 
   test("Fider, as its API answers", async () => {

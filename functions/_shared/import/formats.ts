@@ -114,7 +114,7 @@ function voteOf(row: Values, submission_id: unknown): Draft {
       submission_id,
       created_at,
       follow: row.follow,
-      ...authorOf(row, "voter", "user", "author"),
+      ...authorOf(row, "voter", "user", "author", "name"),
     }),
   };
 }
