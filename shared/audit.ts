@@ -11,6 +11,7 @@ export const auditQuery = z
     limit: pageFields.limit,
     cursor: cursor.optional(),
     target_id: uuid.optional().describe("Only what was done to this row."),
+    actor_id: uuid.optional().describe("Only what this person, or this key's profile, did."),
   })
   .meta({ id: "AuditQuery", description: "Which part of the audit trail to read, newest first." });
 

@@ -6491,6 +6491,7 @@ create table private.audit_log (
 comment on table private.audit_log is 'The trail of what the team and its keys did: actor_id is the profile that acted (null: an operator), key_id the key it acted by. details says what changed, without personal data. Rows are only ever added; they go with their organization.';
 create index audit_log_newest_idx on private.audit_log (organization_id, created_at desc, id desc);
 create index audit_log_target_idx on private.audit_log (organization_id, target_id, created_at desc, id desc);
+create index audit_log_actor_idx on private.audit_log (organization_id, actor_id, created_at desc, id desc);
 alter table private.audit_log enable row level security;
 revoke all on private.audit_log from public, anon, authenticated, service_role, service_key;
 
@@ -6544,7 +6545,7 @@ $$;
 comment on function private.audit(text, text, uuid, jsonb, uuid) is 'Adds to the trail, for functions that are definers. action is noun.verb, such as invite.create; details name fields, ids and states, never people: e-mail addresses are masked. organization_id is of the row that changed; without it, the one the request acts on.';
 
 -- definer: the trail is granted to nobody.
-create function private.admin_audit(target_id uuid, before_at timestamptz, before_id uuid, most integer) returns table (more boolean, last text[], data json)
+create function private.admin_audit(target_id uuid, actor_id uuid, before_at timestamptz, before_id uuid, most integer) returns table (more boolean, last text[], data json)
 language plpgsql stable security definer set search_path = '' as $$
 declare own_id uuid := private.current_organization_id();
 begin
@@ -6556,6 +6557,7 @@ begin
     with page as (
       select * from private.audit_log a
       where a.organization_id = own_id and (admin_audit.target_id is null or a.target_id = admin_audit.target_id)
+        and (admin_audit.actor_id is null or a.actor_id = admin_audit.actor_id)
         and (before_at is null or (a.created_at, a.id) < (before_at, before_id))
       order by a.created_at desc, a.id desc limit most + 1
     ), shown as (
@@ -6570,8 +6572,8 @@ begin
         order by s.created_at desc, s.id desc) from shown s), '[]');
 end
 $$;
-comment on function private.admin_audit(uuid, timestamptz, uuid, integer) is 'The current organization''s trail, newest first, for its admins who signed in; with target_id, what was done to that row. Goes on after (before_at, before_id).';
-grant execute on function private.admin_audit(uuid, timestamptz, uuid, integer) to authenticated;
+comment on function private.admin_audit(uuid, uuid, timestamptz, uuid, integer) is 'The current organization''s trail, newest first, for its admins who signed in; with target_id, what was done to that row; with actor_id, by that profile. Goes on after (before_at, before_id).';
+grant execute on function private.admin_audit(uuid, uuid, timestamptz, uuid, integer) to authenticated;
 
 -- What others wrote --------------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from "vitest";
 import { auditAnswer } from "../../shared/audit.ts";
-import { answered, api, type Caller, type Method } from "./client.ts";
+import { answered, api, type Caller, type Method, refused } from "./client.ts";
 import {
   type Key,
   newComment,
@@ -108,4 +108,29 @@ it("one of many is told in the same words, once", async () => {
       details: { status: { from: "open", to: "planned" } },
     },
   ]);
+});
+
+it("is read by who did it, alone or of one row", async () => {
+  const other = await newUser("Olga", { organization, role: "owner" });
+  const [mine, both] = [await newSubmission(organization, author), await newSubmission(organization, author)];
+  for (const [as, id, status] of [
+    [other, mine, "planned"],
+    [other, both, "planned"],
+    [admin, both, "declined"],
+  ] as const)
+    await api("PATCH", `/api/submissions/${id}/status`, { as, body: { status } });
+  const targets = async (query: string) =>
+    answered(
+      await api("GET", `/api/admin/audit?${query}`, { as: admin, on: organization }),
+      200,
+      auditAnswer,
+    ).data.map(({ target_id }) => target_id);
+  expect(await targets(`actor_id=${other.id}`)).toEqual([both, mine]);
+  expect(await targets(`actor_id=${other.id}&target_id=${both}`)).toEqual([both]);
+  expect(await targets(`actor_id=${author.id}`)).toEqual([]);
+  refused(
+    await api("GET", "/api/admin/audit?actor_id=me", { as: admin, on: organization }),
+    "VALIDATION_ERROR",
+    "actor_id",
+  );
 });

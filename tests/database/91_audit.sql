@@ -66,7 +66,7 @@ select results_eq($$ select actor_id, action, target_id, details from private.au
 create function pg_temp.read_as(who text, organization text) returns text language plpgsql as $$
 begin
   perform set_config('feedback.organization_id', tests.id(organization)::text, true);
-  return tests.see(who, 'select json_array_length(data) from private.admin_audit(null, null, null, 50)');
+  return tests.see(who, 'select json_array_length(data) from private.admin_audit(null, null, null, null, 50)');
 end
 $$;
 select is(pg_temp.read_as(who, 'acme'), seen, format('%s reads %s', who, seen))

@@ -7,9 +7,10 @@ export function listAudit({
   limit,
   cursor,
   target_id,
+  actor_id,
 }: AuditQuery): Statement<{ data: string; more: boolean; last: [string, string] | null }> {
   const from = cursor === undefined ? undefined : decodeCursor(cursor, "created_at", "desc");
   return (sql) => sql`
     select data::text as data, more, last
-    from private.admin_audit(${target_id ?? null}, ${from?.value ?? null}::text::timestamptz, ${from?.id ?? null}, ${limit})`;
+    from private.admin_audit(${target_id ?? null}, ${actor_id ?? null}, ${from?.value ?? null}::text::timestamptz, ${from?.id ?? null}, ${limit})`;
 }
