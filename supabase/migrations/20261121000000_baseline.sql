@@ -860,6 +860,7 @@ comment on function private.updated_submission(public.submissions) is 'The data 
 create function private.announce_edit() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
+  if private.is_quiet() then return null; end if;
   if (new.title, new.description) is distinct from (old.title, old.description) and private.needs_approval(new.organization_id, private.caller_id()) then
     update public.submissions set moderation_state = 'pending' where id = new.id;
     return null;
@@ -6346,7 +6347,7 @@ create policy "who may listen hears" on realtime.messages
 
 create function private.run_schedule() returns jsonb
 language plpgsql set search_path = '' as $$
-declare fanouts integer; activity integer; surveys integer; counters integer; keys integer; events integer; deliveries integer; streams integer;
+declare fanouts integer; activity integer; surveys integer; counters integer; keys integer; events integer; deliveries integer; streams integer; labels integer;
 begin
   fanouts := private.run_fanouts();
   activity := private.sum_activity();
@@ -6370,7 +6371,9 @@ begin
     select o.ctid from private.agent_subscriptions o where o.expires_at < now() - interval '1 day' limit 5000);
   delete from private.agent_audit t where ctid in (
     select o.ctid from private.agent_audit o where o.created_at < now() - interval '400 days' limit 5000);
-  return jsonb_build_object('fanouts', fanouts, 'activity', activity, 'surveys', surveys, 'rate_counters', counters, 'idempotency_keys', keys, 'events', events, 'deliveries', deliveries, 'agent_streams', streams);
+  -- Last, for it holds submissions until the end.
+  labels := private.run_retirements();
+  return jsonb_build_object('fanouts', fanouts, 'activity', activity, 'surveys', surveys, 'rate_counters', counters, 'idempotency_keys', keys, 'events', events, 'deliveries', deliveries, 'agent_streams', streams, 'labels', labels);
 end
 $$;
 comment on function private.run_schedule() is 'Every few seconds, by pg_cron on hosted Supabase and by a timer in the embedded stack: writes waiting notifications, closes surveys whose time has passed and deletes what has expired, in bounded batches. Idempotent; says what it did.';
@@ -7302,54 +7305,124 @@ end
 $$;
 comment on function private.admin_order_categories(uuid[]) is 'The order categories are shown in: these first, then the others as they stood.';
 
+-- A label goes with what is filed under it, so many at a time: with more of them the rest is the schedule's. Nobody is told
+-- of each submission, org.updated tells of the label.
+create table private.retired_labels (
+  label_id uuid primary key,
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  kind text not null,
+  into_id uuid,
+  retired_at timestamptz not null default now(),
+  constraint kind_is_known check (kind in ('categories', 'tags'))
+);
+comment on table private.retired_labels is 'Categories and tags that were deleted or merged, and still have submissions: the schedule moves them to into_id, or to none, and then deletes the label.';
+create index retired_labels_organization_idx on private.retired_labels (organization_id);
+alter table private.retired_labels enable row level security;
+revoke all on private.retired_labels from public, anon, authenticated, service_role, service_key;
+
+create function private.file_under(organization_id uuid, from_id uuid, to_id uuid, batch integer) returns integer
+language plpgsql set search_path = '' as $$
+declare ids uuid[];
+begin
+  -- What somebody else holds comes with a later batch: nothing waits for a submission here.
+  ids := array(select s.id from public.submissions s
+    where s.organization_id = file_under.organization_id and s.category_id = from_id limit batch for no key update skip locked);
+  if ids = '{}' then return 0; end if;
+  perform private.lock_counts(organization_id);
+  perform set_config('feedback.quiet', 'on', true);
+  update public.submissions s set category_id = to_id where s.id = any (ids);
+  perform set_config('feedback.quiet', 'off', true);
+  insert into private.submission_counts as c (organization_id, is_public, status, type, category_id, total)
+  select s.organization_id, s.is_public, s.status, s.type, m.category_id, sum(m.change)
+  from public.submissions s cross join (values (from_id, -1), (to_id, 1)) m (category_id, change)
+  where s.id = any (ids) and s.merged_into_id is null group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
+  on conflict on constraint one_count_of_a_kind do update set total = c.total + excluded.total;
+  return cardinality(ids);
+end
+$$;
+comment on function private.file_under(uuid, uuid, uuid, integer) is 'Moves a batch of the submissions of a category to another, or to none; how many.';
+
+create function private.tag_instead(organization_id uuid, from_id uuid, to_id uuid, batch integer) returns integer
+language plpgsql set search_path = '' as $$
+declare ids uuid[];
+begin
+  ids := array(select st.submission_id from public.submission_tags st
+    where st.organization_id = tag_instead.organization_id and st.tag_id = from_id limit batch for update skip locked);
+  -- A tag of the submission's own goes before one that a merge lent it.
+  insert into public.submission_tags as st (organization_id, submission_id, tag_id, merged_from)
+  select f.organization_id, f.submission_id, to_id, f.merged_from from public.submission_tags f
+  where f.submission_id = any (ids) and f.tag_id = from_id and to_id is not null order by f.submission_id
+  on conflict on constraint one_of_each_tag do update set merged_from = null where excluded.merged_from is null;
+  delete from public.submission_tags st where st.submission_id = any (ids) and st.tag_id = from_id;
+  return cardinality(ids);
+end
+$$;
+comment on function private.tag_instead(uuid, uuid, uuid, integer) is 'Gives a batch of what carries a tag another, or none; how many.';
+
+create function private.retire_label(kind text, organization_id uuid, label_id uuid, into_id uuid, batch integer default 5000) returns integer
+language plpgsql set search_path = '' as $$
+declare moved integer; is_left boolean;
+begin
+  if kind = 'categories' then
+    moved := private.file_under(organization_id, label_id, into_id, batch);
+    is_left := exists (select from public.submissions s where s.organization_id = retire_label.organization_id and s.category_id = label_id);
+  else
+    moved := private.tag_instead(organization_id, label_id, into_id, batch);
+    is_left := exists (select from public.submission_tags st where st.organization_id = retire_label.organization_id and st.tag_id = label_id);
+  end if;
+  if is_left then
+    insert into private.retired_labels as r (label_id, organization_id, kind, into_id) values (label_id, organization_id, kind, into_id)
+    on conflict on constraint retired_labels_pkey do update set into_id = excluded.into_id;
+    return moved;
+  end if;
+  -- Also what unmerging would bring back.
+  insert into private.merged_tags (source_id, tag_id, organization_id)
+  select j.source_id, into_id, j.organization_id from private.merged_tags j
+  where kind = 'tags' and into_id is not null and j.organization_id = retire_label.organization_id and j.tag_id = label_id
+  on conflict do nothing;
+  execute format('delete from public.%I l where l.id = $1', kind) using label_id;
+  delete from private.retired_labels r where r.label_id = retire_label.label_id;
+  return moved;
+end
+$$;
+comment on function private.retire_label(text, uuid, uuid, uuid, integer) is 'Moves a batch of what has a category or tag, and deletes it where none is left; how many. The caller holds the organization and the label locked, so that nothing new comes to it.';
+
+create function private.run_retirements() returns integer
+language plpgsql set search_path = '' as $$
+declare retired private.retired_labels; is_there boolean; is_free boolean; moved integer := 0;
+begin
+  -- The organization first, as everywhere; who holds it or the label is not waited for.
+  for retired in
+    select r.* from private.retired_labels r join public.organizations o on o.id = r.organization_id
+    order by r.retired_at, r.label_id limit 1 for no key update of o skip locked
+  loop
+    execute format('select exists (select from public.%I l where l.id = $1)', retired.kind) into is_there using retired.label_id;
+    execute format('select true from public.%I l where l.id = $1 for update skip locked', retired.kind) into is_free using retired.label_id;
+    if is_free then
+      execute format('select l.id from public.%I l where l.id = $1', retired.kind) into retired.into_id using retired.into_id;
+      moved := private.retire_label(retired.kind, retired.organization_id, retired.label_id, retired.into_id);
+      execute format('select exists (select from public.%I l where l.id = $1)', retired.kind) into is_there using retired.label_id;
+      if not is_there then perform private.emit_organization_update(retired.organization_id, array[retired.kind]); end if;
+    end if;
+    if not is_there then delete from private.retired_labels r where r.label_id = retired.label_id; end if;
+  end loop;
+  return moved;
+end
+$$;
+comment on function private.run_retirements() is 'A batch of the oldest deletion or merge of a category or tag that was too large for one request; how many submissions it moved.';
+
 create function private.admin_delete_label(kind text, label_id uuid) returns void
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
 declare own_id uuid := private.require_librarian(kind); label jsonb;
 begin
   perform 1 from public.organizations o where o.id = own_id for no key update;
   label := private.find_label(kind, own_id, label_id);
-  if kind = 'categories' then
-    perform private.file_under(own_id, label_id, null);
-    delete from public.categories c where c.id = label_id;
-  else
-    delete from public.tags t where t.id = label_id;
-  end if;
+  update private.retired_labels r set into_id = null where r.into_id = admin_delete_label.label_id;
+  perform private.retire_label(kind, own_id, label_id, null);
   perform private.tell_of_label(kind, own_id, 'delete', label_id, jsonb_build_object('slug', label -> 'slug'));
 end
 $$;
 comment on function private.admin_delete_label(text, uuid) is 'A category or tag goes; submissions stay, without it.';
-
-create function private.file_under(organization_id uuid, from_id uuid, to_id uuid) returns bigint
-language plpgsql set search_path = '' as $$
-declare moved bigint;
-begin
-  perform 1 from public.submissions s where s.organization_id = file_under.organization_id and s.category_id = from_id order by s.id for no key update;
-  perform private.lock_counts(organization_id);
-  update public.submissions s set category_id = to_id where s.organization_id = file_under.organization_id and s.category_id = from_id;
-  get diagnostics moved = row_count;
-  return moved;
-end
-$$;
-comment on function private.file_under(uuid, uuid, uuid) is 'Moves all submissions of a category to another, or to none; each is announced as updated.';
-
-create function private.tag_instead(organization_id uuid, from_id uuid, to_id uuid) returns bigint
-language plpgsql set search_path = '' as $$
-declare moved bigint;
-begin
-  select count(*) into moved from public.submission_tags st where st.organization_id = tag_instead.organization_id and st.tag_id = from_id;
-  -- A tag of the submission's own goes before one that a merge lent it.
-  insert into public.submission_tags as st (organization_id, submission_id, tag_id, merged_from)
-  select f.organization_id, f.submission_id, to_id, f.merged_from from public.submission_tags f
-  where f.organization_id = tag_instead.organization_id and f.tag_id = from_id order by f.submission_id
-  on conflict on constraint one_of_each_tag do update set merged_from = null where excluded.merged_from is null;
-  insert into private.merged_tags (source_id, tag_id, organization_id)
-  select j.source_id, to_id, j.organization_id from private.merged_tags j
-  where j.organization_id = tag_instead.organization_id and j.tag_id = from_id
-  on conflict do nothing;
-  return moved;
-end
-$$;
-comment on function private.tag_instead(uuid, uuid, uuid) is 'Whatever carries a tag carries another too, also what unmerging would bring back.';
 
 create function private.admin_merge_labels(kind text, label_id uuid, into_id uuid) returns jsonb
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
@@ -7361,13 +7434,16 @@ begin
   perform 1 from public.organizations o where o.id = own_id for no key update;
   label := private.find_label(kind, own_id, label_id);
   target := private.find_label(kind, own_id, into_id, true);
-  if kind = 'categories' then
-    moved := private.file_under(own_id, label_id, into_id);
-    delete from public.categories c where c.id = label_id;
-  else
-    moved := private.tag_instead(own_id, label_id, into_id);
-    delete from public.tags t where t.id = label_id;
+  if exists (select from private.retired_labels r where r.label_id = admin_merge_labels.into_id) then
+    perform private.raise_error('CONFLICT', format('This %s was deleted or merged, and is about to go.', private.label_noun(kind)), 'into_id');
   end if;
+  if kind = 'categories' then
+    select count(*) into moved from public.submissions s where s.organization_id = own_id and s.category_id = label_id;
+  else
+    select count(*) into moved from public.submission_tags st where st.organization_id = own_id and st.tag_id = label_id;
+  end if;
+  update private.retired_labels r set into_id = admin_merge_labels.into_id where r.into_id = admin_merge_labels.label_id;
+  perform private.retire_label(kind, own_id, label_id, into_id);
   perform private.tell_of_label(kind, own_id, 'merge', label_id, jsonb_build_object('slug', label -> 'slug', 'into_id', into_id, 'submissions', moved));
   return private.label_shape(target) || jsonb_build_object('moved', moved);
 end

@@ -280,6 +280,7 @@ comment on function private.updated_submission(public.submissions) is 'The data 
 create function private.announce_edit() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
+  if private.is_quiet() then return null; end if;
   if (new.title, new.description) is distinct from (old.title, old.description) and private.needs_approval(new.organization_id, private.caller_id()) then
     update public.submissions set moderation_state = 'pending' where id = new.id;
     return null;

@@ -2,7 +2,7 @@
 
 create function private.run_schedule() returns jsonb
 language plpgsql set search_path = '' as $$
-declare fanouts integer; activity integer; surveys integer; counters integer; keys integer; events integer; deliveries integer; streams integer;
+declare fanouts integer; activity integer; surveys integer; counters integer; keys integer; events integer; deliveries integer; streams integer; labels integer;
 begin
   fanouts := private.run_fanouts();
   activity := private.sum_activity();
@@ -26,7 +26,9 @@ begin
     select o.ctid from private.agent_subscriptions o where o.expires_at < now() - interval '1 day' limit 5000);
   delete from private.agent_audit t where ctid in (
     select o.ctid from private.agent_audit o where o.created_at < now() - interval '400 days' limit 5000);
-  return jsonb_build_object('fanouts', fanouts, 'activity', activity, 'surveys', surveys, 'rate_counters', counters, 'idempotency_keys', keys, 'events', events, 'deliveries', deliveries, 'agent_streams', streams);
+  -- Last, for it holds submissions until the end.
+  labels := private.run_retirements();
+  return jsonb_build_object('fanouts', fanouts, 'activity', activity, 'surveys', surveys, 'rate_counters', counters, 'idempotency_keys', keys, 'events', events, 'deliveries', deliveries, 'agent_streams', streams, 'labels', labels);
 end
 $$;
 comment on function private.run_schedule() is 'Every few seconds, by pg_cron on hosted Supabase and by a timer in the embedded stack: writes waiting notifications, closes surveys whose time has passed and deletes what has expired, in bounded batches. Idempotent; says what it did.';

@@ -1,0 +1,74 @@
+-- A category or tag with more submissions than one request moves goes all the same, and takes none along.
+begin;
+set local search_path = public, extensions;
+select plan(20);
+do $$ begin perform tests.start(); end $$;
+
+create function pg_temp.label(kind text, name text) returns uuid language plpgsql as $$
+begin
+  execute format('insert into public.%I (id, organization_id, name, slug) values ($1, $2, $3, $3)', kind) using tests.id(name), tests.id('acme'), name;
+  return tests.id(name);
+end
+$$;
+create function pg_temp.mistakes() returns text language sql as $$
+  select coalesce(string_agg(subject || ' ' || stored || ' for ' || truth, ', '), 'none') from private.count_mistakes() $$;
+create function pg_temp.filed() returns text language sql as $$
+  select string_agg(coalesce(c.slug, '–') || ' ' || n, ', ' order by c.slug nulls last)
+  from (select category_id, count(*) as n from public.submissions where organization_id = tests.id('acme') group by 1) s left join public.categories c on c.id = s.category_id $$;
+create function pg_temp.tagged() returns text language sql as $$
+  select string_agg(t.slug || ' ' || n, ', ' order by t.slug)
+  from (select tag_id, count(*) as n from public.submission_tags where organization_id = tests.id('acme') group by 1) s join public.tags t on t.id = s.tag_id $$;
+create function pg_temp.events() returns text language sql as $$
+  select string_agg(type || ' ' || n, ', ' order by type) from (select type, count(*) as n from private.outbox where organization_id = tests.id('acme') group by 1) e $$;
+create function pg_temp.as_adam(call text) returns text language plpgsql as $$
+begin
+  perform set_config('feedback.organization_id', tests.id('acme')::text, true);
+  return tests.see('adam', call);
+end
+$$;
+
+select pg_temp.label('categories', name) from unnest(array['billing', 'invoices', 'paying']) name;
+select pg_temp.label('tags', name) from unnest(array['quick', 'fast', 'slow']) name;
+select tests.submission('wish ' || n, 'alice') from generate_series(1, 6) n;
+update public.submissions set category_id = tests.id('billing') where id in (select tests.id('wish ' || n) from generate_series(1, 5) n);
+update public.submissions set category_id = tests.id('invoices') where id = tests.id('wish 6');
+insert into public.submission_tags (organization_id, submission_id, tag_id) select tests.id('acme'), tests.id('wish ' || n), tests.id('quick') from generate_series(1, 5) n;
+insert into public.submission_tags (organization_id, submission_id, tag_id) values (tests.id('acme'), tests.id('wish 2'), tests.id('fast'));
+select tests.merge('wish 5', 'wish 4');
+delete from private.outbox;
+
+-- As a merge of many leaves it: a batch of two was moved, the rest waits
+select is(private.retire_label('categories', tests.id('acme'), tests.id('billing'), tests.id('invoices'), 2), 2, 'a batch moves');
+select is(pg_temp.filed(), 'billing 3, invoices 3', 'and no more');
+select is(pg_temp.mistakes(), 'none', 'counted');
+select is(pg_temp.events(), null, 'and told to nobody one by one');
+select is(pg_temp.as_adam(format('select private.admin_merge_labels(''categories'', %L, %L)', tests.id('paying'), tests.id('billing'))), 'FB409', 'nothing is merged into what is about to go');
+insert into public.categories (id, organization_id, name, slug) values (tests.id('money'), tests.id('acme'), 'money', 'money');
+select is(pg_temp.as_adam(format('select private.admin_merge_labels(''categories'', %L, %L) ->> ''moved''', tests.id('invoices'), tests.id('money'))), '3', 'where it goes may be merged meanwhile');
+select tests.submission('wish 7', 'bob');
+update public.submissions set category_id = tests.id('billing') where id = tests.id('wish 7');
+delete from private.outbox;
+select is(private.run_retirements(), 4, 'the schedule moves the rest, and what came meanwhile');
+select is(pg_temp.filed(), 'money 7', 'to where that went');
+select is((select count(*) from public.categories where id = tests.id('billing')), 0::bigint, 'the category is gone');
+select is(pg_temp.events(), 'org.updated 1', 'which is told once');
+select is(private.run_retirements(), 0, 'and there is nothing left to do');
+select is(pg_temp.mistakes(), 'none', 'and all is counted');
+
+select is(private.retire_label('tags', tests.id('acme'), tests.id('quick'), tests.id('fast'), 2), 2, 'tags move in batches too');
+do $$ begin perform private.run_retirements(); end $$;
+select is(pg_temp.tagged(), 'fast 4', 'to what has the other already as well');
+do $$ begin perform set_config('request.jwt.claims', jsonb_build_object('sub', tests.id('adam'), 'role', 'authenticated')::text, true);
+  perform set_config('feedback.organization_id', tests.id('acme')::text, true);
+  perform private.admin_unmerge(tests.id('wish 5')); perform tests.leave(); end $$;
+select is(pg_temp.tagged(), 'fast 5', 'and to what an unmerge brings back');
+select is(private.retire_label('tags', tests.id('acme'), tests.id('fast'), null, 2), 2, 'a deletion takes its batches');
+select is(private.run_retirements(), 3, 'until none is left');
+select is(pg_temp.tagged(), null, 'of any submission');
+
+select is(private.retire_label('categories', tests.id('acme'), tests.id('money'), tests.id('paying'), 2), 2, 'a category is about to go');
+delete from public.organizations where slug = 'acme';
+select is((select count(*) from private.retired_labels), 0::bigint, 'an organization takes that along');
+
+select * from finish();
+rollback;
