@@ -7353,7 +7353,10 @@ begin
   select f.organization_id, f.submission_id, to_id, f.merged_from from public.submission_tags f
   where f.submission_id = any (ids) and f.tag_id = from_id and to_id is not null order by f.submission_id
   on conflict on constraint one_of_each_tag do update set merged_from = null where excluded.merged_from is null;
+  -- What merges remember of the tag is not forgotten: it moves with the last batch, or goes with the label.
+  perform set_config('feedback.quiet', 'on', true);
   delete from public.submission_tags st where st.submission_id = any (ids) and st.tag_id = from_id;
+  perform set_config('feedback.quiet', 'off', true);
   return cardinality(ids);
 end
 $$;

@@ -6,7 +6,7 @@ import {
   importListAnswer,
   importQuery,
 } from "../../../shared/imports.ts";
-import { ApiError, notFound, toApiError } from "../../_shared/api-error.ts";
+import { ApiError, invalid, notFound, toApiError } from "../../_shared/api-error.ts";
 import { piecesOf, problemOfLength } from "../../_shared/body.ts";
 import { answer, endpoint, longEndpoint } from "../../_shared/endpoint.ts";
 import { exportText, exportTypes } from "../../_shared/export.ts";
