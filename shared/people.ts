@@ -49,6 +49,9 @@ export const personalDataAnswer = dataOf(
         created_at: timestamp,
       }),
       memberships: z.array(z.object({ ...own, role: z.enum(memberRoles) })),
+      trust: z
+        .array(z.object({ ...own, is_trusted: z.boolean() }))
+        .describe("Whether a team trusts what they write, or marked them as spam."),
       submissions: z.array(
         z.object({
           ...own,

@@ -8,6 +8,8 @@ begin
     'profile', json_build_object('id', p.id, 'kind', p.kind, 'name', p.name, 'email', p.email, 'avatar_url', p.avatar_url, 'created_at', p.created_at),
     'memberships', coalesce((select json_agg(json_build_object('organization_id', m.organization_id, 'role', m.role, 'created_at', m.created_at))
       from public.memberships m where m.user_id = p.id and (personal_data.organization_id is null or m.organization_id = personal_data.organization_id)), '[]'),
+    'trust', coalesce((select json_agg(json_build_object('organization_id', t.organization_id, 'is_trusted', t.is_trusted, 'created_at', t.created_at))
+      from private.author_trust t where t.user_id = p.id and (personal_data.organization_id is null or t.organization_id = personal_data.organization_id)), '[]'),
     'submissions', coalesce((select json_agg(s order by s.created_at desc) from (
       select s.id, s.organization_id, s.title, s.description, s.type, s.status, s.source, s.created_at, s.updated_at from public.submissions s
       where s.author_id = p.id and (personal_data.organization_id is null or s.organization_id = personal_data.organization_id)

@@ -104,6 +104,7 @@ describe("an admin finds", () => {
       comments: [{ id: here.comment, body: "Said by them" }],
       votes: [{ submission_id: here.voted }, { submission_id: here.submission }],
       comment_votes: [{ comment_id: here.comment }],
+      trust: [{ organization_id: ours.id, is_trusted: true }],
       notifications: [{ type: "reply" }],
     });
     expect(data.follows).toHaveLength(2);

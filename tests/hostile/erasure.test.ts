@@ -41,6 +41,10 @@ test.each(["spam", "trusted"])(
     for (const _ of ["once", "again"]) {
       expect((await eraseMe(user, organization)).status).toBe(200);
       expect(await marks()).toEqual(mark === "spam" ? [{ is_trusted: false }] : []);
+      const { body } = await api("GET", "/api/me/export", { as: user });
+      expect(body).toMatchObject({
+        data: { trust: mark === "spam" ? [{ organization_id: organization.id, is_trusted: false }] : [] },
+      });
     }
     expect((await api("DELETE", "/api/me?confirm=erase", { as: user })).status).toBe(200);
     expect(await marks()).toEqual([]);
