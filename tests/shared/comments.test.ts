@@ -59,6 +59,7 @@ test("a comment shows no e-mail address, its author's neither, at any depth", ()
     body: "Yes",
     author: { id, name: "Ann", avatar: null, is_team_member: false, email: "a@example.org" },
     is_official: false,
+    moderation_state: "approved",
     vote_count: 0,
     reply_count: 1,
     created_at: "2026-11-21T09:36:00+00:00",
