@@ -7362,7 +7362,7 @@ end
 $$;
 comment on function private.tag_instead(uuid, uuid, uuid, integer) is 'Gives a batch of what carries a tag another, or none; how many.';
 
-create function private.retire_label(kind text, organization_id uuid, label_id uuid, into_id uuid, batch integer default 5000) returns integer
+create function private.retire_label(kind text, organization_id uuid, label_id uuid, into_id uuid, batch integer default 2000) returns integer
 language plpgsql set search_path = '' as $$
 declare moved integer; is_left boolean;
 begin

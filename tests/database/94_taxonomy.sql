@@ -1,7 +1,7 @@
 -- A category or tag with more submissions than one request moves goes all the same, and takes none along.
 begin;
 set local search_path = public, extensions;
-select plan(20);
+select plan(21);
 do $$ begin perform tests.start(); end $$;
 
 create function pg_temp.label(kind text, name text) returns uuid language plpgsql as $$
@@ -65,6 +65,19 @@ select is(pg_temp.tagged(), 'fast 5', 'and to what an unmerge brings back');
 select is(private.retire_label('tags', tests.id('acme'), tests.id('fast'), null, 2), 2, 'a deletion takes its batches');
 select is(private.run_retirements(), 3, 'until none is left');
 select is(pg_temp.tagged(), null, 'of any submission');
+
+-- Two tags become one while merges lend them
+select tests.submission('root ' || n, 'alice'), tests.submission('leaf ' || n, 'bob') from generate_series(1, 3) n;
+select pg_temp.label('tags', name) from unnest(array['ios', 'iphone']) name;
+insert into public.submission_tags (organization_id, submission_id, tag_id)
+select tests.id('acme'), tests.id(submission), tests.id(tag)
+from (values ('root 1', 'iphone'), ('leaf 1', 'ios'), ('root 2', 'ios'), ('leaf 2', 'iphone'), ('leaf 3', 'ios'), ('root 3', 'ios'), ('leaf 3', 'iphone')) as t (submission, tag);
+select tests.merge('leaf ' || n, 'root ' || n) from generate_series(1, 3) n;
+select private.retire_label('tags', tests.id('acme'), tests.id('ios'), tests.id('iphone'));
+do $$ begin perform set_config('request.jwt.claims', jsonb_build_object('sub', tests.id('adam'), 'role', 'authenticated')::text, true);
+  perform set_config('feedback.organization_id', tests.id('acme')::text, true);
+  perform private.admin_unmerge(tests.id('leaf ' || n)) from generate_series(1, 3) n; perform tests.leave(); end $$;
+select is(pg_temp.tagged(), 'iphone 6', 'each that had one of them has the one it became');
 
 select is(private.retire_label('categories', tests.id('acme'), tests.id('money'), tests.id('paying'), 2), 2, 'a category is about to go');
 delete from public.organizations where slug = 'acme';
