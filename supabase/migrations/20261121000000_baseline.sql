@@ -7348,12 +7348,11 @@ declare ids uuid[];
 begin
   ids := array(select st.submission_id from public.submission_tags st
     where st.organization_id = tag_instead.organization_id and st.tag_id = from_id limit batch for update skip locked);
-  -- Where a submission has both, it keeps one: of its own before one that a merge lent it. Who lent the other gets it back.
+  -- A tag of the submission's own goes before one that a merge lent it, which is in the journal from then on.
   insert into private.merged_tags (source_id, tag_id, organization_id)
-  select lender.id, to_id, f.organization_id
+  select coalesce(f.merged_from, t.merged_from), to_id, f.organization_id
   from public.submission_tags f join public.submission_tags t on t.submission_id = f.submission_id and t.tag_id = to_id
-    cross join lateral (values (nullif(f.merged_from, t.merged_from)), (case when f.merged_from is null then t.merged_from end)) lender (id)
-  where f.submission_id = any (ids) and f.tag_id = from_id and lender.id is not null
+  where f.submission_id = any (ids) and f.tag_id = from_id and f.merged_from is distinct from t.merged_from
   on conflict do nothing;
   insert into public.submission_tags as st (organization_id, submission_id, tag_id, merged_from)
   select f.organization_id, f.submission_id, to_id, f.merged_from from public.submission_tags f

@@ -239,6 +239,29 @@ describe.each([
     expect(await countMistakes(board.organization)).toEqual([]);
   });
 
+  it("wait for nobody who holds a submission, and go once the last is free", async () => {
+    const [from, into] = [await make({ name: "Busy" }), await make({ name: "Next" })];
+    const [held, free, late] = (await Promise.all(
+      [1, 2, 3].map(() => newSubmission(board.organization, board.member)),
+    )) as [string, string, string];
+    for (const id of [held, free]) await file(id, from.id);
+    await sql.begin(async (transaction) => {
+      if (kind === "tags")
+        await transaction`select from public.submission_tags where submission_id = ${held} for update`;
+      else await transaction`select from public.submissions where id = ${held} for no key update`;
+      const answer = await asAdmin("POST", `${root}/${from.id}/merge`, { body: { into_id: into.id } });
+      expect(answered(answer, 200, merged).data.moved).toBe(2);
+      expect(await filed(into.id)).toEqual([free]);
+    });
+    await file(late, from.id).catch(() => file(late, into.id));
+    for (let left = 1; left > 0; ) {
+      await sql`select private.run_retirements()`;
+      left = (await sql`select from public.${sql(kind)} where id = ${from.id}`).length;
+    }
+    expect(await filed(into.id)).toEqual([held, free, late].toSorted());
+    expect(await countMistakes(board.organization)).toEqual([]);
+  });
+
   it("merge into nothing of another organization, nor into themselves", async () => {
     const { id } = await make({ name: "Mine" });
     const [foreign] = await sql<{ id: string }[]>`

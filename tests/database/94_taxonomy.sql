@@ -1,7 +1,7 @@
 -- A category or tag with more submissions than one request moves goes all the same, and takes none along.
 begin;
 set local search_path = public, extensions;
-select plan(21);
+select plan(24);
 do $$ begin perform tests.start(); end $$;
 
 create function pg_temp.label(kind text, name text) returns uuid language plpgsql as $$
@@ -66,18 +66,30 @@ select is(private.retire_label('tags', tests.id('acme'), tests.id('fast'), null,
 select is(private.run_retirements(), 3, 'until none is left');
 select is(pg_temp.tagged(), null, 'of any submission');
 
--- Two tags become one while merges lend them
-select tests.submission('root ' || n, 'alice'), tests.submission('leaf ' || n, 'bob') from generate_series(1, 3) n;
-select pg_temp.label('tags', name) from unnest(array['ios', 'iphone']) name;
-insert into public.submission_tags (organization_id, submission_id, tag_id)
-select tests.id('acme'), tests.id(submission), tests.id(tag)
-from (values ('root 1', 'iphone'), ('leaf 1', 'ios'), ('root 2', 'ios'), ('leaf 2', 'iphone'), ('leaf 3', 'ios'), ('root 3', 'ios'), ('leaf 3', 'iphone')) as t (submission, tag);
-select tests.merge('leaf ' || n, 'root ' || n) from generate_series(1, 3) n;
-select private.retire_label('tags', tests.id('acme'), tests.id('ios'), tests.id('iphone'));
-do $$ begin perform set_config('request.jwt.claims', jsonb_build_object('sub', tests.id('adam'), 'role', 'authenticated')::text, true);
-  perform set_config('feedback.organization_id', tests.id('acme')::text, true);
-  perform private.admin_unmerge(tests.id('leaf ' || n)) from generate_series(1, 3) n; perform tests.leave(); end $$;
-select is(pg_temp.tagged(), 'iphone 6', 'each that had one of them has the one it became');
+-- What was lent comes back as what its tag became, whoever has it already
+create function pg_temp.tags_of(submission text) returns text language sql as $$
+  select string_agg(t.slug, ' ' order by t.slug) from public.submission_tags s join public.tags t on t.id = s.tag_id where s.submission_id = tests.id(submission) $$;
+create function pg_temp.lend_and_retag(from_tag text, to_tag text) returns text language plpgsql as $$
+declare found text;
+begin
+  perform tests.merge('source', 'target');
+  perform private.retire_label('tags', tests.id('acme'), tests.id(from_tag), tests.id(to_tag));
+  perform set_config('request.jwt.claims', jsonb_build_object('sub', tests.id('adam'), 'role', 'authenticated')::text, true);
+  perform private.admin_unmerge(tests.id('source')); perform tests.leave();
+  raise exception using errcode = 'ZZ000', message = format('source %s, target %s, mistakes %s', pg_temp.tags_of('source'), pg_temp.tags_of('target'), pg_temp.mistakes());
+exception when sqlstate 'ZZ000' then return sqlerrm;
+end
+$$;
+select pg_temp.label('tags', name) from unnest(array['blue', 'azure']) name;
+select tests.submission('source', 'alice'); select tests.submission('target', 'bob'); select tests.submission('second source', 'bob');
+insert into public.submission_tags (organization_id, submission_id, tag_id) values
+  (tests.id('acme'), tests.id('source'), tests.id('blue')), (tests.id('acme'), tests.id('target'), tests.id('azure'));
+select is(pg_temp.lend_and_retag('blue', 'azure'), 'source azure, target azure, mistakes none', 'where the target has the tag it becomes');
+select is(pg_temp.lend_and_retag('azure', 'blue'), 'source blue, target blue, mistakes none', 'where the target''s own becomes the lent one');
+update public.submission_tags set submission_id = tests.id('second source') where submission_id = tests.id('target');
+do $$ begin perform tests.merge('second source', 'target'); end $$;
+select is(pg_temp.lend_and_retag('blue', 'azure'), 'source azure, target azure, mistakes none', 'where another source lent that');
+select is(pg_temp.lend_and_retag('azure', 'blue'), 'source blue, target blue, mistakes none', 'or this');
 
 select is(private.retire_label('categories', tests.id('acme'), tests.id('money'), tests.id('paying'), 2), 2, 'a category is about to go');
 delete from public.organizations where slug = 'acme';
