@@ -5672,7 +5672,7 @@ create table private.webhook_deliveries (
   attempts jsonb not null default '[]',
   created_at timestamptz not null default now(),
   finished_at timestamptz,
-  primary key (webhook_id, event_id),
+  primary key (event_id, webhook_id),
   constraint deliveries_go_to_a_webhook_of_their_organization foreign key (organization_id, webhook_id)
     references private.webhooks (organization_id, id) on delete cascade,
   constraint status_is_known check (status in ('pending', 'sending', 'delivered', 'failed')),
@@ -5841,8 +5841,8 @@ begin
       next_attempt_at = now() + greatest(coalesce(private.retry_wait(d.attempt_count - d.counted_from), '0') * (1 + random() * 0.1), case when r.retry_after > 0 then least(make_interval(secs => r.retry_after), interval '6 hours') end),
       attempts = private.logged(d.attempts, private.logged_attempt(d.attempt_count, d.claimed_at, r.duration_ms, r.status_code, r.response_body, r.error))
     from results r
-    -- Not what was claimed anew meanwhile.
-    where d.webhook_id = r.webhook_id and d.event_id = r.event_id and d.status = 'sending' and d.attempt_count = r.attempt
+    -- Not what was claimed anew meanwhile. Written so that only the primary key serves, not an index that has all of the endpoint's.
+    where d.event_id = r.event_id and d.webhook_id is not distinct from r.webhook_id and d.claimed_at is not null and d.attempt_count = r.attempt
     returning d.webhook_id, r.succeeded, r.gone
   )
   update private.webhooks w set
@@ -6022,21 +6022,20 @@ grant execute on function private.admin_list_deliveries(uuid, uuid, integer, int
 -- Upkeep -------------------------------------------------------------------------------------------------------
 
 create function private.trim_deliveries(most integer default 20000) returns integer
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = '' set enable_seqscan = off as $$
 declare at uuid := (select c.trimmed from private.webhook_cursor c); seen uuid; trimmed integer := 0; here integer;
 begin
   -- What waits for an endpoint that was switched off is given up.
   update private.webhook_deliveries d set status = 'failed', finished_at = now(),
     attempts = private.logged(d.attempts, private.logged_attempt(d.attempt_count, null, null, null, null, 'The webhook was switched off.'))
-  from (
-    select d.webhook_id, d.event_id from private.webhooks w join private.webhook_deliveries d on d.webhook_id = w.id and d.status = 'pending'
-    where not w.is_enabled and w.updated_at < now() - interval '1 minute' limit most for update of d skip locked) late
-  where d.webhook_id = late.webhook_id and d.event_id = late.event_id;
+  where d.ctid = any (array(
+    select o.ctid from private.webhooks w join private.webhook_deliveries o on o.webhook_id = w.id and o.status = 'pending'
+    where not w.is_enabled and w.updated_at < now() - interval '1 minute' limit most for update of o skip locked));
   -- Some of the webhooks each time, and from the first again after the last.
   for seen in select w.id from private.webhooks w where w.id > at order by w.id limit 200 loop
-    delete from private.webhook_deliveries d where d.webhook_id = seen and d.event_id in (
-      select o.event_id from private.webhook_deliveries o where o.webhook_id = seen and o.status in ('delivered', 'failed')
-      order by o.created_at desc, o.event_id offset 100 limit most - trimmed);
+    delete from private.webhook_deliveries d where d.ctid = any (array(
+      select o.ctid from private.webhook_deliveries o where o.webhook_id = seen and o.status in ('delivered', 'failed')
+      order by o.created_at desc, o.event_id offset 100 limit most - trimmed));
     get diagnostics here = row_count;
     trimmed := trimmed + here;
     exit when trimmed >= most;
@@ -6349,28 +6348,29 @@ create function private.run_schedule() returns jsonb
 language plpgsql set search_path = '' as $$
 declare fanouts integer; activity integer; surveys integer; counters integer; keys integer; events integer; deliveries integer; streams integer; labels integer;
 begin
+  -- What is deleted is found once and by its place: joined, by a plan made while a table was empty, it would be looked for again row after row.
   fanouts := private.run_fanouts();
   activity := private.sum_activity();
   surveys := private.close_surveys();
-  delete from private.rate_counters c where ctid in (
-    select o.ctid from private.rate_counters o where o.started_at < now() - case o.rule when 'agent_day' then interval '1 day' else interval '2 hours' end limit 5000);
+  delete from private.rate_counters c where ctid = any (array(
+    select o.ctid from private.rate_counters o where o.started_at < now() - case o.rule when 'agent_day' then interval '1 day' else interval '2 hours' end limit 5000));
   get diagnostics counters = row_count;
-  delete from private.idempotency_keys k where ctid in (
-    select o.ctid from private.idempotency_keys o where o.created_at < now() - interval '1 day' limit 5000);
+  delete from private.idempotency_keys k where ctid = any (array(
+    select o.ctid from private.idempotency_keys o where o.created_at < now() - interval '1 day' limit 5000));
   get diagnostics keys = row_count;
-  delete from private.outbox e where ctid in (
-    select o.ctid from private.outbox o where o.created_at < now() - interval '30 days' limit 5000);
+  delete from private.outbox e where ctid = any (array(
+    select o.ctid from private.outbox o where o.created_at < now() - interval '30 days' limit 5000));
   get diagnostics events = row_count;
-  delete from private.invites i where ctid in (
-    select o.ctid from private.invites o where o.expires_at < now() - interval '30 days' limit 5000);
+  delete from private.invites i where ctid = any (array(
+    select o.ctid from private.invites o where o.expires_at < now() - interval '30 days' limit 5000));
   deliveries := private.trim_deliveries();
-  delete from private.agent_streams s where ctid in (
-    select o.ctid from private.agent_streams o where o.expires_at < now() limit 5000);
+  delete from private.agent_streams s where ctid = any (array(
+    select o.ctid from private.agent_streams o where o.expires_at < now() limit 5000));
   get diagnostics streams = row_count;
-  delete from private.agent_subscriptions s where ctid in (
-    select o.ctid from private.agent_subscriptions o where o.expires_at < now() - interval '1 day' limit 5000);
-  delete from private.agent_audit t where ctid in (
-    select o.ctid from private.agent_audit o where o.created_at < now() - interval '400 days' limit 5000);
+  delete from private.agent_subscriptions s where ctid = any (array(
+    select o.ctid from private.agent_subscriptions o where o.expires_at < now() - interval '1 day' limit 5000));
+  delete from private.agent_audit t where ctid = any (array(
+    select o.ctid from private.agent_audit o where o.created_at < now() - interval '400 days' limit 5000));
   -- Last, for it holds submissions until the end.
   labels := private.run_retirements();
   return jsonb_build_object('fanouts', fanouts, 'activity', activity, 'surveys', surveys, 'rate_counters', counters, 'idempotency_keys', keys, 'events', events, 'deliveries', deliveries, 'agent_streams', streams, 'labels', labels);

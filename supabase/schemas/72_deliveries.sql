@@ -35,7 +35,7 @@ create table private.webhook_deliveries (
   attempts jsonb not null default '[]',
   created_at timestamptz not null default now(),
   finished_at timestamptz,
-  primary key (webhook_id, event_id),
+  primary key (event_id, webhook_id),
   constraint deliveries_go_to_a_webhook_of_their_organization foreign key (organization_id, webhook_id)
     references private.webhooks (organization_id, id) on delete cascade,
   constraint status_is_known check (status in ('pending', 'sending', 'delivered', 'failed')),
@@ -204,8 +204,8 @@ begin
       next_attempt_at = now() + greatest(coalesce(private.retry_wait(d.attempt_count - d.counted_from), '0') * (1 + random() * 0.1), case when r.retry_after > 0 then least(make_interval(secs => r.retry_after), interval '6 hours') end),
       attempts = private.logged(d.attempts, private.logged_attempt(d.attempt_count, d.claimed_at, r.duration_ms, r.status_code, r.response_body, r.error))
     from results r
-    -- Not what was claimed anew meanwhile.
-    where d.webhook_id = r.webhook_id and d.event_id = r.event_id and d.status = 'sending' and d.attempt_count = r.attempt
+    -- Not what was claimed anew meanwhile. Written so that only the primary key serves, not an index that has all of the endpoint's.
+    where d.event_id = r.event_id and d.webhook_id is not distinct from r.webhook_id and d.claimed_at is not null and d.attempt_count = r.attempt
     returning d.webhook_id, r.succeeded, r.gone
   )
   update private.webhooks w set
@@ -385,21 +385,20 @@ grant execute on function private.admin_list_deliveries(uuid, uuid, integer, int
 -- Upkeep -------------------------------------------------------------------------------------------------------
 
 create function private.trim_deliveries(most integer default 20000) returns integer
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = '' set enable_seqscan = off as $$
 declare at uuid := (select c.trimmed from private.webhook_cursor c); seen uuid; trimmed integer := 0; here integer;
 begin
   -- What waits for an endpoint that was switched off is given up.
   update private.webhook_deliveries d set status = 'failed', finished_at = now(),
     attempts = private.logged(d.attempts, private.logged_attempt(d.attempt_count, null, null, null, null, 'The webhook was switched off.'))
-  from (
-    select d.webhook_id, d.event_id from private.webhooks w join private.webhook_deliveries d on d.webhook_id = w.id and d.status = 'pending'
-    where not w.is_enabled and w.updated_at < now() - interval '1 minute' limit most for update of d skip locked) late
-  where d.webhook_id = late.webhook_id and d.event_id = late.event_id;
+  where d.ctid = any (array(
+    select o.ctid from private.webhooks w join private.webhook_deliveries o on o.webhook_id = w.id and o.status = 'pending'
+    where not w.is_enabled and w.updated_at < now() - interval '1 minute' limit most for update of o skip locked));
   -- Some of the webhooks each time, and from the first again after the last.
   for seen in select w.id from private.webhooks w where w.id > at order by w.id limit 200 loop
-    delete from private.webhook_deliveries d where d.webhook_id = seen and d.event_id in (
-      select o.event_id from private.webhook_deliveries o where o.webhook_id = seen and o.status in ('delivered', 'failed')
-      order by o.created_at desc, o.event_id offset 100 limit most - trimmed);
+    delete from private.webhook_deliveries d where d.ctid = any (array(
+      select o.ctid from private.webhook_deliveries o where o.webhook_id = seen and o.status in ('delivered', 'failed')
+      order by o.created_at desc, o.event_id offset 100 limit most - trimmed));
     get diagnostics here = row_count;
     trimmed := trimmed + here;
     exit when trimmed >= most;
