@@ -408,6 +408,7 @@ const content = z.strictObject({
   // Files, which are text.
   "text/csv": z.strictObject({ schema }).optional(),
   "application/x-ndjson": z.strictObject({ schema }).optional(),
+  "application/zip": z.strictObject({ schema }).optional(),
 });
 const parameter = z.strictObject({
   name: z.string().min(1),
