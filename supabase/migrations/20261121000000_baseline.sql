@@ -6035,7 +6035,9 @@ begin
   for seen in select w.id from private.webhooks w where w.id > at order by w.id limit 200 loop
     delete from private.webhook_deliveries d where d.ctid = any (array(
       select o.ctid from private.webhook_deliveries o where o.webhook_id = seen and o.status in ('delivered', 'failed')
-      order by o.created_at desc, o.event_id offset 100 limit most - trimmed));
+      order by o.created_at desc, o.event_id offset 100 limit most - trimmed))
+      -- Not what is to be sent again since.
+      and d.status in ('delivered', 'failed');
     get diagnostics here = row_count;
     trimmed := trimmed + here;
     exit when trimmed >= most;
@@ -6349,11 +6351,12 @@ language plpgsql set search_path = '' as $$
 declare fanouts integer; activity integer; surveys integer; counters integer; keys integer; events integer; deliveries integer; streams integer; labels integer;
 begin
   -- What is deleted is found once and by its place: joined, by a plan made while a table was empty, it would be looked for again row after row.
+  -- What may be renewed meanwhile is locked first.
   fanouts := private.run_fanouts();
   activity := private.sum_activity();
   surveys := private.close_surveys();
   delete from private.rate_counters c where ctid = any (array(
-    select o.ctid from private.rate_counters o where o.started_at < now() - case o.rule when 'agent_day' then interval '1 day' else interval '2 hours' end limit 5000));
+    select o.ctid from private.rate_counters o where o.started_at < now() - case o.rule when 'agent_day' then interval '1 day' else interval '2 hours' end limit 5000 for update skip locked));
   get diagnostics counters = row_count;
   delete from private.idempotency_keys k where ctid = any (array(
     select o.ctid from private.idempotency_keys o where o.created_at < now() - interval '1 day' limit 5000));
@@ -6365,10 +6368,10 @@ begin
     select o.ctid from private.invites o where o.expires_at < now() - interval '30 days' limit 5000));
   deliveries := private.trim_deliveries();
   delete from private.agent_streams s where ctid = any (array(
-    select o.ctid from private.agent_streams o where o.expires_at < now() limit 5000));
+    select o.ctid from private.agent_streams o where o.expires_at < now() limit 5000 for update skip locked));
   get diagnostics streams = row_count;
   delete from private.agent_subscriptions s where ctid = any (array(
-    select o.ctid from private.agent_subscriptions o where o.expires_at < now() - interval '1 day' limit 5000));
+    select o.ctid from private.agent_subscriptions o where o.expires_at < now() - interval '1 day' limit 5000 for update skip locked));
   delete from private.agent_audit t where ctid = any (array(
     select o.ctid from private.agent_audit o where o.created_at < now() - interval '400 days' limit 5000));
   -- Last, for it holds submissions until the end.

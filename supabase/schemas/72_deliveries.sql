@@ -398,7 +398,9 @@ begin
   for seen in select w.id from private.webhooks w where w.id > at order by w.id limit 200 loop
     delete from private.webhook_deliveries d where d.ctid = any (array(
       select o.ctid from private.webhook_deliveries o where o.webhook_id = seen and o.status in ('delivered', 'failed')
-      order by o.created_at desc, o.event_id offset 100 limit most - trimmed));
+      order by o.created_at desc, o.event_id offset 100 limit most - trimmed))
+      -- Not what is to be sent again since.
+      and d.status in ('delivered', 'failed');
     get diagnostics here = row_count;
     trimmed := trimmed + here;
     exit when trimmed >= most;

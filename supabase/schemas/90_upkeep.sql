@@ -5,11 +5,12 @@ language plpgsql set search_path = '' as $$
 declare fanouts integer; activity integer; surveys integer; counters integer; keys integer; events integer; deliveries integer; streams integer; labels integer;
 begin
   -- What is deleted is found once and by its place: joined, by a plan made while a table was empty, it would be looked for again row after row.
+  -- What may be renewed meanwhile is locked first.
   fanouts := private.run_fanouts();
   activity := private.sum_activity();
   surveys := private.close_surveys();
   delete from private.rate_counters c where ctid = any (array(
-    select o.ctid from private.rate_counters o where o.started_at < now() - case o.rule when 'agent_day' then interval '1 day' else interval '2 hours' end limit 5000));
+    select o.ctid from private.rate_counters o where o.started_at < now() - case o.rule when 'agent_day' then interval '1 day' else interval '2 hours' end limit 5000 for update skip locked));
   get diagnostics counters = row_count;
   delete from private.idempotency_keys k where ctid = any (array(
     select o.ctid from private.idempotency_keys o where o.created_at < now() - interval '1 day' limit 5000));
@@ -21,10 +22,10 @@ begin
     select o.ctid from private.invites o where o.expires_at < now() - interval '30 days' limit 5000));
   deliveries := private.trim_deliveries();
   delete from private.agent_streams s where ctid = any (array(
-    select o.ctid from private.agent_streams o where o.expires_at < now() limit 5000));
+    select o.ctid from private.agent_streams o where o.expires_at < now() limit 5000 for update skip locked));
   get diagnostics streams = row_count;
   delete from private.agent_subscriptions s where ctid = any (array(
-    select o.ctid from private.agent_subscriptions o where o.expires_at < now() - interval '1 day' limit 5000));
+    select o.ctid from private.agent_subscriptions o where o.expires_at < now() - interval '1 day' limit 5000 for update skip locked));
   delete from private.agent_audit t where ctid = any (array(
     select o.ctid from private.agent_audit o where o.created_at < now() - interval '400 days' limit 5000));
   -- Last, for it holds submissions until the end.
