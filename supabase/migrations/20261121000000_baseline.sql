@@ -2465,8 +2465,8 @@ language plpgsql set search_path = '' as $$
 declare entries private.person_activity[];
 begin
   with taken as (
-    delete from private.person_activity a where a.ctid in (
-      select e.ctid from private.person_activity e join private.activity_zones z using (organization_id) limit batch)
+    delete from private.person_activity a where a.ctid = any (array(
+      select e.ctid from private.person_activity e join private.activity_zones z using (organization_id) limit batch))
     returning a
   ) select array_agg(t.a) into entries from taken t;
   if entries is null then return 0; end if;
@@ -2500,8 +2500,8 @@ language plpgsql set search_path = '' as $$
 declare summed integer;
 begin
   with entries as (
-    delete from private.submission_activity a where a.ctid in (
-      select e.ctid from private.submission_activity e join private.activity_zones z using (organization_id) limit batch)
+    delete from private.submission_activity a where a.ctid = any (array(
+      select e.ctid from private.submission_activity e join private.activity_zones z using (organization_id) limit batch))
     returning *
   ), summing as (
     insert into private.submission_days as d (organization_id, span, day, status, category_id, source, total)
@@ -2605,8 +2605,8 @@ language plpgsql set search_path = '' as $$
 declare summed integer;
 begin
   with entries as (
-    delete from private.replies_due d where d.ctid in (
-      select e.ctid from private.replies_due e join private.activity_zones z using (organization_id) limit batch)
+    delete from private.replies_due d where d.ctid = any (array(
+      select e.ctid from private.replies_due e join private.activity_zones z using (organization_id) limit batch))
     returning *
   ), due as (
     select distinct e.submission_id from entries e
