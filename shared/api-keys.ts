@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
+import { crc32 } from "./crc32.ts";
 
 /** Secrets of API keys: prefix, 32 random bytes in base64url, and a base62 CRC32 that lets anyone reject a typo. */
 export const orgKeyPrefix = "fcs_org_";
@@ -38,20 +39,11 @@ export function isApiKey(text: string): boolean {
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 function checksum(text: string): string {
-  let rest = crc32(text);
+  let rest = crc32(new TextEncoder().encode(text));
   let digits = "";
   for (let i = 0; i < 6; i++) {
     digits = base62.charAt(rest % 62) + digits;
     rest = Math.floor(rest / 62);
   }
   return digits;
-}
-
-function crc32(text: string): number {
-  let crc = 0xffffffff;
-  for (const byte of new TextEncoder().encode(text)) {
-    crc ^= byte;
-    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
-  }
-  return (crc ^ 0xffffffff) >>> 0;
 }

@@ -1,5 +1,6 @@
 import { pipeline, Readable } from "node:stream";
-import { crc32, createInflateRaw } from "node:zlib";
+import { createInflateRaw } from "node:zlib";
+import { crc32 } from "../../../shared/crc32.ts";
 import { ApiError, invalid } from "../api-error.ts";
 
 // As much of the format as a backup needs: one disk, stored or deflated, no zip64. Sizes and sums are those of the directory at
