@@ -7,7 +7,7 @@ import { formatted } from "./report.ts";
 import { say } from "./stack.ts";
 
 /** What results were measured on. */
-export function machine() {
+function machine() {
   return {
     cores: cpus().length,
     processor: cpus()[0]?.model.trim(),
@@ -17,7 +17,7 @@ export function machine() {
   };
 }
 
-export async function versions(sql: Sql): Promise<Record<string, string>> {
+async function versions(sql: Sql): Promise<Record<string, string>> {
   const [postgres] = await sql<{ server_version: string }[]>`show server_version`;
   const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {
     dependencies: Record<string, string>;

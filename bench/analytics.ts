@@ -1,13 +1,10 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { connect, type Sql } from "../local/database.ts";
-import { root } from "../local/database-server.ts";
-import { type Stack, startStack } from "../local/stack.ts";
-import { withTemporaryFolder } from "../local/temporary-database.ts";
-import { machine, versions } from "./about.ts";
+import type { Stack } from "../local/stack.ts";
+import { localName, writeResults } from "./about.ts";
 import { addUsers, signIn } from "./board.ts";
-import { formatted } from "./report.ts";
+import { median, rounded } from "./report.ts";
+import { onOwnStack, say } from "./stack.ts";
 
 // Whether the numbers of a board of a million submissions cost more than those of one of a thousand.
 
@@ -16,7 +13,7 @@ const { values: flags } = parseArgs({
     rounds: { type: "string", default: "7" },
     submissions: { type: "string", default: "1000,100000,1000000" },
     /** Of the file in bench/results; *.local.json is not committed. */
-    name: { type: "string", default: `${new Date().toISOString().slice(0, 10)}-analytics.local` },
+    name: { type: "string", default: localName("analytics") },
   },
 });
 const rounds = Number(flags.rounds);
@@ -31,30 +28,15 @@ const ranges = [
 ] as const;
 type Range = (typeof ranges)[number];
 
-await withTemporaryFolder(async (folder) => {
-  const stack = await startStack({
-    port: 0,
-    dbPort: 0,
-    dataDir: folder,
-    seed: "none",
-    // So that filling it takes minutes; nothing of it has to survive.
-    postgresSettings: {
-      shared_buffers: "1GB",
-      max_wal_size: "8GB",
-      synchronous_commit: "off",
-      full_page_writes: "off",
-    },
-    trouble: say,
-  });
-  const sql = connect(stack.db_url);
-  try {
-    await bench(stack, sql);
-  } finally {
-    await sql.end({ timeout: 1 });
-    await stack.stop();
-  }
+await onOwnStack(bench, {
+  // So that filling it takes minutes; nothing of it has to survive.
+  postgresSettings: {
+    shared_buffers: "1GB",
+    max_wal_size: "8GB",
+    synchronous_commit: "off",
+    full_page_writes: "off",
+  },
 });
-process.exit(0);
 
 async function bench(stack: Stack, sql: Sql): Promise<void> {
   await sql`update private.rate_limit_rules set max_requests = 2000000000`;
@@ -86,17 +68,7 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
     console.log(`${name}: last to first ${ratio} (${Math.min(...ratios)} to ${Math.max(...ratios)})`);
     console.table(by_submissions);
   }
-  const path = join(root, "bench", "results", `${flags.name}.json`);
-  await mkdir(dirname(path), { recursive: true });
-  const about = {
-    at: new Date().toISOString(),
-    rounds,
-    history_days: history,
-    machine: machine(),
-    versions: await versions(sql),
-  };
-  await writeFile(path, formatted({ ...about, results }));
-  say(`written to ${path}`);
+  await writeResults(flags.name, sql, { rounds, history_days: history }, { results });
 }
 
 function slug(size: number): string {
@@ -119,7 +91,7 @@ async function ask(stack: Stack, token: string, size: number, { days, interval }
 function summarize({ name }: Range, measured: Map<string, number[]>) {
   const of = (size: number) => measured.get(`${name} ${size}`) ?? [];
   const last = of(sizes.at(-1) ?? 0);
-  const ratios = of(sizes[0] ?? 0).map((ms, round) => rounded((last[round] ?? Number.NaN) / ms));
+  const ratios = of(sizes[0] ?? 0).map((ms, round) => rounded((last[round] ?? Number.NaN) / ms, 2));
   return {
     name,
     aim_ms: 200,
@@ -127,9 +99,9 @@ function summarize({ name }: Range, measured: Map<string, number[]>) {
     ratios,
     by_submissions: sizes.map((submissions) => ({
       submissions,
-      median_ms: rounded(median(of(submissions))),
-      fastest_ms: rounded(Math.min(...of(submissions))),
-      slowest_ms: rounded(Math.max(...of(submissions))),
+      median_ms: rounded(median(of(submissions)), 2),
+      fastest_ms: rounded(Math.min(...of(submissions)), 2),
+      slowest_ms: rounded(Math.max(...of(submissions)), 2),
     })),
   };
 }
@@ -201,19 +173,4 @@ function historyOf(size: number, people: number): string[] {
     `insert into private.replies_due (organization_id, submission_id) select distinct ${organization}, submission_id from written where is_official`,
     `select private.sum_activity(${size})`,
   ];
-}
-
-function median(values: number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  const upper = sorted[middle] ?? Number.NaN;
-  return sorted.length % 2 === 1 ? upper : rounded((upper + (sorted[middle - 1] ?? Number.NaN)) / 2);
-}
-
-function rounded(value: number): number {
-  return Number(value.toFixed(2));
-}
-
-function say(message: string): void {
-  console.error(message);
 }

@@ -1,14 +1,14 @@
 import { connect, type Sql } from "../local/database.ts";
-import { type Stack, startStack } from "../local/stack.ts";
+import { type Stack, type StackOptions, startStack } from "../local/stack.ts";
 import { withTemporaryFolder } from "../local/temporary-database.ts";
 
 /** Measures against a stack of its own, which goes with the folder it is in; then ends this process. */
 export async function onOwnStack(
   measure: (stack: Stack, sql: Sql, folder: string) => Promise<void>,
   {
-    functionsEnvironment = {},
     connections = 1,
-  }: { functionsEnvironment?: Record<string, string>; connections?: number } = {},
+    ...options
+  }: Pick<StackOptions, "functionsEnvironment" | "postgresSettings"> & { connections?: number } = {},
 ): Promise<never> {
   await withTemporaryFolder(async (folder) => {
     const stack = await startStack({
@@ -16,7 +16,7 @@ export async function onOwnStack(
       dbPort: 0,
       dataDir: folder,
       seed: "none",
-      functionsEnvironment,
+      ...options,
       trouble: say,
     });
     const sql = connect(stack.db_url, connections);

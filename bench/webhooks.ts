@@ -1,19 +1,19 @@
 import { type ChildProcess, execFileSync, fork } from "node:child_process";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { makeWorkerUtils } from "graphile-worker";
 import { createApiKey } from "../local/api-keys.ts";
-import { connect, type Sql } from "../local/database.ts";
+import type { Sql } from "../local/database.ts";
 import { root } from "../local/database-server.ts";
 import { type Functions, startFunctions } from "../local/functions.ts";
-import { type Stack, startStack } from "../local/stack.ts";
-import { withTemporaryFolder } from "../local/temporary-database.ts";
-import { machine, versions } from "./about.ts";
-import { formatted } from "./report.ts";
+import type { Stack } from "../local/stack.ts";
+import { localName, writeResults } from "./about.ts";
+import { median, rounded } from "./report.ts";
+import { onOwnStack, say } from "./stack.ts";
 
 // Events delivered a second from a full outbox, with one dispatcher and with four, next to graphile-worker doing one HTTP
 // POST a job: the same Postgres, the same receivers, in turn. Then what waiting for dead receivers costs the others.
@@ -25,7 +25,7 @@ const { values: flags } = parseArgs({
     /** For the memory of a dispatcher while it drains them. */
     many: { type: "string", default: "100000" },
     /** Of the file in bench/results; *.local.json is not committed. */
-    name: { type: "string", default: `webhooks-${new Date().toISOString().slice(0, 10)}.local` },
+    name: { type: "string", default: localName("webhooks") },
   },
 });
 const settings = {
@@ -49,24 +49,7 @@ const eventNames = [
   "survey.closed",
 ];
 
-await withTemporaryFolder(async (folder) => {
-  const stack = await startStack({
-    port: 0,
-    dbPort: 0,
-    dataDir: folder,
-    seed: "none",
-    functionsEnvironment: { WEBHOOK_ALLOWED_HOSTS: "127.0.0.1" },
-    trouble: say,
-  });
-  const sql = connect(stack.db_url, 4);
-  try {
-    await bench(stack, sql, folder);
-  } finally {
-    await sql.end({ timeout: 1 });
-    await stack.stop();
-  }
-});
-process.exit(0);
+await onOwnStack(bench, { functionsEnvironment: { WEBHOOK_ALLOWED_HOSTS: "127.0.0.1" }, connections: 4 });
 
 async function bench(stack: Stack, sql: Sql, folder: string): Promise<void> {
   await sql`update private.rate_limit_rules set max_requests = 2000000000`;
@@ -111,6 +94,7 @@ async function bench(stack: Stack, sql: Sql, folder: string): Promise<void> {
       median(
         (rates[name] ?? []).map((rate, round) => rate / (rates["graphile-worker"]?.[round] ?? Number.NaN)),
       ),
+      2,
     );
   const ratios = {
     one_to_graphile: toGraphile("one dispatcher"),
@@ -118,16 +102,7 @@ async function bench(stack: Stack, sql: Sql, folder: string): Promise<void> {
   };
   const results = { throughput, ratios, memory, fairness };
   console.log(JSON.stringify(results, null, 2));
-  const path = join(root, "bench", "results", `${flags.name}.json`);
-  await mkdir(dirname(path), { recursive: true });
-  const about = {
-    at: new Date().toISOString(),
-    ...settings,
-    machine: machine(),
-    versions: await versions(sql),
-  };
-  await writeFile(path, formatted({ ...about, ...results }));
-  say(`written to ${path}`);
+  await writeResults(flags.name, sql, settings, results);
 }
 
 // Receivers -----------------------------------------------------------------------------------------------------
@@ -398,17 +373,4 @@ async function deadAmongHealthy(stack: Stack, sql: Sql): Promise<object> {
     healthy_p99_ms: at(0.99),
     healthy_most_ms: delays.at(-1),
   };
-}
-
-function rounded(value: number): number {
-  return Math.round(value * 100) / 100;
-}
-
-function median(values: number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-}
-
-function say(message: string): void {
-  console.error(message);
 }
