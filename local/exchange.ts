@@ -1,9 +1,8 @@
 import { createReadStream, createWriteStream, statSync } from "node:fs";
 import { extname } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { toApiError } from "../functions/_shared/api-error.ts";
 import { exportText } from "../functions/_shared/export.ts";
-import { chunksOf, recordsOf, writeChunk } from "../functions/_shared/import/chunks.ts";
+import { chunksOf, problemOf, recordsOf, writeChunk } from "../functions/_shared/import/chunks.ts";
 import { fiderRows } from "../functions/_shared/import/fider.ts";
 import { type FileType, rowsOf } from "../functions/_shared/import/rows.ts";
 import type { Bytes } from "../functions/_shared/import/zip.ts";
@@ -44,7 +43,9 @@ export async function importFile(
   if (type === "zip" && query.format !== "fider")
     throw new StartError("--format has to be fider for a zip: only Fider's backup is read from one");
   const rows =
-    type === "zip" ? fiderRows(bytesOf(path), Number.MAX_SAFE_INTEGER) : rowsOf(createReadStream(path), type);
+    type === "zip"
+      ? fiderRows(bytesOf(path), Number.MAX_SAFE_INTEGER, () => {})
+      : rowsOf(createReadStream(path), type);
   const { format, source = format, dry_run, create_missing } = query;
   const [started] = await sql<{ id: string }[]>`
     select private.start_import(${organizationId}, ${format}, ${source}, ${dry_run}, ${create_missing}) as id`;
@@ -57,11 +58,10 @@ export async function importFile(
           select private.run_import(${id}, ${JSON.stringify(recordsOf(part))}::text::jsonb, ${JSON.stringify(part.refused)}::text::jsonb) as done`;
         progress(told?.done.processed ?? 0);
       };
-      await writeChunk(chunk, write, (error) => toApiError(error)?.code === "VALIDATION_ERROR");
+      await writeChunk(chunk, write);
     }
   } catch (error) {
-    const known = toApiError(error);
-    problem = known?.details.map(({ field, message }) => `${field} ${message}`).join("; ") || String(error);
+    problem = problemOf(error, String(error));
   }
   const [ended] = await sql<{ shown: Imported }[]>`select private.finish_import(${id}, ${problem}) as shown`;
   if (!ended) throw new StartError("the import is gone: its organization was deleted meanwhile");

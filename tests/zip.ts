@@ -1,4 +1,5 @@
-import { crc32, deflateRawSync } from "node:zlib";
+import { deflateRawSync } from "node:zlib";
+import { crc32 } from "../shared/crc32.ts";
 
 /** Where a file of a zip is not as it should be. */
 type Flaw = {

@@ -181,6 +181,19 @@ describe("an import", () => {
     expect(await importing(board.key, lines([one]))).toMatchObject({ created: 0, skipped: 3 });
   });
 
+  test("hangs nothing of a submission that is refused on the one before it", async () => {
+    const board = await newBoard();
+    const [good, bad] = [submission(1, { id: undefined }), submission(2, { id: undefined, title: "Bad" })];
+    const votes = [{ author_email: "bob@x.example" }];
+    const page = JSON.stringify({ records: [good, { ...bad, votes }] });
+    const told = await importing(board.key, page, "", "application/json");
+    expect(told).toMatchObject({
+      created: 1,
+      failed: 2,
+      errors: [{ field: "title" }, { field: "submission_id" }],
+    });
+  });
+
   test("sent again makes nothing twice", async () => {
     const board = await newBoard();
     await importing(board.key, lines(file));

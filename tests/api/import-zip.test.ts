@@ -32,12 +32,12 @@ async function contentOf(zip: Uint8Array, name = "a.json", most = largest) {
   return Buffer.concat(parts).toString();
 }
 
-async function entries(zip: Uint8Array) {
+async function entries(zip: Uint8Array, hold: (size: number) => void = () => {}) {
   const taken: Rec[] = [];
   const refusals: Rec[] = [];
   const query = importQuery.parse({ format: "fider" });
   for await (const { file, entries: records, refused: failures } of chunksOf(
-    fiderRows(held(zip), largest),
+    fiderRows(held(zip), largest, hold),
     query,
   )) {
     taken.push(...records.map(({ line, kind, fields }) => ({ file, line, kind, ...fields })));
@@ -45,6 +45,25 @@ async function entries(zip: Uint8Array) {
   }
   return { taken, refusals };
 }
+
+test("what is kept of a backup is told by its size, ids too", async () => {
+  const sizeOf = async (id: unknown) => {
+    let size = 0;
+    await entries(
+      zipOf([
+        ["posts.json", "[]"],
+        ["users.json", JSON.stringify([{ id, name: "Ann" }])],
+      ]),
+      (more) => {
+        size += more;
+      },
+    );
+    return size;
+  };
+  const small = await sizeOf(1);
+  expect(small).toBeGreaterThan(100);
+  expect((await sizeOf("x".repeat(60_000))) - small).toBeGreaterThan(120_000);
+});
 
 describe("a zip", () => {
   test.each([
@@ -225,7 +244,12 @@ describe("Fider's backup", () => {
 
   test.each([
     ["packed with its folder", zipOf([["backup/posts.json", "[]"]]), "holds no posts.json"],
-    ["with a table that is no JSON", fiderBackup({}, ["posts.jsonl", "x"]), undefined],
+    ["with a file of another name", fiderBackup({}, ["posts.jsonl", "x"]), undefined],
+    [
+      "with a table that is no JSON",
+      zipOf([["posts.json", "x"]]),
+      "holds posts.json, which is not JSON at line 1",
+    ],
     [
       "with a table that breaks off",
       zipOf([["posts.json", '[{"id":1']]),

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { type ImportQuery, type RecordKind, recordSchemas } from "../../../shared/imports.ts";
 import { validationDetails } from "../../../shared/validation.ts";
+import { toApiError } from "../api-error.ts";
 import { type Allowance, type Draft, draftsOf, mostCounted, slugOf } from "./formats.ts";
 import type { Row } from "./rows.ts";
 
@@ -59,9 +60,10 @@ export async function* chunksOf(
             row.line,
             query,
           );
+          if (draft.kind === "submission")
+            submissionId = "message" in checked ? undefined : checked.fields.id;
           if ("message" in checked) chunk.refused.push(checked);
           else {
-            if (draft.kind === "submission") submissionId = checked.fields.id;
             note(checked, seen);
             chunk.entries.push(checked);
             characters += sizeOf(checked.fields);
@@ -181,22 +183,25 @@ export function recordsOf({ file, entries }: Chunk): Record<string, unknown> {
  * Writes a chunk. Where the database refuses it for what one record says, its halves are tried, down to that record,
  * which is then a failed line like any other.
  */
-export async function writeChunk<Told>(
-  chunk: Chunk,
-  write: (chunk: Chunk) => Promise<Told>,
-  isBadRecord: (error: unknown) => boolean,
-): Promise<Told> {
+export async function writeChunk<Told>(chunk: Chunk, write: (chunk: Chunk) => Promise<Told>): Promise<Told> {
   try {
     return await write(chunk);
   } catch (error) {
     const [first] = chunk.entries;
-    if (!first || !isBadRecord(error)) throw error;
+    if (!first || toApiError(error)?.code !== "VALIDATION_ERROR") throw error;
     if (chunk.entries.length === 1) {
       const failure = { line: first.line, message: "was refused by the database" };
       return write({ ...chunk, entries: [], refused: [...chunk.refused, failure] });
     }
     const middle = chunk.entries.length >> 1;
-    await writeChunk({ ...chunk, entries: chunk.entries.slice(0, middle) }, write, isBadRecord);
-    return writeChunk({ ...chunk, entries: chunk.entries.slice(middle), refused: [] }, write, isBadRecord);
+    await writeChunk({ ...chunk, entries: chunk.entries.slice(0, middle) }, write);
+    return writeChunk({ ...chunk, entries: chunk.entries.slice(middle), refused: [] }, write);
   }
+}
+
+/** What an import that could not go on says of it; the rest is for the log. */
+export function problemOf(error: unknown, unknown = "Something went wrong on our side."): string {
+  const known = toApiError(error);
+  if (!known) return unknown;
+  return known.details.map(({ field, message }) => `${field} ${message}`).join("; ") || known.message;
 }

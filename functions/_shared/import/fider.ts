@@ -14,20 +14,21 @@ const duplicate = 5;
 const deleted = 6;
 const activeSubscriber = 1;
 
-/** Of people, posts and tags on them, which are held to join the tables: some 500,000. */
-const mostKept = 50_000_000;
-
-/** The rows of a backup, each with its file, as draftsOf takes those of Fider's API; `line` counts the objects of the file. */
-export async function* fiderRows(bytes: Bytes, largest: number): AsyncGenerator<Row> {
+/**
+ * The rows of a backup, each with its file, as draftsOf takes those of Fider's API; `line` counts the objects of the file. People,
+ * posts and tags are kept to join the tables: `hold` is told how many bytes of each, and throws where that is too much.
+ */
+export async function* fiderRows(
+  bytes: Bytes,
+  largest: number,
+  hold: (size: number) => void,
+): AsyncGenerator<Row> {
   const zip = await openZip(bytes, largest);
   if (!zip("posts.json"))
     throw invalid("body", "holds no posts.json: send the backup.zip that Fider made, as it is");
-  let kept = 0;
-  const keep = (characters = 0) => {
-    kept += 50 + characters;
-    if (kept > mostKept)
-      throw new ApiError("PAYLOAD_TOO_LARGE", "The backup has more people and posts than are read at once.");
-  };
+  // What a Map takes for an entry, and two bytes a character.
+  const keep = (...texts: unknown[]) =>
+    hold(100 + 2 * texts.reduce((sum: number, text) => sum + String(text).length, 0));
 
   async function* table(name: string): AsyncGenerator<Row> {
     const file = `${name}.json`;
@@ -48,7 +49,7 @@ export async function* fiderRows(bytes: Bytes, largest: number): AsyncGenerator<
     else {
       const name = String(row.values.name ?? "").slice(0, 200);
       const email = String(row.values.email ?? "").slice(0, 400);
-      keep(name.length + email.length);
+      keep(name, email, row.values.id, row.values.id);
       users.set(row.values.id, { name, email, author_id: `user ${row.values.id}` });
     }
   }
@@ -58,7 +59,7 @@ export async function* fiderRows(bytes: Bytes, largest: number): AsyncGenerator<
     // What only the team may see has no place here.
     if ("values" in row && row.values.is_public !== false) {
       const name = String(row.values.name ?? "").slice(0, 200);
-      keep(name.length);
+      keep(name, row.values.id);
       tags.set(row.values.id, name);
     }
     yield { ...row, what: "tags" };
@@ -69,7 +70,7 @@ export async function* fiderRows(bytes: Bytes, largest: number): AsyncGenerator<
     else {
       const tag = tags.get(row.values.tag_id);
       if (tag === undefined) continue;
-      keep();
+      keep(row.values.post_id);
       const others = tagsOf.get(row.values.post_id);
       if (others) others.push(tag);
       else tagsOf.set(row.values.post_id, [tag]);
@@ -108,7 +109,7 @@ export async function* fiderRows(bytes: Bytes, largest: number): AsyncGenerator<
       continue;
     }
     const { id, number, status, original_id } = row.values;
-    keep();
+    keep(id, number, original_id);
     if (status === deleted) left.add(id);
     else {
       numbers.set(id, number);

@@ -69,7 +69,7 @@ function* foreignDrafts(
         : "submission";
   if (kind === "vote") return yield voteOf(row, post);
   if (kind === "comment") return yield* commentOf(row, post);
-  const id = textOf(row, "number", "post_id", "id", "url");
+  const id = textOf(row, "number", "post_id", "id", "url", "post_url");
   const status = statusOf(textOf(row, "status", "state", "post_status"));
   const author = authorOf(row, "author", "created_by", "user", "post_author");
   const created_at = timeOf(row, "created_at", "created", "post_created", "date");

@@ -6,11 +6,11 @@ import {
   importListAnswer,
   importQuery,
 } from "../../../shared/imports.ts";
-import { ApiError, invalid, notFound, toApiError } from "../../_shared/api-error.ts";
+import { ApiError, invalid, notFound } from "../../_shared/api-error.ts";
 import { piecesOf, problemOfLength } from "../../_shared/body.ts";
 import { answer, endpoint, longEndpoint } from "../../_shared/endpoint.ts";
 import { exportText, exportTypes } from "../../_shared/export.ts";
-import { chunksOf, writeChunk } from "../../_shared/import/chunks.ts";
+import { chunksOf, problemOf, writeChunk } from "../../_shared/import/chunks.ts";
 import { fiderRows } from "../../_shared/import/fider.ts";
 import { type FileType, type Row, rowsOf } from "../../_shared/import/rows.ts";
 import { heldBytes } from "../../_shared/import/zip.ts";
@@ -38,8 +38,11 @@ const file = {
   tooLarge: "The file is larger than 64 MiB: send it in parts.",
   timed: "piece",
 } as const;
-/** Of all zips that are being read. */
+/** Bytes held of one zip with what is kept of it, and of all. */
+const mostHeldOfOne = 1.5 * file.largest;
 const mostHeld = 2 * file.largest;
+/** An import that writes nothing for two minutes counts as broken off. */
+const longestUploadMs = 100_000;
 
 /** What the file is, or why it is not even begun with. */
 function fileTypeOf(request: Request, format: ImportQuery["format"]): FileType | "zip" | ApiError {
@@ -60,29 +63,27 @@ let held = 0;
 /** The rows of a zip, which is held whole: what it has is told at its end. */
 async function* zipRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Row> {
   const whole = heldBytes();
+  const endsAt = performance.now() + longestUploadMs;
   let own = 0;
+  const hold = (size: number) => {
+    if (own + size > mostHeldOfOne)
+      throw new ApiError("PAYLOAD_TOO_LARGE", "The backup has more people and posts than are read at once.");
+    if (held + size > mostHeld)
+      throw new ApiError("SERVICE_UNAVAILABLE", "Other backups are being read: try again in a minute.");
+    own += size;
+    held += size;
+  };
   try {
     for await (const part of bytes) {
-      if (held + part.length > mostHeld)
-        throw new ApiError("SERVICE_UNAVAILABLE", "Other backups are being read: try again in a minute.");
-      held += part.length;
-      own += part.length;
+      if (performance.now() > endsAt) throw invalid("body", "did not arrive within 100 seconds");
+      hold(part.length);
       whole.add(part);
     }
-    yield* fiderRows(whole, file.largest);
+    yield* fiderRows(whole, file.largest, hold);
   } finally {
     held -= own;
   }
 }
-
-const isBadRecord = (error: unknown) => toApiError(error)?.code === "VALIDATION_ERROR";
-
-/** What an import that could not go on says of it; the rest is for the log. */
-const problemOf = (error: unknown) => {
-  const known = toApiError(error);
-  if (!known) return "Something went wrong on our side.";
-  return known.details.map(({ field, message }) => `${field} ${message}`).join("; ") || known.message;
-};
 
 export const exchange = [
   longEndpoint({
@@ -109,7 +110,7 @@ export const exchange = [
       const rows = type === "zip" ? zipRows(bytes) : rowsOf(bytes, type);
       try {
         for await (const chunk of chunksOf(rows, query))
-          await writeChunk(chunk, (part) => again([runImport(id, part)]), isBadRecord);
+          await writeChunk(chunk, (part) => again([runImport(id, part)]));
       } catch (error) {
         await again([finishImport(id, problemOf(error))]).catch(() => {});
         throw error;
