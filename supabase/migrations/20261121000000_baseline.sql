@@ -2466,7 +2466,8 @@ declare entries private.person_activity[];
 begin
   with taken as (
     delete from private.person_activity a where a.ctid = any (array(
-      select e.ctid from private.person_activity e join private.activity_zones z using (organization_id) limit batch))
+      select e.ctid from private.person_activity e join private.activity_zones z using (organization_id) limit batch
+      for update of e skip locked))
     returning a
   ) select array_agg(t.a) into entries from taken t;
   if entries is null then return 0; end if;
@@ -2501,7 +2502,8 @@ declare summed integer;
 begin
   with entries as (
     delete from private.submission_activity a where a.ctid = any (array(
-      select e.ctid from private.submission_activity e join private.activity_zones z using (organization_id) limit batch))
+      select e.ctid from private.submission_activity e join private.activity_zones z using (organization_id) limit batch
+      for update of e skip locked))
     returning *
   ), summing as (
     insert into private.submission_days as d (organization_id, span, day, status, category_id, source, total)
@@ -2606,7 +2608,8 @@ declare summed integer;
 begin
   with entries as (
     delete from private.replies_due d where d.ctid = any (array(
-      select e.ctid from private.replies_due e join private.activity_zones z using (organization_id) limit batch))
+      select e.ctid from private.replies_due e join private.activity_zones z using (organization_id) limit batch
+      for update of e skip locked))
     returning *
   ), due as (
     select distinct e.submission_id from entries e
@@ -2668,8 +2671,8 @@ comment on function private.day_of(text, text) is 'A date, or the day that a tim
 
 create function private.start_of(day date, time_zone text) returns timestamptz
 language sql stable
--- Where clocks are put back at midnight, it comes twice.
-return (select min(t) from (values (day::timestamp at time zone time_zone), (day::timestamp at time zone time_zone - interval '1 hour')) s (t)
+-- Where clocks are put back at midnight, it comes twice; a day that a zone left out begins where it would have.
+return (select coalesce(min(t), day::timestamp at time zone time_zone) from (values (day::timestamp at time zone time_zone), (day::timestamp at time zone time_zone - interval '1 hour')) s (t)
   where (t at time zone time_zone)::date = day);
 comment on function private.start_of(date, text) is 'The first moment of a day in a time zone.';
 
@@ -2790,7 +2793,7 @@ begin
   from (select s.id, s.vote_count from public.submissions s
     where s.organization_id = own_id and s.merged_into_id is null and (s.is_public or hidden_too) and s.vote_count > tenth
     order by s.vote_count desc limit 10000) c;
-  if cardinality(candidates) < 10000 and to_read < votes_within then
+  if coalesce(cardinality(candidates), 0) < 10000 and coalesce(to_read, 0) < votes_within then
     candidates := array(select unnest(candidates) union select unnest(most_voted));
     return query
       select g.submission_id, g.votes from private.votes_gained(candidates, starts, ends) g join public.submissions s on s.id = g.submission_id
@@ -7349,8 +7352,9 @@ create function private.tag_instead(organization_id uuid, from_id uuid, to_id uu
 language plpgsql set search_path = '' as $$
 declare ids uuid[];
 begin
-  ids := array(select st.submission_id from public.submission_tags st
-    where st.organization_id = tag_instead.organization_id and st.tag_id = from_id limit batch for update skip locked);
+  ids := array(select st.submission_id from public.submission_tags st join public.submissions s on s.id = st.submission_id
+    where st.organization_id = tag_instead.organization_id and st.tag_id = from_id limit batch
+    for key share of s skip locked for update of st skip locked);
   -- A tag of the submission's own goes before one that a merge lent it, which is in the journal from then on.
   insert into private.merged_tags (source_id, tag_id, organization_id)
   select coalesce(f.merged_from, t.merged_from), to_id, f.organization_id
@@ -8353,7 +8357,11 @@ begin
     select import.organization_id, coalesce(target_id, row_id), author_id, at, case when target_id is not null then row_id end
     from fresh where author_votes order by n
     on conflict on constraint one_vote_a_person_and_submission do nothing
-    returning submission_id
+    returning submission_id, merged_from
+  ), doubled as (
+    insert into private.merged_votes (source_id, user_id, organization_id, id, created_at)
+    select f.row_id, f.author_id, import.organization_id, gen_random_uuid(), f.at from fresh f
+    where f.author_votes and f.target_id is not null and not exists (select from voted v where v.merged_from = f.row_id)
   ), counted as (
     update public.submissions s set vote_count = vote_count + d.votes
     from (select submission_id, count(*) as votes from voted group by 1) d where s.id = d.submission_id
@@ -8589,7 +8597,9 @@ begin
       from q cross join lateral jsonb_array_elements_text(nullif(q.value -> 'options', 'null')) with ordinality as o (value, n)
     )
     insert into private.external_ids (organization_id, source, kind, external_id, question_id)
-    select import.organization_id, import.source, 'question', r.id || '/' || coalesce(q.value ->> 'id', q.n::text), q.question_id from q;
+    select import.organization_id, import.source, 'question', r.id || '/' || coalesce(q.value ->> 'id', q.n::text), q.question_id from q
+    -- Of two questions with one id, answers are to the first.
+    order by q.n on conflict do nothing;
     outcome.created := outcome.created + 1;
   end loop;
   return outcome;
@@ -8679,6 +8689,8 @@ declare
   people jsonb; part private.import_outcome; kind text;
   outcome private.import_outcome := row(0, 0, '[]')::private.import_outcome;
 begin
+  -- Merges wait, and see all that came to what they merge.
+  perform 1 from public.organizations o where o.id = import.organization_id for no key update;
   perform set_config('feedback.quiet', 'import', true);
   people := private.import_people(import, records -> 'people');
   foreach kind in array array['taxonomy', 'submission', 'merged', 'follow', 'comment', 'vote', 'comment_vote', 'status_change',
@@ -8809,9 +8821,9 @@ begin
   -- As with exports, a key that may not touch surveys brings the rest.
   if records ?| array['survey', 'survey_response']
     and not (private.is_admin(own_id, 'surveys:write') and private.is_admin(own_id, 'surveys:publish')) then
-    refused := refused || (
+    refused := refused || coalesce((
       select jsonb_agg(jsonb_build_object('line', r.value -> 'line', 'message', 'needs a key with surveys:write and surveys:publish'))
-      from jsonb_array_elements(coalesce(records -> 'survey', '[]') || coalesce(records -> 'survey_response', '[]')) r);
+      from jsonb_array_elements(coalesce(records -> 'survey', '[]') || coalesce(records -> 'survey_response', '[]')) r), '[]');
     records := records - 'survey' - 'survey_response';
   end if;
   return private.run_import(import_id, records, refused);

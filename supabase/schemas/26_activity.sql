@@ -310,7 +310,8 @@ declare entries private.person_activity[];
 begin
   with taken as (
     delete from private.person_activity a where a.ctid = any (array(
-      select e.ctid from private.person_activity e join private.activity_zones z using (organization_id) limit batch))
+      select e.ctid from private.person_activity e join private.activity_zones z using (organization_id) limit batch
+      for update of e skip locked))
     returning a
   ) select array_agg(t.a) into entries from taken t;
   if entries is null then return 0; end if;
@@ -345,7 +346,8 @@ declare summed integer;
 begin
   with entries as (
     delete from private.submission_activity a where a.ctid = any (array(
-      select e.ctid from private.submission_activity e join private.activity_zones z using (organization_id) limit batch))
+      select e.ctid from private.submission_activity e join private.activity_zones z using (organization_id) limit batch
+      for update of e skip locked))
     returning *
   ), summing as (
     insert into private.submission_days as d (organization_id, span, day, status, category_id, source, total)
@@ -450,7 +452,8 @@ declare summed integer;
 begin
   with entries as (
     delete from private.replies_due d where d.ctid = any (array(
-      select e.ctid from private.replies_due e join private.activity_zones z using (organization_id) limit batch))
+      select e.ctid from private.replies_due e join private.activity_zones z using (organization_id) limit batch
+      for update of e skip locked))
     returning *
   ), due as (
     select distinct e.submission_id from entries e

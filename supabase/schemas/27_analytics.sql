@@ -10,8 +10,8 @@ comment on function private.day_of(text, text) is 'A date, or the day that a tim
 
 create function private.start_of(day date, time_zone text) returns timestamptz
 language sql stable
--- Where clocks are put back at midnight, it comes twice.
-return (select min(t) from (values (day::timestamp at time zone time_zone), (day::timestamp at time zone time_zone - interval '1 hour')) s (t)
+-- Where clocks are put back at midnight, it comes twice; a day that a zone left out begins where it would have.
+return (select coalesce(min(t), day::timestamp at time zone time_zone) from (values (day::timestamp at time zone time_zone), (day::timestamp at time zone time_zone - interval '1 hour')) s (t)
   where (t at time zone time_zone)::date = day);
 comment on function private.start_of(date, text) is 'The first moment of a day in a time zone.';
 
@@ -132,7 +132,7 @@ begin
   from (select s.id, s.vote_count from public.submissions s
     where s.organization_id = own_id and s.merged_into_id is null and (s.is_public or hidden_too) and s.vote_count > tenth
     order by s.vote_count desc limit 10000) c;
-  if cardinality(candidates) < 10000 and to_read < votes_within then
+  if coalesce(cardinality(candidates), 0) < 10000 and coalesce(to_read, 0) < votes_within then
     candidates := array(select unnest(candidates) union select unnest(most_voted));
     return query
       select g.submission_id, g.votes from private.votes_gained(candidates, starts, ends) g join public.submissions s on s.id = g.submission_id

@@ -182,8 +182,9 @@ create function private.tag_instead(organization_id uuid, from_id uuid, to_id uu
 language plpgsql set search_path = '' as $$
 declare ids uuid[];
 begin
-  ids := array(select st.submission_id from public.submission_tags st
-    where st.organization_id = tag_instead.organization_id and st.tag_id = from_id limit batch for update skip locked);
+  ids := array(select st.submission_id from public.submission_tags st join public.submissions s on s.id = st.submission_id
+    where st.organization_id = tag_instead.organization_id and st.tag_id = from_id limit batch
+    for key share of s skip locked for update of st skip locked);
   -- A tag of the submission's own goes before one that a merge lent it, which is in the journal from then on.
   insert into private.merged_tags (source_id, tag_id, organization_id)
   select coalesce(f.merged_from, t.merged_from), to_id, f.organization_id

@@ -222,7 +222,11 @@ begin
     select import.organization_id, coalesce(target_id, row_id), author_id, at, case when target_id is not null then row_id end
     from fresh where author_votes order by n
     on conflict on constraint one_vote_a_person_and_submission do nothing
-    returning submission_id
+    returning submission_id, merged_from
+  ), doubled as (
+    insert into private.merged_votes (source_id, user_id, organization_id, id, created_at)
+    select f.row_id, f.author_id, import.organization_id, gen_random_uuid(), f.at from fresh f
+    where f.author_votes and f.target_id is not null and not exists (select from voted v where v.merged_from = f.row_id)
   ), counted as (
     update public.submissions s set vote_count = vote_count + d.votes
     from (select submission_id, count(*) as votes from voted group by 1) d where s.id = d.submission_id
@@ -458,7 +462,9 @@ begin
       from q cross join lateral jsonb_array_elements_text(nullif(q.value -> 'options', 'null')) with ordinality as o (value, n)
     )
     insert into private.external_ids (organization_id, source, kind, external_id, question_id)
-    select import.organization_id, import.source, 'question', r.id || '/' || coalesce(q.value ->> 'id', q.n::text), q.question_id from q;
+    select import.organization_id, import.source, 'question', r.id || '/' || coalesce(q.value ->> 'id', q.n::text), q.question_id from q
+    -- Of two questions with one id, answers are to the first.
+    order by q.n on conflict do nothing;
     outcome.created := outcome.created + 1;
   end loop;
   return outcome;
@@ -548,6 +554,8 @@ declare
   people jsonb; part private.import_outcome; kind text;
   outcome private.import_outcome := row(0, 0, '[]')::private.import_outcome;
 begin
+  -- Merges wait, and see all that came to what they merge.
+  perform 1 from public.organizations o where o.id = import.organization_id for no key update;
   perform set_config('feedback.quiet', 'import', true);
   people := private.import_people(import, records -> 'people');
   foreach kind in array array['taxonomy', 'submission', 'merged', 'follow', 'comment', 'vote', 'comment_vote', 'status_change',
@@ -678,9 +686,9 @@ begin
   -- As with exports, a key that may not touch surveys brings the rest.
   if records ?| array['survey', 'survey_response']
     and not (private.is_admin(own_id, 'surveys:write') and private.is_admin(own_id, 'surveys:publish')) then
-    refused := refused || (
+    refused := refused || coalesce((
       select jsonb_agg(jsonb_build_object('line', r.value -> 'line', 'message', 'needs a key with surveys:write and surveys:publish'))
-      from jsonb_array_elements(coalesce(records -> 'survey', '[]') || coalesce(records -> 'survey_response', '[]')) r);
+      from jsonb_array_elements(coalesce(records -> 'survey', '[]') || coalesce(records -> 'survey_response', '[]')) r), '[]');
     records := records - 'survey' - 'survey_response';
   end if;
   return private.run_import(import_id, records, refused);

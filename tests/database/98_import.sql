@@ -1,7 +1,7 @@
 -- What comes from elsewhere comes once, quietly, into its own organization, and only for those who may.
 begin;
 set local search_path = public, extensions;
-select plan(41);
+select plan(42);
 do $$ begin perform tests.start(); end $$;
 
 create function pg_temp.run(organization text, records jsonb, source text default 'feedback', makes_missing boolean default true) returns jsonb language plpgsql as $$
@@ -60,6 +60,8 @@ do $$ begin perform pg_temp.run('acme', pg_temp.file('twin', '{"merged_into_id":
 select results_eq($$ select vote_count from public.submissions where id in ((pg_temp.imported('target')).id, (pg_temp.imported('twin')).id) order by 1 $$,
   array[0, 3], 'a record that is merged lends its author''s vote to the target');
 select is_empty('select * from private.count_mistakes()', 'which is counted');
+do $$ begin perform pg_temp.run('acme', pg_temp.file('triplet', '{"merged_into_id": "target", "author_votes": true}')); end $$;
+select results_eq($$ select source_id from private.merged_votes $$, $$ select (pg_temp.imported('triplet')).id $$, 'and puts it down where its author votes there anyway');
 select is(pg_temp.run('vault', pg_temp.vote('target')) ->> 'failed', '1', 'what another organization imported is not known here');
 select is(pg_temp.run('vault', jsonb_set(pg_temp.vote(''), '{vote,0,submission_id}', to_jsonb((pg_temp.imported('target')).id))) ->> 'failed', '1', 'not by its own id either');
 select is(pg_temp.run('vault', pg_temp.file('v', '{"category": "web"}'), 'feedback', false) ->> 'failed', '1', 'a missing category is made only where that is asked for');
