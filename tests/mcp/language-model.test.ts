@@ -1,15 +1,10 @@
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { root } from "../../local/database-server.ts";
-import { type Functions, startFunctions } from "../../local/functions.ts";
 import { newSubmission } from "../api/world.ts";
-import { stack } from "../stack.ts";
 import { type Agent, newAgent, readStream, type Told } from "./agents.ts";
+import { type OwnFunctions, startOwnFunctions } from "./own-functions.ts";
 
 // A process of the functions that was told of a language model, and a service that plays it.
 
@@ -20,8 +15,7 @@ type Question = {
 };
 
 let model: Server;
-let functions: Functions;
-let folder: string;
+let functions: OwnFunctions;
 let agent: Agent;
 let asked: Question[] = [];
 /** What the model says, or nothing at all. */
@@ -38,20 +32,10 @@ beforeAll(async () => {
     response.end(JSON.stringify({ choices: [{ message: { content: JSON.stringify(said) } }] }));
   }).listen(0, "127.0.0.1");
   await once(model, "listening");
-  folder = await mkdtemp(join(tmpdir(), "feedback-model-"));
-  functions = await startFunctions({
-    root,
-    entry: join(root, "functions/api/index.ts"),
-    environment: {
-      DATABASE_URL: stack.superuserUrl,
-      SUPABASE_URL: stack.supabase_url,
-      ADDRESS_FROM_SOCKET: "true",
-      DATABASE_CONNECTIONS: "2",
-      LANGUAGE_MODEL_URL: `http://127.0.0.1:${(model.address() as AddressInfo).port}/v1`,
-      LANGUAGE_MODEL_NAME: "small",
-    },
-    logPath: join(folder, "functions.log"),
-    onTrouble: (message) => console.error(message),
+  functions = await startOwnFunctions({
+    DATABASE_CONNECTIONS: "2",
+    LANGUAGE_MODEL_URL: `http://127.0.0.1:${(model.address() as AddressInfo).port}/v1`,
+    LANGUAGE_MODEL_NAME: "small",
   });
   agent = await newAgent();
 });
@@ -59,7 +43,6 @@ afterAll(async () => {
   await functions?.stop();
   model?.closeAllConnections();
   model?.close();
-  await rm(folder, { recursive: true, force: true });
 });
 beforeEach(() => {
   asked = [];

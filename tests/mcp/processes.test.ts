@@ -1,37 +1,20 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { root } from "../../local/database-server.ts";
-import { type Functions, startFunctions } from "../../local/functions.ts";
 import { newSubmission, newUser } from "../api/world.ts";
-import { sql, stack } from "../stack.ts";
+import { sql } from "../stack.ts";
 import { type Agent, callTool, Listener, newAgent, readStream, rpc } from "./agents.ts";
+import { type OwnFunctions, startOwnFunctions } from "./own-functions.ts";
 
 // What one process of the functions opened, another serves: nothing of it is in memory.
 
-let second: Functions;
-let folder: string;
+let second: OwnFunctions;
 let agent: Agent;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "feedback-second-"));
-  second = await startFunctions({
-    root,
-    entry: join(root, "functions/api/index.ts"),
-    environment: {
-      DATABASE_URL: stack.superuserUrl,
-      SUPABASE_URL: stack.supabase_url,
-      ADDRESS_FROM_SOCKET: "true",
-    },
-    logPath: join(folder, "functions.log"),
-    onTrouble: (message) => console.error(message),
-  });
+  second = await startOwnFunctions();
   agent = await newAgent();
 });
 afterAll(async () => {
   await second?.stop();
-  await rm(folder, { recursive: true, force: true });
 });
 
 const elsewhere = (url: unknown) => {

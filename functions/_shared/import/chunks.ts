@@ -100,7 +100,6 @@ function checkedOf({ kind, values }: Draft, line: number, query: ImportQuery): E
   if (kind === "submission") {
     // What a merged one had is with its target.
     const isMerged = fields.merged_into_id !== undefined;
-    const takesPart = author !== undefined && !isMerged;
     return {
       line,
       kind: isMerged ? "merged" : kind,
@@ -108,8 +107,8 @@ function checkedOf({ kind, values }: Draft, line: number, query: ImportQuery): E
         ...entry,
         id: fields.id ?? digestOf(fields.title, author, fields.created_at),
         type: fields.type ?? query.type,
-        author_votes: !isMerged && (fields.author_votes ?? takesPart),
-        follow: !isMerged && (fields.follow ?? takesPart),
+        author_votes: !isMerged && (fields.author_votes ?? author !== undefined),
+        follow: !isMerged && (fields.follow ?? author !== undefined),
         ...labels,
       },
     };

@@ -1,0 +1,36 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { root } from "../../local/database-server.ts";
+import { type Functions, startFunctions } from "../../local/functions.ts";
+import { stack } from "../stack.ts";
+
+export type OwnFunctions = Pick<Functions, "port" | "stop">;
+
+/** One more process of the functions, over the database of the shared stack; nothing of it stays. */
+export async function startOwnFunctions(environment: Record<string, string> = {}): Promise<OwnFunctions> {
+  const folder = await mkdtemp(join(tmpdir(), "feedback-functions-"));
+  const remove = () => rm(folder, { recursive: true, force: true });
+  const { port, stop } = await startFunctions({
+    root,
+    entry: join(root, "functions/api/index.ts"),
+    environment: {
+      DATABASE_URL: stack.superuserUrl,
+      SUPABASE_URL: stack.supabase_url,
+      ADDRESS_FROM_SOCKET: "true",
+      ...environment,
+    },
+    logPath: join(folder, "functions.log"),
+    onTrouble: (message) => console.error(message),
+  }).catch(async (error: unknown) => {
+    await remove();
+    throw error;
+  });
+  return {
+    port,
+    async stop() {
+      await stop();
+      await remove();
+    },
+  };
+}
