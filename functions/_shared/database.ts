@@ -1,6 +1,6 @@
-import { createConnection, type Socket } from "node:net";
 import postgres from "postgres";
 import { ApiError, isConnectionFailure, unavailable } from "./api-error.ts";
+import { connectingTo, connectionLost } from "./database-socket.ts";
 import { environment } from "./environment.ts";
 
 export type Sql = postgres.Sql;
@@ -57,7 +57,6 @@ const mostWaiting = 1000;
 const longestWaitMs = 2_000;
 // Above the role's statement_timeout: it comes to this only where the database does not answer at all.
 const longestWorkMs = 9_000;
-const connectTimeoutMs = 5_000;
 // Not SUPABASE_DB_URL: that role bypasses row-level security.
 if (!environment.databaseUrl)
   throw new Error("DATABASE_URL is missing: the URL of role feedback_api (docs/deploy.md)");
@@ -67,7 +66,8 @@ for (let i = 0; i < environment.databaseConnections; i++) idle.push(connect());
 /** One that is lost stays lost: postgres.js by itself would run what is left of a request on its next connection, as the login role. */
 function connect(): Connection {
   // The types of postgres.js do not know `socket`.
-  const transport = { socket: once(openSocket) };
+  const { socket, ssl } = connectingTo("DATABASE_URL", databaseUrl);
+  const transport = { socket: once(socket), ssl };
   const connection: Connection = {
     role: "login",
     lost: false,
@@ -76,7 +76,7 @@ function connect(): Connection {
       ...transport,
       max: 1,
       max_lifetime: null,
-      connect_timeout: connectTimeoutMs / 1000,
+      connect_timeout: 5,
       onclose: () => {
         connection.lost = true;
         connection.onLost();
@@ -97,36 +97,6 @@ function once<Argument, Result>(make: (argument: Argument) => Result): (argument
     return make(argument);
   };
 }
-
-function openSocket({
-  host,
-  port,
-  path,
-}: {
-  host: string[];
-  port: number[];
-  path?: string;
-}): Promise<Socket> {
-  const socket = path ? createConnection(path) : createConnection(port[0] ?? 5432, host[0]);
-  return new Promise((resolve, reject) => {
-    const fail = () => {
-      clearTimeout(timer);
-      socket.destroy();
-      reject(connectionLost());
-    };
-    const timer = setTimeout(fail, connectTimeoutMs);
-    socket.once("error", fail);
-    socket.once("connect", () => {
-      clearTimeout(timer);
-      socket.off("error", fail);
-      // What postgres.js calls the server when it speaks TLS.
-      resolve(Object.assign(socket, { host: host[0] }));
-    });
-  });
-}
-
-const connectionLost = () =>
-  Object.assign(new Error("No connection to the database."), { code: "CONNECTION_CLOSED" });
 
 type Role = "anon" | "authenticated" | "service_key" | "login";
 
