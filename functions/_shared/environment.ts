@@ -5,7 +5,8 @@ export const environment = {
   databaseUrl: read("DATABASE_URL"),
   // An env file may hold the lines of a PEM in one, with \\n between them.
   databaseCa: read("DATABASE_CA")?.replaceAll("\\n", "\n"),
-  databaseConnections: Number(read("DATABASE_CONNECTIONS") ?? 8),
+  databaseConnections: Number(read("DATABASE_CONNECTIONS") ?? 4),
+  databasePrepare: read("DATABASE_PREPARE") !== "false",
   supabaseUrl: read("SUPABASE_URL") ?? "http://127.0.0.1:54321",
   siteUrl: (read("SITE_URL") ?? read("SUPABASE_URL") ?? "http://127.0.0.1:54321").replace(/\/+$/, ""),
   jwtSecret: read("JWT_SECRET"),

@@ -54,7 +54,7 @@ function check(schema: z.ZodType, value: unknown): unknown {
 /** What the database is told of the request before anything else. */
 export function admissionOf(
   c: Context,
-  endpoint: Pick<Endpoint, "method" | "path" | "access" | "scopes" | "operation">,
+  endpoint: Pick<Endpoint, "method" | "path" | "access" | "scopes" | "operation" | "runsLong">,
   requestId: string,
   credential: Credential,
   input: Pick<Input, "params" | "body">,
@@ -76,6 +76,7 @@ export function admissionOf(
     resourceId: row?.id ?? null,
     access: endpoint.access,
     scopes: endpoint.scopes ?? [],
+    chargeFirst: endpoint.runsLong,
   };
 }
 

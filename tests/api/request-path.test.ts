@@ -277,7 +277,7 @@ describe("an error nobody foresaw", () => {
   it("says the same whatever broke", async () => {
     const messages = new Set<string>();
     messages.add(fixed(await without("private.enter", () => call("GET", "/api/submissions"))));
-    messages.add(fixed(await without("private.take", () => call("GET", "/api/submissions"))));
+    messages.add(fixed(await without("private.admit", () => call("GET", "/api/submissions"))));
     messages.add(
       fixed(await without("private.emit_event", () => call("POST", "/api/submissions", idea, user))),
     );
