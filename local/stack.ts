@@ -131,6 +131,8 @@ async function start(
     environment: {
       ...functionsEnvironment(secrets, supabaseUrl, addressHeader),
       DATABASE_URL: database.url("feedback_api", secrets.functions_password),
+      // One process serves everybody here, and no pooler shares the connections out.
+      DATABASE_CONNECTIONS: process.env.DATABASE_CONNECTIONS ?? "8",
       ...options.functionsEnvironment,
     },
     logPath: join(folder.path, "functions.log"),

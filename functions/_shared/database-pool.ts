@@ -21,11 +21,11 @@ type Connection = {
 type Waiting = { caller: string | undefined; take(): void };
 
 const mostConnections = environment.databaseConnections;
-const mostWaiting = 1000;
+const mostWaiting = 2000;
 // One caller, however busy, leaves the rest to the others.
 const mostOfOne = Math.max(1, Math.floor(mostConnections / 4));
 const mostWaitingOfOne = mostWaiting / 4;
-const longestWaitMs = 2_000;
+const longestWaitMs = 4_000;
 const longestIdleMs = 30_000;
 // Above the role's statement_timeout: it comes to this only where the database does not answer at all.
 const longestWorkMs = 9_000;
@@ -88,7 +88,7 @@ export async function withConnection<Result>(
   }
 }
 
-/** Resolves when this caller may have a connection, which counts as theirs from then on; after 2 seconds 503. */
+/** Resolves when this caller may have a connection, which counts as theirs from then on; after 4 seconds 503. */
 function turnOf(caller: string | undefined): Promise<void> | void {
   if (mayHave(caller)) return busyOf.add(caller, 1);
   if (waiting.length >= mostWaiting || waitingOf.get(caller) >= mostWaitingOfOne) throw unavailable();
@@ -168,7 +168,7 @@ function connect(): Connection {
         connection.lost = true;
         connection.onLost();
       },
-      connection: { application_name: "feedback-functions", TimeZone: "UTC" },
+      connection: { application_name: "feedback-functions" },
       types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
       onnotice: () => {},
     }),
