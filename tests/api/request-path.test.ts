@@ -144,6 +144,23 @@ describe("one network round trip to Postgres", () => {
     expect(await flightsOf("first")).toBeLessThanOrEqual(2);
   });
 
+  it("is one for who calls on after too many calls, until the limit is another", async () => {
+    const limit = (most: number) =>
+      stack.sql`update private.rate_limit_rules set max_requests = ${most} where name = 'vote_list'`;
+    const voters = async () => {
+      const before = stack.flights();
+      const { status } = await call("GET", `${submission()}/voters`, undefined, user);
+      return [status, stack.flights() - before];
+    };
+    await limit(1);
+    // One may fit, and the next finds out in its transaction.
+    await voters();
+    await voters();
+    expect(await voters()).toEqual([429, 1]);
+    await limit(1_000_000);
+    expect(await voters()).toEqual([200, 2]);
+  });
+
   it("is one for a credential that is no good", async () => {
     const as = { token: "nonsense" };
     await call("GET", "/api/submissions", undefined, as);
