@@ -18,7 +18,7 @@ export interface GatewayOptions {
   /** Carries the caller's address to the functions; its name is secret, so that no client can send it. */
   addressHeader: string;
   /** Auth and data API, once they are up. */
-  data(): ((request: Request) => Promise<Response>) | null;
+  data(): ((request: Request, clientAddress: string) => Promise<Response>) | null;
   /** The port of a function by name, or null while it is down; undefined when there is none of that name. */
   functionPort(name: string): number | null | undefined;
   /** Of realtime's HTTP side, or null while it is down. */
@@ -111,7 +111,7 @@ async function answerData(
   const cors = {
     "access-control-allow-origin": "*",
     "access-control-expose-headers":
-      "Content-Range, Content-Location, Preference-Applied, X-Total-Count, Link",
+      "Content-Range, Content-Location, Preference-Applied, X-Total-Count, Link, Retry-After",
   };
   if (incoming.method === "OPTIONS") {
     response.writeHead(200, {
@@ -138,6 +138,7 @@ async function answerData(
       headers: forwardedHeaders(incoming, options.addressHeader),
       ...(body.length > 0 ? { body: new Uint8Array(body) } : {}),
     }),
+    clientAddress(incoming),
   );
   response.writeHead(answer.status, { ...Object.fromEntries(answer.headers), ...cookies(answer), ...cors });
   if (answer.body === null) response.end();
@@ -160,6 +161,10 @@ async function readBody(incoming: IncomingMessage): Promise<Buffer | null> {
   return Buffer.concat(chunks);
 }
 
+function clientAddress(incoming: IncomingMessage): string {
+  return (incoming.socket.remoteAddress ?? "").replace(/^::ffff:/, "");
+}
+
 function forwardedHeaders(incoming: IncomingMessage, addressHeader: string): [string, string][] {
   const headers: [string, string][] = [];
   for (let index = 0; index + 1 < incoming.rawHeaders.length; index += 2) {
@@ -179,8 +184,10 @@ interface Target {
 
 function forward(incoming: IncomingMessage, response: ServerResponse, target: Target): Promise<void> {
   return new Promise((resolve, reject) => {
-    const address = (incoming.socket.remoteAddress ?? "").replace(/^::ffff:/, "");
-    const headers = [...forwardedHeaders(incoming, target.address), [target.address, address]].flat();
+    const headers = [
+      ...forwardedHeaders(incoming, target.address),
+      [target.address, clientAddress(incoming)],
+    ].flat();
     if (incoming.headers["transfer-encoding"]) headers.push("transfer-encoding", "chunked");
     const outgoing = request({
       host: "127.0.0.1",

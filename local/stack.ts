@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { join, resolve } from "node:path";
 import { type AuthAndRest, openAuthAndRest } from "./auth-and-rest.ts";
+import { tokenIssuer } from "./auth-config.ts";
 import { openDataFolder, type Secrets, writePrivately } from "./data-folder.ts";
 import { connect } from "./database.ts";
 import { defaultMigrations, root, startDatabase } from "./database-server.ts";
@@ -119,12 +120,17 @@ async function start(
   await sql.unsafe(`alter role feedback_api password '${secrets.functions_password}'`);
   await sql.unsafe(`alter role feedback_webhooks password '${secrets.webhook_database_password}'`);
 
+  const limitsPassword = randomBytes(24).toString("base64url");
+  await sql.unsafe(`alter role auth_guard password '${limitsPassword}'`);
+
   progress("auth, data API, realtime and functions");
-  const opening = openAuthAndRest(
-    database.url("supabase_lite", secrets.data_api_password),
+  const opening = openAuthAndRest({
+    url: database.url("supabase_lite", secrets.data_api_password),
+    limitsUrl: database.url("auth_guard", limitsPassword),
     secrets,
-    supabaseUrl,
-  );
+    siteUrl: supabaseUrl,
+    mailPath: join(folder.path, "mail.log"),
+  });
   const spawning = startFunctions({
     root,
     entry: resolve(root, options.functionsEntry ?? "functions/api/index.ts"),
@@ -158,6 +164,7 @@ async function start(
       publishableKey: secrets.publishable_key,
       secretKey: secrets.secret_key,
       jwtSecret: secrets.jwt_secret,
+      issuer: tokenIssuer,
     },
     onTrouble: trouble,
   });
@@ -214,6 +221,7 @@ function functionsEnvironment(
     SUPABASE_URL: supabaseUrl,
     SUPABASE_PUBLISHABLE_KEYS: JSON.stringify({ default: secrets.publishable_key }),
     JWT_SECRET: secrets.jwt_secret,
+    JWT_ISSUERS: tokenIssuer,
     ADDRESS_HEADER: addressHeader,
     ADDRESS_FROM_SOCKET: "true",
     ADDRESS_HASH_KEY: secrets.address_hash_key,

@@ -30,6 +30,7 @@ async function main(): Promise<void> {
   Supabase   ${stack.supabase_url}
   Database   ${stack.db_url.replace(/:[^:@]+@/, ":…@")}
   Keys       ${resolve(dataDir, "stack.json")}
+  Mail       ${resolve(dataDir, "mail.log")}      (none is sent: codes and links are written there)
 ${stack.demo ? `  Demo       ${Object.values(stack.demo.users).join(", ")}; password ${stack.demo.password}\n` : ""}
 Stop with Ctrl-C.`);
   }
