@@ -53,7 +53,7 @@ export interface Call {
   query?: readonly string[];
   body?: z.ZodType<object>;
   hashesPassword?: (body: Body) => boolean;
-  /** Its answer would tell whether an account exists. */
+  /** The answer, or the time it takes, would tell whether an account exists. */
   quiet?: true;
 }
 
@@ -96,6 +96,7 @@ const calls: Record<string, Call> = {
   "POST /verify": {
     limit: "verify",
     body: z.object({ email, token: text("token", 255), token_hash: text("token_hash", 255), type }),
+    quiet: true,
   },
   "GET /verify": { limit: "verify", query: ["type", "token", "redirect_to", "apikey"] },
   "GET /user": {},

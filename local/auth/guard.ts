@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { jwtVerify } from "jose";
 import { networkOf } from "../../shared/network-address.ts";
+import { messageOf } from "../start-error.ts";
 import { type Body, type Call, callOf } from "./calls.ts";
 import { goTrueError } from "./errors.ts";
 import { createHashingQueue } from "./hashing-queue.ts";
@@ -22,16 +23,16 @@ export type AuthGuard = (
 ) => Promise<Response>;
 
 const largestBody = 64 * 1024;
-/** Longer than lite takes to mail a code, so that the time of an answer does not tell whether it did. */
+/** Longer than lite takes to mail or verify a code, so that the time of an answer does not tell whether it did. */
 const quietAnswer = 250;
 /** Where the code of a type of verification is stored. */
-const codeKinds: Record<string, readonly string[]> = {
-  signup: ["confirmation_token"],
-  magiclink: ["recovery_token", "confirmation_token"],
-  recovery: ["recovery_token"],
-  email_change: ["email_change_token_current"],
-  reauthentication: ["reauthentication_token"],
-};
+const codeKinds = new Map([
+  ["signup", ["confirmation_token"]],
+  ["magiclink", ["recovery_token", "confirmation_token"]],
+  ["recovery", ["recovery_token"]],
+  ["email_change", ["email_change_token_current"]],
+  ["reauthentication", ["reauthentication_token"]],
+]);
 
 const wrongCode = () => goTrueError(403, "otp_expired", "Email link is invalid or has expired");
 const busy = () => goTrueError(503, "request_timeout", "Too many people are signing in: try again.", 1);
@@ -55,9 +56,11 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
   /** A code is compared here, where each try is counted; lite then finds it by the same hash. */
   const isRightCode = (body: Body): Promise<boolean> | true => {
     const { email, token, token_hash, type } = body;
-    if (token_hash || !email || !token) return true;
+    const kinds = codeKinds.get(type ?? "");
+    // lite refuses what names no code.
+    if (token_hash || !email || !token || !kinds) return true;
     const stored = secrets.storedCode(codeHashOf(email, token));
-    return limits.tryCode(email.toLowerCase(), codeKinds[type ?? ""] ?? [], stored);
+    return limits.tryCode(email.toLowerCase(), kinds, stored);
   };
 
   return async (request, clientAddress, next) => {
@@ -80,11 +83,12 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
       const subject: Subject = { address, account: await accountOf(call, body, request) };
       const taken = await limits.take(call.limit, subject);
       if (!taken.allowed) return tooMany(call, taken);
-      const answer = call.quiet ? await quietly(run) : await run();
+      const answer = call.quiet ? await quietly(call, run) : await run();
       const outcome = outcomeOf(answer);
       if (outcome) await limits.settle(call.limit, subject, taken, outcome);
       return answerOf(answer);
-    } catch {
+    } catch (error) {
+      console.error(`auth: ${messageOf(error)}`);
       return goTrueError(503, "request_timeout", "The service is not available; try again shortly.", 1);
     }
   };
@@ -106,11 +110,11 @@ function tooMany(call: Call, { retry_after }: Taken): Response {
 }
 
 /** The same answer at the same time, whether there was somebody to mail to or not. */
-async function quietly(run: () => Promise<Response | "full">): Promise<Response | "full"> {
+async function quietly(call: Call, run: () => Promise<Response | "full">): Promise<Response | "full"> {
   const [answer] = await Promise.all([run(), sleep(quietAnswer)]);
   if (answer === "full") return answer;
   // lite says so of an account that is there, or is not.
-  const tells = answer.status === 422 || answer.status === 429;
+  const tells = call.limit === "mail" && (answer.status === 422 || answer.status === 429);
   return tells ? Response.json({}, { status: 200 }) : answer;
 }
 
