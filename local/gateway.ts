@@ -13,10 +13,13 @@ import { pipeline } from "node:stream/promises";
 import type { ReadableStream } from "node:stream/web";
 import { rateHeaders } from "../functions/_shared/rate-headers.ts";
 import type { ErrorCode } from "../shared/errors.ts";
+import { clientAddress } from "./client-address.ts";
 
 export interface GatewayOptions {
   /** Carries the caller's address to the functions; its name is secret, so that no client can send it. */
   addressHeader: string;
+  /** In which the operator's own proxy writes the client's address; without one it is the socket's. */
+  proxyHeader?: string | undefined;
   /** Auth and data API, once they are up. */
   data(): ((request: Request, clientAddress: string) => Promise<Response>) | null;
   /** The port of a function by name, or null while it is down; undefined when there is none of that name. */
@@ -90,7 +93,8 @@ async function route(
   return forward(incoming, response, {
     port,
     path: path + url.search,
-    address: options.addressHeader,
+    addressHeader: options.addressHeader,
+    address: clientAddress(incoming, options.proxyHeader),
     agent,
   });
 }
@@ -138,7 +142,7 @@ async function answerData(
       headers: forwardedHeaders(incoming, options.addressHeader),
       ...(body.length > 0 ? { body: new Uint8Array(body) } : {}),
     }),
-    clientAddress(incoming),
+    clientAddress(incoming, options.proxyHeader),
   );
   response.writeHead(answer.status, { ...Object.fromEntries(answer.headers), ...cookies(answer), ...cors });
   if (answer.body === null) response.end();
@@ -161,10 +165,6 @@ async function readBody(incoming: IncomingMessage): Promise<Buffer | null> {
   return Buffer.concat(chunks);
 }
 
-function clientAddress(incoming: IncomingMessage): string {
-  return (incoming.socket.remoteAddress ?? "").replace(/^::ffff:/, "");
-}
-
 function forwardedHeaders(incoming: IncomingMessage, addressHeader: string): [string, string][] {
   const headers: [string, string][] = [];
   for (let index = 0; index + 1 < incoming.rawHeaders.length; index += 2) {
@@ -178,6 +178,7 @@ function forwardedHeaders(incoming: IncomingMessage, addressHeader: string): [st
 interface Target {
   port: number;
   path: string;
+  addressHeader: string;
   address: string;
   agent: Agent;
 }

@@ -17,7 +17,7 @@ alter role auth_guard set statement_timeout = '4s';
 alter role auth_guard set lock_timeout = '3s';
 
 create schema if not exists auth_limits authorization supabase_auth_admin;
-grant usage on schema auth_limits to auth_guard, supabase_lite;
+grant usage on schema auth_limits to auth_guard;
 
 -- Rules --------------------------------------------------------------------------------------------------------
 create table if not exists auth_limits.rules (
@@ -250,7 +250,6 @@ begin
   end loop;
 end
 $do$;
-grant execute on function auth_limits.bound_metadata(), auth_limits.begin_code() to supabase_lite;
 grant execute on function auth_limits.take(text, text, text), auth_limits.try_code(text, text[], text),
   auth_limits.settle(text, text, text, text[], timestamptz, text), auth_limits.owner_of_refresh_token(text),
   auth_limits.prune() to auth_guard;
