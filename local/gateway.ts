@@ -186,8 +186,8 @@ interface Target {
 function forward(incoming: IncomingMessage, response: ServerResponse, target: Target): Promise<void> {
   return new Promise((resolve, reject) => {
     const headers = [
-      ...forwardedHeaders(incoming, target.address),
-      [target.address, clientAddress(incoming)],
+      ...forwardedHeaders(incoming, target.addressHeader),
+      [target.addressHeader, target.address],
     ].flat();
     if (incoming.headers["transfer-encoding"]) headers.push("transfer-encoding", "chunked");
     const outgoing = request({

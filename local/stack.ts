@@ -22,6 +22,8 @@ export interface StackOptions {
   dbPort: number;
   dataDir: string;
   seed: "demo" | "none";
+  /** In which a proxy in front writes the client's address. */
+  proxyHeader?: string | undefined;
   /** Hears what is being started, and later what goes wrong. */
   progress?(step: string): void;
   trouble?(message: string): void;
@@ -89,6 +91,7 @@ async function start(
   const addressHeader = `x-address-${randomBytes(8).toString("hex")}`;
   const gateway = createGateway({
     addressHeader,
+    proxyHeader: options.proxyHeader?.toLowerCase(),
     data: () => data?.fetch ?? null,
     functionPort: (name) => {
       if (name !== "api" && name !== "webhook-dispatch") return undefined;

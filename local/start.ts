@@ -18,6 +18,7 @@ async function main(): Promise<void> {
     dbPort: portFrom("DB_PORT", 54322),
     dataDir,
     seed: seedFrom(process.env.SEED),
+    proxyHeader: process.env.ADDRESS_HEADER,
     progress: (step) => console.log(`${seconds().padStart(5)} s  starting ${step}`),
     trouble: (message) => console.error(message),
   });
