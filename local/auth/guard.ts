@@ -39,7 +39,7 @@ const busy = () => goTrueError(503, "request_timeout", "Too many people are sign
 
 export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
   const { limits, secrets, publishableKey } = options;
-  const queue = createHashingQueue({ running: 2, waiting: 64, waitingEach: 16, patience: 5_000 });
+  const queue = createHashingQueue({ running: 2, waiting: 64, waitingEach: 16, patience: 10_000 });
   const userKey = new TextEncoder().encode(options.jwtSecret);
 
   const accountOf = async (call: Call, body: Body, request: Request): Promise<string | null> => {

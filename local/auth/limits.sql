@@ -233,8 +233,12 @@ language sql security definer set search_path = '' as $$
 $$;
 comment on function auth_limits.prune() is 'Deletes counters whose window has ended and addresses not seen for 90 days.';
 
--- Tokens that an earlier version stored in plain text: their sessions end.
+-- What an earlier version stored unsealed ends: refresh tokens with their sessions, and codes.
 delete from auth.refresh_tokens where token not like 'sealed.%';
+update auth.users set confirmation_token = null, recovery_token = null, email_change_token_current = null,
+  email_change_token_new = null, reauthentication_token = null
+where 64 in (length(confirmation_token), length(recovery_token), length(email_change_token_current),
+  length(email_change_token_new), length(reauthentication_token));
 
 -- Rights -------------------------------------------------------------------------------------------------------
 do $do$
