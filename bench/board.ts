@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { SignJWT } from "jose";
 import { createApiKey } from "../local/api-keys.ts";
+import { tokenIssuer } from "../local/auth-config.ts";
 import type { Sql } from "../local/database.ts";
 import type { Stack } from "../local/stack.ts";
 import { feedback, randomFrom, reply } from "./text.ts";
@@ -179,7 +180,7 @@ export function signIn(stack: Stack, ids: string[]): Promise<Board["callers"]> {
   return Promise.all(
     ids.map(async (id) => ({
       id,
-      token: await new SignJWT({ role: "authenticated", aud: "authenticated" })
+      token: await new SignJWT({ role: "authenticated", aud: "authenticated", iss: tokenIssuer })
         .setProtectedHeader({ alg: "HS256" })
         .setSubject(id)
         .setIssuedAt()

@@ -11,6 +11,12 @@ export const environment = {
   siteUrl: (read("SITE_URL") ?? read("SUPABASE_URL") ?? "http://127.0.0.1:54321").replace(/\/+$/, ""),
   jwtSecret: read("JWT_SECRET"),
   jwks: read("SUPABASE_JWKS"),
+  jwtIssuers: (
+    read("JWT_ISSUERS") ?? `${(read("SUPABASE_URL") ?? "http://127.0.0.1:54321").replace(/\/+$/, "")}/auth/v1`
+  )
+    .split(",")
+    .map((issuer) => issuer.trim())
+    .filter(Boolean),
   publicKeys: new Set([
     ...Object.values(JSON.parse(read("SUPABASE_PUBLISHABLE_KEYS") ?? "{}") as Record<string, string>),
     ...[read("SUPABASE_ANON_KEY")].filter((key) => key !== undefined),
