@@ -5634,7 +5634,7 @@ end
 $$;
 comment on function private.admin_rotate_webhook(uuid, uuid, text, interval) is 'Another secret; deliveries are signed with the one before as well until the overlap has passed. Null where the organization has none of that id.';
 
-grant execute on function private.admin_list_webhooks(uuid), private.admin_show_webhook(uuid, uuid),
+grant execute on function private.require_webhook_admin(uuid, text), private.admin_list_webhooks(uuid), private.admin_show_webhook(uuid, uuid),
   private.admin_create_webhook(uuid, uuid, text, text[], text), private.admin_update_webhook(uuid, uuid, text, text[], boolean),
   private.admin_delete_webhook(uuid, uuid), private.admin_rotate_webhook(uuid, uuid, text, interval) to authenticated, service_key;
 
@@ -6359,7 +6359,9 @@ begin
   activity := private.sum_activity();
   surveys := private.close_surveys();
   delete from private.rate_counters c where ctid = any (array(
-    select o.ctid from private.rate_counters o where o.started_at < now() - case o.rule when 'agent_day' then interval '1 day' else interval '2 hours' end limit 5000 for update skip locked));
+    -- A window that is no rule of its own (an agent's calls a day) has at most a day.
+    select o.ctid from private.rate_counters o where o.started_at < now() - make_interval(secs => greatest(7200, coalesce(
+      (select r.window_seconds from private.rate_limit_rules r where r.name = o.rule), 86400))) limit 5000 for update skip locked));
   get diagnostics counters = row_count;
   delete from private.idempotency_keys k where ctid = any (array(
     select o.ctid from private.idempotency_keys o where o.created_at < now() - interval '1 day' limit 5000));
