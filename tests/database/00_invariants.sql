@@ -108,7 +108,7 @@ insert into helpers values
   (array['authenticated', 'service_key', 'service_role'], array['analytics_days', 'analytics_submissions']),
   (array['authenticated'], array['admin_change_role', 'admin_transfer_ownership', 'admin_invite', 'accept_invite']),
   (array['authenticated'], array['my_personal_data', 'erase_me']),
-  (array['authenticated', 'service_key'], array['require_webhook_admin', 'admin_list_webhooks', 'admin_show_webhook', 'admin_create_webhook', 'admin_update_webhook', 'admin_delete_webhook', 'admin_rotate_webhook',
+  (array['authenticated', 'service_key'], array['names_respondents', 'require_webhook_admin', 'admin_list_webhooks', 'admin_show_webhook', 'admin_create_webhook', 'admin_update_webhook', 'admin_delete_webhook', 'admin_rotate_webhook',
     'admin_test_webhook', 'admin_list_deliveries', 'admin_show_delivery', 'admin_redeliver']),
   (array['authenticated'], array['admin_list_api_keys', 'admin_create_api_key', 'admin_rotate_api_key', 'admin_revoke_api_key', 'admin_audit']),
   (array['authenticated'], array['admin_list_agents', 'admin_create_agent', 'admin_update_agent', 'admin_retire_agent', 'admin_agent_policies',
