@@ -114,10 +114,10 @@ insert into helpers values
   (array['authenticated'], array['admin_list_agents', 'admin_create_agent', 'admin_update_agent', 'admin_retire_agent', 'admin_agent_policies',
     'admin_list_agent_keys', 'admin_create_agent_key', 'admin_agent_audit']),
   (array['service_key'], array['replay', 'remember', 'agent_category_ids', 'agent_survey_ids', 'begin_call', 'record_call', 'agent_self',
-    'open_stream', 'claim_stream', 'finish_stream', 'open_subscription', 'read_subscription']),
+    'open_stream', 'hold_stream', 'claim_stream', 'finish_stream', 'open_subscription', 'read_subscription']),
   (array['anon', 'authenticated'], array['may_listen']),
   (array['feedback_api'], array['take', 'enter', 'is_allowed_origin', 'latest_migration', 'record_calls', 'enter_call',
-    'finish_stream', 'stream_events', 'events_after', 'living_keys']),
+    'finish_stream', 'stream_events', 'events_after', 'living_keys', 'renew_streams']),
   (array['feedback_webhooks'], array['fan_out_events', 'exchange_deliveries']);
 select set_eq(
   format($$ select path from our_functions where schema = 'private' and has_function_privilege(%L, oid, 'execute') $$, role),
