@@ -5426,7 +5426,7 @@ begin
   select case
       when count(*) filter (where s.agent_id = own_id) >= 100 then 'of this agent'
       when count(*) filter (where s.organization_id = own_organization_id) >= 300 then 'of this organization''s agents'
-      when count(*) filter (where s.address = hold_stream.address) >= 300 then 'from this address'
+      when count(*) filter (where s.address = hold_stream.address) >= 500 then 'from this address'
     end into too_many
   from private.open_streams s;
   if too_many is not null then
@@ -5436,7 +5436,7 @@ begin
   insert into private.open_streams (id, organization_id, agent_id, address) values (id, own_organization_id, own_id, address);
 end
 $$;
-comment on function private.hold_stream(uuid, text) is 'Counts a stream that the calling agent opens; RATE_LIMIT_EXCEEDED beyond 100 of an agent, 300 of an organization and 300 from an address.';
+comment on function private.hold_stream(uuid, text) is 'Counts a stream that the calling agent opens; RATE_LIMIT_EXCEEDED beyond 100 of an agent, 300 of an organization and 500 from an address.';
 grant execute on function private.hold_stream(uuid, text) to service_key;
 
 create function private.renew_streams(renewed_ids uuid[], closed_ids uuid[]) returns void
