@@ -169,10 +169,17 @@ end
 $$;
 comment on function private.touch_updated_at() is 'Trigger: updated_at is the time of the last change of content.';
 
-grant execute on function private.error_state(text), private.raise_error(text, text, text, jsonb), private.trim_text(text),
-  private.is_slug(text), private.are_origins(text[]), private.are_translations(jsonb), private.localized(text, jsonb, text), private.is_key(),
-  private.has_scope(text), private.key_organization_id(), private.caller_id(), private.agent_id(), private.is_direct(), private.is_quiet(), private.is_importing()
-  to anon, authenticated, service_role, service_key, feedback_api;
+grant execute on function private.error_state(text), private.raise_error(text, text, text, jsonb),
+  private.is_key(), private.caller_id() to anon, authenticated, service_role, service_key, feedback_api;
+grant execute on function private.trim_text(text), private.is_direct(), private.is_quiet(),
+  private.is_importing() to authenticated, service_role, service_key, feedback_api;
+grant execute on function private.is_slug(text), private.are_origins(text[]),
+  private.are_translations(jsonb) to service_role, feedback_api;
+grant execute on function private.localized(text, jsonb, text)
+  to anon, authenticated, service_key, feedback_api;
+grant execute on function private.has_scope(text) to authenticated, service_key, feedback_api;
+grant execute on function private.key_organization_id() to service_key, feedback_api;
+grant execute on function private.agent_id() to feedback_api;
 
 -- Organizations, the people in them, and the categories and tags they file feedback under.
 
@@ -551,11 +558,16 @@ grant select on public.categories, public.tags to anon, authenticated, service_k
 grant select, insert, update, delete on public.organizations, public.profiles, public.memberships, public.categories, public.tags
   to service_role;
 
-grant execute on function private.is_time_zone(text), private.person_name(text), private.team_organization_ids(), private.admin_organization_ids(text), private.is_admin(uuid, text),
-  private.require_admin(uuid, text), private.is_member(uuid, uuid), private.author(uuid, uuid), private.is_author_of_key(uuid),
-  private.author_of_key(text, text), private.may_act_as(uuid),
-  private.default_organization_id(), private.requested_organization_id(), private.current_organization_id()
+grant execute on function private.is_time_zone(text) to service_role;
+grant execute on function private.person_name(text) to authenticated, service_role;
+grant execute on function private.team_organization_ids(), private.author(uuid, uuid),
+  private.author_of_key(text, text), private.current_organization_id() to anon, authenticated, service_key;
+grant execute on function private.admin_organization_ids(text), private.is_admin(uuid, text),
+  private.require_admin(uuid, text), private.requested_organization_id()
   to anon, authenticated, service_role, service_key;
+grant execute on function private.is_author_of_key(uuid), private.may_act_as(uuid)
+  to authenticated, service_key;
+grant execute on function private.default_organization_id() to authenticated, service_role, service_key;
 
 create policy "a public board is seen by all, a private one by its team" on public.organizations
   for select to anon, authenticated using (
@@ -675,7 +687,8 @@ alter table public.submissions enable row level security;
 alter table public.submission_tags enable row level security;
 alter table public.status_changes enable row level security;
 revoke all on public.submissions, public.submission_tags, public.status_changes from public, anon, authenticated, service_role, service_key;
-grant execute on function private.can_see_submission(boolean, uuid, uuid, uuid, uuid[]) to anon, authenticated, service_role, service_key;
+grant execute on function private.can_see_submission(boolean, uuid, uuid, uuid, uuid[])
+  to anon, authenticated, service_key;
 
 create policy "a submission is seen by whoever may see it" on public.submissions
   for select to anon, authenticated, service_key using (private.can_see_submission(
@@ -1280,8 +1293,8 @@ grant execute on function private.my_vote(uuid),
   private.vote_of(uuid, uuid), private.is_following(uuid), private.my_votes(), private.remove_vote(uuid, uuid), private.submission_voters(uuid)
   to anon, authenticated, service_key;
 grant execute on function private.with_sources(uuid) to authenticated;
-grant execute on function private.require_open_submission(uuid), private.lock_open_submission(uuid), private.lock_submission(uuid),
-  private.charge_direct_vote(uuid) to anon, authenticated, service_role, service_key;
+grant execute on function private.require_open_submission(uuid), private.lock_open_submission(uuid),
+  private.lock_submission(uuid), private.charge_direct_vote(uuid) to authenticated, service_role, service_key;
 
 create policy "votes are seen with their submission" on public.votes
   for select to anon, authenticated, service_key using (
@@ -1692,8 +1705,11 @@ grant insert (comment_id), delete on public.comment_votes to authenticated;
 grant insert (comment_id, user_id) on public.comment_votes to service_key;
 grant select, insert, delete, update (body, is_official, moderation_state) on public.comments to service_role;
 grant select, insert, delete on public.comment_votes to service_role;
-grant execute on function private.comment_edit_window(), private.lock_thread(uuid), private.lock_comment(uuid), private.written_comment(uuid), private.comment_vote_of(uuid, uuid), private.remove_comment_vote(uuid, uuid), private.rate_comment(public.comments)
-  to anon, authenticated, service_role, service_key;
+grant execute on function private.comment_edit_window(), private.lock_comment(uuid),
+  private.rate_comment(public.comments) to authenticated, service_role, service_key;
+grant execute on function private.lock_thread(uuid) to authenticated, service_key;
+grant execute on function private.written_comment(uuid), private.comment_vote_of(uuid, uuid),
+  private.remove_comment_vote(uuid, uuid) to anon, authenticated, service_key;
 
 create policy "a comment is seen by whoever may see it" on public.comments
   for select to anon, authenticated, service_key using (private.can_see_submission(
@@ -2151,8 +2167,10 @@ $$;
 comment on function private.similar_submissions(uuid, text, text) is 'At most 50 submissions like the one described, with a similarity from 0 to 1, best first.';
 
 revoke all on private.submission_search from public, anon, authenticated, service_role, service_key;
-grant execute on function private.find_submissions(uuid, text), private.highlight(text, text, tsquery, boolean), private.escape_html(text),
-  private.similar_submissions(uuid, text, text), private.search_query(text), private.plain_text(text) to anon, authenticated, service_key;
+grant execute on function private.find_submissions(uuid, text),
+  private.highlight(text, text, tsquery, boolean), private.escape_html(text),
+  private.similar_submissions(uuid, text, text), private.search_query(text)
+  to anon, authenticated, service_key;
 
 -- What people did and when, added up as it happens: analytics reads these and never the rows themselves.
 --
@@ -3186,7 +3204,7 @@ alter table public.surveys enable row level security;
 alter table public.survey_questions enable row level security;
 alter table public.survey_options enable row level security;
 revoke all on public.surveys, public.survey_questions, public.survey_options from public, anon, authenticated, service_role, service_key;
-grant execute on function private.survey_organization_ids(text[]) to anon, authenticated, service_role, service_key;
+grant execute on function private.survey_organization_ids(text[]) to anon, authenticated, service_key;
 
 create policy "a survey is seen as its board is, a draft by the team" on public.surveys
   for select to anon, authenticated, service_key using (
@@ -4387,7 +4405,7 @@ comment on function private.survey_count_mistakes() is 'The part of private.coun
 
 grant execute on function private.survey_figures(uuid[]) to anon, authenticated, service_key, service_role;
 grant execute on function private.survey_analytics(uuid) to anon, authenticated, service_key;
-grant execute on function private.reads_analytics(uuid), private.survey_sentiment(uuid), private.survey_breakdown(uuid)
+grant execute on function private.survey_sentiment(uuid), private.survey_breakdown(uuid)
   to authenticated, service_key, service_role;
 grant execute on function private.count_survey_responses(uuid, text, timestamptz, timestamptz) to authenticated, service_key;
 
@@ -6652,7 +6670,7 @@ begin
 end
 $$;
 comment on function private.is_moderating(uuid) is 'In a trigger: whether the caller itself changes what somebody else wrote.';
-grant execute on function private.is_moderating(uuid) to anon, authenticated, service_role, service_key;
+grant execute on function private.is_moderating(uuid) to authenticated, service_role, service_key;
 
 -- definer: writes the trail.
 create function private.audit_edit() returns trigger

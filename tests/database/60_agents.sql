@@ -17,6 +17,9 @@ do $$ begin
   perform tests.submission('By e-mail', 'eve');
 end $$;
 
+-- Only definers ask it; here roles do.
+grant execute on function private.agent_id() to authenticated, service_key;
+
 create temporary table made (name text primary key, id uuid);
 create function pg_temp.digest(secret text) returns bytea language sql as $$ select sha256(secret::bytea) $$;
 create function pg_temp.agent(agent_name text, scopes text[], expires_at timestamptz default null) returns void language plpgsql as $$
