@@ -171,10 +171,17 @@ end
 $$;
 comment on function private.touch_updated_at() is 'Trigger: updated_at is the time of the last change of content.';
 
-grant execute on function private.error_state(text), private.raise_error(text, text, text, jsonb), private.trim_text(text),
-  private.is_slug(text), private.are_origins(text[]), private.are_translations(jsonb), private.localized(text, jsonb, text), private.is_key(),
-  private.has_scope(text), private.key_organization_id(), private.caller_id(), private.agent_id(), private.is_direct(), private.is_quiet(), private.is_importing()
-  to anon, authenticated, service_role, service_key, feedback_api;
+grant execute on function private.error_state(text), private.raise_error(text, text, text, jsonb),
+  private.is_key(), private.caller_id() to anon, authenticated, service_role, service_key, feedback_api;
+grant execute on function private.trim_text(text), private.is_direct(), private.is_quiet(),
+  private.is_importing() to authenticated, service_role, service_key, feedback_api;
+grant execute on function private.is_slug(text), private.are_origins(text[]),
+  private.are_translations(jsonb) to service_role, feedback_api;
+grant execute on function private.localized(text, jsonb, text)
+  to anon, authenticated, service_key, feedback_api;
+grant execute on function private.has_scope(text) to authenticated, service_key, feedback_api;
+grant execute on function private.key_organization_id() to service_key, feedback_api;
+grant execute on function private.agent_id() to feedback_api;
 
 -- Organizations, the people in them, and the categories and tags they file feedback under.
 
@@ -553,11 +560,16 @@ grant select on public.categories, public.tags to anon, authenticated, service_k
 grant select, insert, update, delete on public.organizations, public.profiles, public.memberships, public.categories, public.tags
   to service_role;
 
-grant execute on function private.is_time_zone(text), private.person_name(text), private.team_organization_ids(), private.admin_organization_ids(text), private.is_admin(uuid, text),
-  private.require_admin(uuid, text), private.is_member(uuid, uuid), private.author(uuid, uuid), private.is_author_of_key(uuid),
-  private.author_of_key(text, text), private.may_act_as(uuid),
-  private.default_organization_id(), private.requested_organization_id(), private.current_organization_id()
+grant execute on function private.is_time_zone(text) to service_role;
+grant execute on function private.person_name(text) to authenticated, service_role;
+grant execute on function private.team_organization_ids(), private.author(uuid, uuid),
+  private.author_of_key(text, text), private.current_organization_id() to anon, authenticated, service_key;
+grant execute on function private.admin_organization_ids(text), private.is_admin(uuid, text),
+  private.require_admin(uuid, text), private.requested_organization_id()
   to anon, authenticated, service_role, service_key;
+grant execute on function private.is_author_of_key(uuid), private.may_act_as(uuid)
+  to authenticated, service_key;
+grant execute on function private.default_organization_id() to authenticated, service_role, service_key;
 
 create policy "a public board is seen by all, a private one by its team" on public.organizations
   for select to anon, authenticated using (
@@ -677,7 +689,8 @@ alter table public.submissions enable row level security;
 alter table public.submission_tags enable row level security;
 alter table public.status_changes enable row level security;
 revoke all on public.submissions, public.submission_tags, public.status_changes from public, anon, authenticated, service_role, service_key;
-grant execute on function private.can_see_submission(boolean, uuid, uuid, uuid, uuid[]) to anon, authenticated, service_role, service_key;
+grant execute on function private.can_see_submission(boolean, uuid, uuid, uuid, uuid[])
+  to anon, authenticated, service_key;
 
 create policy "a submission is seen by whoever may see it" on public.submissions
   for select to anon, authenticated, service_key using (private.can_see_submission(
@@ -1282,8 +1295,8 @@ grant execute on function private.my_vote(uuid),
   private.vote_of(uuid, uuid), private.is_following(uuid), private.my_votes(), private.remove_vote(uuid, uuid), private.submission_voters(uuid)
   to anon, authenticated, service_key;
 grant execute on function private.with_sources(uuid) to authenticated;
-grant execute on function private.require_open_submission(uuid), private.lock_open_submission(uuid), private.lock_submission(uuid),
-  private.charge_direct_vote(uuid) to anon, authenticated, service_role, service_key;
+grant execute on function private.require_open_submission(uuid), private.lock_open_submission(uuid),
+  private.lock_submission(uuid), private.charge_direct_vote(uuid) to authenticated, service_role, service_key;
 
 create policy "votes are seen with their submission" on public.votes
   for select to anon, authenticated, service_key using (
@@ -1694,8 +1707,11 @@ grant insert (comment_id), delete on public.comment_votes to authenticated;
 grant insert (comment_id, user_id) on public.comment_votes to service_key;
 grant select, insert, delete, update (body, is_official, moderation_state) on public.comments to service_role;
 grant select, insert, delete on public.comment_votes to service_role;
-grant execute on function private.comment_edit_window(), private.lock_thread(uuid), private.lock_comment(uuid), private.written_comment(uuid), private.comment_vote_of(uuid, uuid), private.remove_comment_vote(uuid, uuid), private.rate_comment(public.comments)
-  to anon, authenticated, service_role, service_key;
+grant execute on function private.comment_edit_window(), private.lock_comment(uuid),
+  private.rate_comment(public.comments) to authenticated, service_role, service_key;
+grant execute on function private.lock_thread(uuid) to authenticated, service_key;
+grant execute on function private.written_comment(uuid), private.comment_vote_of(uuid, uuid),
+  private.remove_comment_vote(uuid, uuid) to anon, authenticated, service_key;
 
 create policy "a comment is seen by whoever may see it" on public.comments
   for select to anon, authenticated, service_key using (private.can_see_submission(
@@ -2153,8 +2169,10 @@ $$;
 comment on function private.similar_submissions(uuid, text, text) is 'At most 50 submissions like the one described, with a similarity from 0 to 1, best first.';
 
 revoke all on private.submission_search from public, anon, authenticated, service_role, service_key;
-grant execute on function private.find_submissions(uuid, text), private.highlight(text, text, tsquery, boolean), private.escape_html(text),
-  private.similar_submissions(uuid, text, text), private.search_query(text), private.plain_text(text) to anon, authenticated, service_key;
+grant execute on function private.find_submissions(uuid, text),
+  private.highlight(text, text, tsquery, boolean), private.escape_html(text),
+  private.similar_submissions(uuid, text, text), private.search_query(text)
+  to anon, authenticated, service_key;
 
 -- What people did and when, added up as it happens: analytics reads these and never the rows themselves.
 --
@@ -3188,7 +3206,7 @@ alter table public.surveys enable row level security;
 alter table public.survey_questions enable row level security;
 alter table public.survey_options enable row level security;
 revoke all on public.surveys, public.survey_questions, public.survey_options from public, anon, authenticated, service_role, service_key;
-grant execute on function private.survey_organization_ids(text[]) to anon, authenticated, service_role, service_key;
+grant execute on function private.survey_organization_ids(text[]) to anon, authenticated, service_key;
 
 create policy "a survey is seen as its board is, a draft by the team" on public.surveys
   for select to anon, authenticated, service_key using (
@@ -3745,6 +3763,17 @@ create policy "a key sees the responses of its organization" on public.survey_re
   for select to service_key using (organization_id = any ((select private.admin_organization_ids('responses:read'))::uuid[]));
 create policy "people answer for themselves" on public.survey_responses
   for insert to authenticated with check (user_id = (select auth.uid()));
+
+-- definer: whom a survey asks is not granted.
+create function private.names_respondents(survey_id uuid) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return not private.is_key() or private.has_scope('submissions:moderate')
+    or exists (select from public.surveys s where s.id = names_respondents.survey_id and s.audience = 'everyone');
+end
+$$;
+comment on function private.names_respondents(uuid) is 'Whether the caller may see who answered. Of a survey for voters or followers the answer would tell a key who these are: it needs submissions:moderate, as for the list of voters.';
+grant execute on function private.names_respondents(uuid) to authenticated, service_key;
 
 -- Starting -----------------------------------------------------------------------------------------------------
 
@@ -4378,7 +4407,7 @@ comment on function private.survey_count_mistakes() is 'The part of private.coun
 
 grant execute on function private.survey_figures(uuid[]) to anon, authenticated, service_key, service_role;
 grant execute on function private.survey_analytics(uuid) to anon, authenticated, service_key;
-grant execute on function private.reads_analytics(uuid), private.survey_sentiment(uuid), private.survey_breakdown(uuid)
+grant execute on function private.survey_sentiment(uuid), private.survey_breakdown(uuid)
   to authenticated, service_key, service_role;
 grant execute on function private.count_survey_responses(uuid, text, timestamptz, timestamptz) to authenticated, service_key;
 
@@ -5309,6 +5338,18 @@ create index agent_subscriptions_agent_idx on private.agent_subscriptions (agent
 create index agent_subscriptions_organization_idx on private.agent_subscriptions (organization_id);
 create index agent_subscriptions_expiry_idx on private.agent_subscriptions (expires_at);
 
+create unlogged table private.open_streams (
+  id uuid primary key,
+  organization_id uuid not null,
+  agent_id uuid not null,
+  address text,
+  expires_at timestamptz not null default now() + interval '30 seconds'
+);
+comment on table private.open_streams is 'Open streams of subscriptions, of all processes, so that limits hold over all of them. A process renews its streams; those of one that died expire. address is a keyed hash.';
+create index open_streams_expiry_idx on private.open_streams (expires_at);
+
+alter table private.open_streams enable row level security;
+revoke all on private.open_streams from public, anon, authenticated, service_role, service_key;
 alter table private.agent_streams enable row level security;
 alter table private.agent_subscriptions enable row level security;
 revoke all on private.agent_streams, private.agent_subscriptions from public, anon, authenticated, service_role, service_key;
@@ -5405,6 +5446,39 @@ begin
 end
 $$;
 comment on function private.read_subscription(uuid) is 'A subscription of the calling agent, with the policies and scopes that narrow it; null where there is none.';
+
+create function private.hold_stream(id uuid, address text) returns void
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.agent_id(); own_organization_id uuid := private.key_organization_id(); too_many text;
+begin
+  -- Streams are opened one after the other, so that limits hold.
+  perform pg_advisory_xact_lock(hashtextextended('private.open_streams', 0));
+  delete from private.open_streams s where s.expires_at < now();
+  select case
+      when count(*) filter (where s.agent_id = own_id) >= 100 then 'of this agent'
+      when count(*) filter (where s.organization_id = own_organization_id) >= 300 then 'of this organization''s agents'
+      when count(*) filter (where s.address = hold_stream.address) >= 500 then 'from this address'
+    end into too_many
+  from private.open_streams s;
+  if too_many is not null then
+    perform private.raise_error('RATE_LIMIT_EXCEEDED', format('Too many streams %s are open: close some.', too_many), null,
+      jsonb_build_object('retry_after', 5));
+  end if;
+  insert into private.open_streams (id, organization_id, agent_id, address) values (id, own_organization_id, own_id, address);
+end
+$$;
+comment on function private.hold_stream(uuid, text) is 'Counts a stream that the calling agent opens; RATE_LIMIT_EXCEEDED beyond 100 of an agent, 300 of an organization and 500 from an address.';
+grant execute on function private.hold_stream(uuid, text) to service_key;
+
+create function private.renew_streams(renewed_ids uuid[], closed_ids uuid[]) returns void
+language plpgsql security definer set search_path = '' as $$ -- definer: as above; ids are known to the process that opened the streams only
+begin
+  delete from private.open_streams s where s.id = any (closed_ids);
+  update private.open_streams s set expires_at = now() + interval '30 seconds' where s.id = any (renewed_ids);
+end
+$$;
+comment on function private.renew_streams(uuid[], uuid[]) is 'Keeps streams counted that are still open, and no longer counts those that were closed.';
+grant execute on function private.renew_streams(uuid[], uuid[]) to feedback_api;
 
 grant execute on function private.open_stream(uuid, text, jsonb, boolean, text), private.claim_stream(uuid), private.finish_stream(uuid, jsonb),
   private.open_subscription(uuid, text[], jsonb, uuid), private.read_subscription(uuid) to service_key;
@@ -5647,7 +5721,7 @@ end
 $$;
 comment on function private.admin_rotate_webhook(uuid, uuid, text, interval) is 'Another secret; deliveries are signed with the one before as well until the overlap has passed. Null where the organization has none of that id.';
 
-grant execute on function private.admin_list_webhooks(uuid), private.admin_show_webhook(uuid, uuid),
+grant execute on function private.require_webhook_admin(uuid, text), private.admin_list_webhooks(uuid), private.admin_show_webhook(uuid, uuid),
   private.admin_create_webhook(uuid, uuid, text, text[], text), private.admin_update_webhook(uuid, uuid, text, text[], boolean),
   private.admin_delete_webhook(uuid, uuid), private.admin_rotate_webhook(uuid, uuid, text, interval) to authenticated, service_key;
 
@@ -6374,7 +6448,9 @@ begin
   activity := private.sum_activity();
   surveys := private.close_surveys();
   delete from private.rate_counters c where ctid = any (array(
-    select o.ctid from private.rate_counters o where o.started_at < now() - case o.rule when 'agent_day' then interval '1 day' else interval '2 hours' end limit 5000 for update skip locked));
+    -- A window that is no rule of its own (an agent's calls a day) has at most a day.
+    select o.ctid from private.rate_counters o where o.started_at < now() - make_interval(secs => greatest(7200, coalesce(
+      (select r.window_seconds from private.rate_limit_rules r where r.name = o.rule), 86400))) limit 5000 for update skip locked));
   get diagnostics counters = row_count;
   delete from private.idempotency_keys k where ctid = any (array(
     select o.ctid from private.idempotency_keys o where o.created_at < now() - interval '1 day' limit 5000));
@@ -6609,7 +6685,7 @@ begin
 end
 $$;
 comment on function private.is_moderating(uuid) is 'In a trigger: whether the caller itself changes what somebody else wrote.';
-grant execute on function private.is_moderating(uuid) to anon, authenticated, service_role, service_key;
+grant execute on function private.is_moderating(uuid) to authenticated, service_role, service_key;
 
 -- definer: writes the trail.
 create function private.audit_edit() returns trigger
@@ -8871,6 +8947,184 @@ comment on function private.admin_imports(uuid) is 'The import of that id, or th
 grant execute on function private.admin_start_import(text, text, boolean, boolean), private.admin_run_import(uuid, jsonb, jsonb),
   private.admin_finish_import(uuid, text), private.admin_imports(uuid) to authenticated, service_key;
 
+-- An account counts once, also after it was erased: what it took part in is kept as keyed hashes, one for each row.
+
+create table private.erasure_key (
+  key bytea not null,
+  is_only boolean primary key default true,
+  constraint there_is_one_key check (is_only)
+);
+comment on table private.erasure_key is 'Keys the hashes of erased participations where there is no Vault. Made at the first erasure; no API role reads it.';
+
+create table private.erased_participations (
+  hash bytea primary key,
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  row_id uuid not null,
+  hashed_id uuid not null
+);
+comment on table private.erased_participations is 'Votes and survey responses of erased people, without the people. row_id is the submission, comment or survey. hash is an HMAC-SHA-256 of an account (by its id, and by its e-mail address) and hashed_id: the first row_id.';
+create index erased_participations_row_idx on private.erased_participations (row_id, hashed_id);
+create index erased_participations_organization_idx on private.erased_participations (organization_id);
+alter table private.erasure_key enable row level security;
+alter table private.erased_participations enable row level security;
+revoke all on private.erasure_key, private.erased_participations from public, anon, authenticated, service_role, service_key;
+
+create function private.read_erasure_key() returns bytea
+language plpgsql stable set search_path = '' as $$
+declare key bytea := (select k.key from private.erasure_key k);
+begin
+  if key is null and to_regclass('vault.decrypted_secrets') is not null then
+    execute $query$ select decode(s.decrypted_secret, 'hex') from vault.decrypted_secrets s where s.name = 'feedback_erasure_key' $query$ into key;
+  end if;
+  return key;
+end
+$$;
+comment on function private.read_erasure_key() is 'The key of erased participations, from the table or from Vault. Null before the first erasure.';
+
+create function private.make_erasure_key() returns bytea
+language plpgsql set search_path = '' as $$
+begin
+  if private.read_erasure_key() is null then
+    -- Two first erasures at once must not make two keys.
+    lock table private.erasure_key in exclusive mode;
+    if private.read_erasure_key() is not null then
+      null;
+    elsif to_regprocedure('vault.create_secret(text, text, text, uuid)') is not null then
+      execute 'select vault.create_secret($1, $2)' using encode(extensions.gen_random_bytes(32), 'hex'), 'feedback_erasure_key';
+    else
+      insert into private.erasure_key (key) values (extensions.gen_random_bytes(32));
+    end if;
+  end if;
+  return private.read_erasure_key();
+end
+$$;
+comment on function private.make_erasure_key() is 'The key of erased participations, made where there is none: in Vault where the database has it.';
+
+create function private.erasure_hash(key bytea, account text, row_id uuid) returns bytea
+language sql immutable
+return extensions.hmac(convert_to(account || ' ' || row_id, 'UTF8'), key, 'sha256');
+comment on function private.erasure_hash(bytea, text, uuid) is 'Stands for an account on a row. Hashes of one account on two rows have nothing in common.';
+
+create function private.accounts_of(person public.profiles) returns text[]
+language sql immutable
+return case (person).kind
+  when 'user' then array_remove(array['user ' || (person).id, 'user ' || lower((person).email)], null)
+  when 'email' then array['author ' || lower((person).email)]
+  else '{}'
+end;
+comment on function private.accounts_of(public.profiles) is 'What a person is known by again: the id and the address of a user, who may sign up anew; the address of an author known by e-mail.';
+
+create function private.keep_participations(person public.profiles, organization_id uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  insert into private.erased_participations (hash, organization_id, row_id, hashed_id)
+  select private.erasure_hash(k.key, account, t.row_id), t.organization_id, t.row_id, t.row_id
+  from (
+    select v.organization_id, coalesce(v.merged_from, v.submission_id) as row_id from public.votes v where v.user_id = person.id
+    union
+    select j.organization_id, j.source_id
+    from public.votes v join public.submissions s on (s.organization_id, s.merged_into_id) = (v.organization_id, v.submission_id)
+      join private.merged_votes j on j.source_id = s.id and j.user_id = v.user_id
+    where v.user_id = person.id
+    union
+    select v.organization_id, v.comment_id from public.comment_votes v where v.user_id = person.id
+    union
+    select r.organization_id, r.survey_id from public.survey_responses r where r.user_id = person.id and r.is_only) t
+  cross join unnest(private.accounts_of(person)) account
+  cross join (select private.make_erasure_key() as key) k
+  where keep_participations.organization_id is null or t.organization_id = keep_participations.organization_id
+  on conflict do nothing;
+end
+$$;
+comment on function private.keep_participations(public.profiles, uuid) is 'Before a person is erased, in one organization or (null) in all: keeps what they voted for and answered once, as keyed hashes. The caller has locked the profile.';
+
+-- definer: private tables.
+create function private.keep_participations_of_account() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  -- Waits for votes on their way, which lock the profile as well.
+  perform 1 from public.profiles p where p.id = old.id for update;
+  perform private.keep_participations(old, null);
+  return new;
+end
+$$;
+comment on function private.keep_participations_of_account() is 'Trigger: an account that is deleted, by whatever way, and signs up again counts once.';
+create trigger keep_participations before update of auth_user_id on public.profiles
+  for each row when (old.auth_user_id is not null and new.auth_user_id is null)
+  execute function private.keep_participations_of_account();
+
+create function private.participated(profile_id uuid, row_ids uuid[]) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return exists (
+    select from public.profiles p
+    cross join unnest(private.accounts_of(p)) account
+    cross join (select distinct e.hashed_id from private.erased_participations e where e.row_id = any (row_ids)) h
+    join private.erased_participations e on e.hash = private.erasure_hash(private.read_erasure_key(), account, h.hashed_id)
+    where p.id = profile_id);
+end
+$$;
+comment on function private.participated(uuid, uuid[]) is 'Whether the account took part in one of the rows before it was erased.';
+
+-- definer: private tables.
+create function private.refuse_second_participation() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare is_erased boolean;
+begin
+  if private.is_quiet() then return null; end if;
+  -- Locked until the commit, for an erasure that runs at the same time; who is erased may still hold a token.
+  select bool_or(p.kind = 'user' and coalesce(p.auth_user_id::text, p.email, p.name) is null) into is_erased
+  from (select * from public.profiles where id in (select a.user_id from added a) for key share) p;
+  if is_erased then
+    perform private.raise_error('UNAUTHORIZED', 'This account was deleted.');
+  end if;
+  if not exists (select from added a join private.erased_participations e using (organization_id)) then return null; end if;
+  case tg_table_name
+    when 'votes' then
+      if exists (select from added a where private.participated(a.user_id, private.with_sources(a.submission_id))) then
+        perform private.raise_error('CONFLICT', 'You voted for this submission before you were erased, and that vote still counts.', 'submission_id');
+      end if;
+    when 'comment_votes' then
+      if exists (select from added a where private.participated(a.user_id, array[a.comment_id])) then
+        perform private.raise_error('CONFLICT', 'You voted for this comment before you were erased, and that vote still counts.', 'comment_id');
+      end if;
+    else
+      if exists (select from added a where a.is_only and private.participated(a.user_id, array[a.survey_id])) then
+        perform private.raise_error('ALREADY_RESPONDED', 'You answered this survey before you were erased, and that response still counts.');
+      end if;
+  end case;
+  return null;
+end
+$$;
+comment on function private.refuse_second_participation() is 'Trigger: who was erased does not vote or answer a second time, from the same account or from a new one of the same address.';
+create trigger refuse_second after insert on public.votes
+  referencing new table as added for each statement execute function private.refuse_second_participation();
+create trigger refuse_second after insert on public.comment_votes
+  referencing new table as added for each statement execute function private.refuse_second_participation();
+create trigger refuse_second after insert on public.survey_responses
+  referencing new table as added for each statement execute function private.refuse_second_participation();
+
+-- definer: private tables.
+create function private.trim_participations() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if tg_table_name = 'submissions' then
+    -- Votes that a merged submission lent stay with the target, and so do these.
+    update private.erased_participations e set row_id = g.merged_into_id
+    from gone g join public.submissions s on s.id = g.merged_into_id where e.row_id = g.id;
+  end if;
+  delete from private.erased_participations e using gone g where e.row_id = g.id;
+  return null;
+end
+$$;
+comment on function private.trim_participations() is 'Trigger: what erased people took part in is forgotten with the row.';
+create trigger trim_participations after delete on public.submissions
+  referencing old table as gone for each statement execute function private.trim_participations();
+create trigger trim_participations after delete on public.comments
+  referencing old table as gone for each statement execute function private.trim_participations();
+create trigger trim_participations after delete on public.surveys
+  referencing old table as gone for each statement execute function private.trim_participations();
+
 -- What is kept of a person, for those who ask for it, and how it is forgotten: what they wrote, voted for and answered stays, without them.
 
 create function private.personal_data(profile_id uuid, organization_id uuid) returns json
@@ -8988,6 +9242,7 @@ begin
   if exists (select from public.memberships m where m.user_id = profile_id and m.organization_id = erase_person.organization_id) then
     perform private.raise_error('CONFLICT', 'This person is on the team: remove them from it first.');
   end if;
+  perform private.keep_participations(person, organization_id);
   perform private.forget_traces(profile_id, organization_id);
   if person.kind = 'user' then
     -- They have an account, which may be of other organizations too: here, somebody without a name takes their place.
