@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { authConfig } from "./auth-config.ts";
 import type { Secrets } from "./data-folder.ts";
 import { loadLite } from "./lite.ts";
+import { refuseUnfiltered } from "./safe-update.ts";
 
 export interface AuthAndRest {
   /** Answers /auth/v1 and /rest/v1; never hand it /_system. */
@@ -33,7 +34,9 @@ export async function openAuthAndRest(url: string, secrets: Secrets, siteUrl: st
   await connection.clearSchemaCache();
   const keys = new Set([secrets.publishable_key, secrets.secret_key]);
   const answer = async (request: Request) =>
-    refuseNoToken(request, keys) ?? (await withoutErrorOutput(() => app.fetch(request)));
+    refuseNoToken(request, keys) ??
+    refuseUnfiltered(request) ??
+    (await withoutErrorOutput(() => app.fetch(request)));
   await warmUp(answer, secrets);
   return { fetch: answer, close: () => connection.close() };
 }
