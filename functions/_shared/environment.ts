@@ -3,8 +3,7 @@ import type { LanguageModel } from "./language-model.ts";
 /** What the deployment tells the functions, read once; docs/deploy.md lists every name. */
 export const environment = {
   databaseUrl: read("DATABASE_URL"),
-  // An env file may hold the lines of a PEM in one, with \\n between them.
-  databaseCa: read("DATABASE_CA")?.replaceAll("\\n", "\n"),
+  databaseCa: read("DATABASE_CA"),
   databaseConnections: Number(read("DATABASE_CONNECTIONS") ?? 8),
   supabaseUrl: read("SUPABASE_URL") ?? "http://127.0.0.1:54321",
   siteUrl: (read("SITE_URL") ?? read("SUPABASE_URL") ?? "http://127.0.0.1:54321").replace(/\/+$/, ""),
@@ -30,6 +29,11 @@ export const environment = {
     .map((host) => host.trim().toLowerCase())
     .filter(Boolean),
   port: read("PORT"),
+  /** A deployment should set these; without, each switches something off or makes it guess. */
+  unset: [
+    ...["SITE_URL", "ADDRESS_HASH_KEY", "WEBHOOK_SECRETS_KEYS"].filter((name) => !read(name)),
+    ...(read("ADDRESS_HEADER") || read("ADDRESS_FROM_SOCKET") === "true" ? [] : ["ADDRESS_HEADER"]),
+  ],
 };
 
 function readModel(): LanguageModel | undefined {

@@ -23,6 +23,8 @@ export interface Project {
   signIn(userId: string, key: SigningKey): Promise<string>;
   /** Known from the environment; published by the auth service only, as after a rotation; the shared secret. */
   keys: Record<"known" | "rotated" | "shared", SigningKey>;
+  /** Whether the check of docs/deploy.md may trust the server. */
+  authority: string;
   start(name: "api" | "webhook-dispatch", how: Run): Promise<Functions & { log(): Promise<string> }>;
   remove(): Promise<void>;
 }
@@ -96,6 +98,7 @@ export async function startProject(): Promise<Project> {
     ownerUrl: database.ownerUrl,
     superuserUrl: database.superuserUrl,
     environment: settings,
+    authority,
     keys: { known, rotated, shared: { alg: "HS256", key: new TextEncoder().encode(secret) } },
     signIn: (userId, { alg, kid, key }) =>
       new SignJWT({ sub: userId, role: "authenticated" })

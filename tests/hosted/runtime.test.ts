@@ -1,11 +1,20 @@
 import { randomUUID } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { Agent } from "node:http";
+import { Agent, createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createApiKey } from "../../local/api-keys.ts";
 import { bundleFunctions } from "../../local/bundle.ts";
+import { withDatabase } from "../../local/database.ts";
+import {
+  type Project as CheckedProject,
+  checkDatabase,
+  checkDeployment,
+  type Finding,
+  parseSecrets,
+} from "../../local/deploy-check.ts";
 import { denoProgram, type Functions } from "../../local/functions.ts";
 import { send } from "../http.ts";
 import { until } from "../until.ts";
@@ -149,4 +158,106 @@ test("a mode that would fall back to plain text keeps the functions from startin
   await expect(project.start("api", { program: hosted, bundles, environment })).rejects.toThrow(
     "DATABASE_URL must say sslmode=",
   );
+});
+
+describe("the check of a deployment", () => {
+  let front: Server;
+  let running: Functions[];
+  let target: CheckedProject;
+
+  beforeAll(async () => {
+    running = await Promise.all([
+      project.start("api", { program: hosted, bundles }),
+      project.start("webhook-dispatch", { program: hosted, bundles }),
+    ]);
+    const [api, dispatcher] = running as [Functions, Functions];
+    // As hosted Supabase: /functions/v1/<name>/… reaches the function as /<name>/….
+    front = createServer((incoming, outgoing) => {
+      const path = (incoming.url ?? "").replace("/functions/v1", "");
+      const port = path.startsWith("/api") ? api.port : dispatcher.port;
+      fetch(`http://127.0.0.1:${port}${path}`).then(
+        async (answer) => outgoing.writeHead(answer.status).end(await answer.text()),
+        () => outgoing.destroy(),
+      );
+    });
+    await new Promise<void>((resolve) => front.listen(0, "127.0.0.1", resolve));
+    const api_url = `http://127.0.0.1:${(front.address() as AddressInfo).port}/functions/v1/api`;
+    process.env.DATABASE_CA = project.authority;
+    target = {
+      databaseUrl: `${project.ownerUrl}?sslmode=verify-full`,
+      api: api_url,
+      secrets: project.environment,
+    };
+    await project.sql`insert into public.memberships (organization_id, user_id, role) values (${organization}, ${person}, 'owner')`;
+    await project.sql`select vault.create_secret(${`${api_url}/../webhook-dispatch`}, 'webhook_dispatch_url'), vault.create_secret('x', 'webhook_dispatch_secret')`;
+  });
+
+  afterAll(async () => {
+    delete process.env.DATABASE_CA;
+    front?.close();
+    await Promise.all(running?.map((functions) => functions.stop()) ?? []);
+  });
+
+  const failures = (findings: Finding[]) =>
+    findings.filter(({ ok }) => !ok).map(({ step, says }) => `${step} ${says}`);
+
+  test("finds nothing to mend where every step was followed", async () => {
+    const findings = await checkDeployment(target);
+    expect(failures(findings)).toEqual([]);
+    expect([...new Set(findings.map(({ step }) => step))]).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 10]);
+  });
+
+  test.each([
+    [/^3 feedback_api has no password/, "alter role feedback_api password null"],
+    [/^3 feedback_webhooks bypasses/, "alter role feedback_webhooks bypassrls"],
+    [/^2 supabase_realtime lacks votes/, "alter publication supabase_realtime drop table public.votes"],
+    [/^2 row-level security is off on votes/, "alter table public.votes disable row level security"],
+    [/^2 realtime.messages has no policy/, 'drop policy "who may listen hears" on realtime.messages'],
+    [/^2 .* applied, .* needed/, "update supabase_migrations.schema_migrations set version = '1'"],
+    [/^7 pg_cron has no active job feedback-schedule/, "update cron.job set active = false where jobname = 'feedback-schedule'"],
+    [
+      /^7 feedback-webhooks failed last: no such function/,
+      `insert into cron.job_run_details (jobid, username, status, return_message)
+        select jobid, username, 'failed', 'no such function' from cron.job where jobname = 'feedback-webhooks'`,
+    ],
+    [
+      /^8 the Vault has no webhook_dispatch_secret/,
+      "delete from vault.secrets where name = 'webhook_dispatch_secret'",
+    ],
+    [/^8 pg_net is not created/, "drop extension pg_net"],
+    [/^10 none has an owner/, "delete from public.memberships"],
+  ])("says %s", async (found, fault) => {
+    // The check looks by the connection that made the fault, which never commits.
+    await withDatabase(project.superuserUrl, async (sql) => {
+      await sql`begin`;
+      await sql`set local session_replication_role = replica`;
+      await sql.unsafe(fault);
+      const said = failures(await checkDatabase(sql, target.databaseUrl));
+      expect(said).toContainEqual(expect.stringMatching(found));
+      await sql`rollback`;
+    });
+  });
+
+  test("says which secrets the functions miss, and which do not open the door", async () => {
+    const stranger = await project.start("api", {
+      program: hosted,
+      bundles,
+      environment: { ADDRESS_HASH_KEY: "", SITE_URL: "" },
+    });
+    const secrets = { DATABASE_URL: `${project.environment.DATABASE_URL}`.replace(/:[^:@]+@/, ":wrong@") };
+    try {
+      const said = failures(
+        await checkDeployment({ ...target, api: `http://127.0.0.1:${stranger.port}/api`, secrets }),
+      );
+      expect(said).toContainEqual(expect.stringMatching(/^4 the functions miss SITE_URL, ADDRESS_HASH_KEY/));
+      expect(said).toContainEqual(expect.stringMatching(/^4 password authentication failed/));
+      expect(said).toContainEqual(expect.stringMatching(/^5 .*webhook-dispatch/));
+    } finally {
+      await stranger.stop();
+    }
+  });
+
+  test("reads an env file as the CLI does", () => {
+    expect(parseSecrets('A=1\nB="x\ny"\n# C=3\nD_CA=a=b\n')).toEqual({ A: "1", B: "x\ny", D_CA: "a=b" });
+  });
 });
