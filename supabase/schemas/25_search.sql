@@ -198,6 +198,77 @@ end
 $$;
 comment on function private.find_submissions(uuid, text, text) is 'Ids and relevance of an organization''s submissions that hold the words or the text itself: all of them (of that status) where is_complete, else some thousand.';
 
+-- definer: as above.
+create function private.submissions_with_text(submission_ids uuid[], q text) returns uuid[]
+language plpgsql stable security definer set search_path = '' set enable_seqscan = off as $$
+declare
+  words constant tsquery := private.search_query(q);
+  pattern constant text := private.like_pattern(q);
+begin
+  return array(
+    select c.submission_id from unnest(submission_ids) l (id)
+      cross join lateral (
+        select c.submission_id from private.submission_search c
+        where c.submission_id = l.id and (c.document operator(pg_catalog.@@) words or c.content operator(pg_catalog.~~) pattern)
+        offset 0) c);
+end
+$$;
+comment on function private.submissions_with_text(uuid[], text) is 'Which of these submissions hold the words or the text itself.';
+
+-- A list with a filter is read by walking the index of its sort, which is quick where many rows pass the filter, or by
+-- sorting those that pass, which is quick where they are few. A walk reads a page's rows times the board's size divided by
+-- the number that pass: both cost the same where that number is the root of 50 boards.
+-- definer: reads counts and private.submission_search; the caller joins the ids with submissions, where policies apply.
+create function private.narrow_submissions(organization_id uuid, status text, type text, category_id uuid, tag text, author_id uuid, q text,
+  out submission_ids uuid[], out is_complete boolean, out is_few boolean)
+language plpgsql stable security definer
+set search_path = '' set enable_seqscan = off set plan_cache_mode = force_custom_plan as $$
+#variable_conflict use_column
+declare
+  own_id constant uuid := narrow_submissions.organization_id;
+  few constant double precision := sqrt(50 * private.board_size(own_id));
+  most constant integer := 5000;
+begin
+  if author_id is not null then
+    submission_ids := array(select s.id from public.submissions s
+      where s.author_id = narrow_submissions.author_id and s.organization_id = own_id limit most + 1);
+  elsif tag is not null then
+    submission_ids := array(select st.submission_id from public.submission_tags st
+      where st.organization_id = own_id and st.tag_id = (
+        select t.id from public.tags t where t.organization_id = own_id and t.slug = tag) limit most + 1);
+  elsif (select sum(c.total) <= few from private.submission_counts c
+    where c.organization_id = own_id and (narrow_submissions.status is null or c.status = narrow_submissions.status)
+      and (narrow_submissions.type is null or c.type = narrow_submissions.type)
+      and (narrow_submissions.category_id is null or c.category_id = narrow_submissions.category_id)) is not false then
+    submission_ids := array(
+      select s.id from (
+        select distinct c.status, c.type, c.category_id from private.submission_counts c
+        where c.organization_id = own_id and (narrow_submissions.status is null or c.status = narrow_submissions.status)
+          and (narrow_submissions.type is null or c.type = narrow_submissions.type)
+          and (narrow_submissions.category_id is null or c.category_id = narrow_submissions.category_id)) k
+        cross join lateral (
+          select s.id from public.submissions s
+          where s.organization_id = own_id and s.merged_into_id is null and s.status = k.status and s.type = k.type
+            and s.category_id = k.category_id
+          union all
+          select s.id from public.submissions s
+          where s.organization_id = own_id and s.merged_into_id is null and s.status = k.status and s.type = k.type
+            and s.category_id is null and k.category_id is null) s);
+  end if;
+  is_complete := coalesce(cardinality(submission_ids) <= most, false);
+  is_few := coalesce(cardinality(submission_ids) <= few, false);
+  if q is null then return; end if;
+  if is_complete then
+    submission_ids := private.submissions_with_text(submission_ids, q);
+    is_few := true;
+  else
+    select f.submission_ids, f.is_complete, f.is_complete into submission_ids, is_complete, is_few
+    from private.find_submissions(own_id, q, narrow_submissions.status) f;
+  end if;
+end
+$$;
+comment on function private.narrow_submissions(uuid, text, text, uuid, text, uuid, text) is 'Ids among which all submissions are that pass the filters, where is_complete; is_few tells whether sorting them costs less than walking a sorted index.';
+
 create function private.escape_html(value text) returns text
 language sql immutable
 return replace(replace(replace(replace(replace(value, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;');
@@ -325,4 +396,5 @@ comment on function private.similar_submissions(uuid, text, text) is 'At most 50
 
 revoke all on private.submission_search from public, anon, authenticated, service_role, service_key;
 grant execute on function private.find_submissions(uuid, text, text), private.highlight(text, text, tsquery, boolean), private.escape_html(text),
-  private.similar_submissions(uuid, text, text), private.search_query(text), private.plain_text(text) to anon, authenticated, service_key;
+  private.similar_submissions(uuid, text, text), private.narrow_submissions(uuid, text, text, uuid, text, uuid, text),
+  private.submissions_with_text(uuid[], text), private.search_query(text), private.plain_text(text) to anon, authenticated, service_key;

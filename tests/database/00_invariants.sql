@@ -90,7 +90,7 @@ insert into helpers values
     'survey_organization_ids', 'can_see_submission', 'comment_edit_window', 'lock_thread', 'lock_comment', 'lock_open_submission', 'lock_submission', 'require_open_submission', 'charge_direct_vote', 'comment_vote_of', 'remove_comment_vote', 'rate_comment', 'written_comment']),
   (array['anon', 'authenticated', 'service_key'], array[
     'my_vote', 'vote_of', 'is_following', 'my_votes', 'remove_vote', 'submission_voters',
-    'find_submissions', 'count_submissions', 'tags_of', 'highlight', 'escape_html', 'similar_submissions', 'search_query', 'plain_text', 'in_organization',
+    'find_submissions', 'narrow_submissions', 'submissions_with_text', 'count_submissions', 'tags_of', 'highlight', 'escape_html', 'similar_submissions', 'search_query', 'plain_text', 'in_organization',
     'require_survey', 'survey_targeting', 'survey_analytics']),
   (array['anon', 'authenticated'], array['may_listen']),
   (array['authenticated', 'service_key'], array['create_survey', 'update_survey', 'write_settings', 'write_questions', 'require_draft', 'lock_survey',
