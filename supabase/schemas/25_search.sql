@@ -131,7 +131,7 @@ comment on function private.rarest_trigrams(text, text[]) is 'The two rarest tri
 -- are more than 1,000), and where these are not all, or a word is too common for the index, the newest and most voted ones.
 -- definer: reads private.submission_search; the caller joins the ids with submissions, where policies apply.
 create function private.find_submissions(organization_id uuid, q text, status text,
-  out submission_ids uuid[], out relevances real[], out is_complete boolean)
+  out submission_ids uuid[], out relevances real[], out is_complete boolean, out is_cut boolean)
 language plpgsql stable security definer
 set search_path = '' set enable_seqscan = off set plan_cache_mode = force_custom_plan as $$
 #variable_conflict use_column
@@ -192,11 +192,13 @@ begin
         offset 0) c
   )
   select coalesce(array_agg(f.submission_id), '{}'), coalesce(array_agg(f.relevance), '{}'),
-    (select everything from told) or size <= 4000 or (select count(*) from newest) < at_newest
-  into submission_ids, relevances, is_complete from found f;
+    (select everything from told) or size <= 4000 or (select count(*) from newest) < at_newest,
+    size > 4000 and (not asks_words or (select count(*) from by_words) = most or (select count(*) from by_text) = most)
+  into submission_ids, relevances, is_complete, is_cut from found f;
+  is_cut := is_cut and not is_complete;
 end
 $$;
-comment on function private.find_submissions(uuid, text, text) is 'Ids and relevance of an organization''s submissions that hold the words or the text itself: all of them (of that status) where is_complete, else some thousand.';
+comment on function private.find_submissions(uuid, text, text) is 'Ids and relevance of an organization''s submissions that hold the words or the text itself: all of them (of that status) where is_complete, else some thousand; is_cut tells that more are known of.';
 
 -- definer: as above.
 create function private.submissions_with_text(submission_ids uuid[], q text) returns uuid[]
@@ -219,7 +221,7 @@ comment on function private.submissions_with_text(uuid[], text) is 'Which of the
 -- sorting those that pass, which is quick where they are few. A walk reads a page's rows times the board's size divided by
 -- the number that pass: both cost the same where that number is the root of 50 boards.
 -- definer: reads counts and private.submission_search; the caller joins the ids with submissions, where policies apply.
-create function private.narrow_submissions(organization_id uuid, status text, type text, category_id uuid, tag text, author_id uuid, q text,
+create function private.narrow_submissions(organization_id uuid, status text, type text, category_id uuid, tag_id uuid, author_id uuid, q text,
   out submission_ids uuid[], out is_complete boolean, out is_few boolean)
 language plpgsql stable security definer
 set search_path = '' set enable_seqscan = off set plan_cache_mode = force_custom_plan as $$
@@ -228,18 +230,13 @@ declare
   own_id constant uuid := narrow_submissions.organization_id;
   few constant double precision := sqrt(50 * private.board_size(own_id));
   most constant integer := 5000;
+  carry_tag boolean := tag_id is null;
 begin
-  if author_id is not null then
-    submission_ids := array(select s.id from public.submissions s
-      where s.author_id = narrow_submissions.author_id and s.organization_id = own_id limit most + 1);
-  elsif tag is not null then
-    submission_ids := array(select st.submission_id from public.submission_tags st
-      where st.organization_id = own_id and st.tag_id = (
-        select t.id from public.tags t where t.organization_id = own_id and t.slug = tag) limit most + 1);
-  elsif (select sum(c.total) <= few from private.submission_counts c
+  if (status is not null or type is not null or category_id is not null) and coalesce((
+    select sum(c.total) from private.submission_counts c
     where c.organization_id = own_id and (narrow_submissions.status is null or c.status = narrow_submissions.status)
       and (narrow_submissions.type is null or c.type = narrow_submissions.type)
-      and (narrow_submissions.category_id is null or c.category_id = narrow_submissions.category_id)) is not false then
+      and (narrow_submissions.category_id is null or c.category_id = narrow_submissions.category_id)), 0) <= few then
     submission_ids := array(
       select s.id from (
         select distinct c.status, c.type, c.category_id from private.submission_counts c
@@ -254,20 +251,35 @@ begin
           select s.id from public.submissions s
           where s.organization_id = own_id and s.merged_into_id is null and s.status = k.status and s.type = k.type
             and s.category_id is null and k.category_id is null) s);
+    is_complete := true;
+  elsif author_id is not null then
+    submission_ids := array(select s.id from public.submissions s
+      where s.author_id = narrow_submissions.author_id and s.organization_id = own_id limit most + 1);
+  elsif tag_id is not null then
+    submission_ids := array(select st.submission_id from public.submission_tags st
+      where st.organization_id = own_id and st.tag_id = narrow_submissions.tag_id limit most + 1);
+    carry_tag := true;
   end if;
-  is_complete := coalesce(cardinality(submission_ids) <= most, false);
-  is_few := coalesce(cardinality(submission_ids) <= few, false);
-  if q is null then return; end if;
-  if is_complete then
+  is_complete := coalesce(is_complete or cardinality(submission_ids) <= most, false);
+  -- With a second filter a walk may look for what both leave in vain.
+  is_few := is_complete and (cardinality(submission_ids) <= few
+    or num_nonnulls(status, type, category_id, tag_id, author_id) > 1);
+  if q is not null and is_complete then
     submission_ids := private.submissions_with_text(submission_ids, q);
     is_few := true;
-  else
-    select f.submission_ids, f.is_complete, f.is_complete into submission_ids, is_complete, is_few
+  elsif q is not null then
+    select f.submission_ids, f.is_complete, not f.is_cut into submission_ids, is_complete, is_few
     from private.find_submissions(own_id, q, narrow_submissions.status) f;
+    carry_tag := tag_id is null;
+  end if;
+  if not carry_tag then
+    submission_ids := array(
+      select l.id from unnest(submission_ids) l (id) cross join lateral (
+        select from public.submission_tags st where st.submission_id = l.id and st.tag_id = narrow_submissions.tag_id offset 0) st);
   end if;
 end
 $$;
-comment on function private.narrow_submissions(uuid, text, text, uuid, text, uuid, text) is 'Ids among which all submissions are that pass the filters, where is_complete; is_few tells whether sorting them costs less than walking a sorted index.';
+comment on function private.narrow_submissions(uuid, text, text, uuid, uuid, uuid, text) is 'Ids among which all submissions are that pass the filters, where is_complete; is_few tells whether sorting them costs less than walking a sorted index.';
 
 create function private.escape_html(value text) returns text
 language sql immutable
@@ -396,5 +408,5 @@ comment on function private.similar_submissions(uuid, text, text) is 'At most 50
 
 revoke all on private.submission_search from public, anon, authenticated, service_role, service_key;
 grant execute on function private.find_submissions(uuid, text, text), private.highlight(text, text, tsquery, boolean), private.escape_html(text),
-  private.similar_submissions(uuid, text, text), private.narrow_submissions(uuid, text, text, uuid, text, uuid, text),
+  private.similar_submissions(uuid, text, text), private.narrow_submissions(uuid, text, text, uuid, uuid, uuid, text),
   private.submissions_with_text(uuid[], text), private.search_query(text), private.plain_text(text) to anon, authenticated, service_key;

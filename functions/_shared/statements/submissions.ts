@@ -23,6 +23,8 @@ const types = { created_at: "timestamptz", votes: "integer", comments: "integer"
 const longestWalk = 10_000;
 /** Where each of them is looked at for words too. */
 const longestSearch = 2_000;
+/** Stands for a category or tag that is not there. */
+const unknownId = "00000000-0000-0000-0000-000000000000";
 /** Totals that are counted row by row end here. */
 export const largestCount = 1_000;
 
@@ -64,7 +66,11 @@ function listNarrowed(query: SubmissionListQuery): Statement<Page> {
   return (sql) => {
     const { after, sorted, place } = sortOf(sql, query);
     const some = sql`limit ${limit + 1} offset ${cursor ? 0 : (page - 1) * limit}`;
-    const category = query.category ? sql`(${categoryId(sql, query.category)})` : sql`null`;
+    const category = query.category
+      ? sql`coalesce((${categoryId(sql, query.category)}), ${unknownId})`
+      : sql`null`;
+    // What was narrowed carries the tag.
+    const narrowed = sql`s.id = any ((select submission_ids from narrow)::uuid[]) and ${matches(sql, { ...query, tag: undefined })}`;
     const walk = sql`
       select s.* from public.submissions s
       where not (select is_few from narrow) and ${matches(sql, leading(query))} ${after}
@@ -73,10 +79,10 @@ function listNarrowed(query: SubmissionListQuery): Statement<Page> {
     return sql`
       with narrow as materialized (
         select n.* from private.narrow_submissions(private.current_organization_id(), ${status ?? null}, ${type ?? null}, ${category},
-          ${tag ?? null}, ${author ?? null}, ${q ?? null}) n
+          ${tag ? sql`coalesce((${tagId(sql, tag)}), ${unknownId})` : sql`null`}, ${author ?? null}, ${q ?? null}) n
       ), few as materialized (
         select s.* from public.submissions s
-        where (select is_few from narrow) and s.id = any ((select submission_ids from narrow)::uuid[]) and ${matches(sql, query)} ${after}
+        where (select is_few from narrow) and ${narrowed} ${after}
         order by ${sorted} ${some}
       ), many as materialized (
         ${
@@ -93,7 +99,7 @@ function listNarrowed(query: SubmissionListQuery): Statement<Page> {
       ), counted as materialized (
         select count(*) as n from (
           select from public.submissions s
-          where ${counted} and s.id = any ((select submission_ids from narrow)::uuid[]) and ${matches(sql, query)} limit ${largestCount + 1}) s
+          where ${counted} and ${narrowed} limit ${largestCount + 1}) s
       )
       select
         ${counted ? sql`(select least(n, ${largestCount}) from counted)` : keptTotal(sql, query)} as total,
@@ -133,12 +139,14 @@ function matches(sql: Sql, { status, type, category, tag, author }: Filters) {
     ${category ? sql`and s.category_id = (${categoryId(sql, category)})` : sql``}
     ${
       tag
-        ? sql`and exists (
-      select from public.submission_tags st where st.submission_id = s.id and st.tag_id = (
-        select t.id from public.tags t where t.organization_id = (select private.current_organization_id()) and t.slug = ${tag}))`
+        ? // As a value, not with exists: it is asked of each row that is walked, and not joined with all that carry the tag.
+          sql`and (select true from public.submission_tags st where st.submission_id = s.id and st.tag_id = (${tagId(sql, tag)}))`
         : sql``
     }`;
 }
+
+const tagId = (sql: Sql, tag: string) => sql`
+  select t.id from public.tags t where t.organization_id = (select private.current_organization_id()) and t.slug = ${tag}`;
 
 const keptTotal = (sql: Sql, { status, type, category }: SubmissionListQuery) =>
   sql`private.count_submissions(private.current_organization_id(), ${status ?? null}, ${type ?? null},
