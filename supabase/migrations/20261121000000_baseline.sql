@@ -2384,15 +2384,21 @@ begin
   for n in reverse cardinality(rare_words)..1 loop
     exit when cardinality(found) >= 200;
     some_words := array_to_string(rare_words[1:n], ' & ')::tsquery;
-    found := found || array(select c.submission_id from private.submission_search c
-      where (is_alone or c.organization_id = own_id) and c.document operator(pg_catalog.@@) some_words
-        and (c.organization_id = own_id) is true limit 60);
+    found := found || array(
+      select c.submission_id from (
+        select c.submission_id, c.title from private.submission_search c
+        where (is_alone or c.organization_id = own_id) and c.document operator(pg_catalog.@@) some_words
+          and (c.organization_id = own_id) is true limit 200) c
+      order by extensions.similarity(c.title, wanted) desc limit 60);
   end loop;
   foreach part in array rare_parts loop
     exit when cardinality(found) >= 300;
-    found := found || array(select c.submission_id from private.submission_search c
-      where (is_alone or c.organization_id = own_id) and c.title operator(pg_catalog.~~) part
-        and (c.organization_id = own_id) is true limit 40);
+    found := found || array(
+      select c.submission_id from (
+        select c.submission_id, c.title from private.submission_search c
+        where (is_alone or c.organization_id = own_id) and c.title operator(pg_catalog.~~) part
+          and (c.organization_id = own_id) is true limit 200) c
+      order by extensions.similarity(c.title, wanted) desc limit 40);
   end loop;
   return found;
 end

@@ -26,7 +26,7 @@ const longestSearch = 2_000;
 /** Stands for a category or tag that is not there. */
 const unknownId = "00000000-0000-0000-0000-000000000000";
 /** Totals that are counted row by row end here. */
-export const largestCount = 1_000;
+const largestCount = 1_000;
 
 /** One page, one row more than asked to know whether there is another, and where that would start. */
 export function listSubmissions(query: SubmissionListQuery): Statement<Page> {

@@ -57,6 +57,7 @@ const list_submissions = tool({
       description: shortened(item.description),
     })),
     ...pageOf(query, page?.total ?? 0, page?.total_is_capped),
+    ...(page?.total_is_capped && { has_next: page.more }),
   }),
 });
 
