@@ -29,16 +29,18 @@ begin
 end
 $$;
 comment on role service_key is 'Acts for an organization''s API key or agent key. No bypassrls: policies read the key''s organization and scopes from transaction-local settings.';
-comment on role feedback_api is 'Login of the edge functions. Owns nothing and may do nothing but private.take, private.enter and become one of the API roles.';
+comment on role feedback_api is 'Login of the edge functions. Owns nothing and may do nothing but private.admit, private.enter and become one of the API roles.';
 grant anon, authenticated, service_key to feedback_api;
 -- From Postgres 16 on, making a role does not let its maker act as it; tests do.
 grant service_key to current_user;
 -- Each shape of a statement has a text of its own: planning it again for its values gains nothing.
 alter role feedback_api set plan_cache_mode = 'force_generic_plan';
 alter role feedback_api set statement_timeout = '8s';
--- Not longer than a request waits for a connection: one contended row must not starve the others.
-alter role feedback_api set lock_timeout = '2s';
+-- A request that waits for a row holds a connection: it gives the connection up and tries once more (database.ts).
+alter role feedback_api set lock_timeout = '200ms';
 alter role feedback_api set idle_in_transaction_session_timeout = '15s';
+-- A pooler may not pass on what a client sets when it connects.
+alter role feedback_api set timezone = 'UTC';
 
 grant usage on schema private to anon, authenticated, service_role, service_key, feedback_api;
 grant usage on schema public to service_key;
@@ -158,7 +160,7 @@ return session_user <> 'feedback_api'
   and coalesce(current_setting('role', true), '') in ('anon', 'authenticated')
   and pg_trigger_depth() = 1
   and not private.is_quiet();
-comment on function private.is_direct() is 'In a trigger: whether a client of the data API itself does this, rather than the edge functions (which charge limits in private.take), a cascade or an operator.';
+comment on function private.is_direct() is 'In a trigger: whether a client of the data API itself does this, rather than the edge functions (which charge limits in private.admit), a cascade or an operator.';
 
 create function private.touch_updated_at() returns trigger
 language plpgsql set search_path = '' as $$
@@ -635,8 +637,11 @@ create index submissions_most_voted_idx on public.submissions (organization_id, 
 create index submissions_most_commented_idx on public.submissions (organization_id, comment_count desc, id desc) where merged_into_id is null;
 create index submissions_title_idx on public.submissions (organization_id, title desc, id desc) where merged_into_id is null;
 create index submissions_status_idx on public.submissions (organization_id, status, created_at desc, id desc) where merged_into_id is null;
+create index submissions_status_votes_idx on public.submissions (organization_id, status, vote_count desc, id desc) where merged_into_id is null;
+-- Finds the few of a kind that a walk through a sorted index would look for in vain.
+create index submissions_kind_idx on public.submissions (organization_id, type, status, category_id) where merged_into_id is null;
 create index submissions_category_idx on public.submissions (organization_id, category_id, created_at desc, id desc);
-create index submissions_author_idx on public.submissions (author_id, created_at desc, id desc);
+create index submissions_author_idx on public.submissions (author_id, organization_id, created_at desc, id desc);
 create index submissions_merged_idx on public.submissions (organization_id, merged_into_id) where merged_into_id is not null;
 create index submissions_not_public_idx on public.submissions (organization_id, author_id) where not is_public;
 
@@ -1044,6 +1049,7 @@ create table public.votes (
     references public.submissions (organization_id, id) on delete cascade
 );
 comment on table public.votes is 'One vote a person and submission. The primary key leads with submission_id so that a deleted vote still reaches realtime subscribers of that submission, carrying nothing but ids. merged_from is the source that lent it (92_merge.sql), null for its own.';
+create index votes_submission_newest_idx on public.votes (submission_id, created_at desc, user_id);
 create index votes_user_idx on public.votes (user_id, created_at desc, submission_id desc);
 
 create table public.follows (
@@ -1265,17 +1271,19 @@ end
 $$;
 comment on function private.remove_vote(uuid, uuid) is 'Takes back the vote of the caller, or of a profile the key acts as. Nothing happens where there is none.';
 
-create function private.submission_voters(submission_id uuid) returns table (user_id uuid, name text, email text, voted_at timestamptz)
+create function private.submission_voters(submission_id uuid, most integer, skipped integer)
+returns table (user_id uuid, name text, email text, voted_at timestamptz)
 language plpgsql stable security definer set search_path = '' as $$
 begin
   perform private.require_admin(s.organization_id, 'submissions:moderate') from public.submissions s where s.id = submission_voters.submission_id;
   return query
     select p.id, coalesce(p.name, 'Anonymous'), p.email, v.created_at
-    from public.votes v join public.profiles p on p.id = v.user_id
-    where v.submission_id = submission_voters.submission_id;
+    from (
+      select v.user_id, v.created_at from public.votes v where v.submission_id = submission_voters.submission_id
+      order by v.created_at desc, v.user_id limit most offset skipped) v join public.profiles p on p.id = v.user_id;
 end
 $$;
-comment on function private.submission_voters(uuid) is 'Who voted, with e-mail addresses, for the organization''s admins; FORBIDDEN for anyone else.';
+comment on function private.submission_voters(uuid, integer, integer) is 'Who voted last, with e-mail addresses, for the organization''s admins; FORBIDDEN for anyone else.';
 
 -- Rights -------------------------------------------------------------------------------------------------------
 
@@ -1290,7 +1298,7 @@ grant insert (submission_id) on public.follows to authenticated;
 grant select, insert, delete on public.votes, public.follows to service_role;
 grant execute on function public.my_votes(uuid[]) to authenticated;
 grant execute on function private.my_vote(uuid),
-  private.vote_of(uuid, uuid), private.is_following(uuid), private.my_votes(), private.remove_vote(uuid, uuid), private.submission_voters(uuid)
+  private.vote_of(uuid, uuid), private.is_following(uuid), private.my_votes(), private.remove_vote(uuid, uuid), private.submission_voters(uuid, integer, integer)
   to anon, authenticated, service_key;
 grant execute on function private.with_sources(uuid) to authenticated;
 grant execute on function private.require_open_submission(uuid), private.lock_open_submission(uuid),
@@ -2101,20 +2109,222 @@ language sql immutable
 return '%' || replace(replace(replace(private.plain_text(q), '\', '\\'), '%', '\%'), '_', '\_') || '%';
 comment on function private.like_pattern(text) is 'A LIKE pattern that finds the text itself anywhere.';
 
--- definer: reads private.submission_search; the caller joins the ids with submissions, where policies apply.
-create function private.find_submissions(organization_id uuid, q text) returns table (submission_id uuid, relevance real)
-language plpgsql stable security definer set search_path = '' rows 200 as $$
-declare words tsquery := private.search_query(q); pattern text := private.like_pattern(q);
+create function private.relevance(document tsvector, title text, content text, words tsquery, pattern text) returns real
+language sql immutable
+return (ts_rank(document, words) + case when title like pattern then 0.5 when content like pattern then 0.1 else 0 end)::real;
+comment on function private.relevance(tsvector, text, text, tsquery, text) is 'How well a submission fits; higher fits better.';
+
+create function private.board_size(organization_id uuid) returns bigint
+language sql stable security definer set search_path = '' -- definer: counts are granted to nobody
+return (select coalesce(sum(c.total), 0) from private.submission_counts c where c.organization_id = board_size.organization_id);
+comment on function private.board_size(uuid) is 'How many submissions are in an organization''s lists, whoever may see them.';
+
+create function private.indexed_submissions() returns double precision
+language sql stable security definer set search_path = '' -- definer: as above
+return (select greatest(c.reltuples, 0) from pg_catalog.pg_class c where c.oid = 'private.submission_search'::regclass);
+comment on function private.indexed_submissions() is 'About how many submissions of all organizations the indexes of search hold.';
+
+-- An index of words reads every entry of a word before it gives the first, so it is asked for rare words only.
+-- The newest submissions tell which words are rare: no counter has to be kept for each word of each submission.
+-- definer: reads private.submission_search.
+create function private.newest_texts(organization_id uuid, out documents tsvector[], out contents text[])
+language plpgsql stable security definer set search_path = '' set enable_seqscan = off as $$
 begin
-  return query
-    select s.submission_id,
-      (ts_rank(s.document, words) + case when s.title like pattern then 0.5 when s.content like pattern then 0.1 else 0 end)::real
-    from private.submission_search s
-    where s.organization_id = find_submissions.organization_id
-      and (s.document @@ words or s.content operator(pg_catalog.~~) pattern);
+  select array_agg(c.document), array_agg(c.content) into documents, contents
+  from (select s.id from public.submissions s
+      where s.organization_id = newest_texts.organization_id and s.merged_into_id is null
+      order by s.created_at desc, s.id desc limit 200) s
+    cross join lateral (select c.document, c.content from private.submission_search c where c.submission_id = s.id offset 0) c;
 end
 $$;
-comment on function private.find_submissions(uuid, text) is 'Ids and relevance of an organization''s submissions that hold the words or the text itself.';
+comment on function private.newest_texts(uuid) is 'The newest 200 submissions of an organization as search sees them, a sample to tell rare words by.';
+
+-- A prefix of one or two letters stands for more words than the index should read, and exclusions for nearly all.
+create function private.indexed_words(words tsquery) returns tsquery
+language plpgsql immutable set search_path = '' as $$
+declare
+  short_prefix constant text := '''[^'']{1,2}'':\*';
+  positive constant text := regexp_replace(querytree(words), ' (&|<->) ' || short_prefix || '$', '');
+begin
+  if positive in ('', 'T') or positive ~ ('(^| )' || short_prefix) or numnode(words) > 60 then return null; end if;
+  return positive::tsquery;
+end
+$$;
+comment on function private.indexed_words(tsquery) is 'What of a query the index of words is asked for; the rest only narrows it. Null where that is nothing.';
+
+create function private.share_of_words(words tsquery, documents tsvector[]) returns double precision
+language sql immutable
+return (
+  select coalesce(sum(a.rarest), 0) from (
+    select (
+      select min((select count(*) from unnest(documents) d where d @@ lexeme[1]::tsquery))
+      from regexp_matches(alternative, '''(?:[^'']|'''')+''(?::\*)?', 'g') lexeme) as rarest
+    from regexp_split_to_table(words::text, ' \| ') alternative) a)::double precision / greatest(cardinality(documents), 1);
+comment on function private.share_of_words(tsquery, tsvector[]) is 'The share of entries the index of words reads for a query: of each alternative those of its rarest word.';
+
+create function private.rarest_trigrams(plain text, contents text[], out patterns text[], out share double precision)
+language sql immutable set search_path = '' as $$
+  select (array_agg('%' || r.part || '%' order by r.n, r.part))[1:2], min(r.n)::double precision / greatest(cardinality(contents), 1)
+  from (
+    select t.part, (select count(*) from unnest(contents) content where position(t.part in content) > 0) as n
+    from (select distinct substr(plain, n, 3) as part from generate_series(1, least(char_length(plain), 42) - 2) n) t
+    where t.part ~ '^[[:alnum:]]{3}$') r
+$$;
+comment on function private.rarest_trigrams(text, text[]) is 'The two rarest trigrams of a text, as patterns, and the share of texts that hold the rarest. Null where the text has none.';
+
+-- Of a board of up to 4,000 all are found. Of a bigger one those the indexes give (1,001 of each, enough to know that there
+-- are more than 1,000), and where these are not all, or a word is too common for the index, the newest and most voted ones.
+-- definer: reads private.submission_search; the caller joins the ids with submissions, where policies apply.
+create function private.find_submissions(organization_id uuid, q text, status text,
+  out submission_ids uuid[], out relevances real[], out is_complete boolean, out is_cut boolean)
+language plpgsql stable security definer
+set search_path = '' set enable_seqscan = off set plan_cache_mode = force_custom_plan as $$
+#variable_conflict use_column
+declare
+  own_id constant uuid := find_submissions.organization_id;
+  words constant tsquery := private.search_query(q);
+  indexed constant tsquery := private.indexed_words(words);
+  pattern constant text := private.like_pattern(q);
+  size constant bigint := private.board_size(own_id);
+  -- The indexes are of all organizations.
+  everything constant double precision := greatest(private.indexed_submissions(), size);
+  is_alone constant boolean := size * 2 > everything;
+  most constant integer := case when size <= 4000 then 4000 else 1001 end;
+  asks_words boolean := false;
+  asks_text boolean := false;
+  rare_parts text[];
+  at_newest integer;
+begin
+  if size > 500 then
+    select numnode(words) = 0 or indexed is not null and private.share_of_words(indexed, n.documents) * everything <= 150000,
+      coalesce(t.share * size <= 5000 and t.share * everything <= 150000, false), t.patterns
+    into asks_words, asks_text, rare_parts
+    from private.newest_texts(own_id) n, private.rarest_trigrams(private.plain_text(q), n.contents) t;
+  end if;
+  at_newest := case when size <= 4000 then 4000 when asks_words then 500 else 1250 end;
+  with by_words as materialized (
+    select c.submission_id, private.relevance(c.document, c.title, c.content, words, pattern) as relevance
+    from private.submission_search c
+    where asks_words and (is_alone or c.organization_id = own_id) and c.document operator(pg_catalog.@@) indexed
+      and (c.organization_id = own_id and c.document operator(pg_catalog.@@) words) is true limit most
+  ), by_text as materialized (
+    select c.submission_id, private.relevance(c.document, c.title, c.content, words, pattern) as relevance
+    from private.submission_search c
+    where asks_text and (is_alone or c.organization_id = own_id) and c.content operator(pg_catalog.~~) rare_parts[1]
+      and c.content operator(pg_catalog.~~) coalesce(rare_parts[2], rare_parts[1])
+      and (c.organization_id = own_id and c.content operator(pg_catalog.~~) pattern) is true limit most
+  ), told as materialized (
+    select asks_words and asks_text and (size <= 4000
+      or (select count(*) from by_words) < most and (select count(*) from by_text) < most) as everything
+  ), newest as materialized (
+    select s.id from public.submissions s
+    where not (select everything from told) and s.organization_id = own_id and s.merged_into_id is null
+      and (find_submissions.status is null or s.status = find_submissions.status)
+    order by s.created_at desc, s.id desc limit at_newest
+  ), most_voted as materialized (
+    select s.id from public.submissions s
+    where not (select everything from told) and size > 4000 and s.organization_id = own_id and s.merged_into_id is null
+      and (find_submissions.status is null or s.status = find_submissions.status)
+    order by s.vote_count desc, s.id desc limit at_newest
+  ), found as (
+    select * from by_words union select * from by_text
+    union
+    select l.id, c.relevance from (select id from newest union select id from most_voted) l
+      cross join lateral (
+        select private.relevance(c.document, c.title, c.content, words, pattern) as relevance
+        from private.submission_search c
+        where c.submission_id = l.id and (c.document operator(pg_catalog.@@) words or c.content operator(pg_catalog.~~) pattern)
+        offset 0) c
+  )
+  select coalesce(array_agg(f.submission_id), '{}'), coalesce(array_agg(f.relevance), '{}'),
+    (select everything from told) or size <= 4000 or (select count(*) from newest) < at_newest,
+    size > 4000 and (not asks_words or (select count(*) from by_words) = most or (select count(*) from by_text) = most)
+  into submission_ids, relevances, is_complete, is_cut from found f;
+  is_cut := is_cut and not is_complete;
+end
+$$;
+comment on function private.find_submissions(uuid, text, text) is 'Ids and relevance of an organization''s submissions that hold the words or the text itself: all of them (of that status) where is_complete, else some thousand; is_cut tells that more are known of.';
+
+-- definer: as above.
+create function private.submissions_with_text(submission_ids uuid[], q text) returns uuid[]
+language plpgsql stable security definer set search_path = '' set enable_seqscan = off as $$
+declare
+  words constant tsquery := private.search_query(q);
+  pattern constant text := private.like_pattern(q);
+begin
+  return array(
+    select c.submission_id from unnest(submission_ids) l (id)
+      cross join lateral (
+        select c.submission_id from private.submission_search c
+        where c.submission_id = l.id and (c.document operator(pg_catalog.@@) words or c.content operator(pg_catalog.~~) pattern)
+        offset 0) c);
+end
+$$;
+comment on function private.submissions_with_text(uuid[], text) is 'Which of these submissions hold the words or the text itself.';
+
+-- A list with a filter is read by walking the index of its sort, which is quick where many rows pass the filter, or by
+-- sorting those that pass, which is quick where they are few. A walk reads a page's rows times the board's size divided by
+-- the number that pass: both cost the same where that number is the root of 50 boards.
+-- definer: reads counts and private.submission_search; the caller joins the ids with submissions, where policies apply.
+create function private.narrow_submissions(organization_id uuid, status text, type text, category_id uuid, tag_id uuid, author_id uuid, q text,
+  out submission_ids uuid[], out is_complete boolean, out is_few boolean)
+language plpgsql stable security definer
+set search_path = '' set enable_seqscan = off set plan_cache_mode = force_custom_plan as $$
+#variable_conflict use_column
+declare
+  own_id constant uuid := narrow_submissions.organization_id;
+  few constant double precision := sqrt(50 * private.board_size(own_id));
+  most constant integer := 5000;
+  carry_tag boolean := tag_id is null;
+begin
+  if (status is not null or type is not null or category_id is not null) and coalesce((
+    select sum(c.total) from private.submission_counts c
+    where c.organization_id = own_id and (narrow_submissions.status is null or c.status = narrow_submissions.status)
+      and (narrow_submissions.type is null or c.type = narrow_submissions.type)
+      and (narrow_submissions.category_id is null or c.category_id = narrow_submissions.category_id)), 0) <= few then
+    submission_ids := array(
+      select s.id from (
+        select distinct c.status, c.type, c.category_id from private.submission_counts c
+        where c.organization_id = own_id and (narrow_submissions.status is null or c.status = narrow_submissions.status)
+          and (narrow_submissions.type is null or c.type = narrow_submissions.type)
+          and (narrow_submissions.category_id is null or c.category_id = narrow_submissions.category_id)) k
+        cross join lateral (
+          select s.id from public.submissions s
+          where s.organization_id = own_id and s.merged_into_id is null and s.status = k.status and s.type = k.type
+            and s.category_id = k.category_id
+          union all
+          select s.id from public.submissions s
+          where s.organization_id = own_id and s.merged_into_id is null and s.status = k.status and s.type = k.type
+            and s.category_id is null and k.category_id is null) s);
+    is_complete := true;
+  elsif author_id is not null then
+    submission_ids := array(select s.id from public.submissions s
+      where s.author_id = narrow_submissions.author_id and s.organization_id = own_id limit most + 1);
+  elsif tag_id is not null then
+    submission_ids := array(select st.submission_id from public.submission_tags st
+      where st.organization_id = own_id and st.tag_id = narrow_submissions.tag_id limit most + 1);
+    carry_tag := true;
+  end if;
+  is_complete := coalesce(is_complete or cardinality(submission_ids) <= most, false);
+  -- With a second filter a walk may look for what both leave in vain.
+  is_few := is_complete and (cardinality(submission_ids) <= few
+    or num_nonnulls(status, type, category_id, tag_id, author_id) > 1);
+  if q is not null and is_complete then
+    submission_ids := private.submissions_with_text(submission_ids, q);
+    is_few := true;
+  elsif q is not null then
+    select f.submission_ids, f.is_complete, not f.is_cut into submission_ids, is_complete, is_few
+    from private.find_submissions(own_id, q, narrow_submissions.status) f;
+    carry_tag := tag_id is null;
+  end if;
+  if not carry_tag then
+    submission_ids := array(
+      select l.id from unnest(submission_ids) l (id) cross join lateral (
+        select from public.submission_tags st where st.submission_id = l.id and st.tag_id = narrow_submissions.tag_id offset 0) st);
+  end if;
+end
+$$;
+comment on function private.narrow_submissions(uuid, text, text, uuid, uuid, uuid, text) is 'Ids among which all submissions are that pass the filters, where is_complete; is_few tells whether sorting them costs less than walking a sorted index.';
 
 create function private.escape_html(value text) returns text
 language sql immutable
@@ -2140,26 +2350,107 @@ $$;
 comment on function private.highlight(text, text, tsquery, boolean) is 'HTML-escaped text with <mark> around what was found; the whole text, or the part around the find. words is private.search_query(q), made once for many texts.';
 
 -- definer: as above.
+create function private.rare_in_title(organization_id uuid, title text, out words text[], out parts text[])
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  everything constant double precision := private.indexed_submissions();
+  plain constant text := private.plain_text(title);
+  documents tsvector[]; contents text[]; sampled integer;
+begin
+  select n.documents, n.contents, greatest(cardinality(n.documents), 1) into documents, contents, sampled
+  from private.newest_texts(rare_in_title.organization_id) n;
+  words := array(
+    select quote_literal(w.lexeme) from (
+      select l.lexeme, (select count(*) from unnest(documents) d where d operator(pg_catalog.@@) quote_literal(l.lexeme)::tsquery) as n
+      from unnest(to_tsvector('private.plain', rare_in_title.title)) l where l.lexeme ~ '^[[:alnum:]]{4,}$' limit 30) w
+    where w.n * everything / sampled <= 150000 order by w.n, w.lexeme limit 5);
+  parts := array(
+    select '%' || p.part || '%' from (
+      select t.part, (select count(*) from unnest(contents) c where position(t.part in c) > 0) as n
+      from (select distinct substr(plain, i, 3) as part from generate_series(1, least(char_length(plain), 62) - 2) i) t
+      where t.part ~ '^[[:alnum:]]{3}$') p
+    where p.n * everything / sampled <= 50000 order by p.n, p.part limit 8);
+end
+$$;
+comment on function private.rare_in_title(uuid, text) is 'The rarest words of a title and its rarest trigrams, as patterns, rarest first; none that is common.';
+
+-- Of a big board the candidates are those that share the rarest words or trigrams of the title, as many words as possible,
+-- and those that are new or have most votes; their number is bounded. They are compared as all are on a small board.
+-- definer: as above.
+create function private.similar_candidates(organization_id uuid, title text) returns uuid[]
+language plpgsql stable security definer
+set search_path = '' set enable_seqscan = off set plan_cache_mode = force_custom_plan as $$
+#variable_conflict use_column
+declare
+  own_id constant uuid := similar_candidates.organization_id;
+  is_alone constant boolean := private.board_size(own_id) * 2 > private.indexed_submissions();
+  wanted constant text := private.plain_text(similar_candidates.title);
+  rare_words text[]; rare_parts text[]; some_words tsquery; part text; found uuid[];
+begin
+  select r.words, r.parts into rare_words, rare_parts from private.rare_in_title(own_id, similar_candidates.title) r;
+  found := array(
+    select c.submission_id
+    from (
+      (select s.id from public.submissions s where s.organization_id = own_id and s.merged_into_id is null
+        order by s.created_at desc, s.id desc limit 250)
+      union
+      (select s.id from public.submissions s where s.organization_id = own_id and s.merged_into_id is null
+        order by s.vote_count desc, s.id desc limit 250)) l
+      cross join lateral (select c.submission_id from private.submission_search c
+        where c.submission_id = l.id and c.title operator(extensions.%) wanted offset 0) c
+    limit 100);
+  for n in reverse cardinality(rare_words)..1 loop
+    exit when cardinality(found) >= 200;
+    some_words := array_to_string(rare_words[1:n], ' & ')::tsquery;
+    found := found || array(
+      select c.submission_id from (
+        select c.submission_id, c.title from private.submission_search c
+        where (is_alone or c.organization_id = own_id) and c.document operator(pg_catalog.@@) some_words
+          and (c.organization_id = own_id) is true limit 200) c
+      order by extensions.similarity(c.title, wanted) desc limit 60);
+  end loop;
+  foreach part in array rare_parts loop
+    exit when cardinality(found) >= 300;
+    found := found || array(
+      select c.submission_id from (
+        select c.submission_id, c.title from private.submission_search c
+        where (is_alone or c.organization_id = own_id) and c.title operator(pg_catalog.~~) part
+          and (c.organization_id = own_id) is true limit 200) c
+      order by extensions.similarity(c.title, wanted) desc limit 40);
+  end loop;
+  return found;
+end
+$$;
+comment on function private.similar_candidates(uuid, text) is 'At most 340 submissions of a big board that may be like the one described.';
+
+-- definer: as above.
 create function private.similar_submissions(organization_id uuid, title text, description text) returns table (submission_id uuid, similarity real)
 language plpgsql stable security definer set search_path = '' rows 50 as $$
 declare
-  wanted text := private.plain_text(title);
-  words tsquery := (select string_agg(quote_literal(lexeme), ' | ')::tsquery
-    from unnest(to_tsvector('private.plain', similar_submissions.title)) where lexeme ~ '^[[:alnum:]]{4,}$');
+  own_id constant uuid := similar_submissions.organization_id;
+  wanted constant text := private.plain_text(title);
+  candidates uuid[];
+  words tsquery;
 begin
+  if private.board_size(own_id) > 4000 then
+    candidates := private.similar_candidates(own_id, title);
+  else
+    words := (select string_agg(quote_literal(lexeme), ' | ')::tsquery
+      from unnest(to_tsvector('private.plain', similar_submissions.title)) where lexeme ~ '^[[:alnum:]]{4,}$');
+    candidates := array(
+      (select c.submission_id from private.submission_search c
+        where c.organization_id = own_id and c.title operator(extensions.%) wanted limit 200)
+      union
+      (select c.submission_id from private.submission_search c
+        where c.organization_id = own_id and c.document @@ words
+        order by ts_rank(c.document, words) desc limit 50));
+  end if;
   return query
     select s.submission_id,
       greatest(extensions.similarity(s.title, wanted),
         0.8 * extensions.strict_word_similarity(wanted, s.content),
         case when description is not null then 0.9 * extensions.similarity(s.content, wanted || ' ' || private.plain_text(description)) end)::real as score
-    from (
-      (select c.* from private.submission_search c
-        where c.organization_id = similar_submissions.organization_id and c.title operator(extensions.%) wanted limit 200)
-      union
-      (select c.* from private.submission_search c
-        where c.organization_id = similar_submissions.organization_id and c.document @@ words
-        order by ts_rank(c.document, words) desc limit 50)
-    ) s
+    from private.submission_search s where s.submission_id = any (candidates)
     order by score desc
     limit 50;
 end
@@ -2167,9 +2458,10 @@ $$;
 comment on function private.similar_submissions(uuid, text, text) is 'At most 50 submissions like the one described, with a similarity from 0 to 1, best first.';
 
 revoke all on private.submission_search from public, anon, authenticated, service_role, service_key;
-grant execute on function private.find_submissions(uuid, text),
+grant execute on function private.find_submissions(uuid, text, text),
   private.highlight(text, text, tsquery, boolean), private.escape_html(text),
-  private.similar_submissions(uuid, text, text), private.search_query(text)
+  private.similar_submissions(uuid, text, text), private.search_query(text),
+  private.narrow_submissions(uuid, text, text, uuid, uuid, uuid, text), private.submissions_with_text(uuid[], text)
   to anon, authenticated, service_key;
 
 -- What people did and when, added up as it happens: analytics reads these and never the rows themselves.
@@ -4591,33 +4883,34 @@ comment on table private.rate_counters is 'Calls in the current window of a rule
 alter table private.rate_counters enable row level security;
 revoke all on private.rate_limit_rules, private.rate_counters from public, anon, authenticated, service_role, service_key;
 
-create type private.rate_state as (rule text, max_requests integer, remaining integer, reset_at timestamptz, allowed boolean);
-comment on type private.rate_state is 'A bucket after a charge: calls left in its window, when the window ends, and whether this charge fits.';
+create type private.rate_state as (max_requests integer, remaining integer, reset_at timestamptz, allowed boolean);
+comment on type private.rate_state is 'A bucket after a charge: calls left in its window, when the window ends, and whether the charge fits.';
 
-create function private.charge(rule private.rate_limit_rules, subject text, calls integer) returns private.rate_state
+create function private.charge(rule text, max_requests integer, window_seconds integer, subject text, calls integer)
+returns private.rate_state
 language plpgsql set search_path = '' as $$
 declare
   at timestamptz := clock_timestamp();
-  length interval := make_interval(secs => rule.window_seconds);
-  counter private.rate_counters;
+  length interval := make_interval(secs => window_seconds);
+  used integer;
+  reset_at timestamptz;
 begin
-  -- A charge that does not fit leaves the counter as it is: the row comes back unlocked and unchanged.
-  insert into private.rate_counters as c (rule, subject, started_at, used) values (rule.name, subject, at, calls)
+  -- A charge that does not fit changes nothing and returns no row.
+  insert into private.rate_counters as c (rule, subject, started_at, used) values (rule, subject, at, calls)
   on conflict on constraint rate_counters_pkey do update set
     started_at = case when c.started_at + length <= at then at else c.started_at end,
     used = case when c.started_at + length <= at then calls else c.used + calls end
-    where c.started_at + length <= at or c.used + calls <= rule.max_requests
-  returning c.* into counter;
-  if counter.rule is null then
-    select c.* into counter from private.rate_counters c where c.rule = (charge.rule).name and c.subject = charge.subject;
-    return row(rule.name, rule.max_requests, greatest(0, rule.max_requests - counter.used),
-      coalesce(counter.started_at, at) + length, false)::private.rate_state;
+    where c.started_at + length <= at or c.used + calls <= charge.max_requests
+  returning c.used, c.started_at + length into used, reset_at;
+  if used is null then
+    select c.used, c.started_at + length into used, reset_at from private.rate_counters c
+    where c.rule = charge.rule and c.subject = charge.subject;
+    return (max_requests, greatest(0, max_requests - used), coalesce(reset_at, at + length), false);
   end if;
-  return row(rule.name, rule.max_requests, greatest(0, rule.max_requests - counter.used), counter.started_at + length,
-    counter.used <= rule.max_requests)::private.rate_state;
+  return (max_requests, greatest(0, max_requests - used), reset_at, used <= max_requests);
 end
 $$;
-comment on function private.charge(private.rate_limit_rules, text, integer) is 'Counts calls against a rule for a subject. Concurrent charges never let through more than the rule allows.';
+comment on function private.charge(text, integer, integer, text, integer) is 'Counts calls of a subject against a rule. Concurrent charges never let through more than the rule allows.';
 
 create function private.charge_direct(operation text, calls bigint) returns void
 language plpgsql set search_path = '' as $$
@@ -4625,7 +4918,8 @@ declare rule private.rate_limit_rules; state private.rate_state;
 begin
   select * into rule from private.rate_limit_rules r where r.name = operation;
   if rule.name is null or calls = 0 then return; end if;
-  state := private.charge(rule, coalesce(private.caller_id()::text, 'nobody'), calls::integer);
+  state := private.charge(rule.name, rule.max_requests, rule.window_seconds,
+    coalesce(private.caller_id()::text, 'nobody'), calls::integer);
   if not state.allowed then
     perform private.raise_error('RATE_LIMIT_EXCEEDED', 'Too many of these: wait and try again.', null, jsonb_build_object(
       'retry_after', greatest(1, ceil(extract(epoch from state.reset_at - clock_timestamp()))::integer)));
@@ -4634,14 +4928,15 @@ end
 $$;
 comment on function private.charge_direct(text, bigint) is 'For triggers: charges a client of the data API by the rows it touched, in the bucket the API charges too.';
 
--- The two functions every request starts with, the origins of pages that may call, and requests that may be repeated.
+-- How every request starts, the origins of pages that may call, and requests that may be repeated.
 
 create type private.caller as (kind text, profile_id uuid, organization_id uuid, key_id uuid, scopes text[], level text, valid boolean);
 comment on type private.caller is 'kind: public, user, key or agent. level: the rule that counts all its calls.';
 
-create type private.verdict as (request_id text, outcome text, kind text, profile_id uuid, organization_id uuid, named boolean,
-  key_id uuid, scopes text[], retry_after integer);
-comment on type private.verdict is 'What private.take leaves for private.enter. outcome: ok, or the code of the error to raise; retry_after in seconds.';
+create type private.admission as (code text, message text, field text, retry_after integer, kind text, profile_id uuid,
+  organization_id uuid, named boolean, key_id uuid, scopes text[], max_requests integer, remaining integer, reset_at bigint,
+  origin_allowed boolean);
+comment on type private.admission is 'Whether a request may go on, as whom, and about which organization. code: null, or of the error that refuses it; retry_after in seconds; max_requests to reset_at: the tightest bucket it was charged to, in Unix seconds.';
 
 create function private.resolve_caller(user_id uuid, digest bytea) returns private.caller
 language plpgsql set search_path = '' as $$
@@ -4649,10 +4944,10 @@ declare who private.caller; key private.api_keys; tier text; reads boolean; reti
 begin
   if user_id is not null then
     who.kind := 'user';
-    select p.id into who.profile_id from public.profiles p where p.auth_user_id = user_id;
+    select p.id, case when exists (select from public.memberships m where m.user_id = p.id and m.role in ('owner', 'admin'))
+      then 'level_admin' else 'level_user' end
+    into who.profile_id, who.level from public.profiles p where p.auth_user_id = user_id;
     who.valid := who.profile_id is not null;
-    who.level := case when exists (select from public.memberships m where m.user_id = who.profile_id and m.role in ('owner', 'admin'))
-      then 'level_admin' else 'level_user' end;
   elsif digest is not null then
     who.kind := 'key';
     who.level := 'level_key';
@@ -4685,9 +4980,8 @@ end
 $$;
 comment on function private.resolve_caller(uuid, bytea) is 'Whom a credential stands for: the auth user''s id, the SHA-256 of a key, or neither for nobody. Unknown, revoked and expired keys are alike. An agent that only reads has the scopes that read.';
 
--- definer: the login role may read nothing; this is its window on credentials, organizations and counters.
-create function private.take(
-  request_id text,           -- ties the verdict to the private.enter of the same request
+-- definer: the login role reads no credentials, organizations or counters but by this.
+create function private.admit(
   user_id uuid,              -- from a verified access token
   digest bytea,              -- SHA-256 of a key
   refused boolean,           -- a credential was there and was no good
@@ -4698,84 +4992,101 @@ create function private.take(
   origin text,               -- of the web page that calls, where it is not the site's own
   needs_origin boolean,      -- a cookie is about to write: only for pages that may
   resource text,             -- table of the row the path names
-  resource_id uuid
-) returns table (max_requests integer, remaining integer, reset_at bigint, origin_allowed boolean)
+  resource_id uuid,
+  charge boolean             -- false where the request was charged before
+) returns private.admission
 language plpgsql security definer set search_path = '' as $$
 declare
-  who private.caller;
+  who private.caller := private.resolve_caller(user_id, digest);
+  answer private.admission;
   subject text;
-  rule private.rate_limit_rules;
+  operation text;
+  rule text;
+  most integer;
+  seconds integer;
   state private.rate_state;
   tightest private.rate_state;
-  outcome text := 'ok';
-  wanted text;
-  organization_id uuid;
-  allowed boolean := false;
-  verdict private.verdict;
-  ignored text; -- assigning is cheaper than perform
 begin
-  who := private.resolve_caller(take.user_id, take.digest);
   if refused or not who.valid then
-    outcome := 'UNAUTHORIZED';
-    who := row('public', null, null, null, null, 'level_public', false)::private.caller;
+    answer.code := 'UNAUTHORIZED';
+    answer.message := 'The credential is not valid.';
+    who := ('public', null, null, null, null, 'level_public', false);
+    operations := '{}';
   end if;
   if who.kind = 'user' or who.kind = 'public' then on_behalf := null; end if;
-  -- An agent has one bucket, however many keys it has.
-  subject := case when who.kind = 'agent' then who.profile_id::text else coalesce(who.key_id::text, who.profile_id::text, address) end;
-  foreach wanted in array array[who.level] || case when outcome = 'ok' then operations else '{}' end
-    || case when who.kind = 'agent' then array['agent_day'] else '{}' end loop
-    select * into rule from private.rate_limit_rules r where r.name = wanted || '_' || who.kind;
-    if rule.name is null then
-      select * into rule from private.rate_limit_rules r where r.name = wanted;
-    end if;
-    if wanted = 'agent_day' then
-      select wanted, a.calls_a_day, 86400 into rule from private.agents a where a.id = who.profile_id and a.calls_a_day is not null;
-    end if;
-    continue when rule.name is null;
-    if subject is null then
-      state := row(rule.name, rule.max_requests, rule.max_requests, now() + make_interval(secs => rule.window_seconds), true)::private.rate_state;
-    else
-      state := private.charge(rule, case when wanted = who.level or rule.name <> wanted then subject else coalesce(who.organization_id || ':' || on_behalf, subject) end, 1);
-    end if;
-    if tightest.rule is null or not state.allowed or (tightest.allowed and state.remaining < tightest.remaining) then
-      tightest := state;
-    end if;
-    if not state.allowed then
-      outcome := 'RATE_LIMIT_EXCEEDED';
-      exit;
-    end if;
-  end loop;
-  if outcome = 'ok' then
+
+  if charge then
+    -- An agent has one bucket, however many keys it has.
+    subject := case when who.kind = 'agent' then who.profile_id::text
+      else coalesce(who.key_id::text, who.profile_id::text, address) end;
+    if who.kind = 'agent' then operations := operations || 'agent_day'::text; end if;
+    -- Always in this order, so that parallel calls of one caller do not wait for each other in a circle.
+    foreach operation in array who.level || operations loop
+      if operation = 'agent_day' then
+        select 'agent_day', a.calls_a_day, 86400 into rule, most, seconds from private.agents a where a.id = who.profile_id;
+      else
+        select r.name, r.max_requests, r.window_seconds into rule, most, seconds from private.rate_limit_rules r
+        where r.name in (operation, operation || '_' || who.kind) order by r.name desc limit 1;
+      end if;
+      continue when most is null;
+      if subject is null then
+        state := (most, most, now() + make_interval(secs => seconds), true);
+      elsif on_behalf is not null and operation <> who.level and rule = operation then
+        state := private.charge(rule, most, seconds, who.organization_id || ':' || on_behalf, 1);
+      else
+        state := private.charge(rule, most, seconds, subject, 1);
+      end if;
+      if tightest.max_requests is null or not state.allowed or state.remaining < tightest.remaining then
+        tightest := state;
+      end if;
+      if not state.allowed then
+        answer.code := 'RATE_LIMIT_EXCEEDED';
+        answer.message := 'Too many requests: wait and try again.';
+        answer.retry_after := greatest(1, ceil(extract(epoch from state.reset_at - clock_timestamp())));
+        exit;
+      end if;
+    end loop;
+    answer.max_requests := tightest.max_requests;
+    answer.remaining := tightest.remaining;
+    answer.reset_at := ceil(extract(epoch from tightest.reset_at));
+  end if;
+
+  if answer.code is null then
     if who.kind = 'public' or who.kind = 'user' then
       -- A row named by its id brings its organization along.
       if organization is not null or resource is null then
-        organization_id := private.find_organization(organization, who.profile_id);
+        answer.organization_id := private.find_organization(organization, who.profile_id);
       end if;
     elsif organization is null or exists (
         select from public.organizations o where o.id = who.organization_id and lower(organization) in (o.slug, o.id::text)) then
-      organization_id := who.organization_id;
+      answer.organization_id := who.organization_id;
     end if;
-    if organization_id is null and organization is not null then
-      outcome := 'NOT_FOUND';
+    if answer.organization_id is null and organization is not null then
+      answer.code := 'NOT_FOUND';
+      answer.message := 'There is no such organization.';
+      answer.field := 'organization';
     end if;
   end if;
+  answer.origin_allowed := false;
   if origin is not null then
     -- Whatever the outcome: a page can only act on a 401 or 429 it may read.
-    allowed := coalesce((select take.origin = any (o.allowed_origins) from public.organizations o
-      where o.id = coalesce(private.organization_of(resource, resource_id, who), organization_id, who.organization_id,
+    answer.origin_allowed := coalesce((select admit.origin = any (o.allowed_origins) from public.organizations o
+      where o.id = coalesce(private.organization_of(resource, resource_id, who), answer.organization_id, who.organization_id,
         private.find_organization(organization, who.profile_id))), false);
-    if needs_origin and not allowed and outcome = 'ok' then
-      outcome := 'FORBIDDEN';
+    if needs_origin and not answer.origin_allowed and answer.code is null then
+      answer.code := 'FORBIDDEN';
+      answer.message := 'Pages of this origin may not write here: an admin can allow it at /api/admin/origins.';
     end if;
   end if;
-  verdict := row(request_id, outcome, who.kind, who.profile_id, organization_id,
-    organization is not null or (allowed and resource is null), who.key_id, who.scopes,
-    greatest(1, ceil(extract(epoch from tightest.reset_at - clock_timestamp()))))::private.verdict;
-  ignored := set_config('feedback.verdict', verdict::text, false);
-  return query select tightest.max_requests, tightest.remaining, ceil(extract(epoch from tightest.reset_at))::bigint, allowed;
+  answer.kind := who.kind;
+  answer.profile_id := who.profile_id;
+  answer.named := organization is not null or answer.origin_allowed and resource is null;
+  answer.key_id := who.key_id;
+  answer.scopes := who.scopes;
+  return answer;
 end
 $$;
-comment on function private.take(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid) is 'Charges a request and leaves its verdict in a session setting for private.enter. Commits by itself, so that failing calls are charged and no counter stays locked. reset_at is Unix seconds.';
+comment on function private.admit(uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean) is 'Finds the caller and the organization of a request and charges it. By itself it charges a request that failed, or one that may run long; private.enter calls it for the others.';
 
 create function private.organization_of(resource text, id uuid, who private.caller) returns uuid
 language plpgsql stable set search_path = '' as $$
@@ -4796,7 +5107,7 @@ begin
   end;
 end
 $$;
-comment on function private.organization_of(text, uuid, private.caller) is 'The organization of a row named by its table and id, where the caller may see the row; for private.take.';
+comment on function private.organization_of(text, uuid, private.caller) is 'The organization of a row named by its table and id, where the caller may see the row; for private.admit.';
 
 -- definer: which pages may call is for admins to read; that one may is not.
 create function private.is_allowed_origin(origin text) returns boolean
@@ -4807,54 +5118,56 @@ end
 $$;
 comment on function private.is_allowed_origin(text) is 'Whether any organization lets pages of this origin call: what a preflight asks, which names no organization.';
 
-create function private.enter(request_id text, access text, scopes text[]) returns void
+-- Invoker: a definer may not set the role. What follows it in the transaction runs as that role.
+create function private.enter(
+  request_id text, user_id uuid, digest bytea, refused boolean, address text, operations text[], organization text, on_behalf text,
+  origin text, needs_origin boolean, resource text, resource_id uuid, charge boolean,
+  access text,               -- public, person, caller or agent
+  required_scopes text[],    -- a key needs one of them where access is caller
+  out max_requests integer, out remaining integer, out reset_at bigint, out origin_allowed boolean)
 language plpgsql set search_path = '' as $$
 declare
-  verdict private.verdict := nullif(current_setting('feedback.verdict', true), '')::private.verdict;
+  admission private.admission := private.admit(user_id, digest, refused, address, operations, organization, on_behalf, origin,
+    needs_origin, resource, resource_id, charge);
   ignored text; -- assigning is cheaper than perform
 begin
-  if verdict.request_id is distinct from enter.request_id then
-    perform private.raise_error('INTERNAL_ERROR', 'The request was not admitted.');
-  end if;
-  case verdict.outcome
-    when 'ok' then null;
-    when 'UNAUTHORIZED' then
-      perform private.raise_error('UNAUTHORIZED', 'The credential is not valid.');
-    when 'RATE_LIMIT_EXCEEDED' then
-      perform private.raise_error('RATE_LIMIT_EXCEEDED', 'Too many requests: wait and try again.', null,
-        jsonb_build_object('retry_after', verdict.retry_after));
-    when 'FORBIDDEN' then
-      perform private.raise_error('FORBIDDEN', 'Pages of this origin may not write here: an admin can allow it at /api/admin/origins.');
-    else
-      perform private.raise_error('NOT_FOUND', 'There is no such organization.', 'organization');
-  end case;
-  if (access = 'agent') <> (verdict.kind = 'agent') then
+  if admission.code is not null then
+    perform private.raise_error(admission.code, admission.message, admission.field,
+      case when admission.retry_after is null then '{}' else jsonb_build_object('retry_after', admission.retry_after) end);
+  elsif (access = 'agent') <> (admission.kind = 'agent') then
     perform private.raise_error('UNAUTHORIZED', case when access = 'agent'
       then 'Send the key of an agent: Authorization: Bearer fcs_agt_…'
       else 'Keys of agents work under /api/mcp only.' end);
-  elsif access <> 'public' and verdict.kind = 'public' then
+  elsif access <> 'public' and admission.kind = 'public' then
     perform private.raise_error('UNAUTHORIZED', 'Sign in, or send a key: Authorization: Bearer <token>.');
-  elsif access = 'person' and verdict.kind <> 'user' then
+  elsif access = 'person' and admission.kind <> 'user' then
     perform private.raise_error('FORBIDDEN', 'This is for people who signed in, not for keys.');
-  elsif access = 'caller' and verdict.kind <> 'user' and not enter.scopes && verdict.scopes then
-    perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s.', array_to_string(enter.scopes, ' or ')));
+  elsif access = 'caller' and admission.kind <> 'user' and not required_scopes && admission.scopes then
+    perform private.raise_error('FORBIDDEN',
+      format('This key lacks the scope %s.', array_to_string(required_scopes, ' or ')));
   end if;
-  ignored := set_config('feedback.organization_id', coalesce(verdict.organization_id::text, ''), true);
-  ignored := set_config('feedback.organization_named', verdict.named::text, true);
-  ignored := set_config('feedback.profile_id', coalesce(verdict.profile_id::text, ''), true);
-  ignored := set_config('feedback.key_id', coalesce(verdict.key_id::text, ''), true);
-  ignored := set_config('feedback.scopes', coalesce(array_to_string(verdict.scopes, ' '), ''), true);
-  if verdict.kind = 'agent' then
-    ignored := set_config('feedback.agent_id', verdict.profile_id::text, true);
+  ignored := set_config('feedback.request_id', request_id, true);
+  ignored := set_config('feedback.organization_id', coalesce(admission.organization_id::text, ''), true);
+  ignored := set_config('feedback.organization_named', admission.named::text, true);
+  ignored := set_config('feedback.profile_id', coalesce(admission.profile_id::text, ''), true);
+  ignored := set_config('feedback.key_id', coalesce(admission.key_id::text, ''), true);
+  ignored := set_config('feedback.scopes', coalesce(array_to_string(admission.scopes, ' '), ''), true);
+  if admission.kind = 'agent' then
+    ignored := set_config('feedback.agent_id', admission.profile_id::text, true);
   end if;
   ignored := set_config('feedback.quiet', 'off', true);
-  ignored := set_config('request.jwt.claims', case verdict.kind
-    when 'user' then format('{"sub":"%s","role":"authenticated"}', verdict.profile_id)
+  ignored := set_config('request.jwt.claims', case admission.kind
+    when 'user' then format('{"sub":"%s","role":"authenticated"}', admission.profile_id)
     else '{"role":"anon"}' end, true);
-  ignored := set_config('role', case verdict.kind when 'public' then 'anon' when 'user' then 'authenticated' else 'service_key' end, true);
+  ignored := set_config('role',
+    case admission.kind when 'public' then 'anon' when 'user' then 'authenticated' else 'service_key' end, true);
+  max_requests := admission.max_requests;
+  remaining := admission.remaining;
+  reset_at := admission.reset_at;
+  origin_allowed := admission.origin_allowed;
 end
 $$;
-comment on function private.enter(text, text, text[]) is 'Within a transaction: becomes the caller that private.take found, or raises UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN or NOT_FOUND. access is public, person, caller or agent; a caller''s key needs one of the scopes. Invoker, for a definer may not set the role.';
+comment on function private.enter(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]) is 'The first statement of a request''s transaction: admits it (private.admit) and becomes its caller until the transaction ends, or raises UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN or NOT_FOUND.';
 
 create function private.in_organization(organization_id uuid) returns boolean
 language sql stable
@@ -4862,7 +5175,8 @@ return private.is_key() or coalesce(current_setting('feedback.organization_named
   or organization_id = private.requested_organization_id();
 comment on function private.in_organization(uuid) is 'Whether a row named by its id belongs to the organization the request named, if it named one.';
 
-grant execute on function private.take(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid), private.enter(text, text, text[]),
+grant execute on function private.admit(uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean),
+  private.enter(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]),
   private.is_allowed_origin(text) to feedback_api;
 grant execute on function private.in_organization(uuid) to anon, authenticated, service_key;
 
@@ -5052,18 +5366,7 @@ begin
   end if;
 end
 $$;
-comment on function private.begin_call(text, text, boolean, boolean) is 'Raises unless the calling agent''s key has the scope and its policies allow the tool. What read_only, categories, surveys and calls_a_day narrow stands in scopes, row-level security and private.take.';
-
--- Invoker, as private.enter is: what follows it runs as the role it became.
-create function private.enter_call(request_id text, tool text, scope text, destructive boolean, confirmed boolean) returns void
-language plpgsql set search_path = '' as $$
-begin
-  perform private.enter(request_id, 'agent', '{}');
-  perform private.begin_call(tool, scope, destructive, confirmed);
-end
-$$;
-comment on function private.enter_call(text, text, text, boolean, boolean) is 'private.enter and private.begin_call at once, for a tool that is known before the caller is.';
-grant execute on function private.enter_call(text, text, text, boolean, boolean) to feedback_api;
+comment on function private.begin_call(text, text, boolean, boolean) is 'Raises unless the calling agent''s key has the scope and its policies allow the tool. What read_only, categories, surveys and calls_a_day narrow stands in scopes, row-level security and private.admit.';
 
 create table private.agent_audit (
   id bigint generated always as identity primary key,
@@ -5732,6 +6035,8 @@ alter role feedback_webhooks set enable_mergejoin = off;
 alter role feedback_webhooks set statement_timeout = '15s';
 alter role feedback_webhooks set lock_timeout = '2s';
 alter role feedback_webhooks set idle_in_transaction_session_timeout = '15s';
+-- A pooler may not pass on what a client sets when it connects.
+alter role feedback_webhooks set timezone = 'UTC';
 
 create table private.webhook_deliveries (
   organization_id uuid not null,
@@ -5954,48 +6259,37 @@ grant execute on function private.fan_out_events(integer), private.exchange_deli
 
 -- The dispatcher is woken --------------------------------------------------------------------------------------
 
-create function private.call_dispatcher() returns void
+create function private.call_dispatcher() returns boolean
 language plpgsql set search_path = '' as $$
-declare
-  dispatcher text := (select s.decrypted_secret from vault.decrypted_secrets s where s.name = 'webhook_dispatch_url');
-  password text := (select s.decrypted_secret from vault.decrypted_secrets s where s.name = 'webhook_dispatch_secret');
+declare dispatcher text; password text;
 begin
-  if dispatcher is null or password is null then return; end if;
+  if to_regclass('vault.decrypted_secrets') is null or to_regnamespace('net') is null then return false; end if;
+  dispatcher := (select s.decrypted_secret from vault.decrypted_secrets s where s.name = 'webhook_dispatch_url');
+  password := (select s.decrypted_secret from vault.decrypted_secrets s where s.name = 'webhook_dispatch_secret');
+  if dispatcher is null or password is null then return false; end if;
   perform net.http_post(url => dispatcher, body => '{}'::jsonb,
-    headers => jsonb_build_object('Content-Type', 'application/json', 'Authorization', 'Bearer ' || password), timeout_milliseconds => 5000);
+    headers => jsonb_build_object('Content-Type', 'application/json', 'Authorization', 'Bearer ' || password),
+    timeout_milliseconds => 5000);
+  return true;
 end
 $$;
-comment on function private.call_dispatcher() is 'Hosted Supabase: asks functions/webhook-dispatch to run, by pg_net, which sends once this transaction has committed. Address and password are in the Vault as webhook_dispatch_url and webhook_dispatch_secret.';
+comment on function private.call_dispatcher() is 'Asks functions/webhook-dispatch to run, by pg_net, which sends once this transaction has committed. The Vault has its address and password as webhook_dispatch_url and webhook_dispatch_secret; false where it has not.';
 
 create function private.wake_dispatcher(organization_id uuid) returns void
 language plpgsql set search_path = '' as $$
 begin
   if not exists (select from private.webhooks w where w.organization_id = wake_dispatcher.organization_id and w.is_enabled) then return; end if;
-  if to_regclass('vault.decrypted_secrets') is null or to_regnamespace('net') is null then
-    perform pg_notify('webhooks', '');
-  elsif coalesce(current_setting('feedback.dispatcher_called', true), '') <> pg_current_xact_id()::text then
-    perform set_config('feedback.dispatcher_called', pg_current_xact_id()::text, true);
-    begin
-      perform private.call_dispatcher();
-    -- The schedule comes anyway; what was done must not be undone.
-    exception when others then
-      raise warning 'the dispatcher was not called: %', sqlerrm;
-    end;
-  end if;
+  if coalesce(current_setting('feedback.dispatcher_called', true), '') = pg_current_xact_id()::text then return; end if;
+  perform set_config('feedback.dispatcher_called', pg_current_xact_id()::text, true);
+  begin
+    if not private.call_dispatcher() then perform pg_notify('webhooks', ''); end if;
+  -- The schedule comes anyway; what was done must not be undone.
+  exception when others then
+    raise warning 'the dispatcher was not called: %', sqlerrm;
+  end;
 end
 $$;
-comment on function private.wake_dispatcher(uuid) is 'Once this transaction commits, a dispatcher runs if the organization has webhooks: by pg_net where there is one, by a notification elsewhere.';
-
--- Hosted Supabase has pg_cron, pg_net and the Vault; the embedded stack has a timer.
-do $$
-begin
-  if (select count(*) from pg_available_extensions where name in ('pg_cron', 'pg_net', 'supabase_vault')) = 3 then
-    create extension if not exists pg_net;
-    create extension if not exists supabase_vault;
-    perform cron.schedule('feedback-webhooks', '10 seconds', 'select private.call_dispatcher()');
-  end if;
-end
-$$;
+comment on function private.wake_dispatcher(uuid) is 'Once this transaction commits, a dispatcher runs if the organization has webhooks: by pg_net where the Vault has its address, by a notification elsewhere.';
 
 -- The log ------------------------------------------------------------------------------------------------------
 
@@ -6460,15 +6754,38 @@ end
 $$;
 comment on function private.run_schedule() is 'Every few seconds, by pg_cron on hosted Supabase and by a timer in the embedded stack: writes waiting notifications, closes surveys whose time has passed and deletes what has expired, in bounded batches. Idempotent; says what it did.';
 
--- Hosted Supabase has pg_cron; the embedded stack has not.
+-- Hosted Supabase offers these extensions; a new project has not created them yet.
 do $$
+declare
+  offered text[] := array(select name from pg_available_extensions);
+  pause text;
 begin
-  if exists (select from pg_available_extensions where name = 'pg_cron') then
+  if 'pg_net' = any (offered) then create extension if not exists pg_net with schema extensions; end if;
+  if 'supabase_vault' = any (offered) then create extension if not exists supabase_vault; end if;
+  if 'pg_cron' = any (offered) then
     create extension if not exists pg_cron;
-    perform cron.schedule('feedback-schedule', '10 seconds', 'select private.run_schedule()');
+    -- Before 1.5 a schedule has no seconds.
+    pause := (select case when string_to_array(substring(extversion from '^\d+\.\d+'), '.')::integer[] < array[1, 5] then '* * * * *' else '10 seconds' end
+      from pg_extension where extname = 'pg_cron');
+    perform cron.schedule('feedback-schedule', pause, 'select private.run_schedule()');
+    perform cron.schedule('feedback-webhooks', pause, 'select private.call_dispatcher()');
+    -- pg_cron keeps a row for each run for ever.
+    perform cron.schedule('feedback-cron-log', '17 * * * *', 'select private.trim_cron_log()');
   end if;
 end
 $$;
+
+create function private.trim_cron_log() returns bigint
+language plpgsql set search_path = '' as $$
+declare deleted bigint;
+begin
+  delete from cron.job_run_details d where coalesce(d.end_time, d.start_time) < now() - interval '1 day'
+    and d.jobid in (select j.jobid from cron.job j where j.jobname like 'feedback-%');
+  get diagnostics deleted = row_count;
+  return deleted;
+end
+$$;
+comment on function private.trim_cron_log() is 'Deletes what pg_cron logged of our jobs more than a day ago; says how many rows.';
 
 create function private.count_mistakes() returns table (subject text, id uuid, stored bigint, truth bigint)
 language sql stable set search_path = ''
@@ -6597,7 +6914,7 @@ create function private.request_id() returns text
 language plpgsql stable set search_path = '' as $$
 begin
   if session_user <> 'feedback_api' then return null; end if;
-  return (nullif(current_setting('feedback.verdict', true), '')::private.verdict).request_id;
+  return nullif(current_setting('feedback.request_id', true), '');
 end
 $$;
 comment on function private.request_id() is 'The X-Request-Id this transaction answers; null where it does not come by the API.';

@@ -89,7 +89,7 @@ insert into helpers values
   (array['anon', 'authenticated', 'service_key', 'feedback_api'], array['localized']),
   (array['authenticated', 'service_key', 'feedback_api'], array['has_scope']),
   (array['service_key', 'feedback_api'], array['key_organization_id']),
-  (array['feedback_api'], array['agent_id', 'take', 'enter', 'is_allowed_origin', 'latest_migration',
+  (array['feedback_api'], array['agent_id', 'admit', 'enter', 'is_allowed_origin', 'latest_migration',
     'record_calls', 'enter_call', 'finish_stream', 'stream_events', 'events_after', 'living_keys',
     'renew_streams']),
   (array['service_role'], array['is_time_zone']),
@@ -97,7 +97,8 @@ insert into helpers values
   (array['anon', 'authenticated', 'service_key'], array['team_organization_ids', 'author', 'author_of_key',
     'current_organization_id', 'survey_organization_ids', 'can_see_submission', 'comment_vote_of',
     'remove_comment_vote', 'written_comment', 'my_vote', 'vote_of', 'is_following', 'my_votes',
-    'remove_vote', 'submission_voters', 'find_submissions', 'count_submissions', 'tags_of', 'highlight',
+    'remove_vote', 'submission_voters', 'find_submissions', 'narrow_submissions',
+    'submissions_with_text', 'count_submissions', 'tags_of', 'highlight',
     'escape_html', 'similar_submissions', 'search_query', 'in_organization', 'require_survey',
     'survey_targeting', 'survey_analytics']),
   (array['anon', 'authenticated', 'service_key', 'service_role'], array['admin_organization_ids', 'is_admin',
@@ -292,7 +293,7 @@ select set_eq(
 select is_empty($$ select classid::regclass, objid from pg_shdepend
   where deptype = 'o' and refclassid = 'pg_authid'::regclass and refobjid in ('feedback_api'::regrole, 'feedback_webhooks'::regrole, 'service_key'::regrole) $$,
   'none owns anything');
-select ok((select rolconfig @> array['statement_timeout=8s', 'lock_timeout=2s', 'idle_in_transaction_session_timeout=15s']
+select ok((select rolconfig @> array['statement_timeout=8s', 'lock_timeout=200ms', 'idle_in_transaction_session_timeout=15s']
   from pg_roles where rolname = 'feedback_api'), 'every statement of the functions has a time-out');
 
 -- What comes later starts with nothing too.
