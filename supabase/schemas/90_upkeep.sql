@@ -42,8 +42,11 @@ declare
   extension record;
   pause text;
 begin
-  for extension in select e.name, o.options from (values ('pg_net', 'with schema extensions'), ('supabase_vault', ''), ('pg_cron', '')) as o (name, options)
-    join pg_available_extensions e using (name) where e.installed_version is null loop
+  for extension in
+    select e.name, w.options
+    from (values ('pg_net', 'with schema extensions'), ('supabase_vault', ''), ('pg_cron', '')) as w (name, options)
+    join pg_available_extensions e using (name) where e.installed_version is null
+  loop
     begin
       execute format('create extension %I %s', extension.name, extension.options);
     exception when others then

@@ -214,7 +214,10 @@ describe("the check of a deployment", () => {
     [/^2 row-level security is off on votes/, "alter table public.votes disable row level security"],
     [/^2 realtime.messages has no policy/, 'drop policy "who may listen hears" on realtime.messages'],
     [/^2 .* applied, .* needed/, "update supabase_migrations.schema_migrations set version = '1'"],
-    [/^7 pg_cron has no active job feedback-schedule/, "update cron.job set active = false where jobname = 'feedback-schedule'"],
+    [
+      /^7 pg_cron has no active job feedback-schedule/,
+      "update cron.job set active = false where jobname = 'feedback-schedule'",
+    ],
     [
       /^7 feedback-webhooks failed last: no such function/,
       `insert into cron.job_run_details (jobid, username, status, return_message)
