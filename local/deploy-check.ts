@@ -162,7 +162,7 @@ function ofDatabase(sql: Sql, url: string): Check[] {
         const [extension] = await sql`select extversion from pg_extension where extname = 'pg_cron'`;
         must(
           extension,
-          "pg_cron is not created: enable it (dashboard, Database, Extensions) and push the migration again, or call private.run_schedule() from elsewhere",
+          "pg_cron is not created: enable it (dashboard, Database, Extensions) and run the do block of supabase/schemas/90_upkeep.sql",
         );
         const jobs =
           await sql`select jobname, schedule, active from cron.job where jobname like 'feedback-%'`;

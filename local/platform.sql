@@ -188,7 +188,8 @@ begin
   for day in -1 .. 3 loop
     partition := 'messages_' || to_char(today + day, 'YYYY_MM_DD');
     if to_regclass('realtime.' || partition) is null then
-      execute format('create table realtime.%I partition of realtime.messages for values from (%L) to (%L)', partition, today + day, today + day + 1);
+      execute format('create table realtime.%I partition of realtime.messages for values from (%L) to (%L)',
+        partition, today + day, today + day + 1);
       execute format('alter table realtime.%I enable row level security', partition);
       execute format('alter table realtime.%I owner to supabase_realtime_admin', partition);
     end if;

@@ -6754,19 +6754,29 @@ end
 $$;
 comment on function private.run_schedule() is 'Every few seconds, by pg_cron on hosted Supabase and by a timer in the embedded stack: writes waiting notifications, closes surveys whose time has passed and deletes what has expired, in bounded batches. Idempotent; says what it did.';
 
--- Hosted Supabase offers these extensions; a new project has not created them yet.
+-- Hosted Supabase offers these extensions; a new project has not created them yet. Where one cannot be created, the rest
+-- goes on without it.
 do $$
 declare
-  offered text[] := array(select name from pg_available_extensions);
+  extension record;
   pause text;
 begin
-  if 'pg_net' = any (offered) then create extension if not exists pg_net with schema extensions; end if;
-  if 'supabase_vault' = any (offered) then create extension if not exists supabase_vault; end if;
-  if 'pg_cron' = any (offered) then
-    create extension if not exists pg_cron;
-    -- Before 1.5 a schedule has no seconds.
-    pause := (select case when string_to_array(substring(extversion from '^\d+\.\d+'), '.')::integer[] < array[1, 5] then '* * * * *' else '10 seconds' end
-      from pg_extension where extname = 'pg_cron');
+  for extension in
+    select e.name, w.options
+    from (values ('pg_net', 'with schema extensions'), ('supabase_vault', ''), ('pg_cron', '')) as w (name, options)
+    join pg_available_extensions e using (name) where e.installed_version is null
+  loop
+    begin
+      execute format('create extension %I %s', extension.name, extension.options);
+    exception when others then
+      raise warning '% was not created: % (docs/deploy.md, step 7)', extension.name, sqlerrm;
+    end;
+  end loop;
+  -- Before 1.5 a schedule has no seconds.
+  pause := (select case when string_to_array(substring(extversion from '^\d+\.\d+'), '.')::integer[] < array[1, 5]
+      then '* * * * *' else '10 seconds' end
+    from pg_extension where extname = 'pg_cron');
+  if pause is not null then
     perform cron.schedule('feedback-schedule', pause, 'select private.run_schedule()');
     perform cron.schedule('feedback-webhooks', pause, 'select private.call_dispatcher()');
     -- pg_cron keeps a row for each run for ever.
