@@ -90,7 +90,7 @@ insert into helpers values
   (array['authenticated', 'service_key', 'feedback_api'], array['has_scope']),
   (array['service_key', 'feedback_api'], array['key_organization_id']),
   (array['feedback_api'], array['agent_id', 'admit', 'enter', 'is_allowed_origin', 'latest_migration',
-    'record_calls', 'enter_call', 'finish_stream', 'stream_events', 'events_after', 'living_keys',
+    'record_calls', 'finish_stream', 'stream_events', 'events_after', 'living_keys',
     'renew_streams']),
   (array['service_role'], array['is_time_zone']),
   (array['authenticated', 'service_role'], array['person_name', 'ordered_id', 'check_response']),
