@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { authConfig } from "./auth-config.ts";
+import { callBeforeRequest, jsonTypes, withRequest } from "./before-request.ts";
 import type { Secrets } from "./data-folder.ts";
 import { loadLite } from "./lite.ts";
 
@@ -17,9 +18,10 @@ export async function openAuthAndRest(url: string, secrets: Secrets, siteUrl: st
   const { App, createPostgresConnection } = await loadLite();
   const connection = createPostgresConnection({
     url,
-    postgresOptions: { max: 10, onnotice: () => undefined },
+    postgresOptions: { max: 10, onnotice: () => undefined, types: jsonTypes },
   });
   Object.assign(connection, { rlsState: "active", normalizeDbError: asPostgrest });
+  callBeforeRequest(connection);
   const app = new App({
     connection,
     auth: authConfig(secrets, siteUrl),
@@ -33,7 +35,8 @@ export async function openAuthAndRest(url: string, secrets: Secrets, siteUrl: st
   await connection.clearSchemaCache();
   const keys = new Set([secrets.publishable_key, secrets.secret_key]);
   const answer = async (request: Request) =>
-    refuseNoToken(request, keys) ?? (await withoutErrorOutput(() => app.fetch(request)));
+    refuseNoToken(request, keys) ??
+    (await withRequest(request, () => withoutErrorOutput(() => app.fetch(request))));
   await warmUp(answer, secrets);
   return { fetch: answer, close: () => connection.close() };
 }
