@@ -26,19 +26,19 @@ export function callBeforeRequest(connection: PostgresConnection): void {
       vars,
       async (transaction) => {
         const request = requests.getStore();
-        if (request) {
-          const headers = JSON.stringify({ prefer: request.headers.get("prefer") ?? "" });
-          for (const [name, value] of [
-            ["request.method", request.method],
-            ["request.headers", headers],
-          ]) {
-            await transaction
-              .selectNoFrom((of) =>
-                of.fn("set_config", [of.val(name), of.val(value), of.val(true)]).as("value"),
-              )
-              .execute();
-          }
-          await transaction.selectNoFrom((of) => of.fn("private.before_request").as("done")).execute();
+        const prefer = request?.headers.get("prefer");
+        // A plain read, which most are, asks for nothing that it decides on.
+        if (request && (prefer || !/^(?:GET|HEAD)$/.test(request.method))) {
+          const headers = JSON.stringify({ prefer: prefer ?? "" });
+          await transaction
+            .selectNoFrom((of) => [
+              of
+                .fn("set_config", [of.val("request.method"), of.val(request.method), of.val(true)])
+                .as("method"),
+              of.fn("set_config", [of.val("request.headers"), of.val(headers), of.val(true)]).as("headers"),
+              of.fn("private.before_request").as("done"),
+            ])
+            .execute();
         }
         return use(transaction);
       },

@@ -116,9 +116,9 @@ describe("e-mail addresses and internals", () => {
       headers,
       body: { submission_id: open.submission },
     });
-    expect(refused.code).toBe("FB403");
+    expect(refused.code).toBe("42501");
     const whole = await rest("votes", { token, headers, body: { submission_id: open.submission } });
-    expect(whole.code).toBe("FB403");
+    expect(whole.code).toBe("42501");
     const own = await rest(`profiles?id=eq.${world.people.stranger.id}&select=id,email`, {
       method: "PATCH",
       token,
