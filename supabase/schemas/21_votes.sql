@@ -267,8 +267,8 @@ grant execute on function private.my_vote(uuid),
   private.vote_of(uuid, uuid), private.is_following(uuid), private.my_votes(), private.remove_vote(uuid, uuid), private.submission_voters(uuid)
   to anon, authenticated, service_key;
 grant execute on function private.with_sources(uuid) to authenticated;
-grant execute on function private.require_open_submission(uuid), private.lock_open_submission(uuid), private.lock_submission(uuid),
-  private.charge_direct_vote(uuid) to anon, authenticated, service_role, service_key;
+grant execute on function private.require_open_submission(uuid), private.lock_open_submission(uuid),
+  private.lock_submission(uuid), private.charge_direct_vote(uuid) to authenticated, service_role, service_key;
 
 create policy "votes are seen with their submission" on public.votes
   for select to anon, authenticated, service_key using (

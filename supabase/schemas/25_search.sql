@@ -130,5 +130,7 @@ $$;
 comment on function private.similar_submissions(uuid, text, text) is 'At most 50 submissions like the one described, with a similarity from 0 to 1, best first.';
 
 revoke all on private.submission_search from public, anon, authenticated, service_role, service_key;
-grant execute on function private.find_submissions(uuid, text), private.highlight(text, text, tsquery, boolean), private.escape_html(text),
-  private.similar_submissions(uuid, text, text), private.search_query(text), private.plain_text(text) to anon, authenticated, service_key;
+grant execute on function private.find_submissions(uuid, text),
+  private.highlight(text, text, tsquery, boolean), private.escape_html(text),
+  private.similar_submissions(uuid, text, text), private.search_query(text)
+  to anon, authenticated, service_key;
