@@ -7,6 +7,7 @@ import { tokenSecrets } from "./auth/token-secrets.ts";
 import { authConfig, tokenIssuer } from "./auth-config.ts";
 import type { Secrets } from "./data-folder.ts";
 import { loadLite } from "./lite.ts";
+import { refuseUnfiltered } from "./safe-update.ts";
 
 export interface AuthAndRest {
   /** Answers /auth/v1 and /rest/v1; never hand it /_system. Without the client's address it is the launcher who calls. */
@@ -64,7 +65,7 @@ export async function openAuthAndRest(options: AuthAndRestOptions): Promise<Auth
   const lite = (request: Request) => withoutErrorOutput(async () => app.fetch(request));
   const answer = async (request: Request, clientAddress?: string) => {
     if (new URL(request.url).pathname.startsWith("/auth/v1")) return guard(request, clientAddress, lite);
-    return refuseNoToken(request, keys) ?? lite(request);
+    return refuseNoToken(request, keys) ?? refuseUnfiltered(request) ?? lite(request);
   };
   await warmUp(answer, secrets);
   return {
