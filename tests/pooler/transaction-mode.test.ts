@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createApiKey } from "../../local/api-keys.ts";
+import { tokenIssuer } from "../../local/auth-config.ts";
 import { expectNoLeak, expectWhole } from "../faults/storm.ts";
 import { type OwnFunctions, startOwnFunctions } from "../mcp/own-functions.ts";
 import { type Answer, type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
@@ -120,6 +121,7 @@ describe.each(chosen)("a pooler in transaction mode, %s", (_, { prepare, start }
       DATABASE_PREPARE: prepare,
       SUPABASE_URL: own.supabase_url,
       JWT_SECRET: own.jwtSecret,
+      JWT_ISSUERS: tokenIssuer,
     };
     workers = await Promise.all([startOwnFunctions(environment), startOwnFunctions(environment)]);
   });
