@@ -47,7 +47,8 @@ function connect() {
     max: 1,
     idle_timeout: 30,
     connect_timeout: 5,
-    connection: { application_name: "feedback-webhooks", TimeZone: "UTC" },
+    prepare: environment.databasePrepare,
+    connection: { application_name: "feedback-webhooks" },
     onnotice: () => {},
   });
 }

@@ -1,7 +1,7 @@
 -- Counters tell the truth whatever happened, and a lie is found.
 begin;
 set local search_path = public, extensions;
-select plan(24);
+select plan(25);
 do $$ begin perform tests.start(); end $$;
 
 -- A year of a board in a moment: creation, votes, threads, moderation, deletes and erasure, by everyone at once
@@ -59,6 +59,16 @@ $$;
 select is(pg_temp.mistakes_after(counter, lie), format('%s t %s', counter, lie), format('%s that is off by %s is found', counter, lie))
 from unnest(array['submissions.vote_count', 'submissions.comment_count', 'comments.reply_count', 'comments.vote_count']) as counter, unnest(array[1, -1]) as lie;
 select is_empty('select * from private.count_mistakes()', 'and set right');
+
+-- Counters are deleted after their window, however long an operator made it
+insert into private.rate_limit_rules values ('slow', 5, 7 * 86400);
+insert into private.rate_counters (rule, subject, started_at, used) values
+  ('slow', 'within', now() - interval '6 days', 5), ('slow', 'over', now() - interval '8 days', 5),
+  ('vote_create', 'within', now() - interval '1 hour', 5), ('vote_create', 'over', now() - interval '3 hours', 5),
+  ('agent_day', 'within', now() - interval '23 hours', 5), ('agent_day', 'over', now() - interval '25 hours', 5);
+select private.run_schedule();
+select set_eq($$ select rule || ' ' || subject from private.rate_counters where subject in ('within', 'over') $$, array['slow within', 'vote_create within', 'agent_day within'],
+  'a counter stays for the window of its rule, and goes after it');
 
 -- The schedule of hosted Supabase
 select results_eq($$ select jobname, schedule, command from cron.job order by jobname $$, $$ values
