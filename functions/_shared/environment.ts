@@ -3,7 +3,6 @@ import type { LanguageModel } from "./language-model.ts";
 /** What the deployment tells the functions, read once; docs/deploy.md lists every name. */
 export const environment = {
   databaseUrl: read("DATABASE_URL"),
-  // An env file may hold the lines of a PEM in one, with \\n between them.
   databaseCa: read("DATABASE_CA"),
   databaseConnections: Number(read("DATABASE_CONNECTIONS") ?? 4),
   databasePrepare: read("DATABASE_PREPARE") !== "false",
