@@ -5,6 +5,7 @@ import { changeLite } from "./auth/lite-service.ts";
 import { mailFile } from "./auth/mail-file.ts";
 import { tokenSecrets } from "./auth/token-secrets.ts";
 import { authConfig, tokenIssuer } from "./auth-config.ts";
+import { callBeforeRequest, jsonTypes, withRequest } from "./before-request.ts";
 import type { Secrets } from "./data-folder.ts";
 import { loadLite } from "./lite.ts";
 import { refuseUnfiltered } from "./safe-update.ts";
@@ -35,9 +36,10 @@ export async function openAuthAndRest(options: AuthAndRestOptions): Promise<Auth
   const { App, createPostgresConnection } = await loadLite();
   const connection = createPostgresConnection({
     url,
-    postgresOptions: { max: 10, onnotice: () => undefined },
+    postgresOptions: { max: 10, onnotice: () => undefined, types: jsonTypes },
   });
   Object.assign(connection, { rlsState: "active", normalizeDbError: asPostgrest });
+  callBeforeRequest(connection);
   const tokens = tokenSecrets(secrets.jwt_secret);
   const middleware = changeLite(tokens, secrets.jwt_secret, tokenIssuer);
   const app = new App({
@@ -62,7 +64,8 @@ export async function openAuthAndRest(options: AuthAndRestOptions): Promise<Auth
     jwtSecret: secrets.jwt_secret,
     publishableKey: secrets.publishable_key,
   });
-  const lite = (request: Request) => withoutErrorOutput(async () => app.fetch(request));
+  const lite = (request: Request) =>
+    withRequest(request, () => withoutErrorOutput(async () => app.fetch(request)));
   const answer = async (request: Request, clientAddress?: string) => {
     if (new URL(request.url).pathname.startsWith("/auth/v1")) return guard(request, clientAddress, lite);
     return refuseNoToken(request, keys) ?? refuseUnfiltered(request) ?? lite(request);

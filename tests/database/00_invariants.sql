@@ -1,7 +1,7 @@
 -- What holds for every table, function and role, whatever they are for.
 begin;
 set local search_path = public, extensions;
-select plan(37);
+select plan(39);
 
 create temporary view our_tables as
   select c.oid, n.nspname as schema, c.relname as name, n.nspname || '.' || c.relname as path, c.relrowsecurity, c.relowner
@@ -76,7 +76,22 @@ select is_empty($$
 select set_eq($$
   select role || ': ' || string_agg(path, ' ' order by path collate "C") from api_roles, our_functions
   where schema = 'public' and has_function_privilege(role, oid, 'execute') group by role $$,
-  array['authenticated: public.my_votes public.start_survey'], 'the data API offers two functions, to people who signed in');
+  array['authenticated: public.create_comment public.create_submission public.delete_comment public.delete_submission public.follow '
+    || 'public.mark_notifications_read public.my_votes public.start_survey public.submit_survey_response public.unfollow public.unvote '
+    || 'public.unvote_comment public.update_comment public.update_profile public.update_submission public.vote public.vote_comment'],
+  'the data API offers these functions, to people who signed in');
+select is_empty($$ select p.oid::regprocedure from our_functions f join pg_proc p using (oid)
+  where f.schema = 'public' and p.provolatile = 'v'
+    and (p.proretset or p.prorettype not in ('boolean'::regtype, 'integer'::regtype, 'uuid'::regtype, 'timestamptz'::regtype)) $$,
+  'a function that writes returns a single value that nothing slow can be asked about');
+-- An admin's writes hold what is their own organization's.
+select is_empty($$
+  select t.name || ' ' || verb from our_tables t cross join unnest(array['insert', 'update', 'delete']) as verb
+  where t.schema = 'public' and t.name not in ('submission_tags', 'status_changes', 'surveys', 'survey_questions', 'survey_options')
+    and (has_table_privilege('authenticated', t.oid, verb) or verb <> 'delete' and has_any_column_privilege('authenticated', t.oid, verb))
+    and not exists (select from pg_trigger g where g.tgrelid = t.oid and g.tgfoid = 'private.refuse_table_write()'::regprocedure
+      and g.tgenabled = 'O' and g.tgtype & 2 = 2 and g.tgtype & case verb when 'insert' then 4 when 'update' then 16 else 8 end <> 0) $$,
+  'clients write no table that others write too, but by functions');
 
 -- The helpers of private that each role may execute, written down once more so that a new grant is seen.
 create temporary table helpers (roles text[], names text[]);
@@ -90,7 +105,7 @@ insert into helpers values
   (array['authenticated', 'service_key', 'feedback_api'], array['has_scope']),
   (array['service_key', 'feedback_api'], array['key_organization_id']),
   (array['feedback_api'], array['agent_id', 'admit', 'enter', 'is_allowed_origin', 'latest_migration',
-    'record_calls', 'enter_call', 'finish_stream', 'stream_events', 'events_after', 'living_keys',
+    'record_calls', 'finish_stream', 'stream_events', 'events_after', 'living_keys',
     'renew_streams']),
   (array['service_role'], array['is_time_zone']),
   (array['authenticated', 'service_role'], array['person_name', 'ordered_id', 'check_response']),
@@ -121,6 +136,8 @@ insert into helpers values
     'require_open_submission', 'charge_direct_vote', 'rate_comment', 'survey_sentiment', 'survey_breakdown',
     'analytics_days', 'analytics_submissions']),
   (array['anon', 'authenticated'], array['may_listen']),
+  (array['anon', 'authenticated', 'service_role'], array['before_request']),
+  (array['authenticated'], array['refuse_unknown_changes']),
   (array['authenticated'], array['with_sources', 'start_survey', 'mark_start', 'submit_survey_response',
     'judge_survey_response', 'admin_change_role', 'admin_transfer_ownership', 'admin_invite',
     'accept_invite', 'my_personal_data', 'erase_me', 'admin_list_api_keys', 'admin_create_api_key',

@@ -140,7 +140,7 @@ describe("a token the auth service would never sign, signed with the right secre
         { path: "submissions?select=id" },
         { path: "votes?select=user_id" },
         {
-          path: "submissions",
+          path: "rpc/create_submission",
           body: {
             title: "By no role of ours",
             description: "A description long enough.",
@@ -168,7 +168,7 @@ describe("a token the auth service would never sign, signed with the right secre
     expect((await api("/api/me/votes", { token })).status).toBe(401);
     const answer = await rest("memberships?select=user_id", { token });
     expect(answer.rows).toEqual([]);
-    const vote = await rest("submissions", {
+    const vote = await rest("rpc/create_submission", {
       token,
       body: {
         title: "By nobody at all",

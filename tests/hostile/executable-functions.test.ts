@@ -54,6 +54,9 @@ const executableWithoutNeed = (named: string[]) => sql<{ role: string; functions
     select role, d.refobjid from written join pg_index i on i.indrelid = written.oid
       join pg_depend d on d.classid = 'pg_class'::regclass and d.objid = i.indexrelid where d.refclassid = 'pg_proc'::regclass
     union
+    -- PostgREST calls it before each request.
+    select role, oid from roles cross join ours where path = 'private.before_request' and role <> 'service_key'
+    union
     select role, tgfoid from written join pg_trigger g on g.tgrelid = written.oid
     union
     select role, d.refobjid from written join pg_trigger g on g.tgrelid = written.oid

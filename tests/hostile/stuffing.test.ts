@@ -15,7 +15,7 @@ import {
   type User,
 } from "../api/world.ts";
 import { sql, stack } from "../stack.ts";
-import { rest } from "./rest.ts";
+import { rpc } from "./rest.ts";
 
 let organization: Organization;
 let admin: User;
@@ -82,8 +82,8 @@ describe.each([
     for (const _ of ["once", "twice"]) expect((await vote(id, again)).status).toBe(409);
     expect((await voteForComment(comment, again)).status).toBe(409);
     const direct = [
-      await rest("votes", { token: again.token, body: { submission_id: id } }),
-      await rest("comment_votes", { token: again.token, body: { comment_id: comment } }),
+      await rpc("vote", { submission_id: id }, { token: again.token }),
+      await rpc("vote_comment", { comment_id: comment }, { token: again.token }),
     ];
     for (const { code } of direct) expect(code).toBe("FB409");
     expect(await votesOf(id)).toBe(2);
@@ -180,7 +180,7 @@ test("the token of a deleted account votes no more, by the data API either", asy
   const id = await newSubmission(organization, author);
   const person = await account();
   await sql`delete from auth.users where id = ${person.id}`;
-  const { code } = await rest("votes", { token: person.token, body: { submission_id: id } });
+  const { code } = await rpc("vote", { submission_id: id }, { token: person.token });
   expect(code).toBe("FB401");
 });
 

@@ -237,7 +237,7 @@ describe("on boards up to some thousand", () => {
 
 describe("on a big board", () => {
   it("a total is exact, or says that there are at least so many", async () => {
-    for (const q of texts) {
+    for (const q of texts.filter((_, n) => n % 3 === 0)) {
       const truth = (await scan(many, q)).length;
       const { total, total_is_capped, hits } = await on(many, () => search(q));
       if (total_is_capped) expect({ q, total: Math.min(total, truth, 1000) }).toEqual({ q, total });

@@ -64,9 +64,11 @@ test.each([
 
 test("a constraint that refuses a direct client is named to it", async () => {
   const user = await signUp();
-  const { error, status } = await supabase(user)
-    .from("submissions")
-    .insert({ title: "x", description: "A description that is long enough.", type: "idea" });
+  const { error, status } = await supabase(user).rpc("create_submission", {
+    title: "x",
+    description: "A description that is long enough.",
+    type: "idea",
+  });
   expect([status, error?.code, error?.message]).toEqual([400, "23514", expect.stringContaining("title_has")]);
 });
 
