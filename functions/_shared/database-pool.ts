@@ -34,6 +34,7 @@ const longestWorkMs = 9_000;
 if (!environment.databaseUrl)
   throw new Error("DATABASE_URL is missing: the URL of role feedback_api (docs/deploy.md)");
 const databaseUrl = environment.databaseUrl;
+const { socket, ssl } = connectingTo("DATABASE_URL", databaseUrl);
 
 /** How many of each caller there are, and of all. */
 class Counts {
@@ -151,7 +152,6 @@ function close(connection: Connection) {
 /** One that is lost stays lost: postgres.js by itself would run what is left of a request on its next connection, as the login role. */
 function connect(): Connection {
   // The types of postgres.js do not know `socket`.
-  const { socket, ssl } = connectingTo("DATABASE_URL", databaseUrl);
   const transport = { socket: once(socket), ssl };
   const connection: Connection = {
     role: "login",

@@ -3,8 +3,7 @@ import type { LanguageModel } from "./language-model.ts";
 /** What the deployment tells the functions, read once; docs/deploy.md lists every name. */
 export const environment = {
   databaseUrl: read("DATABASE_URL"),
-  // An env file may hold the lines of a PEM in one, with \\n between them.
-  databaseCa: read("DATABASE_CA")?.replaceAll("\\n", "\n"),
+  databaseCa: read("DATABASE_CA"),
   databaseConnections: Number(read("DATABASE_CONNECTIONS") ?? 4),
   databasePrepare: read("DATABASE_PREPARE") !== "false",
   supabaseUrl: read("SUPABASE_URL") ?? "http://127.0.0.1:54321",
