@@ -10,6 +10,7 @@ import { codeOf, messageOf, StartError } from "./start-error.ts";
 export interface Secrets {
   superuser_password: string;
   owner_password: string;
+  auth_password: string;
   data_api_password: string;
   functions_password: string;
   jwt_secret: string;
@@ -165,10 +166,11 @@ async function loadSecrets(path: string, seed: Secrets["seed"]): Promise<Secrets
       `${file} cannot be read (${codeOf(error)}): start as the user who made the data folder, or set DATA_DIR`,
     );
   });
-  if (text !== null) return JSON.parse(text) as Secrets;
+  const kept = text === null ? {} : (JSON.parse(text) as Partial<Secrets>);
   const secrets: Secrets = {
     superuser_password: random(24),
     owner_password: random(24),
+    auth_password: random(24),
     data_api_password: random(24),
     functions_password: random(24),
     jwt_secret: random(48),
@@ -180,8 +182,10 @@ async function loadSecrets(path: string, seed: Secrets["seed"]): Promise<Secrets
     webhook_secrets_key: `first:${random(32)}`,
     seed,
     demo_password: random(12),
+    ...kept,
   };
-  await writePrivately(file, secrets);
+  // A folder of an earlier version may lack some.
+  if (Object.keys(secrets).length > Object.keys(kept).length) await writePrivately(file, secrets);
   return secrets;
 }
 

@@ -30,7 +30,7 @@ beforeAll(async () => {
   const upstreamPort = await listening(upstream);
   gateway = createGateway({
     addressHeader: "x-address-secret",
-    data: () => null,
+    litePort: () => null,
     realtimePort: () => null,
     functionPort: (name) => (name !== "api" ? undefined : functionIsUp ? upstreamPort : null),
   });

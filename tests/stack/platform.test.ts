@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { asPostgrest } from "../../local/auth-and-rest.ts";
+import { asPostgrest } from "../../local/lite/postgrest-errors.ts";
 import { withDatabase } from "../../local/database.ts";
 import { withTemporaryDatabase } from "../../local/temporary-database.ts";
 import { signUp, sql, stack, supabase } from "../stack.ts";

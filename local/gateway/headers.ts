@@ -1,0 +1,28 @@
+import type { IncomingMessage } from "node:http";
+
+const untrusted = /^(?:x-forwarded-.*|forwarded|x-real-ip|cf-connecting-ip|true-client-ip)$/;
+export const hopByHop = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "expect",
+]);
+
+export const addressOf = ({ socket }: IncomingMessage) =>
+  (socket.remoteAddress ?? "").replace(/^::ffff:/, "");
+
+/** What goes upstream: the client's headers but those that are ours to set, and the caller's address under a secret name. */
+export function headersFor(incoming: IncomingMessage, addressHeader: string, leaveOut = ""): string[] {
+  const headers: string[] = [];
+  for (let index = 0; index + 1 < incoming.rawHeaders.length; index += 2) {
+    const name = (incoming.rawHeaders[index] ?? "").toLowerCase();
+    if (hopByHop.has(name) || untrusted.test(name) || name === addressHeader || name === leaveOut) continue;
+    headers.push(name, incoming.rawHeaders[index + 1] ?? "");
+  }
+  headers.push(addressHeader, addressOf(incoming));
+  return headers;
+}
