@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
-import { chmod, link, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, link, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { rotateLogs } from "./logs.ts";
 import { checkPostgresVersion } from "./postgres-version.ts";
 import { startOf } from "./process-identity.ts";
 import { codeOf, messageOf, StartError } from "./start-error.ts";
@@ -42,8 +43,7 @@ export async function openDataFolder(dataDir: string, seed: Secrets["seed"]): Pr
   const lock = await takeLock(path);
   try {
     const secrets = await loadSecrets(path, seed);
-    for (const log of ["postgres.log", "functions.log", "webhook-dispatch.log"])
-      await setAside(join(path, log));
+    await rotateLogs(path);
     await rm(join(path, "stack.json"), { force: true });
     return {
       path,
@@ -141,12 +141,6 @@ async function linkWhenFree(draft: string, lock: string, path: string): Promise<
       );
     }
   }
-}
-
-/** A log that has grown past 10 MiB starts anew; one older is kept. */
-async function setAside(log: string): Promise<void> {
-  const { size } = await stat(log).catch(() => ({ size: 0 }));
-  if (size > 10 * 1024 * 1024) await rename(log, `${log}.old`);
 }
 
 async function livingHolder(lock: string): Promise<number | null> {

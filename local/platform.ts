@@ -6,7 +6,10 @@ import { authConfig } from "./lite/auth-config.ts";
 import { loadLite } from "./lite/load.ts";
 
 /** Gives the database what a hosted project has before any migration, once for each version of platform.sql. */
-export async function preparePlatform(superuserUrl: string, folder: DataFolder): Promise<void> {
+export async function preparePlatform(
+  superuserUrl: string,
+  folder: Pick<DataFolder, "secrets" | "saveSecrets">,
+): Promise<void> {
   const template = await readFile(new URL("platform.sql", import.meta.url), "utf8");
   const digest = createHash("sha256").update(template).digest("hex");
   if (folder.secrets.platform === digest) return;
@@ -20,7 +23,7 @@ export async function preparePlatform(superuserUrl: string, folder: DataFolder):
   await folder.saveSecrets({ platform: digest });
 }
 
-async function createAuthTables(superuserUrl: string, folder: DataFolder): Promise<void> {
+async function createAuthTables(superuserUrl: string, folder: Pick<DataFolder, "secrets">): Promise<void> {
   const { App, createPostgresConnection } = await loadLite();
   const connection = createPostgresConnection({
     url: superuserUrl,

@@ -10,6 +10,7 @@ import type { GatewayLimits } from "./gateway/limits.ts";
 import { createGateway } from "./gateway.ts";
 import type { LiteName } from "./lite/paths.ts";
 import { type LiteProcess, startLiteProcess } from "./lite/supervisor.ts";
+import { rotateLogs } from "./logs.ts";
 import { listen } from "./ports.ts";
 import { personOf } from "./realtime/identity.ts";
 import { type RealtimeProcess, startRealtimeProcess } from "./realtime/supervisor.ts";
@@ -193,6 +194,8 @@ async function start(
   const seedFile = join(root, "supabase", "seed.sql");
   const demo = await seedDemo(sql, auth, folder, seedFile, progress);
 
+  const rotating = setInterval(() => rotateLogs(folder.path), 60_000);
+  undo.push(async () => clearInterval(rotating));
   const scheduler = startScheduler(sql, 5, trouble);
   undo.push(() => scheduler.stop());
   const calls = await startDispatcherCalls(sql, dispatcher, secrets.webhook_dispatch_secret, 5);

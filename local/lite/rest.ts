@@ -38,7 +38,7 @@ async function openRest({ databaseUrl, secrets, siteUrl }: LiteOptions): Promise
     db: { migrations: { enabled: false } },
     storage: { enabled: false },
     studio: { enabled: false },
-    options: { server: { disableStudio: true, admin: false } },
+    options: { server: { disableStudio: true, admin: false, middlewares: [withoutLookUp] } },
   });
   await app.init();
   const keys = new Set([secrets.publishable_key, secrets.secret_key]);
@@ -68,15 +68,25 @@ async function readSchema(create: Load["createPostgresConnection"], url: string)
 }
 
 interface Context {
-  auth?: { role?: string; uid?: unknown; jwt?: unknown };
+  auth?: { role?: string; jwt?: { sub?: unknown } | null };
+}
+
+/** lite looks a token's user up in auth's tables, which this login may not read, and answers the same if they are gone. */
+async function withoutLookUp(
+  context: { set(name: "userId" | "sessionId", value: string): void },
+  next: () => Promise<void>,
+): Promise<void> {
+  context.set("userId", "not looked up");
+  context.set("sessionId", "not looked up");
+  await next();
 }
 
 /** Takes the role, claims and time limit of a request in one statement. PostgREST applies a role's settings; lite does not. */
 async function takeRole(executor: Executor, { auth }: Context): Promise<void> {
   const role = auth?.role || "anon";
-  const claims = auth?.jwt && typeof auth.jwt === "object" ? JSON.stringify(auth.jwt) : "";
+  const claims = auth?.jwt ? JSON.stringify(auth.jwt) : "";
   await sql`select set_config('role', ${role}, true),
-    set_config('request.jwt.claim.sub', ${String(auth?.uid ?? "")}, true),
+    set_config('request.jwt.claim.sub', ${String(auth?.jwt?.sub ?? "")}, true),
     set_config('request.jwt.claim.role', ${role}, true),
     set_config('request.jwt.claims', ${claims}, true),
     case when setting is not null then set_config('statement_timeout', split_part(setting, '=', 2), true) end
