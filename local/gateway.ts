@@ -6,7 +6,7 @@ import { createData, type DataOptions } from "./gateway/data.ts";
 import { forward } from "./gateway/forward.ts";
 import { defaultLimits, type GatewayLimits } from "./gateway/limits.ts";
 import { cutSlowReader } from "./gateway/readers.ts";
-import { isDown, malformed, nothingHere, type Refusal, refuse } from "./gateway/refuse.ts";
+import { isDown, nothingHere, type Refusal, refuse } from "./gateway/refuse.ts";
 import { readTarget } from "./gateway/target.ts";
 
 export interface GatewayOptions extends Pick<DataOptions, "personOf"> {
@@ -56,7 +56,7 @@ export function createGateway(options: GatewayOptions): Server {
   limitConnections(server, limits);
   server.on("upgrade", (incoming, socket, head) => {
     socket.on("error", () => undefined);
-    if (readTarget(incoming) === null || !options.upgrade?.(incoming, socket, head)) {
+    if ("status" in readTarget(incoming) || !options.upgrade?.(incoming, socket, head)) {
       socket.end("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     }
   });
@@ -81,7 +81,7 @@ const late: Refusal = {
 
 async function route(incoming: IncomingMessage, response: ServerResponse, gateway: Gateway): Promise<void> {
   const target = readTarget(incoming);
-  if (target === null) return refuse(response, malformed);
+  if ("status" in target) return refuse(response, target);
   const [, lite] = /^\/(auth|rest)\/v1(?:\/|$)/.exec(target.path) ?? [];
   if (lite === "auth" || lite === "rest") return gateway.data.answer(lite, target, incoming, response);
   const path = target.path.replace(/^\/functions\/v1(?=\/)/, "");

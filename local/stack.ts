@@ -13,6 +13,7 @@ import { type LiteProcess, startLiteProcess } from "./lite/supervisor.ts";
 import { rotateLogs } from "./logs.ts";
 import { listen } from "./ports.ts";
 import { personOf } from "./realtime/identity.ts";
+import type { RealtimeOptions } from "./realtime/server.ts";
 import { type RealtimeProcess, startRealtimeProcess } from "./realtime/supervisor.ts";
 import { startScheduler } from "./scheduler.ts";
 import { type Demo, seedDemo } from "./seed.ts";
@@ -36,6 +37,8 @@ export interface StackOptions {
   functionsEntry?: string;
   /** What one client may take of the gateway, beside the usual limits. */
   limits?: Partial<GatewayLimits>;
+  /** And of websockets. */
+  realtimeLimits?: RealtimeOptions["limits"];
 }
 
 /** What DATA_DIR/stack.json holds. */
@@ -176,6 +179,7 @@ async function start(
     databaseUrl: database.ownerUrl,
     superuserUrl: database.superuserUrl,
     keys,
+    ...(options.realtimeLimits ? { limits: options.realtimeLimits } : {}),
     onTrouble: trouble,
   });
   const started = await Promise.allSettled([signingIn, opening, spawning, listening, dispatching]);

@@ -6,7 +6,8 @@ import { isServedBy, type LiteName } from "../lite/paths.ts";
 import { holdBody } from "./body.ts";
 import { problemOfQuery } from "./data-query.ts";
 import { ask } from "./forward.ts";
-import { addressOf } from "./headers.ts";
+import { addressOf, valuesOf } from "./headers.ts";
+import { HeldBytes } from "./held-bytes.ts";
 import type { GatewayLimits } from "./limits.ts";
 import { isDown, nothingHere, type Refusal, refuse, tooMany } from "./refuse.ts";
 import { SlowWork } from "./slow-work.ts";
@@ -34,7 +35,7 @@ const cors = {
 export function createData({ addressHeader, limits, port, personOf }: DataOptions) {
   const turns = { auth: new Turns(limits.auth), rest: new Turns(limits.rest) };
   const slowWork = new SlowWork(limits.slowWorkMs, limits.slowWorkWindowMs, limits.slowMs);
-  const unread = new Unread(limits);
+  const heldBytes = new HeldBytes(limits);
   const agent = new Agent({ keepAlive: true });
 
   return {
@@ -42,9 +43,13 @@ export function createData({ addressHeader, limits, port, personOf }: DataOption
       const say = (refusal: Refusal) => refuse(response, { ...refusal, headers: cors, form: name });
       if (incoming.method === "OPTIONS") return preflight(incoming, response);
       if (!isServedBy(name, target.path)) return refuse(response, { ...nothingHere, headers: cors });
-      const problem = name === "rest" && problemOfQuery(target.search, joined(incoming, "prefer"));
+      const problem =
+        name === "rest" && problemOfQuery(target.search, valuesOf(incoming.rawHeaders, "prefer").join(","));
       if (problem) return say({ ...problem, status: 400 });
       const largest = name === "auth" ? limits.authBody : limits.restBody;
+      const declared = Math.min(Number(incoming.headers["content-length"] ?? 0), largest);
+      const expected = incoming.headers["transfer-encoding"] === undefined ? declared : largest;
+      if (!heldBytes.hold(addressOf(incoming), expected, response)) return say(tooMuchHeld);
       const held = await holdBody(incoming, largest, limits.bodyMs);
       if (held === "late")
         return say({
@@ -85,8 +90,7 @@ export function createData({ addressHeader, limits, port, personOf }: DataOption
           code: "PAYLOAD_TOO_LARGE",
           message: "The answer is too large: ask for fewer rows.",
         });
-      if (!unread.hold(addressOf(incoming), answer.body.length, response))
-        return say(tooMany("Too many answers wait to be read: read them first.", 1));
+      if (!heldBytes.hold(addressOf(incoming), answer.body.length, response)) return say(tooMuchHeld);
       response.writeHead(answer.status, { ...answer.headers, ...cors });
       await pipeline(Readable.from(piecesOf(answer.body)), response);
     },
@@ -101,39 +105,11 @@ export function createData({ addressHeader, limits, port, personOf }: DataOption
   }
 }
 
+const tooMuchHeld = tooMany("Too many bodies and answers are on their way: read what was answered first.", 1);
+
 /** In one piece nobody could tell how much of it was read. */
 function* piecesOf(body: Buffer): Generator<Buffer> {
   for (let at = 0; at < body.length; at += pieceLength) yield body.subarray(at, at + pieceLength);
-}
-
-/** Answers that are held here until their readers took them. */
-class Unread {
-  #of = new Map<string, number>();
-  #total = 0;
-
-  constructor(private readonly limits: Pick<GatewayLimits, "unread" | "unreadPerAddress">) {}
-
-  hold(address: string, bytes: number, response: ServerResponse): boolean {
-    const held = this.#of.get(address) ?? 0;
-    if (held + bytes > this.limits.unreadPerAddress || this.#total + bytes > this.limits.unread) return false;
-    this.#add(address, bytes);
-    response.once("close", () => this.#add(address, -bytes));
-    return true;
-  }
-
-  #add(address: string, bytes: number): void {
-    this.#total += bytes;
-    const held = (this.#of.get(address) ?? 0) + bytes;
-    if (held > 0) this.#of.set(address, held);
-    else this.#of.delete(address);
-  }
-}
-
-/** Of all headers of that name: Node keeps several of some. */
-function joined({ rawHeaders }: IncomingMessage, name: string): string {
-  return rawHeaders
-    .filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name)
-    .join(",");
 }
 
 function preflight(incoming: IncomingMessage, response: ServerResponse): void {

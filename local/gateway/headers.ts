@@ -15,6 +15,10 @@ export const hopByHop = new Set([
 export const addressOf = ({ socket }: IncomingMessage) =>
   (socket.remoteAddress ?? "").replace(/^::ffff:/, "");
 
+/** Of all headers of that name: Node keeps but one of some. */
+export const valuesOf = (rawHeaders: string[], name: string) =>
+  rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
+
 /** What goes upstream: the client's headers but those that are ours to set, and the caller's address under a secret name. */
 export function headersFor(incoming: IncomingMessage, addressHeader: string, leaveOut = ""): string[] {
   const headers: string[] = [];

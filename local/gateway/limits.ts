@@ -20,9 +20,9 @@ export interface GatewayLimits {
   slowMs: number;
   /** Milliseconds within which auth and the data API have to answer. */
   answerMs: number;
-  /** Bytes of answers that wait to be read. */
-  unreadPerAddress: number;
-  unread: number;
+  /** Bytes of bodies and answers of auth and the data API that are held at once. */
+  heldBytesPerAddress: number;
+  heldBytes: number;
   /** A reader who takes less than so many bytes in so many milliseconds is cut off. */
   readBytes: number;
   readMs: number;
@@ -43,13 +43,13 @@ export const defaultLimits: GatewayLimits = {
   authBody: 64 * 1024,
   restBody: 1024 * 1024,
   auth: { total: 16, perCaller: 4, waitingPerCaller: 64, waitMs: 10_000 },
-  rest: { total: restConnections, perCaller: 4, waitingPerCaller: 200, waitMs: 10_000 },
+  rest: { total: restConnections, perCaller: 4, waitingPerCaller: 500, waitMs: 10_000 },
   slowWorkMs: 20_000,
   slowWorkWindowMs: 60_000,
   slowMs: 1_000,
   answerMs: 20_000,
-  unreadPerAddress: 64 * 1024 * 1024,
-  unread: 256 * 1024 * 1024,
+  heldBytesPerAddress: 64 * 1024 * 1024,
+  heldBytes: 256 * 1024 * 1024,
   readBytes: 16 * 1024,
   readMs: 20_000,
 };
