@@ -7,7 +7,7 @@ export interface Problem {
 
 const longestQuery = 8 * 1024;
 const mostParameters = 100;
-const mostConditions = 200;
+const mostItems = 200;
 const deepestConditions = 8;
 const mostEmbeds = 12;
 const deepestEmbeds = 4;
@@ -25,19 +25,16 @@ export function problemOfQuery(search: string, prefer: string | undefined): Prob
   if (parameters.length > mostParameters)
     return invalid(`The query has more than ${mostParameters} parameters.`);
   for (const [name, value] of parameters) {
-    if (/(?:^|\.)select$/.test(name)) {
-      const { deepest, opened } = parentheses(value);
-      if (deepest > deepestEmbeds || opened > mostEmbeds)
-        return invalid(
-          `select embeds more than ${mostEmbeds} tables, or deeper than ${deepestEmbeds}: ask in several requests.`,
-        );
-    } else if (/(?:^|\.)(?:or|and)$/.test(name)) {
-      const { deepest, commas } = parentheses(value);
-      if (deepest > deepestConditions || commas >= mostConditions)
-        return invalid(
-          `${name} has more than ${mostConditions} conditions, or nests deeper than ${deepestConditions}.`,
-        );
-    }
+    const isList = /(?:^|\.)(?:select|order|columns)$/.test(name);
+    if (!isList && !/(?:^|\.)(?:or|and)$/.test(name)) continue;
+    const { deepest, opened, commas } = parentheses(value);
+    if (commas >= mostItems) return invalid(`${name} lists more than ${mostItems} items.`);
+    if (isList && (deepest > deepestEmbeds || opened > mostEmbeds))
+      return invalid(
+        `${name} names more than ${mostEmbeds} embedded tables, or deeper than ${deepestEmbeds}: ask in several requests.`,
+      );
+    if (deepest > deepestConditions)
+      return invalid(`${name} nests conditions deeper than ${deepestConditions}.`);
   }
   return undefined;
 }

@@ -1,6 +1,6 @@
-import { connect, type Socket } from "node:net";
 import { sql } from "kysely";
 import { authConfig } from "./auth-config.ts";
+import { boundedSocket } from "./bounded-socket.ts";
 import { largestAnswer, restConnections } from "./limits.ts";
 import { loadLite } from "./load.ts";
 import { asPostgrest } from "./postgrest-errors.ts";
@@ -21,7 +21,8 @@ async function openRest({ databaseUrl, secrets, siteUrl }: LiteOptions): Promise
       max: restConnections,
       onnotice: () => undefined,
       connection: { application_name: "rest" },
-      socket: boundedSocket,
+      socket: ({ host, port }: { host: string[]; port: number[] }) =>
+        boundedSocket(host[0] ?? "127.0.0.1", port[0] ?? 5432, largestAnswer),
     } as object,
   });
   Object.assign(connection, {
@@ -94,36 +95,6 @@ async function takeRole(executor: Executor, { auth }: Context): Promise<void> {
     left join (pg_catalog.pg_roles r cross join unnest(r.rolconfig) setting)
       on r.rolname = ${role} and setting like 'statement_timeout=%'`.execute(executor);
 }
-
-/** Cuts a connection off when one answer of Postgres is larger than we pass on: it would have to fit into memory whole. */
-async function boundedSocket({ host, port }: { host: string[]; port: number[] }): Promise<Socket> {
-  const socket = connect(port[0] ?? 5432, host[0]);
-  await new Promise<void>((resolve, reject) => {
-    socket.once("connect", resolve);
-    socket.once("error", reject);
-  });
-  let received = 0;
-  const write = socket.write.bind(socket);
-  Object.assign(socket, {
-    write: (...given: Parameters<typeof write>) => {
-      received = 0;
-      return write(...given);
-    },
-  });
-  socket.on("data", (chunk: Buffer) => {
-    received += chunk.length;
-    if (received > largestAnswer) socket.destroy(tooLarge());
-  });
-  return socket;
-}
-
-const tooLarge = () =>
-  Object.assign(
-    new Error(
-      `The answer is larger than ${largestAnswer >> 20} MiB: ask for fewer rows or columns, or read page by page with limit and offset.`,
-    ),
-    { code: "54000" },
-  );
 
 /** lite takes a bearer that is no token for nobody; PostgREST refuses it. */
 function refuseNoToken(request: Request, keys: Set<string>): Response | undefined {

@@ -79,7 +79,9 @@ describe("the back rooms of @supabase/lite", () => {
   });
 
   test("two Host headers are malformed, and HTTP/1.0 needs none", async () => {
-    expect(await raw("GET /api/health HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")).toMatch(/^HTTP\/1.1 400 /);
+    expect(await raw("GET /api/health HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n")).toMatch(
+      /^HTTP\/1.1 400 /,
+    );
     expect(await raw("GET /api/health HTTP/1.0\r\n\r\n")).toMatch(/^HTTP\/1.1 200 /);
     expect(await raw("GET /_system/info HTTP/1.0\r\n\r\n")).toMatch(/^HTTP\/1.1 404 /);
   });
@@ -195,7 +197,7 @@ describe("estimated counts", () => {
         `${method} /rest/v1/submissions?select=id HTTP/1.1\r\nHost: a\r\napikey: ${own.publishable_key}\r\nPrefer: count=exact\r\nPREFER: count=planned\r\nConnection: close\r\n\r\n`,
       );
       expect(answer).toMatch(/^HTTP\/1.1 400 /);
-      expect(answer).not.toMatch(/content-range/i);
+      expect(answer).not.toMatch(/^content-range/im);
     }
   });
 
@@ -246,7 +248,7 @@ describe("queries that cost more to read than they are worth", () => {
       `rpc/my_votes?submission_ids=${filler("{")}`,
     ]) {
       const answer = await data(path, "127.0.1.1");
-      expect(answer.status, path.slice(0, 60)).toBeLessThan(500);
+      expect(answer.status, path.slice(0, 60)).not.toBe(503);
       expect(answer.ms, path.slice(0, 60)).toBeLessThan(1_000);
     }
   });
@@ -283,21 +285,17 @@ describe("bodies that never come", () => {
   });
 
   test("a large file may take its time: what pauses for less than ten seconds is passed on", async () => {
-    const key = await own.key(["organization:write", "submissions:write", "submissions:read"]);
+    const key = await own.key(["submissions:moderate"]);
     const { port, hostname } = new URL(own.supabase_url);
-    const line = JSON.stringify({
-      kind: "submission",
-      title: "A slow line",
-      description: "It takes its time.",
-    });
+    const lineOf = (n: number) => `${n},idea,A slow line,${"It takes its time. ".repeat(10)}\n`;
     const answer = await new Promise<number>((resolve, reject) => {
       const outgoing = request(
         {
           port,
           hostname,
           method: "POST",
-          path: `/api/organizations/${own.organization.id}/import?format=jsonl&dry_run=true`,
-          headers: { authorization: `Bearer ${key}`, "content-type": "application/x-ndjson" },
+          path: "/api/admin/import?dry_run=true",
+          headers: { authorization: `Bearer ${key}`, "content-type": "text/csv" },
         },
         (incoming) => {
           incoming.resume();
@@ -307,14 +305,13 @@ describe("bodies that never come", () => {
       outgoing.on("error", reject);
       let sent = 0;
       const more = setInterval(() => {
-        outgoing.write(`${line}\n`.repeat(100));
+        outgoing.write(sent === 0 ? "id,type,title,description\n" : lineOf(sent).repeat(30));
         if (++sent < 30) return;
         clearInterval(more);
         outgoing.end();
       }, 100);
     });
-    expect(answer).toBeLessThan(500);
-    expect([400, 408]).not.toContain(answer);
+    expect(answer).toBe(201);
   });
 });
 
@@ -341,14 +338,13 @@ describe("connections", () => {
 });
 
 describe("slow statements", () => {
-  const hours = 40;
   beforeAll(async () => {
     const id = await own.submission(person);
     await own.sql`
       insert into comments (submission_id, author_id, body)
-      select ${id}, ${person.id}, repeat('ab', 4000) || n from generate_series(1, ${hours * 10}) n`;
+      select ${id}, ${person.id}, repeat('ab', 900) || 'cz' from generate_series(1, 100)`;
   });
-  const slow = "comments?select=id&body=match.(.*)(.*)(.*)(.*)x";
+  const slow = "comments?select=id&body=match.(.*)(.*)(.*)%5C1%5C2%5C3$";
 
   test("end after 3 seconds for anon and after 8 for a user", async () => {
     const [nobody, user] = await Promise.all([
@@ -396,11 +392,11 @@ describe("slow statements", () => {
 
 describe("large answers", () => {
   test("one of more than 10 MiB is refused, says what to do, and the data API goes on", async () => {
-    const id = await own.submission(victim);
+    const ids = [await own.submission(victim), await own.submission(victim)];
     await own.sql`
       insert into comments (submission_id, author_id, body)
-      select ${id}, ${victim.id}, repeat('é', 9000) from generate_series(1, 700)`;
-    const whole = `submissions?id=eq.${id}&select=id,comments(body)`;
+      select id::uuid, ${victim.id}, repeat('👍', 2000) from unnest(${ids}::text[]) id, generate_series(1, 700)`;
+    const whole = `submissions?id=in.(${ids})&select=id,comments(body)`;
     const answer = await data(whole, "127.0.3.1");
     expect([answer.status, (answer.body as { code?: string }).code]).toEqual([500, "54000"]);
     expect(answer.text).toContain("larger than 10 MiB");
@@ -414,7 +410,7 @@ describe("large answers", () => {
       addressHeader: "x-address-of-a-test",
       litePort: () => (upstream.address() as { port: number }).port,
       functionPort: () => undefined,
-      limits: { readMs: 300, heldBytesPerAddress: 20_000_000 },
+      limits: { readMs: 1_000, heldBytesPerAddress: 20_000_000 },
     });
     await listen(gateway, 0, "PORT");
     const { port } = gateway.address() as { port: number };
@@ -430,9 +426,10 @@ describe("large answers", () => {
       new Promise<number>((resolve) => {
         let length = 0;
         const socket = ask(localAddress);
+        socket.on("close", () => resolve(length));
         socket.on("data", (chunk: Buffer) => {
           length += chunk.length;
-          if (length > 9_000_000 || length < 2_000) resolve(length);
+          if (length > 9_000_000 || chunk.includes(" 429 ")) socket.destroy();
         });
       });
     expect(await read("127.0.3.3")).toBeGreaterThan(9_000_000);
