@@ -1,9 +1,12 @@
+import { readFile, stat } from "node:fs/promises";
 import { createServer, request } from "node:http";
 import { connect } from "node:net";
+import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createGateway } from "../../local/gateway.ts";
 import { startLiteProcess } from "../../local/lite/supervisor.ts";
+import { rotateLogs } from "../../local/logs.ts";
 import { listen } from "../../local/ports.ts";
 import { type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
 import { litePid } from "../processes.ts";
@@ -472,5 +475,31 @@ describe("processes that die or hang", () => {
           })
         ).status === 200,
     );
+  });
+});
+
+describe("Postgres's log", () => {
+  const log = () => join(own.folder, "postgres.log");
+
+  test("grows by a line a refused statement, not by the statement", async () => {
+    const before = (await stat(log())).size;
+    const refused = 20;
+    for (let n = 0; n < refused; n++) {
+      const title = { title: `${n}${"x".repeat(3_000)}`, description: "y".repeat(3_000), type: "idea" };
+      const answer = await rest("submissions", { against: own, token: person.token, body: title });
+      expect(answer.status).toBe(400);
+    }
+    const grown = (await stat(log())).size - before;
+    expect(grown).toBeGreaterThan(0);
+    expect(grown / refused).toBeLessThan(400);
+  });
+
+  test("is emptied when it has grown, and what stood in it is kept once", async () => {
+    await rotateLogs(own.folder, 10);
+    expect((await stat(log())).size).toBe(0);
+    expect((await stat(`${log()}.old`)).mode & 0o777).toBe(0o600);
+    await rest("submissions", { against: own, token: person.token, body: { title: "x" } });
+    await until(async () => (await stat(log())).size > 0);
+    expect((await readFile(log(), "utf8")).charCodeAt(0)).not.toBe(0);
   });
 });
