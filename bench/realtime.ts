@@ -7,6 +7,7 @@ import { parseArgs } from "node:util";
 import { SignJWT } from "jose";
 import type { Sql } from "../local/database.ts";
 import { root } from "../local/database-server.ts";
+import { tokenIssuer } from "../local/lite/auth-config.ts";
 import type { Stack } from "../local/stack.ts";
 import { localName, writeResults } from "./about.ts";
 import type { Answer, Crowd, Heard, Order } from "./realtime-clients.ts";
@@ -215,7 +216,13 @@ function joinMessage({ via }: Scenario, submission: string, access_token?: strin
 }
 
 function tokenFor(stack: Stack, sub: string): Promise<string> {
-  return new SignJWT({ sub, role: "authenticated", aud: "authenticated", session_id: randomUUID() })
+  return new SignJWT({
+    sub,
+    role: "authenticated",
+    aud: "authenticated",
+    iss: tokenIssuer,
+    session_id: randomUUID(),
+  })
     .setProtectedHeader({ alg: "HS256", typ: "JWT" })
     .setIssuedAt()
     .setExpirationTime("1h")

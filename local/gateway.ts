@@ -1,5 +1,6 @@
 import { Agent, createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import { clientAddress } from "./client-address.ts";
 import { holdBody } from "./gateway/body.ts";
 import { limitConnections } from "./gateway/connections.ts";
 import { createData, type DataOptions } from "./gateway/data.ts";
@@ -12,6 +13,8 @@ import { readTarget } from "./gateway/target.ts";
 export interface GatewayOptions extends Pick<DataOptions, "personOf"> {
   /** Carries the caller's address upstream; its name is secret, so that no client can send it. */
   addressHeader: string;
+  /** In which the operator's own proxy writes the client's address; without one it is the socket's. */
+  proxyHeader?: string | undefined;
   /** Of auth and the data API, or null while they are down. */
   litePort: DataOptions["port"];
   /** The port of a function by name, or null while it is down; undefined when there is none of that name. */
@@ -29,7 +32,7 @@ const largestHeaders = 64 * 1024;
 const heldOfBody = 64 * 1024;
 
 type Gateway = Required<Pick<GatewayOptions, "addressHeader" | "functionPort">> &
-  Pick<GatewayOptions, "realtimePort"> & {
+  Pick<GatewayOptions, "realtimePort" | "proxyHeader"> & {
     limits: GatewayLimits;
     data: ReturnType<typeof createData>;
     agent: Agent;
@@ -82,8 +85,10 @@ const late: Refusal = {
 async function route(incoming: IncomingMessage, response: ServerResponse, gateway: Gateway): Promise<void> {
   const target = readTarget(incoming);
   if ("status" in target) return refuse(response, target);
+  const address = clientAddress(incoming, gateway.proxyHeader) || "unknown";
   const [, lite] = /^\/(auth|rest)\/v1(?:\/|$)/.exec(target.path) ?? [];
-  if (lite === "auth" || lite === "rest") return gateway.data.answer(lite, target, incoming, response);
+  if (lite === "auth" || lite === "rest")
+    return gateway.data.answer(lite, target, address, incoming, response);
   const path = target.path.replace(/^\/functions\/v1(?=\/)/, "");
   const isRealtime = path.startsWith("/realtime/v1/api/");
   const isFunction = path !== target.path || /^\/api(?:\/|$)/.test(path);
@@ -97,5 +102,11 @@ async function route(incoming: IncomingMessage, response: ServerResponse, gatewa
   const { addressHeader, agent, limits } = gateway;
   const held = await holdBody(incoming, heldOfBody, limits.bodyMs);
   if (held === "late") return refuse(response, late);
-  return forward(incoming, held, response, { port, path: path + target.search, addressHeader, agent });
+  return forward(incoming, held, response, {
+    port,
+    path: path + target.search,
+    addressHeader,
+    address,
+    agent,
+  });
 }

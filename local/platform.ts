@@ -5,12 +5,12 @@ import { withDatabase } from "./database.ts";
 import { authConfig } from "./lite/auth-config.ts";
 import { loadLite } from "./lite/load.ts";
 
-/** Gives the database what a hosted project has before any migration, once for each version of platform.sql. */
+/** Gives the database what a hosted project has before any migration, and the limits on signing in; once for each version of the two files. */
 export async function preparePlatform(
   superuserUrl: string,
   folder: Pick<DataFolder, "secrets" | "saveSecrets">,
 ): Promise<void> {
-  const template = await readFile(new URL("platform.sql", import.meta.url), "utf8");
+  const template = await readSql("platform.sql", "auth/limits.sql");
   const digest = createHash("sha256").update(template).digest("hex");
   if (folder.secrets.platform === digest) return;
   await createAuthTables(superuserUrl, folder);
@@ -21,6 +21,11 @@ export async function preparePlatform(
     .replaceAll(":data_api_password", `'${data_api_password}'`);
   await withDatabase(superuserUrl, (database) => database.begin((transaction) => transaction.unsafe(sql)));
   await folder.saveSecrets({ platform: digest });
+}
+
+async function readSql(...names: string[]): Promise<string> {
+  const files = names.map((name) => readFile(new URL(name, import.meta.url), "utf8"));
+  return (await Promise.all(files)).join("\n");
 }
 
 async function createAuthTables(superuserUrl: string, folder: Pick<DataFolder, "secrets">): Promise<void> {

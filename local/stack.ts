@@ -8,6 +8,7 @@ import { startDispatcherCalls } from "./dispatcher.ts";
 import { type Functions, startFunctions } from "./functions.ts";
 import type { GatewayLimits } from "./gateway/limits.ts";
 import { createGateway } from "./gateway.ts";
+import { tokenIssuer } from "./lite/auth-config.ts";
 import type { LiteName } from "./lite/paths.ts";
 import { type LiteProcess, startLiteProcess } from "./lite/supervisor.ts";
 import { rotateLogs } from "./logs.ts";
@@ -26,6 +27,8 @@ export interface StackOptions {
   dbPort: number;
   dataDir: string;
   seed: "demo" | "none";
+  /** In which a proxy in front writes the client's address. */
+  proxyHeader?: string | undefined;
   /** Hears what is being started, and later what goes wrong. */
   progress?(step: string): void;
   trouble?(message: string): void;
@@ -98,10 +101,12 @@ async function start(
     publishableKey: secrets.publishable_key,
     secretKey: secrets.secret_key,
     jwtSecret: secrets.jwt_secret,
+    issuer: tokenIssuer,
   };
   const addressHeader = `x-address-${randomBytes(8).toString("hex")}`;
   const gateway = createGateway({
     addressHeader,
+    proxyHeader: options.proxyHeader?.toLowerCase(),
     litePort: (name) => lite?.[name].port() ?? null,
     personOf: (token) => personOf(keys, token),
     ...(options.limits ? { limits: options.limits } : {}),
@@ -135,26 +140,40 @@ async function start(
   await sql.unsafe(`alter role feedback_api password '${secrets.functions_password}'`);
   await sql.unsafe(`alter role feedback_webhooks password '${secrets.webhook_database_password}'`);
 
+  const limitsPassword = randomBytes(24).toString("base64url");
+  await sql.unsafe(`alter role auth_guard password '${limitsPassword}'`);
+
   progress("auth, data API, realtime and functions");
   const { jwt_secret, publishable_key, secret_key } = secrets;
-  const liteSecrets = { jwt_secret, publishable_key, secret_key };
-  const startLite = (name: LiteName, databaseUrl: string) =>
-    startLiteProcess({
-      name,
-      databaseUrl,
-      secrets: liteSecrets,
-      siteUrl: supabaseUrl,
-      addressHeader,
-      onTrouble: trouble,
-    });
-  const signingIn = startLite("auth", database.url("embedded_auth", secrets.auth_password));
-  const opening = startLite("rest", database.url("embedded_rest", secrets.data_api_password));
+  const common = {
+    secrets: { jwt_secret, publishable_key, secret_key },
+    siteUrl: supabaseUrl,
+    addressHeader,
+    onTrouble: trouble,
+  };
+  const signingIn = startLiteProcess({
+    ...common,
+    name: "auth",
+    databaseUrl: database.url("embedded_auth", secrets.auth_password),
+    guard: {
+      databaseUrl: database.url("auth_guard", limitsPassword),
+      addressHashKey: secrets.address_hash_key,
+      mailPath: join(folder.path, "mail.log"),
+    },
+  });
+  const opening = startLiteProcess({
+    ...common,
+    name: "rest",
+    databaseUrl: database.url("embedded_rest", secrets.data_api_password),
+  });
   const spawning = startFunctions({
     root,
     entry: resolve(root, options.functionsEntry ?? "functions/api/index.ts"),
     environment: {
       ...functionsEnvironment(secrets, supabaseUrl, addressHeader),
       DATABASE_URL: database.url("feedback_api", secrets.functions_password),
+      // One process serves everybody here, and no pooler shares the connections out.
+      DATABASE_CONNECTIONS: process.env.DATABASE_CONNECTIONS ?? "8",
       ...options.functionsEnvironment,
     },
     logPath: join(folder.path, "functions.log"),
@@ -190,11 +209,7 @@ async function start(
   realtime = await listening;
   dispatcher = await dispatching;
 
-  const auth = {
-    url: supabaseUrl,
-    publishableKey: secrets.publishable_key,
-    fetch: (request: Request) => fetch(request),
-  };
+  const auth = { url: supabaseUrl, publishableKey: secrets.publishable_key, fetch: lite.auth.fetch };
   const seedFile = join(root, "supabase", "seed.sql");
   const demo = await seedDemo(sql, auth, folder, seedFile, progress);
 
@@ -230,6 +245,7 @@ function functionsEnvironment(
     SUPABASE_URL: supabaseUrl,
     SUPABASE_PUBLISHABLE_KEYS: JSON.stringify({ default: secrets.publishable_key }),
     JWT_SECRET: secrets.jwt_secret,
+    JWT_ISSUERS: tokenIssuer,
     ADDRESS_HEADER: addressHeader,
     ADDRESS_FROM_SOCKET: "true",
     ADDRESS_HASH_KEY: secrets.address_hash_key,

@@ -69,15 +69,18 @@ if (!environment.jwtSecret) {
 }
 const secret = environment.jwtSecret ? new TextEncoder().encode(environment.jwtSecret) : undefined;
 
+// A token that the same secret or key signed for another purpose or project is none of ours.
+const claims = { audience: "authenticated", issuer: environment.jwtIssuers };
+
 async function verify(token: string): Promise<JWTPayload | undefined> {
   try {
-    if (secret) return (await jwtVerify(token, secret, { algorithms: ["HS256"] })).payload;
+    if (secret) return (await jwtVerify(token, secret, { ...claims, algorithms: ["HS256"] })).payload;
   } catch {
     // A project that rotates from a shared secret to signing keys has tokens of both kinds.
   }
   for (const keys of keySets) {
     try {
-      return (await jwtVerify(token, keys, { algorithms: ["ES256", "RS256", "EdDSA"] })).payload;
+      return (await jwtVerify(token, keys, { ...claims, algorithms: ["ES256", "RS256", "EdDSA"] })).payload;
     } catch {
       // Not of this set: the next one may know the key.
     }

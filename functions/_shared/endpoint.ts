@@ -59,6 +59,8 @@ export type Endpoint = {
   /** The body of a key, where it may say more than a person. */
   bodyByKey?: z.ZodType;
   answers: { [status: number]: z.ZodType };
+  /** May run for seconds: its charge commits first, so that the caller's other requests do not wait for it. */
+  runsLong?: boolean;
   /** Errors to a key take the lowercase form of the submission-creation flow. */
   lowercaseErrorsToKeys?: boolean;
   /** Its answer shows a secret once: it is not kept for an Idempotency-Key. */
@@ -127,7 +129,7 @@ export function longEndpoint<const Path extends string, Query extends z.ZodType 
     work: (work: Work<Parsed<Query>, ParamOf<Path>>) => Promise<Answer>;
   },
 ): Endpoint {
-  const shown = { ...definition, call: () => [], respond: () => answer(500, "null") };
+  const shown = { ...definition, runsLong: true, call: () => [], respond: () => answer(500, "null") };
   return shown as unknown as Endpoint;
 }
 

@@ -3,11 +3,20 @@ import type { LanguageModel } from "./language-model.ts";
 /** What the deployment tells the functions, read once; docs/deploy.md lists every name. */
 export const environment = {
   databaseUrl: read("DATABASE_URL"),
-  databaseConnections: Number(read("DATABASE_CONNECTIONS") ?? 8),
+  // An env file may hold the lines of a PEM in one, with \\n between them.
+  databaseCa: read("DATABASE_CA")?.replaceAll("\\n", "\n"),
+  databaseConnections: Number(read("DATABASE_CONNECTIONS") ?? 4),
+  databasePrepare: read("DATABASE_PREPARE") !== "false",
   supabaseUrl: read("SUPABASE_URL") ?? "http://127.0.0.1:54321",
   siteUrl: (read("SITE_URL") ?? read("SUPABASE_URL") ?? "http://127.0.0.1:54321").replace(/\/+$/, ""),
   jwtSecret: read("JWT_SECRET"),
   jwks: read("SUPABASE_JWKS"),
+  jwtIssuers: (
+    read("JWT_ISSUERS") ?? `${(read("SUPABASE_URL") ?? "http://127.0.0.1:54321").replace(/\/+$/, "")}/auth/v1`
+  )
+    .split(",")
+    .map((issuer) => issuer.trim())
+    .filter(Boolean),
   publicKeys: new Set([
     ...Object.values(JSON.parse(read("SUPABASE_PUBLISHABLE_KEYS") ?? "{}") as Record<string, string>),
     ...[read("SUPABASE_ANON_KEY")].filter((key) => key !== undefined),

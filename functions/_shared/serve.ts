@@ -61,8 +61,7 @@ export function respond(
   body: BodyInit = answer.json,
 ): Response {
   const origin = c.req.header("Origin");
-  const allowed =
-    verdict?.origin_allowed || (origin !== undefined && isOwnOrigin(origin, c.req.header("Host")));
+  const allowed = verdict?.origin_allowed || (origin !== undefined && isOwnOrigin(origin, c.req.url));
   return new Response(body, {
     status: answer.status,
     headers: {

@@ -13,7 +13,7 @@ import {
 import { beginCall } from "../_shared/statements/tool-calls.ts";
 import { type AgentRequest, admissionFor, agentRequest, hearing } from "./agent-request.ts";
 import { baseOf, sendEvents, sendRefusal } from "./answers.ts";
-import { type Asked, admissionOf, answerOf, audited, check, leaveFor, trail } from "./call.ts";
+import { type Asked, answerOf, audited, check, leaveFor, trail } from "./call.ts";
 import { EventStream } from "./event-stream.ts";
 import { toRpcError } from "./json-rpc.ts";
 import { toolByName } from "./registry.ts";
@@ -29,9 +29,12 @@ export async function openStream(request: AgentRequest, asked: Asked): Promise<o
   const statements =
     call instanceof ApiError
       ? []
-      : [keepStream({ id, tool: name, arguments: args, confirmed, locale: request.locale })];
+      : [
+          beginCall(leaveFor(call)),
+          keepStream({ id, tool: name, arguments: args, confirmed, locale: request.locale }),
+        ];
   try {
-    await run(admissionOf(request, tool, call), statements, hearing(request));
+    await run(admissionFor(request, tool?.operation), statements, hearing(request));
     if (call instanceof ApiError) throw call;
   } catch (error) {
     return audited(request, tool, asked, () => Promise.reject(error));
@@ -101,7 +104,8 @@ async function runOrRepeat(
       teller.tell(started);
       return await runClaimed(request, id, claimed, ask);
     };
-    const rest = await runInSteps(admissionFor(request), known, hearing(request), work);
+    const admission = { ...admissionFor(request), chargeFirst: true };
+    const rest = await runInSteps(admission, known, hearing(request), work);
     events = await rest();
   } catch (error) {
     if (claimed?.state !== "waiting") throw error;

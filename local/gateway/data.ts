@@ -6,7 +6,7 @@ import { isServedBy, type LiteName } from "../lite/paths.ts";
 import { holdBody } from "./body.ts";
 import { problemOfQuery } from "./data-query.ts";
 import { ask } from "./forward.ts";
-import { addressOf, valuesOf } from "./headers.ts";
+import { valuesOf } from "./headers.ts";
 import { HeldBytes } from "./held-bytes.ts";
 import type { GatewayLimits } from "./limits.ts";
 import { isDown, nothingHere, type Refusal, refuse, tooMany } from "./refuse.ts";
@@ -39,7 +39,13 @@ export function createData({ addressHeader, limits, port, personOf }: DataOption
   const agent = new Agent({ keepAlive: true });
 
   return {
-    async answer(name: LiteName, target: Target, incoming: IncomingMessage, response: ServerResponse) {
+    async answer(
+      name: LiteName,
+      target: Target,
+      address: string,
+      incoming: IncomingMessage,
+      response: ServerResponse,
+    ) {
       const say = (refusal: Refusal) => refuse(response, { ...refusal, headers: cors, form: name });
       if (incoming.method === "OPTIONS") return preflight(incoming, response);
       if (!isServedBy(name, target.path)) return refuse(response, { ...nothingHere, headers: cors });
@@ -49,7 +55,7 @@ export function createData({ addressHeader, limits, port, personOf }: DataOption
       const largest = name === "auth" ? limits.authBody : limits.restBody;
       const declared = Math.min(Number(incoming.headers["content-length"] ?? 0), largest);
       const expected = incoming.headers["transfer-encoding"] === undefined ? declared : largest;
-      if (!heldBytes.hold(addressOf(incoming), expected, response)) return say(tooMuchHeld);
+      if (!heldBytes.hold(address, expected, response)) return say(tooMuchHeld);
       const held = await holdBody(incoming, largest, limits.bodyMs);
       if (held === "late")
         return say({
@@ -63,7 +69,7 @@ export function createData({ addressHeader, limits, port, personOf }: DataOption
           code: "PAYLOAD_TOO_LARGE",
           message: `The body is larger than ${largest >> 10} KiB.`,
         });
-      const callers = await callersOf(incoming);
+      const callers = await callersOf(incoming, address);
       const wait = name === "rest" ? slowWork.retryAfter(callers) : 0;
       if (wait > 0) return say(tooMany("Too many slow requests: ask for less at once, and later.", wait));
       const release = await turns[name].take(callers);
@@ -76,7 +82,7 @@ export function createData({ addressHeader, limits, port, personOf }: DataOption
         answer = await ask(
           incoming,
           /^(?:GET|HEAD)$/.test(incoming.method ?? "") ? Buffer.alloc(0) : Buffer.concat(held.chunks),
-          { port: upstream, path: target.path + target.search, addressHeader, agent },
+          { port: upstream, path: target.path + target.search, addressHeader, address, agent },
           largestAnswer * 2,
           limits.answerMs,
         );
@@ -90,17 +96,17 @@ export function createData({ addressHeader, limits, port, personOf }: DataOption
           code: "PAYLOAD_TOO_LARGE",
           message: "The answer is too large: ask for fewer rows.",
         });
-      if (!heldBytes.hold(addressOf(incoming), answer.body.length, response)) return say(tooMuchHeld);
+      if (!heldBytes.hold(address, answer.body.length, response)) return say(tooMuchHeld);
       response.writeHead(answer.status, { ...answer.headers, ...cors });
       await pipeline(Readable.from(piecesOf(answer.body)), response);
     },
     close: () => agent.destroy(),
   };
 
-  async function callersOf(incoming: IncomingMessage): Promise<string[]> {
+  async function callersOf(incoming: IncomingMessage, from: string): Promise<string[]> {
     const token = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(incoming.headers.authorization ?? "")?.[1];
     const person = token === undefined ? null : ((await personOf?.(token)) ?? null);
-    const address = `address ${addressOf(incoming)}`;
+    const address = `address ${from}`;
     return person === null ? [address] : [address, `person ${person}`];
   }
 }

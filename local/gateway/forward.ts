@@ -7,6 +7,8 @@ export interface Upstream {
   port: number;
   path: string;
   addressHeader: string;
+  /** Of the client. */
+  address: string;
   agent: Agent;
 }
 
@@ -15,10 +17,11 @@ export function forward(
   incoming: IncomingMessage,
   held: Held,
   response: ServerResponse,
-  { port, path, addressHeader, agent }: Upstream,
+  upstream: Upstream,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    const headers = headersFor(incoming, addressHeader);
+    const { port, path, agent } = upstream;
+    const headers = headersFor(incoming, upstream);
     if (incoming.headers["transfer-encoding"]) headers.push("transfer-encoding", "chunked");
     if (incoming.headers.host === undefined) headers.push("host", `127.0.0.1:${port}`);
     const outgoing = request({ host: "127.0.0.1", port, path, method: incoming.method, agent, headers });
@@ -55,12 +58,14 @@ export interface WholeAnswer {
 export function ask(
   incoming: IncomingMessage,
   body: Buffer,
-  { port, path, addressHeader, agent }: Upstream,
+  upstream: Upstream,
   largest: number,
   timeMs: number,
 ): Promise<WholeAnswer | null> {
   return new Promise((resolve, reject) => {
-    const headers = [...headersFor(incoming, addressHeader, "content-length"), "host", `127.0.0.1:${port}`];
+    const { port, path, agent } = upstream;
+    const headers = headersFor(incoming, upstream, ["content-length", "host"]);
+    headers.push("host", `127.0.0.1:${port}`);
     if (body.length > 0) headers.push("content-length", String(body.length));
     const outgoing = request({ host: "127.0.0.1", port, path, method: incoming.method, agent, headers });
     const timer = setTimeout(() => outgoing.destroy(new Error("no answer in time")), timeMs);

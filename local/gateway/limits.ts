@@ -42,7 +42,7 @@ export const defaultLimits: GatewayLimits = {
   bodyMs: 10_000,
   authBody: 64 * 1024,
   restBody: 1024 * 1024,
-  auth: { total: 16, perCaller: 4, waitingPerCaller: 64, waitMs: 10_000 },
+  auth: { total: 128, perCaller: 48, waitingPerCaller: 100, waitMs: 10_000 },
   rest: { total: restConnections, perCaller: 4, waitingPerCaller: 500, waitMs: 10_000 },
   slowWorkMs: 20_000,
   slowWorkWindowMs: 60_000,

@@ -1,5 +1,8 @@
 import type { Secrets } from "../data-folder.ts";
 
+/** The iss of access tokens: without a port, so that sessions outlive a change of it. Each data folder has a secret of its own. */
+export const tokenIssuer = "http://127.0.0.1/auth/v1";
+
 /** All that auth and the data API need to know. */
 export type LiteSecrets = Pick<Secrets, "jwt_secret" | "publishable_key" | "secret_key">;
 
@@ -10,6 +13,8 @@ export function authConfig(secrets: LiteSecrets, siteUrl: string) {
     publishable_key: secrets.publishable_key,
     secret_key: secrets.secret_key,
     site_url: siteUrl,
+    // A refresh token that was used ends its session when it comes again, but for the last one: its answer may be lost.
+    enable_refresh_token_rotation: true,
     email: { enable_signup: true, enable_confirmations: false },
   };
 }

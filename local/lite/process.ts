@@ -12,19 +12,31 @@ export interface LiteOptions {
   siteUrl: string;
   /** The gateway sends the caller's address in it. Its name is random, so that nobody else on this machine can call. */
   addressHeader: string;
+  /** What auth's limits on tries need. */
+  guard?: { databaseUrl: string; addressHashKey: string; mailPath: string };
 }
 
+/** Stands for an address where the launcher itself calls. */
+export const launcherAddress = "launcher";
+
 export interface Service {
-  answer(request: Request, clientAddress: string): Promise<Response>;
+  /** Without the client's address it is the launcher who calls. */
+  answer(request: Request, clientAddress: string | undefined): Promise<Response>;
   close(): Promise<void>;
 }
 
 /** What the launcher says. */
 export type Order = { type: "start"; options: LiteOptions } | { type: "ping" } | { type: "stop" };
 
-export type Report = { type: "ready"; port: number } | { type: "pong" } | { type: "failed"; message: string };
+export type Report =
+  | { type: "ready"; port: number }
+  | { type: "pong" }
+  | { type: "failed" | "trouble"; message: string };
 
 const report = (said: Report) => process.send?.(said);
+
+/** Tells the operator. */
+export const tellTrouble = (message: string) => report({ type: "trouble", message });
 
 /** The whole of a process that serves one part of @supabase/lite. */
 export function runService(name: LiteName, open: (options: LiteOptions) => Promise<Service>): void {
@@ -88,7 +100,7 @@ async function answer(
       headers,
       ...(body.length > 0 ? { body: new Uint8Array(body) } : {}),
     }),
-    address,
+    address === launcherAddress ? undefined : address,
   );
   const cookies = answered.headers.getSetCookie();
   const content = Buffer.from(await answered.arrayBuffer());

@@ -3,11 +3,13 @@ import { fileURLToPath } from "node:url";
 import { keepRunning } from "../keep-running.ts";
 import { StartError } from "../start-error.ts";
 import type { LiteName } from "./paths.ts";
-import type { LiteOptions, Order, Report } from "./process.ts";
+import { type LiteOptions, launcherAddress, type Order, type Report } from "./process.ts";
 
 export interface LiteProcess {
   /** Null while it is down. */
   port(): number | null;
+  /** A call of the launcher itself, which has no address and no limits. */
+  fetch(request: Request): Promise<Response>;
   stop(): Promise<void>;
 }
 
@@ -48,6 +50,7 @@ export async function startLiteProcess({
       child.on("message", (report: Report) => {
         heardAt = Date.now();
         if (report.type === "failed") failure = report.message;
+        if (report.type === "trouble") onTrouble(report.message);
         if (report.type !== "ready") return;
         port = report.port;
         resolve();
@@ -75,7 +78,16 @@ export async function startLiteProcess({
   await first.started;
   if (port === null) throw new StartError(`${title(name)} did not start: ${first.failure()}`);
   const kept = keepRunning(first, start, onTrouble);
-  return { port: () => port, stop: kept.stop };
+  return {
+    port: () => port,
+    fetch(request) {
+      const { pathname, search } = new URL(request.url);
+      const call = new Request(`http://127.0.0.1:${port}${pathname}${search}`, request);
+      call.headers.set(options.addressHeader, launcherAddress);
+      return fetch(call);
+    },
+    stop: kept.stop,
+  };
 }
 
 /** Kills the process when it leaves a question unanswered for too long. */

@@ -18,6 +18,8 @@ alter role feedback_webhooks set enable_mergejoin = off;
 alter role feedback_webhooks set statement_timeout = '15s';
 alter role feedback_webhooks set lock_timeout = '2s';
 alter role feedback_webhooks set idle_in_transaction_session_timeout = '15s';
+-- A pooler may not pass on what a client sets when it connects.
+alter role feedback_webhooks set timezone = 'UTC';
 
 create table private.webhook_deliveries (
   organization_id uuid not null,

@@ -116,7 +116,7 @@ insert into helpers values
   (array['service_key'], array['replay', 'remember', 'agent_category_ids', 'agent_survey_ids', 'begin_call', 'record_call', 'agent_self',
     'open_stream', 'claim_stream', 'finish_stream', 'open_subscription', 'read_subscription']),
   (array['anon', 'authenticated'], array['may_listen']),
-  (array['feedback_api'], array['take', 'enter', 'is_allowed_origin', 'latest_migration', 'record_calls', 'enter_call',
+  (array['feedback_api'], array['admit', 'enter', 'is_allowed_origin', 'latest_migration', 'record_calls',
     'finish_stream', 'stream_events', 'events_after', 'living_keys']),
   (array['feedback_webhooks'], array['fan_out_events', 'exchange_deliveries']);
 select set_eq(
@@ -281,7 +281,7 @@ select set_eq(
 select is_empty($$ select classid::regclass, objid from pg_shdepend
   where deptype = 'o' and refclassid = 'pg_authid'::regclass and refobjid in ('feedback_api'::regrole, 'feedback_webhooks'::regrole, 'service_key'::regrole) $$,
   'none owns anything');
-select ok((select rolconfig @> array['statement_timeout=8s', 'lock_timeout=2s', 'idle_in_transaction_session_timeout=15s']
+select ok((select rolconfig @> array['statement_timeout=8s', 'lock_timeout=200ms', 'idle_in_transaction_session_timeout=15s']
   from pg_roles where rolname = 'feedback_api'), 'every statement of the functions has a time-out');
 
 -- What comes later starts with nothing too.

@@ -27,23 +27,20 @@ begin
 end
 $$;
 create function pg_temp.id(agent_name text) returns uuid language sql as $$ select id from made where name = agent_name $$;
-create function pg_temp.take(secret text, person text default null) returns text language sql as $$
-  select tests.see('feedback_api', format($q$ select private.take('r1', %L, %L, false, 'an address', '{}', null, null, null, false, null, null) $q$,
-    tests.id(person), pg_temp.digest(secret)))
+create function pg_temp.entering(secret text, access text, person text default null) returns text language sql as $$
+  select format($q$ select private.enter('r1', %L, %L, false, 'an address', '{}', null, null, null, false, null, null, true, %L, '{}') $q$,
+    tests.id(person), pg_temp.digest(secret), access)
+$$;
+create function pg_temp.charge(secret text) returns text language sql as $$
+  select tests.see('feedback_api', format($q$ select private.admit(null, %L, false, 'an address', '{}', null, null, null, false, null, null, true) $q$, pg_temp.digest(secret)))
 $$;
 -- What a query answers to an agent that calls a tool, or how it is refused.
 create function pg_temp.call(secret text, query text default 'select ''leave''', tool text default 'list_submissions', scope text default 'submissions:read',
-  destructive boolean default false, confirmed boolean default false) returns text language plpgsql as $$
-begin
-  perform pg_temp.take(secret);
-  return tests.see('feedback_api', format('select private.enter_call(%L, %L, %L, %L, %L); %s', 'r1', tool, scope, destructive, confirmed, query));
-end
+  destructive boolean default false, confirmed boolean default false) returns text language sql as $$
+  select tests.see('feedback_api', format('%s; select private.begin_call(%L, %L, %L, %L); %s', pg_temp.entering(secret, 'agent'), tool, scope, destructive, confirmed, query))
 $$;
-create function pg_temp.enter(access text, secret text default null, person text default null) returns text language plpgsql as $$
-begin
-  perform pg_temp.take(secret, person);
-  return tests.see('feedback_api', format($q$ select private.enter('r1', %L, '{}'); select current_setting('role') $q$, access));
-end
+create function pg_temp.enter(access text, secret text default null, person text default null) returns text language sql as $$
+  select tests.see('feedback_api', format($q$ %s; select current_setting('role') $q$, pg_temp.entering(secret, access, person)))
 $$;
 
 do $$ begin
@@ -107,6 +104,8 @@ select is(pg_temp.call('full', $$ select count(*)::text from public.submissions 
 update private.agents set calls_a_day = 2 where id = pg_temp.id('writer');
 delete from private.rate_counters;
 select is(array[pg_temp.call('writer'), pg_temp.call('writer'), pg_temp.call('writer')], array['leave', 'leave', 'FB429'], 'calls_a_day is kept');
+-- As the functions charge a request that was refused.
+do $$ begin perform pg_temp.charge('writer'); end $$;
 select is((select string_agg(rule || ' ' || used, ', ' order by rule) from private.rate_counters where subject = pg_temp.id('writer')::text),
   'agent_day 2, agent_standard 3', 'by the agent, whatever key it uses, besides its tier');
 update private.agents set retired_at = now() where id = pg_temp.id('writer');

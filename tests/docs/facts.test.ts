@@ -47,6 +47,17 @@ test("docs/api.md tells the limits of a fresh installation", () => {
   );
 });
 
+test("docs/security.md tells the limits on signing in of a fresh installation", () => {
+  const rules = [
+    ...textOf("local/auth/limits.sql").matchAll(/\('(\w+)', '(\w+)', '(\w+)', (\d+), (\d+)\)/g),
+  ].map(([, action, by, counts, most, seconds]) => `${action} ${by}: ${most} ${counts} in ${seconds} s`);
+  const columns = ["address_and_account", "address", "account"];
+  const told = tableUnder("docs/security.md", "Limits on signing in").flatMap(([action = "", , ...cells]) =>
+    cells.flatMap((cell, at) => (cell === "–" ? [] : [`${quoted(action)} ${columns[at]}: ${cell}`])),
+  );
+  expect(told).toEqual(rules);
+});
+
 test("docs/api.md names every scope and no other", () => {
   const [, sentence = ""] = /^Scopes that exist: ([\s\S]*?)\n\n/m.exec(textOf("docs/api.md")) ?? [];
   expect(quoted(sentence).toSorted()).toEqual([...scopes].toSorted());
