@@ -74,8 +74,8 @@ test("the logins of auth and the data API own nothing, inherit nothing and may d
   const rows = await sql`
     select rolname, rolsuper or rolbypassrls or rolcreaterole or rolcreatedb or rolreplication or rolinherit as strong,
       (select count(*)::int from pg_class where relowner = r.oid) + (select count(*)::int from pg_proc where proowner = r.oid) as owned,
-      (select array_agg(roleid::regrole::text order by 1) from pg_auth_members where member = r.oid) as roles,
-      (select array_agg(format('%s %s', c.oid::regclass, privilege) order by 1)
+      (select array_agg(roleid::regrole::text order by roleid::regrole::text) from pg_auth_members where member = r.oid) as roles,
+      (select array_agg(format('%s %s', c.oid::regclass, privilege) order by c.oid::regclass::text, privilege)
         from pg_class c cross join unnest('{select,insert,update,delete,truncate,references,trigger}'::text[]) privilege
         where relkind in ('r', 'p', 'v', 'm') and relnamespace not in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)
         and (has_table_privilege(r.oid, c.oid, privilege)
