@@ -2,6 +2,7 @@ import { createHmac } from "node:crypto";
 import {
   createLocalJWKSet,
   createRemoteJWKSet,
+  type JSONWebKeySet,
   type JWTPayload,
   type JWTVerifyGetKey,
   jwtVerify,
@@ -63,14 +64,19 @@ async function ofAccessToken(token: string): Promise<Credential> {
 }
 
 const keySets: JWTVerifyGetKey[] = [];
-if (environment.jwks) keySets.push(createLocalJWKSet(JSON.parse(environment.jwks)));
-if (!environment.jwtSecret) {
-  keySets.push(createRemoteJWKSet(new URL("/auth/v1/.well-known/jwks.json", environment.supabaseUrl)));
-}
+if (environment.jwks) keySets.push(createLocalJWKSet(keySetOf(environment.jwks)));
+// Asked for keys that the environment does not know: those of a rotation.
+keySets.push(createRemoteJWKSet(new URL("/auth/v1/.well-known/jwks.json", environment.supabaseUrl)));
 const secret = environment.jwtSecret ? new TextEncoder().encode(environment.jwtSecret) : undefined;
 
 // A token that the same secret or key signed for another purpose or project is none of ours.
 const claims = { audience: "authenticated", issuer: environment.jwtIssuers };
+
+/** Supabase gives the keys alone, or in an object as the standard has it. */
+function keySetOf(text: string): JSONWebKeySet {
+  const keys = JSON.parse(text);
+  return Array.isArray(keys) ? { keys } : keys;
+}
 
 async function verify(token: string): Promise<JWTPayload | undefined> {
   try {

@@ -5,7 +5,7 @@ import { environment } from "./environment.ts";
 
 export type Sql = postgres.Sql;
 /** The role that a connection served last: Postgres plans a statement anew where the role changed. */
-export type Role = "anon" | "authenticated" | "service_key" | "login";
+type Role = "anon" | "authenticated" | "service_key" | "login";
 /** For whom a connection is wanted. `caller` is a user, a key or an address; undefined where none is known. */
 export type Borrower = { role: Role; caller: string | undefined };
 

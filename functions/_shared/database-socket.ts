@@ -3,23 +3,23 @@ import { createConnection, type Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { environment } from "./environment.ts";
 import { logWarning } from "./log.ts";
-import { supabaseAuthorities } from "./supabase-authorities.ts";
+import { authoritiesFor } from "./tls.ts";
 
 type Address = { host: string[]; port: number[]; path?: string | false };
-type Server = { hostname: string; port: number };
+type Server = { hostname: string; port: number; authorities: string[] };
 
 const connectTimeoutMs = 5_000;
 
 /**
  * Options of postgres.js for the database that a variable names. The TLS of postgres.js does not connect on Deno 2.1, so
- * TLS is made here. Deno always verifies certificates, so each sslmode that encrypts means verify-full.
+ * TLS is made here.
  */
 export function connectingTo(variable: string, url: string) {
-  const encrypts = isEncrypted(variable, url);
+  const authorities = authoritiesFor(variable, url, environment.databaseCa);
   const openSocket = async ({ host: [hostname = ""], port: [port = 5432], path }: Address) => {
     try {
-      const socket = encrypts
-        ? await openTls({ hostname, port })
+      const socket = authorities
+        ? await openTls({ hostname, port, authorities })
         : await openPlain(path ? { path } : { host: hostname, port });
       warnOfRefusals(socket, variable);
       return socket;
@@ -35,18 +35,6 @@ export function connectingTo(variable: string, url: string) {
 
 export const connectionLost = () =>
   Object.assign(new Error("No connection to the database."), { code: "CONNECTION_CLOSED" });
-
-function isEncrypted(variable: string, url: string): boolean {
-  const { searchParams, hostname } = new URL(url);
-  const mode = searchParams.get("sslmode") ?? (isHosted(hostname) ? "verify-full" : "disable");
-  if (!["disable", "require", "verify-ca", "verify-full"].includes(mode) || searchParams.has("ssl"))
-    throw new Error(
-      `${variable} must say sslmode=verify-full, verify-ca, require or disable (docs/deploy.md): there is no fall-back to plain text`,
-    );
-  return mode !== "disable";
-}
-
-const isHosted = (hostname: string) => /\.supabase\.(co|com)$/i.test(hostname);
 
 function openPlain(address: { path: string } | { host: string; port: number }): Promise<Socket> {
   const socket = createConnection(address);
@@ -91,7 +79,10 @@ async function openTls(server: Server): Promise<Duplex> {
 
 const sslRequest = Uint8Array.of(0, 0, 0, 8, 4, 210, 22, 47);
 
-async function encrypted({ hostname, port }: Server, hold: (conn: Deno.Conn) => void): Promise<Deno.TlsConn> {
+async function encrypted(
+  { hostname, port, authorities }: Server,
+  hold: (conn: Deno.Conn) => void,
+): Promise<Deno.TlsConn> {
   const tcp = await Deno.connect({ hostname, port });
   hold(tcp);
   tcp.setNoDelay(true);
@@ -101,15 +92,10 @@ async function encrypted({ hostname, port }: Server, hold: (conn: Deno.Conn) => 
   const answer = new Uint8Array(1);
   await tcp.read(answer);
   if (answer[0] !== "S".charCodeAt(0)) throw new Error("the server does not speak TLS");
-  const tls = await Deno.startTls(tcp, { hostname, caCerts: authoritiesOf(hostname) });
+  const tls = await Deno.startTls(tcp, { hostname, caCerts: authorities });
   hold(tls);
   await tls.handshake();
   return tls;
-}
-
-function authoritiesOf(hostname: string): string[] {
-  if (environment.databaseCa) return [environment.databaseCa];
-  return isHosted(hostname) ? [supabaseAuthorities] : [];
 }
 
 function adviceOn(cause: string): string {

@@ -41,6 +41,8 @@ export type Work<Query = unknown, Param extends string = string> = {
   ask: Ask;
 };
 
+type Vet<Given> = { rights: (input: Given) => Statement; look: (input: Given) => Promise<void> };
+
 /** One method of one path, as data: the router, the OpenAPI document and the tests of access read it. */
 export type Endpoint = {
   method: "get" | "post" | "patch" | "put" | "delete";
@@ -67,8 +69,8 @@ export type Endpoint = {
   showsSecret?: boolean;
   /** Makes what `call` and `respond` both need, such as a secret that is stored hashed and shown once. */
   prepare?: () => unknown;
-  /** Refuses what only a look outside tells, once the caller was admitted and before the statements run. */
-  vet?: (input: never) => Promise<void>;
+  /** Refuses what only a look outside tells, before the statements run and after `rights` let the caller: nobody else learns what it finds. */
+  vet?: Vet<never>;
   call: (input: Input) => readonly Statement[];
   respond: (results: never, input: Input) => Answer;
   /** In the place of call and respond. */
@@ -107,7 +109,7 @@ export function endpoint<
     body?: Body;
     bodyByKey?: BodyByKey;
     prepare?: () => Prepared;
-    vet?: (input: Input<Parsed<Query>, BodyOf<Body, BodyByKey>, ParamOf<Path>, Prepared>) => Promise<void>;
+    vet?: Vet<Input<Parsed<Query>, BodyOf<Body, BodyByKey>, ParamOf<Path>, Prepared>>;
     call: (input: Input<Parsed<Query>, BodyOf<Body, BodyByKey>, ParamOf<Path>, Prepared>) => Statements;
     respond: (
       results: Results<Statements>,

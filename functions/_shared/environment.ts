@@ -37,6 +37,11 @@ export const environment = {
     .map((host) => host.trim().toLowerCase())
     .filter(Boolean),
   port: read("PORT"),
+  /** A deployment should set these; without, each switches something off or makes it guess. */
+  unset: [
+    ...["SITE_URL", "ADDRESS_HASH_KEY", "WEBHOOK_SECRETS_KEYS"].filter((name) => !read(name)),
+    ...(read("ADDRESS_HEADER") || read("ADDRESS_FROM_SOCKET") === "true" ? [] : ["ADDRESS_HEADER"]),
+  ],
 };
 
 function readModel(): LanguageModel | undefined {

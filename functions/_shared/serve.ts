@@ -29,8 +29,8 @@ export async function serve(c: Context, endpoint: Endpoint): Promise<Response> {
     };
     const answerOf = (results: unknown) => endpoint.respond(results as never, input);
     if (endpoint.vet && !problem) {
-      await run(admission, [], hear);
-      await endpoint.vet(input as never);
+      await run(admission, [endpoint.vet.rights(input as never)], hear);
+      await endpoint.vet.look(input as never);
     }
     if (endpoint.work && !problem) {
       const ask: Ask = (asked) => run(admission, asked, hear);

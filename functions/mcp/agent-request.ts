@@ -59,3 +59,9 @@ export function hearing(request: AgentRequest) {
     request.verdict = verdict;
   };
 }
+
+/** What a process counts by: the key that calls, or its address. */
+export function callerOf(request: AgentRequest): string {
+  const { digest, address } = admissionFor(request);
+  return digest ? digest.join() : (address ?? "");
+}

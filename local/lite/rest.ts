@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { refuseUnfiltered } from "../safe-update.ts";
 import { authConfig } from "./auth-config.ts";
 import { boundedSocket } from "./bounded-socket.ts";
 import { largestAnswer, restConnections } from "./limits.ts";
@@ -43,7 +44,8 @@ async function openRest({ databaseUrl, secrets, siteUrl }: LiteOptions): Promise
   });
   await app.init();
   const keys = new Set([secrets.publishable_key, secrets.secret_key]);
-  const answer = async (request: Request) => refuseNoToken(request, keys) ?? app.fetch(request);
+  const answer = async (request: Request) =>
+    refuseNoToken(request, keys) ?? refuseUnfiltered(request) ?? app.fetch(request);
   // The first request takes longer than those after it.
   await answer(
     new Request(`${siteUrl}/rest/v1/organizations?select=id&limit=0`, {

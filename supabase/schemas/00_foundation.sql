@@ -169,7 +169,14 @@ end
 $$;
 comment on function private.touch_updated_at() is 'Trigger: updated_at is the time of the last change of content.';
 
-grant execute on function private.error_state(text), private.raise_error(text, text, text, jsonb), private.trim_text(text),
-  private.is_slug(text), private.are_origins(text[]), private.are_translations(jsonb), private.localized(text, jsonb, text), private.is_key(),
-  private.has_scope(text), private.key_organization_id(), private.caller_id(), private.agent_id(), private.is_direct(), private.is_quiet(), private.is_importing()
-  to anon, authenticated, service_role, service_key, feedback_api;
+grant execute on function private.error_state(text), private.raise_error(text, text, text, jsonb),
+  private.is_key(), private.caller_id() to anon, authenticated, service_role, service_key, feedback_api;
+grant execute on function private.trim_text(text), private.is_direct(), private.is_quiet(),
+  private.is_importing() to authenticated, service_role, service_key, feedback_api;
+grant execute on function private.is_slug(text), private.are_origins(text[]),
+  private.are_translations(jsonb) to service_role, feedback_api;
+grant execute on function private.localized(text, jsonb, text)
+  to anon, authenticated, service_key, feedback_api;
+grant execute on function private.has_scope(text) to authenticated, service_key, feedback_api;
+grant execute on function private.key_organization_id() to service_key, feedback_api;
+grant execute on function private.agent_id() to feedback_api;

@@ -114,7 +114,7 @@ begin
 end
 $$;
 comment on function private.is_moderating(uuid) is 'In a trigger: whether the caller itself changes what somebody else wrote.';
-grant execute on function private.is_moderating(uuid) to anon, authenticated, service_role, service_key;
+grant execute on function private.is_moderating(uuid) to authenticated, service_role, service_key;
 
 -- definer: writes the trail.
 create function private.audit_edit() returns trigger

@@ -1,7 +1,7 @@
 -- Agents: what their keys may do, what policies narrow, and what is kept of it.
 begin;
 set local search_path = public, extensions;
-select plan(43);
+select plan(48);
 do $$ begin
   perform tests.start();
   insert into public.categories (id, organization_id, name, slug) values
@@ -16,6 +16,9 @@ do $$ begin
   insert into public.profiles (id, kind, organization_id, email) values (tests.id('eve'), 'email', tests.id('acme'), 'eve@example.test');
   perform tests.submission('By e-mail', 'eve');
 end $$;
+
+-- Only definers ask it; here roles do.
+grant execute on function private.agent_id() to authenticated, service_key;
 
 create temporary table made (name text primary key, id uuid);
 create function pg_temp.digest(secret text) returns bytea language sql as $$ select sha256(secret::bytea) $$;
@@ -51,6 +54,23 @@ do $$ begin
 end $$;
 
 -- Who calls
+-- Open streams, over all processes
+create function pg_temp.opens(stream text, address text) returns text language sql as $$
+  select pg_temp.call('full', format('select ''opened'' from private.hold_stream(%L, %L)', tests.id(stream), address)) $$;
+create function pg_temp.have_opened(count integer, organization text default 'vault', agent text default 'other', address text default null) returns void language sql as $$
+  delete from private.open_streams;
+  insert into private.open_streams (id, organization_id, agent_id, address)
+  select gen_random_uuid(), tests.id(organization), coalesce(pg_temp.id(agent), tests.id(agent)), address from generate_series(1, count) $$;
+select pg_temp.have_opened(99, agent => 'full');
+select is(pg_temp.opens('s1', 'here') || pg_temp.opens('s2', 'here'), 'openedFB429', 'an agent opens 100 streams');
+select pg_temp.have_opened(299, organization => 'acme');
+select is(pg_temp.opens('s1', 'here') || pg_temp.opens('s2', 'here'), 'openedFB429', 'the agents of an organization open 300');
+select pg_temp.have_opened(499, address => 'here');
+select is(pg_temp.opens('s1', 'here') || pg_temp.opens('s2', 'here'), 'openedFB429', 'from one address 500 are open');
+select is(pg_temp.opens('s3', 'there') || pg_temp.opens('s4', null), 'openedopened', 'from others they are opened');
+update private.open_streams set expires_at = now() - interval '1 second';
+select is(pg_temp.opens('s1', 'here'), 'opened', 'those of a process that died do not count');
+
 select is(pg_temp.enter('agent', 'full'), 'service_key', 'an agent''s key enters as an agent');
 select is(pg_temp.enter('agent', 'backend'), 'FB401', 'an organization''s key does not');
 select is(pg_temp.enter('agent', person => 'olga'), 'FB401', 'nor does a person');
