@@ -14,7 +14,7 @@ export const jsonTypes = { json: json(114), jsonb: json(3802) };
 
 /** Answers a request of the data API so that `callBeforeRequest` knows it. */
 export function withRequest<Result>(request: Request, answer: () => Promise<Result>): Promise<Result> {
-  return new URL(request.url).pathname.startsWith("/rest/v1/") ? requests.run(request, answer) : answer();
+  return requests.run(request, answer);
 }
 
 /** What `pgrst.db_pre_request` is to PostgREST: private.before_request runs in the transaction of each request. */

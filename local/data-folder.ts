@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
-import { chmod, link, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, link, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { rotateLogs } from "./logs.ts";
 import { checkPostgresVersion } from "./postgres-version.ts";
 import { startOf } from "./process-identity.ts";
 import { codeOf, messageOf, StartError } from "./start-error.ts";
@@ -10,6 +11,7 @@ import { codeOf, messageOf, StartError } from "./start-error.ts";
 export interface Secrets {
   superuser_password: string;
   owner_password: string;
+  auth_password: string;
   data_api_password: string;
   functions_password: string;
   jwt_secret: string;
@@ -41,8 +43,7 @@ export async function openDataFolder(dataDir: string, seed: Secrets["seed"]): Pr
   const lock = await takeLock(path);
   try {
     const secrets = await loadSecrets(path, seed);
-    for (const log of ["postgres.log", "functions.log", "webhook-dispatch.log"])
-      await setAside(join(path, log));
+    await rotateLogs(path);
     await rm(join(path, "stack.json"), { force: true });
     return {
       path,
@@ -142,12 +143,6 @@ async function linkWhenFree(draft: string, lock: string, path: string): Promise<
   }
 }
 
-/** A log that has grown past 10 MiB starts anew; one older is kept. */
-async function setAside(log: string): Promise<void> {
-  const { size } = await stat(log).catch(() => ({ size: 0 }));
-  if (size > 10 * 1024 * 1024) await rename(log, `${log}.old`);
-}
-
 async function livingHolder(lock: string): Promise<number | null> {
   const text = await readFile(lock, "utf8").catch(() => "");
   const match = /^\{"pid":(\d+),"start":(?:"([^"]*)"|null)\}$/.exec(text);
@@ -165,10 +160,11 @@ async function loadSecrets(path: string, seed: Secrets["seed"]): Promise<Secrets
       `${file} cannot be read (${codeOf(error)}): start as the user who made the data folder, or set DATA_DIR`,
     );
   });
-  if (text !== null) return JSON.parse(text) as Secrets;
+  const kept = text === null ? {} : (JSON.parse(text) as Partial<Secrets>);
   const secrets: Secrets = {
     superuser_password: random(24),
     owner_password: random(24),
+    auth_password: random(24),
     data_api_password: random(24),
     functions_password: random(24),
     jwt_secret: random(48),
@@ -180,8 +176,10 @@ async function loadSecrets(path: string, seed: Secrets["seed"]): Promise<Secrets
     webhook_secrets_key: `first:${random(32)}`,
     seed,
     demo_password: random(12),
+    ...kept,
   };
-  await writePrivately(file, secrets);
+  // A folder of an earlier version may lack some.
+  if (Object.keys(secrets).length > Object.keys(kept).length) await writePrivately(file, secrets);
   return secrets;
 }
 

@@ -2,7 +2,7 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { DataFolder } from "./data-folder.ts";
 import { withDatabase } from "./database.ts";
-import { loadLite } from "./lite.ts";
+import { loadLite } from "./lite/load.ts";
 import { migrate } from "./migrate.ts";
 import { preparePlatform } from "./platform.ts";
 import { startPostgres } from "./postgres.ts";

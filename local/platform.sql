@@ -1,5 +1,5 @@
 -- What a hosted Supabase database has before our migrations run. Idempotent; run by the superuser.
--- The tables of schema auth stand already, made by @supabase/lite; platform.ts fills in :owner_password and :data_api_password.
+-- The tables of schema auth stand already, made by @supabase/lite; platform.ts fills in the passwords.
 
 set local client_min_messages = warning;
 
@@ -8,7 +8,7 @@ do $do$
 declare
   role_name text;
 begin
-  foreach role_name in array array['anon', 'authenticated', 'service_role', 'authenticator', 'supabase_auth_admin', 'supabase_realtime_admin', 'postgres', 'supabase_lite'] loop
+  foreach role_name in array array['anon', 'authenticated', 'service_role', 'authenticator', 'supabase_auth_admin', 'supabase_realtime_admin', 'postgres', 'embedded_auth', 'embedded_rest'] loop
     if not exists (select from pg_roles where rolname = role_name) then
       execute format('create role %I', role_name);
     end if;
@@ -33,12 +33,28 @@ alter role authenticator set statement_timeout = '8s';
 alter role authenticator set lock_timeout = '8s';
 alter role postgres set search_path = "$user", public, extensions;
 
--- Only the embedded stack has this one: the data API's login. It owns nothing, so the grants it wants to make fail.
-alter role supabase_lite login inherit password :data_api_password;
-grant anon, authenticated, service_role to supabase_lite;
-alter role supabase_lite set statement_timeout = '8s';
-alter role supabase_lite set lock_timeout = '8s';
-alter role supabase_lite set search_path = public, extensions;
+-- Only the embedded stack has these: the logins of auth and of the data API. They own nothing.
+alter role embedded_auth login noinherit password :auth_password;
+alter role embedded_auth set statement_timeout = '8s';
+alter role embedded_auth set lock_timeout = '5s';
+-- It may do nothing until it becomes one of the three, as hosted's authenticator.
+alter role embedded_rest login noinherit password :data_api_password;
+grant anon, authenticated, service_role to embedded_rest;
+alter role embedded_rest set statement_timeout = '8s';
+alter role embedded_rest set lock_timeout = '8s';
+alter role embedded_rest set idle_in_transaction_session_timeout = '15s';
+-- A statement ends with the process that asked for it.
+alter role embedded_rest set client_connection_check_interval = '1s';
+alter role embedded_rest set search_path = public, extensions;
+do $do$
+begin
+  -- One login for both, until version 0.1.
+  if exists (select from pg_roles where rolname = 'supabase_lite') then
+    drop owned by supabase_lite;
+    drop role supabase_lite;
+  end if;
+end
+$do$;
 
 -- Schemas ------------------------------------------------------------------------------------------------------
 alter database postgres owner to postgres;
@@ -64,7 +80,7 @@ $do$;
 -- Auth ---------------------------------------------------------------------------------------------------------
 create schema if not exists auth;
 alter schema auth owner to supabase_auth_admin;
-grant usage on schema auth to anon, authenticated, service_role, supabase_lite;
+grant usage on schema auth to anon, authenticated, service_role, embedded_auth;
 -- Nothing of ours is made in there, as on hosted projects since 2025.
 grant usage on schema auth to postgres;
 
@@ -79,8 +95,10 @@ end
 $do$;
 grant all on all tables in schema auth to postgres;
 grant all on all sequences in schema auth to postgres;
-grant select, insert, update, delete on all tables in schema auth to supabase_lite;
-grant usage on all sequences in schema auth to supabase_lite;
+grant select, insert, update, delete on auth.users, auth.sessions, auth.refresh_tokens, auth.identities,
+  auth.flow_state to embedded_auth;
+grant insert on auth.audit_log_entries to embedded_auth;
+grant usage on all sequences in schema auth to embedded_auth;
 
 -- lite writes JSON columns as JSON text in a JSON string; our triggers read them as hosted auth writes them.
 create or replace function auth.unwrap_users() returns trigger

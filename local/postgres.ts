@@ -40,8 +40,9 @@ const defaults = {
   timezone: "UTC",
   log_timezone: "UTC",
   log_min_messages: "warning",
-  // DETAIL, HINT and CONTEXT quote rows.
+  // DETAIL, HINT and CONTEXT quote rows, and so do statements; whoever is refused could fill the disk with them.
   log_error_verbosity: "terse",
+  log_min_error_statement: "panic",
   password_encryption: "scram-sha-256",
 };
 

@@ -1,15 +1,20 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { join, resolve } from "node:path";
-import { type AuthAndRest, openAuthAndRest } from "./auth-and-rest.ts";
-import { tokenIssuer } from "./auth-config.ts";
 import { openDataFolder, type Secrets, writePrivately } from "./data-folder.ts";
 import { connect } from "./database.ts";
 import { defaultMigrations, root, startDatabase } from "./database-server.ts";
 import { startDispatcherCalls } from "./dispatcher.ts";
 import { type Functions, startFunctions } from "./functions.ts";
+import type { GatewayLimits } from "./gateway/limits.ts";
 import { createGateway } from "./gateway.ts";
+import { tokenIssuer } from "./lite/auth-config.ts";
+import type { LiteName } from "./lite/paths.ts";
+import { type LiteProcess, startLiteProcess } from "./lite/supervisor.ts";
+import { rotateLogs } from "./logs.ts";
 import { listen } from "./ports.ts";
+import { personOf } from "./realtime/identity.ts";
+import type { RealtimeOptions } from "./realtime/server.ts";
 import { type RealtimeProcess, startRealtimeProcess } from "./realtime/supervisor.ts";
 import { startScheduler } from "./scheduler.ts";
 import { type Demo, seedDemo } from "./seed.ts";
@@ -33,6 +38,10 @@ export interface StackOptions {
   functionsEnvironment?: Record<string, string>;
   migrations?: string;
   functionsEntry?: string;
+  /** What one client may take of the gateway, beside the usual limits. */
+  limits?: Partial<GatewayLimits>;
+  /** And of websockets. */
+  realtimeLimits?: RealtimeOptions["limits"];
 }
 
 /** What DATA_DIR/stack.json holds. */
@@ -84,15 +93,23 @@ async function start(
   undo.push(() => folder.release());
   const { secrets } = folder;
 
-  let data: AuthAndRest | null = null;
+  let lite: Record<LiteName, LiteProcess> | null = null;
   let functions: Functions | null = null;
   let dispatcher: Functions | null = null;
   let realtime: RealtimeProcess | null = null;
+  const keys = {
+    publishableKey: secrets.publishable_key,
+    secretKey: secrets.secret_key,
+    jwtSecret: secrets.jwt_secret,
+    issuer: tokenIssuer,
+  };
   const addressHeader = `x-address-${randomBytes(8).toString("hex")}`;
   const gateway = createGateway({
     addressHeader,
     proxyHeader: options.proxyHeader?.toLowerCase(),
-    data: () => data?.fetch ?? null,
+    litePort: (name) => lite?.[name].port() ?? null,
+    personOf: (token) => personOf(keys, token),
+    ...(options.limits ? { limits: options.limits } : {}),
     functionPort: (name) => {
       if (name !== "api" && name !== "webhook-dispatch") return undefined;
       const named = name === "api" ? functions : dispatcher;
@@ -127,12 +144,27 @@ async function start(
   await sql.unsafe(`alter role auth_guard password '${limitsPassword}'`);
 
   progress("auth, data API, realtime and functions");
-  const opening = openAuthAndRest({
-    url: database.url("supabase_lite", secrets.data_api_password),
-    limitsUrl: database.url("auth_guard", limitsPassword),
-    secrets,
+  const { jwt_secret, publishable_key, secret_key } = secrets;
+  const common = {
+    secrets: { jwt_secret, publishable_key, secret_key },
     siteUrl: supabaseUrl,
-    mailPath: join(folder.path, "mail.log"),
+    addressHeader,
+    onTrouble: trouble,
+  };
+  const signingIn = startLiteProcess({
+    ...common,
+    name: "auth",
+    databaseUrl: database.url("embedded_auth", secrets.auth_password),
+    guard: {
+      databaseUrl: database.url("auth_guard", limitsPassword),
+      addressHashKey: secrets.address_hash_key,
+      mailPath: join(folder.path, "mail.log"),
+    },
+  });
+  const opening = startLiteProcess({
+    ...common,
+    name: "rest",
+    databaseUrl: database.url("embedded_rest", secrets.data_api_password),
   });
   const spawning = startFunctions({
     root,
@@ -165,37 +197,24 @@ async function start(
   const listening = startRealtimeProcess({
     databaseUrl: database.ownerUrl,
     superuserUrl: database.superuserUrl,
-    keys: {
-      publishableKey: secrets.publishable_key,
-      secretKey: secrets.secret_key,
-      jwtSecret: secrets.jwt_secret,
-      issuer: tokenIssuer,
-    },
+    keys,
+    ...(options.realtimeLimits ? { limits: options.realtimeLimits } : {}),
     onTrouble: trouble,
   });
-  const [opened, spawned, heard, dispatched] = await Promise.allSettled([
-    opening,
-    spawning,
-    listening,
-    dispatching,
-  ]);
-  if (heard.status === "fulfilled") undo.push(() => heard.value.stop());
-  if (opened.status === "fulfilled") undo.push(() => opened.value.close());
-  if (spawned.status === "fulfilled") undo.push(() => spawned.value.stop());
-  if (dispatched.status === "fulfilled") undo.push(() => dispatched.value.stop());
-  if (opened.status === "rejected") throw opened.reason;
-  if (spawned.status === "rejected") throw spawned.reason;
-  if (heard.status === "rejected") throw heard.reason;
-  if (dispatched.status === "rejected") throw dispatched.reason;
-  data = opened.value;
-  functions = spawned.value;
-  realtime = heard.value;
-  dispatcher = dispatched.value;
+  const started = await Promise.allSettled([signingIn, opening, spawning, listening, dispatching]);
+  for (const part of started) if (part.status === "fulfilled") undo.push(() => part.value.stop());
+  for (const part of started) if (part.status === "rejected") throw part.reason;
+  lite = { auth: await signingIn, rest: await opening };
+  functions = await spawning;
+  realtime = await listening;
+  dispatcher = await dispatching;
 
-  const auth = { url: supabaseUrl, publishableKey: secrets.publishable_key, fetch: data.fetch };
+  const auth = { url: supabaseUrl, publishableKey: secrets.publishable_key, fetch: lite.auth.fetch };
   const seedFile = join(root, "supabase", "seed.sql");
   const demo = await seedDemo(sql, auth, folder, seedFile, progress);
 
+  const rotating = setInterval(() => rotateLogs(folder.path), 60_000);
+  undo.push(async () => clearInterval(rotating));
   const scheduler = startScheduler(sql, 5, trouble);
   undo.push(() => scheduler.stop());
   const calls = await startDispatcherCalls(sql, dispatcher, secrets.webhook_dispatch_secret, 5);

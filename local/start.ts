@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { startStack } from "./stack.ts";
+import { type StackOptions, startStack } from "./stack.ts";
 import { messageOf, StartError } from "./start-error.ts";
 
 /** `npm start`: everything up, in the foreground, until SIGINT or SIGTERM. */
@@ -19,6 +19,7 @@ async function main(): Promise<void> {
     dataDir,
     seed: seedFrom(process.env.SEED),
     proxyHeader: process.env.ADDRESS_HEADER,
+    ...connectionsFrom(process.env.CONNECTIONS_PER_ADDRESS),
     progress: (step) => console.log(`${seconds().padStart(5)} s  starting ${step}`),
     trouble: (message) => console.error(message),
   });
@@ -58,6 +59,19 @@ function portFrom(variable: string, otherwise: number): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65535)
     throw new StartError(`${variable} is ${JSON.stringify(text)}: set it to a port from 0 to 65535`);
   return Number(text);
+}
+
+/** Behind a proxy everybody comes from one address. */
+function connectionsFrom(text: string | undefined): Pick<StackOptions, "limits" | "realtimeLimits"> {
+  if (!text) return {};
+  if (!/^[1-9]\d{0,5}$/.test(text))
+    throw new StartError(
+      `CONNECTIONS_PER_ADDRESS is ${JSON.stringify(text)}: set it to a number from 1 to 999999`,
+    );
+  return {
+    limits: { connectionsPerAddress: Number(text) },
+    realtimeLimits: { socketsPerAddress: Number(text) },
+  };
 }
 
 function seedFrom(text: string | undefined): "demo" | "none" {

@@ -39,6 +39,9 @@ async function descendant(like: RegExp): Promise<number> {
 export const functionsPid = (name = "api") =>
   descendant(new RegExp(`^\\S*deno run .*functions/${name}/index\\.ts`));
 
+/** The process of auth or of the data API. */
+export const litePid = (name: "auth" | "rest") => descendant(new RegExp(`lite/${name}\\.ts`));
+
 export const realtimePid = () => descendant(/realtime\/process\.ts/);
 
 export async function postgresPid(own: OwnStack): Promise<number> {

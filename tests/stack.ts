@@ -4,7 +4,7 @@ import { SignJWT } from "jose";
 import postgres from "postgres";
 import { inject } from "vitest";
 import WebSocket from "ws";
-import { tokenIssuer } from "../local/auth-config.ts";
+import { tokenIssuer } from "../local/lite/auth-config.ts";
 import { signUp as signUpWith } from "../local/sign-up.ts";
 import type { Stack } from "../local/stack.ts";
 import type { Database } from "../shared/database.types.ts";

@@ -13,6 +13,7 @@ export interface AuthGuardOptions {
   secrets: TokenSecrets;
   jwtSecret: string;
   publishableKey: string;
+  onTrouble(message: string): void;
 }
 
 /** Passes a request of /auth/v1 on to lite, or refuses it. Calls of the launcher itself have no address and no limits. */
@@ -88,7 +89,7 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
       if (outcome) await limits.settle(call.limit, subject, taken, outcome);
       return answerOf(answer);
     } catch (error) {
-      console.error(`auth: ${messageOf(error)}`);
+      options.onTrouble(`auth: ${messageOf(error)}`);
       return goTrueError(503, "request_timeout", "The service is not available; try again shortly.", 1);
     }
   };

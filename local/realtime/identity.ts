@@ -42,6 +42,15 @@ export async function identityOfToken(keys: Keys, token: string): Promise<Identi
   return identity(known, JSON.stringify(payload), exp);
 }
 
+/** The id of whom a valid token names, or null. */
+export async function personOf(keys: Keys, token: string): Promise<string | null> {
+  const payload = await verify(keys, token).then(
+    (verified) => verified.payload,
+    () => null,
+  );
+  return payload?.sub ?? null;
+}
+
 async function verify(keys: Keys, token: string) {
   try {
     return await jwtVerify(token, new TextEncoder().encode(keys.jwtSecret), {

@@ -1,6 +1,8 @@
 /** What one client may ask of the server. */
 export interface Limits {
   sockets: number;
+  /** Of one address of the network. */
+  socketsPerAddress: number;
   channelsPerSocket: number;
   bindingsPerChannel: number;
   topicLength: number;
@@ -16,6 +18,7 @@ export interface Limits {
 
 export const defaultLimits: Limits = {
   sockets: 20_000,
+  socketsPerAddress: 1_000,
   channelsPerSocket: 100,
   bindingsPerChannel: 50,
   topicLength: 255,

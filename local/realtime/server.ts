@@ -50,6 +50,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
     connection: { application_name: "realtime", statement_timeout: 10_000 },
   });
   const connections = new Set<Connection>();
+  const openOf = new Map<string, number>();
   const core: Core = {
     keys: options.keys,
     limits,
@@ -106,6 +107,10 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
       const handshake = readHandshake(request, options.keys);
       if (!handshake.accepted) return refuse(socket, handshake.status, handshake.error);
       if (connections.size >= limits.sockets) return refuse(socket, 429, "Too many connected users");
+      const address = request.socket.remoteAddress ?? "";
+      const open = openOf.get(address) ?? 0;
+      if (open >= limits.socketsPerAddress)
+        return refuse(socket, 429, "Too many connections from this address");
       sockets.handleUpgrade(request, socket, head, (webSocket) => {
         const connection = new Connection(
           webSocket,
@@ -115,7 +120,11 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
           (from, message) => handle(core, from, message),
         );
         connections.add(connection);
+        openOf.set(address, (openOf.get(address) ?? 0) + 1);
         webSocket.on("close", () => {
+          const left = (openOf.get(address) ?? 1) - 1;
+          if (left > 0) openOf.set(address, left);
+          else openOf.delete(address);
           connections.delete(connection);
           for (const channel of [...connection.channels.values()]) channel.leave();
         });

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SignJWT, UnsecuredJWT } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
-import { tokenIssuer } from "../../local/auth-config.ts";
+import { tokenIssuer } from "../../local/lite/auth-config.ts";
 import {
   duplicatesAnswer,
   submissionCreatedAnswer,

@@ -7,7 +7,7 @@ import { decodeJwt, exportJWK, generateKeyPair, SignJWT } from "jose";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import WebSocket from "ws";
-import { tokenIssuer } from "../../local/auth-config.ts";
+import { tokenIssuer } from "../../local/lite/auth-config.ts";
 import { type Answer, type OwnStack, startOwnStack } from "../own-stack.ts";
 
 // A project that rotates from a shared secret to signing keys has tokens of both kinds.

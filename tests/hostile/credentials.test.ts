@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { SignJWT } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
-import { tokenIssuer } from "../../local/auth-config.ts";
+import { tokenIssuer } from "../../local/lite/auth-config.ts";
 import { newApiKey, orgKeyPrefix } from "../../shared/api-keys.ts";
 import { newKey, only } from "../api/world.ts";
 import { accessToken, api, sql, stack } from "../stack.ts";

@@ -30,7 +30,7 @@ beforeAll(async () => {
   const upstreamPort = await listening(upstream);
   gateway = createGateway({
     addressHeader: "x-address-secret",
-    data: () => null,
+    litePort: () => null,
     realtimePort: () => null,
     functionPort: (name) => (name !== "api" ? undefined : functionIsUp ? upstreamPort : null),
   });
@@ -128,7 +128,7 @@ test("an address comes from a header only where the operator names it, and then 
   const behind = createGateway({
     addressHeader: "x-address-secret",
     proxyHeader: "x-forwarded-for",
-    data: () => null,
+    litePort: () => null,
     functionPort: () => (upstream.address() as AddressInfo).port,
   });
   const port = await listening(behind);

@@ -1,8 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { asPostgrest } from "../../local/auth-and-rest.ts";
+import type { Secrets } from "../../local/data-folder.ts";
 import { withDatabase } from "../../local/database.ts";
+import { asPostgrest } from "../../local/lite/postgrest-errors.ts";
+import { preparePlatform } from "../../local/platform.ts";
 import { withTemporaryDatabase } from "../../local/temporary-database.ts";
 import { signUp, sql, stack, supabase } from "../stack.ts";
 import { temporaryFolder } from "./launcher.ts";
@@ -72,12 +74,57 @@ test("a constraint that refuses a direct client is named to it", async () => {
   expect([status, error?.code, error?.message]).toEqual([400, "23514", expect.stringContaining("title_has")]);
 });
 
-test("the data API's login owns nothing and is no superuser", async () => {
-  const [row] = await sql`
-    select rolsuper, rolbypassrls, rolcreaterole,
-      (select count(*) from pg_class where relowner = r.oid) + (select count(*) from pg_proc where proowner = r.oid) as owned
-    from pg_roles r where rolname = 'supabase_lite'`;
-  expect(row).toEqual({ rolsuper: false, rolbypassrls: false, rolcreaterole: false, owned: "0" });
+test("the logins of auth and the data API own nothing, inherit nothing and may do only what each is for", async () => {
+  const rows = await sql`
+    select rolname, rolsuper or rolbypassrls or rolcreaterole or rolcreatedb or rolreplication or rolinherit as strong,
+      (select count(*)::int from pg_class where relowner = r.oid) + (select count(*)::int from pg_proc where proowner = r.oid) as owned,
+      (select array_agg(roleid::regrole::text order by roleid::regrole::text) from pg_auth_members where member = r.oid) as roles,
+      (select array_agg(format('%s %s', c.oid::regclass, privilege) order by c.oid::regclass::text, privilege)
+        from pg_class c cross join unnest('{select,insert,update,delete,truncate,references,trigger}'::text[]) privilege
+        where relkind in ('r', 'p', 'v', 'm') and relnamespace not in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)
+        and (has_table_privilege(r.oid, c.oid, privilege)
+          or privilege in ('select', 'insert', 'update') and has_any_column_privilege(r.oid, c.oid, privilege))) as tables
+    from pg_roles r where rolname in ('embedded_auth', 'embedded_rest') order by 1`;
+  const signIn = ["flow_state", "identities", "refresh_tokens", "sessions", "users"];
+  expect(rows).toEqual([
+    {
+      rolname: "embedded_auth",
+      strong: false,
+      owned: 0,
+      roles: null,
+      tables: [
+        "auth.audit_log_entries insert",
+        ...signIn.flatMap((table) =>
+          ["delete", "insert", "select", "update"].map((privilege) => `auth.${table} ${privilege}`),
+        ),
+      ],
+    },
+    {
+      rolname: "embedded_rest",
+      strong: false,
+      owned: 0,
+      roles: ["anon", "authenticated", "service_role"],
+      tables: null,
+    },
+  ]);
+});
+
+test("a start on the data of an earlier version takes away the login that both shared", async () => {
+  await withTemporaryDatabase(
+    async ({ superuserUrl }) => {
+      await withDatabase(superuserUrl, async (superuser) => {
+        await superuser.unsafe(`
+          create role supabase_lite login;
+          grant service_role to supabase_lite;
+          grant select on auth.users to supabase_lite;`);
+        const passwords = { owner_password: "a", auth_password: "b", data_api_password: "c" };
+        const secrets = { ...passwords, platform: "earlier" } as Secrets;
+        await preparePlatform(superuserUrl, { secrets, saveSecrets: async () => {} });
+        expect(await superuser`select from pg_roles where rolname = 'supabase_lite'`).toHaveLength(0);
+      });
+    },
+    await temporaryFolder(),
+  );
 });
 
 test("a bare database has what a hosted project has, and lets migrations do what they may there", async () => {

@@ -77,7 +77,14 @@ test("text is Unicode though LANG is unset", async () => {
 
 test("no one comes in without the password", async () => {
   const stack = await launch(await temporaryFolder()).ready();
-  for (const role of ["postgres", "supabase_admin", "feedback_api", "supabase_lite", "auth_guard"]) {
+  for (const role of [
+    "postgres",
+    "supabase_admin",
+    "feedback_api",
+    "embedded_auth",
+    "embedded_rest",
+    "auth_guard",
+  ]) {
     const url = new URL(stack.db_url);
     url.username = role;
     url.password = "guess";

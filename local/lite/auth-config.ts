@@ -1,9 +1,12 @@
-import type { Secrets } from "./data-folder.ts";
+import type { Secrets } from "../data-folder.ts";
 
 /** The iss of access tokens: without a port, so that sessions outlive a change of it. Each data folder has a secret of its own. */
 export const tokenIssuer = "http://127.0.0.1/auth/v1";
 
-export function authConfig(secrets: Secrets, siteUrl: string) {
+/** All that auth and the data API need to know. */
+export type LiteSecrets = Pick<Secrets, "jwt_secret" | "publishable_key" | "secret_key">;
+
+export function authConfig(secrets: LiteSecrets, siteUrl: string) {
   return {
     enabled: true,
     jwt_secret: secrets.jwt_secret,

@@ -1,0 +1,111 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { keepRunning } from "../keep-running.ts";
+import { StartError } from "../start-error.ts";
+import type { LiteName } from "./paths.ts";
+import { type LiteOptions, launcherAddress, type Order, type Report } from "./process.ts";
+
+export interface LiteProcess {
+  /** Null while it is down. */
+  port(): number | null;
+  /** A call of the launcher itself, which has no address and no limits. */
+  fetch(request: Request): Promise<Response>;
+  stop(): Promise<void>;
+}
+
+interface LiteProcessOptions extends LiteOptions {
+  name: LiteName;
+  onTrouble(message: string): void;
+}
+
+const memoryMegabytes = { auth: 256, rest: 768 };
+const pingMs = 1_000;
+/** Whoever says nothing for so long hangs in one request, and everybody else's wait behind it. */
+const longestSilenceMs = 8_000;
+const longestStartMs = 60_000;
+
+/** Auth or the data API in a process of its own, with a bound on its memory; it starts again when it dies or hangs. */
+export async function startLiteProcess({
+  name,
+  onTrouble,
+  ...options
+}: LiteProcessOptions): Promise<LiteProcess> {
+  let port: number | null = null;
+
+  const start = () => {
+    const child = fork(fileURLToPath(new URL(`${name}.ts`, import.meta.url)), {
+      execArgv: ["--import", "tsx", `--max-old-space-size=${memoryMegabytes[name]}`],
+      stdio: ["ignore", "ignore", "ignore", "ipc"],
+    });
+    let failure = "";
+    let heardAt = 0;
+    const ended = new Promise<string>((resolve) => {
+      child.once("exit", (code, signal) => {
+        port = null;
+        failure ||= `it ended (${signal ?? `code ${code}`})`;
+        resolve(`${title(name)} starts again: ${failure}`);
+      });
+    });
+    const ready = new Promise<void>((resolve) => {
+      child.on("message", (report: Report) => {
+        heardAt = Date.now();
+        if (report.type === "failed") failure = report.message;
+        if (report.type === "trouble") onTrouble(report.message);
+        if (report.type !== "ready") return;
+        port = report.port;
+        resolve();
+      });
+    });
+    say(child, { type: "start", options });
+    const watching = watch(
+      child,
+      () => heardAt,
+      () => {
+        failure = "it hung";
+      },
+    );
+    ended.then(() => clearInterval(watching));
+    const stop = async () => {
+      if (child.exitCode === null) say(child, { type: "stop" });
+      const forced = setTimeout(() => child.kill("SIGKILL"), 3_000);
+      await ended;
+      clearTimeout(forced);
+    };
+    return { started: Promise.race([ready, ended]), failure: () => failure, ended, stop };
+  };
+
+  const first = start();
+  await first.started;
+  if (port === null) throw new StartError(`${title(name)} did not start: ${first.failure()}`);
+  const kept = keepRunning(first, start, onTrouble);
+  return {
+    port: () => port,
+    fetch(request) {
+      const { pathname, search } = new URL(request.url);
+      const call = new Request(`http://127.0.0.1:${port}${pathname}${search}`, request);
+      call.headers.set(options.addressHeader, launcherAddress);
+      return fetch(call);
+    },
+    stop: kept.stop,
+  };
+}
+
+/** Kills the process when it leaves a question unanswered for too long. */
+function watch(child: ChildProcess, heardAt: () => number, onHang: () => void): NodeJS.Timeout {
+  let askedAt = 0;
+  return setInterval(() => {
+    if (askedAt <= heardAt()) {
+      askedAt = Date.now();
+      say(child, { type: "ping" });
+    } else if (Date.now() - askedAt > (heardAt() === 0 ? longestStartMs : longestSilenceMs)) {
+      onHang();
+      child.kill("SIGKILL");
+    }
+  }, pingMs);
+}
+
+const title = (name: LiteName) => (name === "auth" ? "auth" : "the data API");
+
+function say(child: ChildProcess, order: Order): void {
+  child.send(order, () => undefined);
+}

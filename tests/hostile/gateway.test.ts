@@ -1,0 +1,505 @@
+import { readFile, stat } from "node:fs/promises";
+import { createServer, request } from "node:http";
+import { connect } from "node:net";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createGateway } from "../../local/gateway.ts";
+import { startLiteProcess } from "../../local/lite/supervisor.ts";
+import { rotateLogs } from "../../local/logs.ts";
+import { listen } from "../../local/ports.ts";
+import { type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
+import { litePid } from "../processes.ts";
+import { until } from "../until.ts";
+import { rest } from "./rest.ts";
+
+// What a stranger or one user may do to the gateway, auth and the data API: the others are served meanwhile.
+
+let own: OwnStack;
+let person: Person;
+let victim: Person;
+
+beforeAll(async () => {
+  own = await startOwnStack();
+  await own.sql`update private.rate_limit_rules set max_requests = 2000000000`;
+  [person, victim] = (await own.people(2)) as [Person, Person];
+});
+afterAll(() => own?.remove());
+
+const portOf = (url: string) => Number(new URL(url).port);
+
+/** Sends bytes as they are; what came back until the connection was closed, or nothing more comes. */
+function raw(bytes: string, from = "127.0.0.1", quietMs = 4_000): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect({ port: portOf(own.supabase_url), host: "127.0.0.1", localAddress: from });
+    let answer = "";
+    socket.setTimeout(quietMs, () => socket.destroy());
+    socket.on("error", () => undefined);
+    socket.on("data", (chunk) => {
+      answer += chunk.toString("latin1");
+    });
+    socket.on("close", () => resolve(answer));
+    socket.write(Buffer.from(bytes, "latin1"));
+  });
+}
+
+const secrets = /postgresql:|connection|jwt_secret|sb_secret|introspect|embedded_/;
+
+async function health(from = "127.0.0.9"): Promise<number> {
+  const startedAt = performance.now();
+  const answer = await own.call("GET", "/api/health", { base: own.supabase_url, from });
+  expect(answer.status).toBe(200);
+  return performance.now() - startedAt;
+}
+
+/** A call of the data API from an address of its own. */
+async function data(path: string, from: string, token?: string) {
+  const startedAt = performance.now();
+  const answer = await own.call("GET", `/rest/v1/${path}`, {
+    base: own.supabase_url,
+    from,
+    ...(token === undefined ? {} : { token }),
+    headers: { apikey: own.publishable_key },
+  });
+  return { ...answer, ms: performance.now() - startedAt };
+}
+
+describe("the back rooms of @supabase/lite", () => {
+  test.each([
+    "a/_system/info?",
+    "a\\_system\\info?",
+    "a#",
+    "a@b",
+    "a:b",
+    "127.0.0.1:54321/_system/info",
+    "",
+    "a b",
+    "[::1",
+  ])("a Host header %j is malformed", async (host) => {
+    const answer = await raw(`GET /rest/v1/x HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    expect(answer).toMatch(/^HTTP\/1.1 400 /);
+    expect(answer).not.toMatch(secrets);
+  });
+
+  test("two Host headers are malformed, and HTTP/1.0 needs none", async () => {
+    expect(await raw("GET /api/health HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n")).toMatch(
+      /^HTTP\/1.1 400 /,
+    );
+    expect(await raw("GET /api/health HTTP/1.0\r\n\r\n")).toMatch(/^HTTP\/1.1 200 /);
+    expect(await raw("GET /_system/info HTTP/1.0\r\n\r\n")).toMatch(/^HTTP\/1.1 404 /);
+  });
+
+  test("no request line and Host reaches them, however they are spelled", async () => {
+    const room = fc.constantFrom("_system/info", "_system/config", "_system/introspect", "_SYSTEM/info");
+    const glue = fc.constantFrom(
+      "/",
+      "//",
+      "\\",
+      "%2f",
+      "%5c",
+      "/./",
+      "/../",
+      "/%2e%2e/",
+      "/..;/",
+      "#",
+      "?",
+      "%00",
+      " ",
+      "\t",
+    );
+    const start = fc.constantFrom(
+      "",
+      "/",
+      "/rest/v1",
+      "/auth/v1",
+      "/rest/v1/x",
+      "/functions/v1",
+      "/api",
+      "http://a",
+      "http://127.0.0.1",
+      "//a",
+      "*",
+    );
+    const host = fc.oneof(
+      fc.constantFrom("127.0.0.1", "a", "localhost:1", undefined),
+      fc
+        .tuple(fc.constantFrom("a", ""), glue, room, fc.constantFrom("", "?", "#", "/"))
+        .map((parts) => parts.join("")),
+    );
+    const line = fc.record({
+      method: fc.constantFrom("GET", "POST", "HEAD", "PUT", "get", "OPTIONS"),
+      target: fc
+        .tuple(start, fc.array(glue, { minLength: 1, maxLength: 3 }), room)
+        .map(([a, b, c]) => a + b.join("") + c),
+      version: fc.constantFrom("1.0", "1.1"),
+      host,
+      header: fc.constantFrom(
+        "",
+        "X-Forwarded-Host: a/_system/info?\r\n",
+        "X-Original-URL: /_system/info\r\n",
+        "Forwarded: host=a\r\n",
+      ),
+    });
+    await fc.assert(
+      fc.asyncProperty(line, async ({ method, target, version, host: name, header }) => {
+        const answer = await raw(
+          `${method} ${target} HTTP/${version}\r\n${name === undefined ? "" : `Host: ${name}\r\n`}${header}apikey: ${own.secret_key}\r\nConnection: close\r\n\r\n`,
+        );
+        expect(answer).toMatch(/^(?:HTTP\/1.1 (?:40[0-9]|200 OK\r\naccess-control)|$)/);
+        expect(answer).not.toMatch(secrets);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("who finds the port of auth or the data API gets no answer there", async () => {
+    const service = await startLiteProcess({
+      name: "auth",
+      databaseUrl: own.db_url,
+      secrets: {
+        jwt_secret: own.jwtSecret,
+        publishable_key: own.publishable_key,
+        secret_key: own.secret_key,
+      },
+      siteUrl: own.supabase_url,
+      addressHeader: "x-address-of-a-test",
+      onTrouble: () => undefined,
+    });
+    const ask = (path: string, headers = {}) =>
+      fetch(`http://127.0.0.1:${service.port()}${path}`, { headers: { apikey: own.secret_key, ...headers } });
+    try {
+      for (const path of ["/_system/info", "/auth/v1/health"]) await expect(ask(path)).rejects.toThrow();
+      const named = { "x-address-of-a-test": "127.0.0.1" };
+      expect((await ask("/auth/v1/health", named)).status).toBe(200);
+      expect((await ask("/_system/info", named)).status).toBe(404);
+      expect((await ask("/rest/v1/organizations", named)).status).toBe(404);
+    } finally {
+      await service.stop();
+    }
+  });
+});
+
+describe("estimated counts", () => {
+  test.each([
+    "count=planned",
+    "count=estimated",
+    "COUNT=Planned",
+    "return=minimal, count=planned",
+    "count=exact,count=estimated",
+    "count = planned",
+    'count="planned"',
+    "count=exactly",
+  ])("are refused, asked for as %j", async (prefer) => {
+    const answer = await rest("submissions?select=id", { against: own, headers: { Prefer: prefer } });
+    expect([answer.status, answer.code]).toEqual([400, "VALIDATION_ERROR"]);
+  });
+
+  test("are refused in a second Prefer header, and in a HEAD", async () => {
+    for (const method of ["GET", "HEAD"]) {
+      const answer = await raw(
+        `${method} /rest/v1/submissions?select=id HTTP/1.1\r\nHost: a\r\napikey: ${own.publishable_key}\r\nPrefer: count=exact\r\nPREFER: count=planned\r\nConnection: close\r\n\r\n`,
+      );
+      expect(answer).toMatch(/^HTTP\/1.1 400 /);
+      expect(answer).not.toMatch(/^content-range/im);
+    }
+  });
+
+  test("exact ones are told", async () => {
+    const answer = await rest("organizations?select=id", {
+      against: own,
+      headers: { Prefer: "count=exact" },
+    });
+    expect([answer.status, answer.headers.get("content-range")]).toEqual([200, "0-0/1"]);
+  });
+});
+
+describe("queries that cost more to read than they are worth", () => {
+  const nested = (depth: number) => `or=(${"and(".repeat(depth)}id.is.null${")".repeat(depth)})`;
+  test.each([
+    ["60 KB of nested conditions", `submissions?${nested(9_000)}`],
+    ["conditions nested ten deep", `submissions?${nested(10)}`],
+    ["conditions nested in an embedded table's", `submissions?select=id,comments(id)&comments.${nested(10)}`],
+    ["conditions that hide in quotes", `submissions?or=(title.eq."${"(".repeat(20)}",id.is.null)`],
+    ["too many conditions", `submissions?or=(${"id.is.null,".repeat(300)}id.is.null)`],
+    ["too many parameters", `submissions?${"id=is.null&".repeat(101)}select=id`],
+    ["too many embeds", `submissions?select=id${",comments(id)".repeat(13)}`],
+    [
+      "embeds that are too deep",
+      "submissions?select=comments(submissions(comments(submissions(comments(id)))))",
+    ],
+    ["a query of 9 KB", `submissions?select=id&title=eq.${"x".repeat(9_000)}`],
+  ])("%s: 400, at once", async (_, path) => {
+    const answer = await data(path, "127.0.1.1");
+    expect([answer.status, (answer.body as { code?: string }).code]).toEqual([400, "VALIDATION_ERROR"]);
+    expect(answer.ms).toBeLessThan(500);
+  });
+
+  test("nothing that fits into the bounds keeps the data API busy for a second", async () => {
+    const filler = (text: string) => text.repeat(Math.floor(8_000 / text.length));
+    for (const path of [
+      `submissions?select=${filler("a,")}id`,
+      `submissions?select=${filler("a->")}id`,
+      `submissions?select=comments(${filler("id,")}id)`,
+      `submissions?order=${filler("id.asc,")}id`,
+      `submissions?order=${filler("(")}`,
+      `submissions?id=in.(${filler("a,")}a)`,
+      `submissions?id=in.${filler("(")}`,
+      `submissions?id=${filler("not.")}is.null`,
+      `submissions?title=cs.${filler("{")}`,
+      `submissions?${filler("a->b->>")}=eq.1`,
+      `submissions?columns=${filler("a,")}id`,
+      `rpc/my_votes?submission_ids=${filler("{")}`,
+    ]) {
+      const answer = await data(path, "127.0.1.1");
+      expect(answer.status, path.slice(0, 60)).not.toBe(503);
+      expect(answer.ms, path.slice(0, 60)).toBeLessThan(1_000);
+    }
+  });
+});
+
+describe("bodies that never come", () => {
+  test("400 of them hold nobody up, take nothing upstream and are cut off", async () => {
+    const path = [
+      "/api/submissions",
+      "/auth/v1/token?grant_type=password",
+      "/rest/v1/rpc/my_votes",
+      "/functions/v1/mcp",
+    ];
+    const sockets = Array.from({ length: 400 }, (_, n) => {
+      const socket = connect({
+        port: portOf(own.supabase_url),
+        host: "127.0.0.1",
+        localAddress: "127.0.1.2",
+      });
+      socket.on("error", () => undefined);
+      socket.write(
+        `POST ${path[n % 4]} HTTP/1.1\r\nHost: a\r\napikey: ${own.publishable_key}\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{`,
+      );
+      return socket;
+    });
+    const answers = sockets.map(
+      (socket) =>
+        new Promise<string>((resolve) => socket.once("data", (chunk) => resolve(String(chunk).slice(0, 12)))),
+    );
+    for (let n = 0; n < 5; n++) expect(await health()).toBeLessThan(1_000);
+    expect((await data("organizations?select=id", "127.0.0.9")).status).toBe(200);
+    expect(new Set(await Promise.all(answers))).toEqual(new Set(["HTTP/1.1 400", "HTTP/1.1 404"]));
+    for (const socket of sockets) socket.destroy();
+  });
+
+  test("a large file may take its time: what pauses for less than ten seconds is passed on", async () => {
+    const key = await own.key(["submissions:moderate"]);
+    const { port, hostname } = new URL(own.supabase_url);
+    const lineOf = (n: number) => `${n},idea,A slow line,${"It takes its time. ".repeat(10)}\n`;
+    const answer = await new Promise<number>((resolve, reject) => {
+      const outgoing = request(
+        {
+          port,
+          hostname,
+          method: "POST",
+          path: "/api/admin/import?dry_run=true",
+          headers: { authorization: `Bearer ${key}`, "content-type": "text/csv" },
+        },
+        (incoming) => {
+          incoming.resume();
+          resolve(incoming.statusCode ?? 0);
+        },
+      );
+      outgoing.on("error", reject);
+      let sent = 0;
+      const more = setInterval(() => {
+        outgoing.write(sent === 0 ? "id,type,title,description\n" : lineOf(sent).repeat(30));
+        if (++sent < 30) return;
+        clearInterval(more);
+        outgoing.end();
+      }, 100);
+    });
+    expect(answer).toBe(201);
+  });
+});
+
+describe("connections", () => {
+  test("one address has so many and no more, others have theirs", async () => {
+    const server = createGateway({
+      addressHeader: "x-address-of-a-test",
+      litePort: () => null,
+      functionPort: () => undefined,
+      limits: { connectionsPerAddress: 20 },
+    });
+    await listen(server, 0, "PORT");
+    const { port } = server.address() as { port: number };
+    const open = (localAddress: string) => connect({ port, host: "127.0.0.1", localAddress });
+    const sockets = Array.from({ length: 25 }, () => open("127.0.1.3"));
+    const closed = sockets.map((socket) => socket.on("error", () => undefined)).filter((socket) => socket);
+    await until(() => closed.filter((socket) => socket.destroyed || socket.readableEnded).length === 5);
+    const other = open("127.0.1.4");
+    other.write("GET /x HTTP/1.1\r\nHost: a\r\n\r\n");
+    expect(String(await new Promise((resolve) => other.once("data", resolve)))).toMatch(/^HTTP\/1.1 404/);
+    for (const socket of [...sockets, other]) socket.destroy();
+    server.close();
+  });
+});
+
+describe("slow statements", () => {
+  beforeAll(async () => {
+    const id = await own.submission(person);
+    await own.sql`
+      insert into comments (submission_id, author_id, body)
+      select ${id}, ${person.id}, repeat('ab', 900) || 'cz' from generate_series(1, 100)`;
+  });
+  const slow = "comments?select=id&body=match.(.*)(.*)(.*)%5C1%5C2%5C3$";
+
+  test("end after 3 seconds for anon and after 8 for a user", async () => {
+    const [nobody, user] = await Promise.all([
+      data(slow, "127.0.2.1"),
+      data(slow, "127.0.2.2", person.token),
+    ]);
+    expect([nobody.status, (nobody.body as { code?: string }).code]).toEqual([500, "57014"]);
+    expect(nobody.ms).toBeGreaterThan(2_900);
+    expect(nobody.ms).toBeLessThan(6_000);
+    expect((user.body as { code?: string }).code).toBe("57014");
+    expect(user.ms).toBeGreaterThan(7_900);
+    expect(user.ms).toBeLessThan(11_000);
+  });
+
+  test("of one address leave the data API, sign-in and the API to others, and are refused before long", async () => {
+    const attack = async () => {
+      for (;;) {
+        const answer = await data(slow, "127.0.2.3");
+        if (answer.status === 429) return Number(answer.headers["retry-after"]);
+      }
+    };
+    const attackers = Array.from({ length: 12 }, attack);
+    let isOver = false;
+    const over = Promise.all(attackers).finally(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      const mine = await data("organizations?select=id", "127.0.2.4");
+      expect([mine.status, mine.ms < 2_000]).toEqual([200, true]);
+      expect(await health()).toBeLessThan(1_000);
+      const signedIn = await own.call("POST", "/auth/v1/token?grant_type=password", {
+        base: own.supabase_url,
+        from: "127.0.2.5",
+        headers: { apikey: own.publishable_key },
+        body: { email: "nobody@test.example", password: "wrong" },
+      });
+      expect(signedIn.status).toBe(400);
+    }
+    const waits = await over;
+    for (const seconds of waits) expect(seconds).toBeGreaterThan(0);
+    expect((await data("organizations?select=id", "127.0.2.3")).status).toBe(429);
+    expect((await data("organizations?select=id", "127.0.2.4")).status).toBe(200);
+  });
+});
+
+describe("large answers", () => {
+  test("one of more than 10 MiB is refused, says what to do, and the data API goes on", async () => {
+    const ids = [await own.submission(victim), await own.submission(victim)];
+    await own.sql`
+      insert into comments (submission_id, author_id, body)
+      select id::uuid, ${victim.id}, repeat('👍', 2000) from unnest(${ids}::text[]) id, generate_series(1, 700)`;
+    const whole = `submissions?id=in.(${ids})&select=id,comments(body)`;
+    const answer = await data(whole, "127.0.3.1");
+    expect([answer.status, (answer.body as { code?: string }).code]).toEqual([500, "54000"]);
+    expect(answer.text).toContain("larger than 10 MiB");
+    expect((await data(`${whole}&comments.limit=10`, "127.0.3.1")).status).toBe(200);
+  });
+
+  test("unread ones are cut off, and leave room to others meanwhile", async () => {
+    const upstream = createServer((_, response) => response.end(Buffer.alloc(9_000_000, "x")));
+    await listen(upstream, 0, "PORT");
+    const gateway = createGateway({
+      addressHeader: "x-address-of-a-test",
+      litePort: () => (upstream.address() as { port: number }).port,
+      functionPort: () => undefined,
+      limits: { readMs: 1_000, heldBytesPerAddress: 20_000_000 },
+    });
+    await listen(gateway, 0, "PORT");
+    const { port } = gateway.address() as { port: number };
+    const ask = (localAddress: string) => {
+      const socket = connect({ port, host: "127.0.0.1", localAddress });
+      socket.on("error", () => undefined);
+      socket.write("GET /rest/v1/x HTTP/1.1\r\nHost: a\r\n\r\n");
+      return socket;
+    };
+    const deaf = Array.from({ length: 5 }, () => ask("127.0.3.2"));
+    for (const socket of deaf) socket.pause();
+    const read = (localAddress: string) =>
+      new Promise<number>((resolve) => {
+        let length = 0;
+        const socket = ask(localAddress);
+        socket.on("close", () => resolve(length));
+        socket.on("data", (chunk: Buffer) => {
+          length += chunk.length;
+          if (length > 9_000_000 || chunk.includes(" 429 ")) socket.destroy();
+        });
+      });
+    expect(await read("127.0.3.3")).toBeGreaterThan(9_000_000);
+    // Only cut off connections make room for more of theirs.
+    await until(async () => (await read("127.0.3.2")) > 9_000_000);
+    for (const socket of deaf) socket.destroy();
+    gateway.closeAllConnections();
+    gateway.close();
+    upstream.close();
+    upstream.closeAllConnections();
+  });
+});
+
+describe("processes that die or hang", () => {
+  test("the data API comes back after kill -9, and auth stays", async () => {
+    process.kill(await litePid("rest"), "SIGKILL");
+    const down = await until(async () => {
+      const answer = await data("organizations?select=id", "127.0.4.1");
+      return answer.status === 503 && answer;
+    });
+    expect(down.headers["retry-after"]).toBe("1");
+    expect(
+      await raw(
+        `GET /auth/v1/health HTTP/1.1\r\nHost: a\r\napikey: ${own.publishable_key}\r\nConnection: close\r\n\r\n`,
+      ),
+    ).toMatch(/ 200 /);
+    await until(async () => (await data("organizations?select=id", "127.0.4.1")).status === 200);
+  });
+
+  test("auth that hangs is killed and starts again", async () => {
+    const pid = await litePid("auth");
+    process.kill(pid, "SIGSTOP");
+    await until(async () => (await litePid("auth").catch(() => pid)) !== pid, 30_000);
+    await until(
+      async () =>
+        (
+          await own.call("GET", "/auth/v1/health", {
+            base: own.supabase_url,
+            headers: { apikey: own.publishable_key },
+          })
+        ).status === 200,
+    );
+  });
+});
+
+describe("Postgres's log", () => {
+  const log = () => join(own.folder, "postgres.log");
+
+  test("grows by a line a refused statement, not by the statement", async () => {
+    const before = (await stat(log())).size;
+    const refused = 20;
+    for (let n = 0; n < refused; n++) {
+      const title = { title: `${n}${"x".repeat(3_000)}`, description: "y".repeat(3_000), type: "idea" };
+      const answer = await rest("submissions", { against: own, token: person.token, body: title });
+      expect(answer.status).toBe(400);
+    }
+    const grown = (await stat(log())).size - before;
+    expect(grown).toBeGreaterThan(0);
+    expect(grown / refused).toBeLessThan(400);
+  });
+
+  test("is emptied when it has grown, and what stood in it is kept once", async () => {
+    await rotateLogs(own.folder, 10);
+    expect((await stat(log())).size).toBe(0);
+    expect((await stat(`${log()}.old`)).mode & 0o777).toBe(0o600);
+    await rest("submissions", { against: own, token: person.token, body: { title: "x" } });
+    await until(async () => (await stat(log())).size > 0);
+    expect((await readFile(log(), "utf8")).charCodeAt(0)).not.toBe(0);
+  });
+});
