@@ -197,6 +197,7 @@ create table public.organizations (
   is_default boolean not null default false,
   require_approval boolean not null default false,
   trust_after integer,
+  anonymous_may text not null default 'read',
   time_zone text not null default 'UTC',
   allowed_origins text[] not null default '{}',
   settings jsonb not null default '{}',
@@ -211,10 +212,11 @@ create table public.organizations (
   constraint time_zone_is_known check (private.is_time_zone(time_zone)),
   constraint settings_are_a_small_object check (jsonb_typeof(settings) = 'object' and octet_length(settings::text) <= 20000),
   constraint trust_after_is_1_to_1000 check (trust_after between 1 and 1000),
+  constraint anonymous_may_is_known check (anonymous_may in ('read', 'vote', 'participate')),
   constraint allowed_origins_are_origins check (private.are_origins(allowed_origins)),
   constraint plan_limits_are_not_negative check (least(max_submissions, max_members, max_surveys) >= 0)
 );
-comment on table public.organizations is 'A tenant: one board of feedback, its surveys and its team. settings are the team''s own, which the service keeps and does not read. Plan limits are null for none.';
+comment on table public.organizations is 'A tenant: one board of feedback, its surveys and its team. settings are the team''s own, which the service keeps and does not read. anonymous_may is what users without an account of their own may do. Plan limits are null for none.';
 create unique index at_most_one_default_organization on public.organizations (is_default) where is_default;
 create trigger touch_updated_at before update on public.organizations
   for each row execute function private.touch_updated_at();
@@ -229,6 +231,7 @@ create table public.profiles (
   email text,
   name text,
   avatar_url text,
+  is_anonymous boolean not null default false,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   constraint kind_is_known check (kind in ('user', 'email', 'key', 'agent', 'anonymous')),
@@ -237,7 +240,7 @@ create table public.profiles (
   constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
   constraint avatar_url_is_a_web_address check (avatar_url ~ '^https?://\S+$' and char_length(avatar_url) <= 2000)
 );
-comment on table public.profiles is 'Who acts: a user of the app, an author an organization knows by e-mail alone, an API key, an agent, or somebody without an address: erased, or imported by name. A user''s id is the auth user''s id; e-mail is never granted to clients.';
+comment on table public.profiles is 'Who acts: a user of the app, an author an organization knows by e-mail alone, an API key, an agent, or somebody without an address: erased, or imported by name. A user''s id is the auth user''s id; e-mail is never granted to clients. is_anonymous: the user signed in anonymously (Supabase''s anonymous sign-ins).';
 create unique index one_email_author_an_organization on public.profiles (organization_id, lower(email)) where kind = 'email';
 create index profiles_email_idx on public.profiles (lower(email)) where kind = 'user';
 create trigger touch_updated_at before update on public.profiles
@@ -247,17 +250,23 @@ create trigger touch_updated_at before update on public.profiles
 create function private.keep_profile_of_user() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  insert into public.profiles (id, kind, auth_user_id, email, name)
+  if new.deleted_at is not null then
+    update public.profiles set auth_user_id = null where auth_user_id = new.id;
+    return null;
+  end if;
+  insert into public.profiles as p (id, kind, auth_user_id, email, name, is_anonymous)
   values (
     new.id, 'user', new.id, new.email,
-    left(nullif(private.person_name(coalesce(new.raw_user_meta_data ->> 'name', new.raw_user_meta_data ->> 'full_name')), ''), 100)
+    left(nullif(private.person_name(coalesce(new.raw_user_meta_data ->> 'name', new.raw_user_meta_data ->> 'full_name')), ''), 100),
+    new.is_anonymous
   )
-  on conflict (id) do update set email = excluded.email;
+  on conflict (id) do update set email = excluded.email, is_anonymous = excluded.is_anonymous
+  where p.auth_user_id is not null;
   return null;
 end
 $$;
-comment on function private.keep_profile_of_user() is 'Trigger on auth.users: a user has a profile with the same id. The name is what the user gave at sign-up, never a part of the address.';
-create trigger keep_profile after insert or update of email on auth.users
+comment on function private.keep_profile_of_user() is 'Trigger on auth.users: a user has a profile with the same id. The name is what the user gave at sign-up, never a part of the address. A soft-deleted user is forgotten as a deleted one.';
+create trigger keep_profile after insert or update of email, is_anonymous, deleted_at on auth.users
   for each row execute function private.keep_profile_of_user();
 
 create function private.person_name(value text) returns text
@@ -4911,6 +4920,80 @@ $$;
 comment on function private.latest_migration() is 'Version of the newest applied migration, for readiness.';
 grant execute on function private.latest_migration() to feedback_api;
 
+-- What users of the auth service lose: with their account everything, with an anonymous sign-in what the organization keeps for others.
+
+-- Deleted accounts ---------------------------------------------------------------------------------------------
+-- Their access tokens are valid until they expire. The API refuses them in private.take; these policies refuse
+-- them to clients of the data API and of realtime.
+
+-- definer: profiles are not readable as a whole.
+create function private.has_account() returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (select from public.profiles p where p.auth_user_id = auth.uid());
+end
+$$;
+comment on function private.has_account() is 'Whether the auth user of the access token still exists.';
+
+create function private.is_active_user() returns boolean
+language sql stable
+return session_user = 'feedback_api' or private.has_account();
+comment on function private.is_active_user() is 'As private.has_account, which the API knows already.';
+grant execute on function private.has_account(), private.is_active_user() to authenticated;
+
+do $$
+declare name text;
+begin
+  for name in
+    select c.relname from pg_class c
+    where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' order by c.relname
+  loop
+    execute format('create policy "a deleted user sees and changes nothing" on public.%I
+      as restrictive to authenticated using ((select private.is_active_user()))', name);
+  end loop;
+end
+$$;
+
+-- Anonymous sign-ins -------------------------------------------------------------------------------------------
+-- Anyone can make any number of them. The auth service's row counts, not the claim: it is right the moment somebody
+-- links an address, and the API passes no claims on.
+
+-- definer: neither profiles nor settings of an organization are readable as a whole.
+create function private.require_participation() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare allowed text;
+begin
+  if private.is_key() or private.is_quiet()
+    or not exists (select from public.profiles p where p.id = auth.uid() and p.is_anonymous) then
+    return new;
+  end if;
+  allowed := (select o.anonymous_may from public.organizations o where o.id = new.organization_id);
+  if allowed <> 'participate' and allowed <> tg_argv[0] then
+    perform private.raise_error('FORBIDDEN', case allowed
+      when 'vote' then 'Anonymous users may read and vote here: sign up to do more.'
+      else 'Anonymous users may only read here: sign up to take part.' end);
+  end if;
+  return new;
+end
+$$;
+comment on function private.require_participation() is 'Trigger: an anonymous user does what organizations.anonymous_may allows. The argument is what it takes: vote or participate.';
+
+-- By their names these triggers run after prepare, which fills in the organization.
+create trigger require_participation before insert on public.votes
+  for each row execute function private.require_participation('vote');
+create trigger require_participation before insert on public.comment_votes
+  for each row execute function private.require_participation('vote');
+create trigger require_participation before insert on public.follows
+  for each row execute function private.require_participation('vote');
+create trigger require_participation before insert or update of title, description on public.submissions
+  for each row execute function private.require_participation('participate');
+create trigger require_participation before insert or update of body on public.comments
+  for each row execute function private.require_participation('participate');
+create trigger require_participation before insert on public.survey_responses
+  for each row execute function private.require_participation('participate');
+create trigger require_participation before insert on private.survey_starts
+  for each row execute function private.require_participation('participate');
+
 -- Agents: identities with their policies, the keys they call with, and the trail of what they did.
 
 create table private.agents (
@@ -7101,9 +7184,9 @@ end
 $$;
 comment on function private.announce_organization() is 'Trigger: org.updated and the trail say what changed, from what to what.';
 create trigger announce after update on public.organizations
-  for each row when ((old.slug, old.name, old.visibility, old.is_default, old.require_approval, old.trust_after, old.time_zone, old.allowed_origins, old.settings,
+  for each row when ((old.slug, old.name, old.visibility, old.is_default, old.require_approval, old.trust_after, old.anonymous_may, old.time_zone, old.allowed_origins, old.settings,
       old.max_submissions, old.max_members, old.max_surveys)
-    is distinct from (new.slug, new.name, new.visibility, new.is_default, new.require_approval, new.trust_after, new.time_zone, new.allowed_origins, new.settings,
+    is distinct from (new.slug, new.name, new.visibility, new.is_default, new.require_approval, new.trust_after, new.anonymous_may, new.time_zone, new.allowed_origins, new.settings,
       new.max_submissions, new.max_members, new.max_surveys))
   execute function private.announce_organization();
 
@@ -7113,7 +7196,8 @@ create function private.organization_shape(organization public.organizations) re
 language plpgsql stable set search_path = '' as $$
 begin
   return json_build_object('id', organization.id, 'slug', organization.slug, 'name', organization.name, 'visibility', organization.visibility,
-    'require_approval', organization.require_approval, 'trust_after', organization.trust_after, 'time_zone', organization.time_zone, 'settings', organization.settings,
+    'require_approval', organization.require_approval, 'trust_after', organization.trust_after,
+    'anonymous_may', organization.anonymous_may, 'time_zone', organization.time_zone, 'settings', organization.settings,
     'role', (select m.role from public.memberships m where m.organization_id = organization.id and m.user_id = private.caller_id()),
     'plan', json_build_object(
       'submissions', (select coalesce(sum(c.total), 0) from private.submission_counts c where c.organization_id = organization.id)
@@ -7152,6 +7236,7 @@ begin
     visibility = coalesce(fields ->> 'visibility', o.visibility),
     require_approval = coalesce((fields ->> 'require_approval')::boolean, o.require_approval),
     trust_after = case when fields ? 'trust_after' then (fields ->> 'trust_after')::integer else o.trust_after end,
+    anonymous_may = coalesce(fields ->> 'anonymous_may', o.anonymous_may),
     time_zone = coalesce(fields ->> 'time_zone', o.time_zone),
     settings = coalesce((select jsonb_object_agg(s.key, s.value) from jsonb_each(o.settings || coalesce(fields -> 'settings', '{}')) s
       where s.value <> 'null'), '{}')

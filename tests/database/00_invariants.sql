@@ -98,7 +98,7 @@ insert into helpers values
   (array['anon', 'authenticated', 'service_key', 'service_role'], array['survey_figures']),
   (array['authenticated', 'service_key', 'service_role'], array['reads_analytics', 'survey_sentiment', 'survey_breakdown']),
   (array['authenticated', 'service_role'], array['ordered_id', 'check_response']),
-  (array['authenticated'], array['with_sources', 'start_survey', 'mark_start', 'submit_survey_response', 'judge_survey_response']),
+  (array['authenticated'], array['has_account', 'is_active_user', 'with_sources', 'start_survey', 'mark_start', 'submit_survey_response', 'judge_survey_response']),
   (array['authenticated', 'service_key'], array['admin_merge', 'admin_unmerge', 'admin_moderate', 'admin_moderation_queue', 'admin_bulk', 'admin_origins']),
   (array['authenticated', 'service_key'], array['admin_start_export', 'admin_export_page', 'admin_start_import', 'admin_run_import', 'admin_finish_import',
     'admin_imports', 'admin_find_people', 'admin_personal_data', 'admin_erase_person']),
