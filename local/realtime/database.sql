@@ -163,11 +163,11 @@ begin
 end
 $$;
 
--- Hosted drops each day's partition after three days.
+-- Hosted drops each day's partition after three days, as it can replay them. Here a message has been read once it is committed.
 create or replace function realtime.forget_messages() returns void
 language sql volatile security definer set search_path = ''
 begin atomic
-  delete from realtime.messages where inserted_at < (now() at time zone 'utc') - interval '3 days';
+  delete from realtime.messages where inserted_at < (now() at time zone 'utc') - interval '1 hour';
 end;
 
 do $do$
