@@ -2,7 +2,7 @@
 
 create function private.run_schedule() returns jsonb
 language plpgsql set search_path = '' as $$
-declare fanouts integer; activity integer; surveys integer; counters integer; keys integer; events integer; deliveries integer; streams integer; labels integer; boards integer;
+declare fanouts integer; activity integer; surveys integer; counters integer; keys integer; events integer; deliveries integer; streams integer; labels integer; boards integer; imports integer;
 begin
   -- What is deleted is found once and by its place: joined, by a plan made while a table was empty, it would be looked for again row after row.
   -- What may be renewed meanwhile is locked first.
@@ -22,6 +22,7 @@ begin
   delete from private.invites i where ctid = any (array(
     select o.ctid from private.invites o where o.expires_at < now() - interval '30 days' limit 5000));
   deliveries := private.trim_deliveries();
+  imports := private.end_idle_imports();
   delete from private.agent_streams s where ctid = any (array(
     select o.ctid from private.agent_streams o where o.expires_at < now() limit 5000 for update skip locked));
   get diagnostics streams = row_count;
@@ -31,7 +32,7 @@ begin
     select o.ctid from private.agent_audit o where o.created_at < now() - interval '400 days' limit 5000));
   -- Last, for it holds submissions until the end.
   labels := private.run_retirements();
-  return jsonb_build_object('fanouts', fanouts, 'activity', activity, 'surveys', surveys, 'rate_counters', counters, 'idempotency_keys', keys, 'events', events, 'deliveries', deliveries, 'agent_streams', streams, 'labels', labels, 'boards', boards);
+  return jsonb_build_object('fanouts', fanouts, 'activity', activity, 'surveys', surveys, 'rate_counters', counters, 'idempotency_keys', keys, 'events', events, 'deliveries', deliveries, 'agent_streams', streams, 'labels', labels, 'boards', boards, 'imports', imports);
 end
 $$;
 comment on function private.run_schedule() is 'Every few seconds, by pg_cron on hosted Supabase and by a timer in the embedded stack: writes waiting notifications, tells boards their counts, closes surveys whose time has passed and deletes what has expired, in bounded batches. Idempotent; says what it did.';

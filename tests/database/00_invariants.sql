@@ -101,7 +101,7 @@ insert into helpers values
   (array['authenticated'], array['has_account', 'is_active_user', 'with_sources', 'start_survey', 'mark_start', 'submit_survey_response', 'judge_survey_response']),
   (array['authenticated', 'service_key'], array['admin_merge', 'admin_unmerge', 'admin_moderate', 'admin_moderation_queue', 'admin_bulk', 'admin_origins']),
   (array['authenticated', 'service_key'], array['admin_start_export', 'admin_export_page', 'admin_start_import', 'admin_run_import', 'admin_finish_import',
-    'admin_imports', 'admin_find_people', 'admin_personal_data', 'admin_erase_person']),
+    'admin_imports', 'admin_receive_import', 'admin_begin_import', 'admin_next_piece', 'admin_advance_piece', 'admin_find_people', 'admin_personal_data', 'admin_erase_person']),
   (array['authenticated', 'service_key'], array['admin_organization', 'admin_update_organization', 'admin_labels', 'admin_create_label', 'admin_update_label',
     'admin_order_categories', 'admin_delete_label', 'admin_merge_labels', 'admin_members', 'admin_remove_member', 'admin_invites', 'admin_revoke_invite',
     'admin_analytics', 'admin_events']),
