@@ -8370,7 +8370,8 @@ create table private.import_pieces (
   organization_id uuid not null,
   import_id uuid not null,
   n integer not null,
-  rows jsonb not null,
+  -- Not jsonb, which refuses texts that one row alone is refused for.
+  rows json not null,
   chunks_done integer not null default 0,
   primary key (organization_id, import_id, n),
   constraint import_pieces_import_is_of_the_same_organization foreign key (organization_id, import_id)
@@ -9077,7 +9078,7 @@ end
 $$;
 comment on function private.own_import(uuid) is 'An import of the current organization, locked; NOT_FOUND without.';
 
-create function private.admin_receive_import(import_id uuid, n integer, rows jsonb, query jsonb) returns void
+create function private.admin_receive_import(import_id uuid, n integer, rows json, query jsonb) returns void
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
 declare import private.imports := private.own_import(import_id);
 begin
@@ -9085,11 +9086,11 @@ begin
   select import.organization_id, import.id, receive.n, receive.rows
   from (values (admin_receive_import.n, admin_receive_import.rows)) receive (n, rows) where receive.rows is not null;
   update private.imports i set state = 'receiving', query = admin_receive_import.query,
-    rows = i.rows + coalesce(jsonb_array_length(admin_receive_import.rows), 0), updated_at = clock_timestamp()
+    rows = i.rows + coalesce(json_array_length(admin_receive_import.rows), 0), updated_at = clock_timestamp()
   where i.id = import.id;
 end
 $$;
-comment on function private.admin_receive_import(uuid, integer, jsonb, jsonb) is 'Keeps a piece of a job''s rows; without rows, only makes a job of the import.';
+comment on function private.admin_receive_import(uuid, integer, json, jsonb) is 'Keeps a piece of a job''s rows; without rows, only makes a job of the import.';
 
 create function private.admin_begin_import(import_id uuid) returns json
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
@@ -9148,7 +9149,7 @@ $$;
 comment on function private.admin_imports(uuid) is 'The import of that id, or the newest 50, of the current organization.';
 
 grant execute on function private.admin_start_import(text, text, boolean, boolean), private.admin_run_import(uuid, jsonb, jsonb),
-  private.admin_finish_import(uuid, text), private.admin_imports(uuid), private.admin_receive_import(uuid, integer, jsonb, jsonb),
+  private.admin_finish_import(uuid, text), private.admin_imports(uuid), private.admin_receive_import(uuid, integer, json, jsonb),
   private.admin_begin_import(uuid), private.admin_next_piece(uuid), 
   private.admin_advance_piece(uuid, integer, integer, boolean, integer) to authenticated, service_key;
 

@@ -13,7 +13,7 @@ async function newBoard() {
 /** Good rows, with comments and votes in them, one that is refused and one that is there twice. */
 const rows = Array.from({ length: 1300 }, (_, n) => ({
   id: `${n === 1299 ? 7 : n}`,
-  title: n === 701 ? "No" : `Submission ${n}`,
+  title: n === 701 ? "A NUL \u0000 in it" : `Submission ${n}`,
   description: longEnough,
   author_email: `author-${n % 50}@job.example`,
   ...(n % 10 === 0 && {

@@ -53,7 +53,7 @@ export function finishImport(id: string, problem: string | null): Statement<{ da
 /** Keeps rows of a job; the first time without any. */
 export function receiveImport(id: string, n: number, rows: Row[] | null, query: ImportQuery): Statement {
   return (sql) =>
-    sql`select private.admin_receive_import(${id}, ${n}, ${rows && JSON.stringify(rows)}::text::jsonb, ${JSON.stringify(query)}::text::jsonb)`;
+    sql`select private.admin_receive_import(${id}, ${n}, ${rows && JSON.stringify(rows)}::text::json, ${JSON.stringify(query)}::text::jsonb)`;
 }
 
 export function beginImport(id: string): Statement<{ data: string }> {
