@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { SignJWT } from "jose";
+import { createApiKey } from "../local/api-keys.ts";
+import { tokenIssuer } from "../local/auth-config.ts";
 import type { Sql } from "../local/database.ts";
 import type { Stack } from "../local/stack.ts";
 import { feedback, randomFrom, reply } from "./text.ts";
@@ -10,6 +12,8 @@ export interface Board {
   submissionIds: string[];
   /** People who have not voted or commented yet. */
   callers: { id: string; token: string }[];
+  /** Of the organization. */
+  keys: string[];
   /** Of bench/surveys.ts, where the first of the callers is the owner. */
   surveys?: { id: string; questionIds: string[] }[];
 }
@@ -33,7 +37,10 @@ export async function loadBoard(sql: Sql, stack: Stack, submissions: number): Pr
   await addVotes(sql, organization.id, authors);
   await checkCounts(sql);
   await vacuum(sql);
-  return { organizationId: organization.id, submissionIds, callers: await signIn(stack, fresh) };
+  const keys: string[] = [];
+  for (let n = 0; n < 16; n++)
+    keys.push(await createApiKey(sql, organization.id, `Key ${n}`, ["submissions:read"], null));
+  return { organizationId: organization.id, submissionIds, callers: await signIn(stack, fresh), keys };
 }
 
 /** Their profiles come by the trigger on auth.users. */
@@ -173,7 +180,7 @@ export function signIn(stack: Stack, ids: string[]): Promise<Board["callers"]> {
   return Promise.all(
     ids.map(async (id) => ({
       id,
-      token: await new SignJWT({ role: "authenticated", aud: "authenticated" })
+      token: await new SignJWT({ role: "authenticated", aud: "authenticated", iss: tokenIssuer })
         .setProtectedHeader({ alg: "HS256" })
         .setSubject(id)
         .setIssuedAt()

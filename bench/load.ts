@@ -75,9 +75,10 @@ function next(name: RequestName, survey: number): BenchRequest {
 }
 
 /** The floor checks no token and is told who calls. */
-function textOf({ method, path, caller, body }: BenchRequest, host: string): string {
+function textOf({ method, path, caller, key, body }: BenchRequest, host: string): string {
   const person = caller === undefined ? undefined : board?.callers[caller];
-  const identity = person ? `Authorization: Bearer ${person.token}\r\nX-User: ${person.id}\r\n` : "";
+  const token = person?.token ?? (key === undefined ? undefined : board?.keys[key]);
+  const identity = token ? `Authorization: Bearer ${token}\r\nX-User: ${person?.id}\r\n` : "";
   const content =
     body === undefined
       ? ""

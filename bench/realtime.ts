@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { SignJWT } from "jose";
+import { tokenIssuer } from "../local/auth-config.ts";
 import type { Sql } from "../local/database.ts";
 import { root } from "../local/database-server.ts";
 import type { Stack } from "../local/stack.ts";
@@ -215,7 +216,13 @@ function joinMessage({ via }: Scenario, submission: string, access_token?: strin
 }
 
 function tokenFor(stack: Stack, sub: string): Promise<string> {
-  return new SignJWT({ sub, role: "authenticated", aud: "authenticated", session_id: randomUUID() })
+  return new SignJWT({
+    sub,
+    role: "authenticated",
+    aud: "authenticated",
+    iss: tokenIssuer,
+    session_id: randomUUID(),
+  })
     .setProtectedHeader({ alg: "HS256", typ: "JWT" })
     .setIssuedAt()
     .setExpirationTime("1h")

@@ -1,14 +1,16 @@
 import type { Measured } from "./load.ts";
 
-type SideName = "api" | "floor";
+type SideName = "api" | "floor" | "bare";
 
-/** One kind of request: the API and the floor, round by round. */
+/** One kind of request: the API and the floors, round by round. */
 export interface Measurement {
   name: string;
-  /** The least ratio aimed at. */
+  /** The least ratio aimed at: to the bare floor where there is one. */
   aim: number | null;
   api: Measured[];
   floor: Measured[];
+  /** The least SQL on bare tables; empty where a bench has no such floor. */
+  bare: Measured[];
 }
 
 export interface Summary {
@@ -17,8 +19,12 @@ export interface Summary {
   /** Median over the rounds of requests per second through the API by those of the floor in the same round. */
   ratio: number;
   ratios: number[];
+  /** The same to the bare floor. */
+  bare_ratio?: number;
+  bare_ratios?: number[];
   api: Side;
   floor: Side;
+  bare?: Side;
 }
 
 /** Medians over the rounds; spread is the slowest and the fastest round. */
@@ -30,34 +36,39 @@ interface Side {
 }
 
 /** Rounds of both sides in turn. */
-export async function compare(
+export async function compare<Side extends SideName = "api" | "floor">(
   { name, aim }: Pick<Measurement, "name" | "aim">,
   { rounds, seconds }: { rounds: number; seconds: number },
-  run: (side: SideName, seconds: number) => Promise<Measured>,
+  run: (side: Side, seconds: number) => Promise<Measured>,
+  all = ["api", "floor"] as Side[],
 ): Promise<Measurement> {
-  const measured: Measurement = { name, aim, api: [], floor: [] };
-  // Both compile and plan before anything counts.
-  await run("api", 1);
-  await run("floor", 1);
+  const measured: Measurement = { name, aim, api: [], floor: [], bare: [] };
+  // All compile and plan before anything counts.
+  for (const side of all) await run(side, 1);
   for (let round = 0; round < rounds; round++) {
     // The machine may be shared: who goes first changes, so that a slow moment hits both alike.
-    const sides: SideName[] = round % 2 === 0 ? ["api", "floor"] : ["floor", "api"];
+    const sides = round % 2 === 0 ? all : all.toReversed();
     for (const side of sides) measured[side].push(await run(side, seconds));
   }
   return measured;
 }
 
-export function summarize({ name, aim, api, floor }: Measurement): Summary {
-  const ratios = api.map(
-    (measured, round) => measured.requestsPerSecond / (floor[round]?.requestsPerSecond ?? Number.NaN),
-  );
+export function summarize({ name, aim, api, floor, bare }: Measurement): Summary {
+  const to = (other: Measured[]) =>
+    api.map((measured, round) =>
+      rounded(measured.requestsPerSecond / (other[round]?.requestsPerSecond ?? Number.NaN), 3),
+    );
+  const ratios = to(floor);
+  const bareRatios = to(bare);
   return {
     name,
     aim,
     ratio: rounded(median(ratios), 3),
-    ratios: ratios.map((ratio) => rounded(ratio, 3)),
+    ratios,
+    ...(bare.length > 0 && { bare_ratio: rounded(median(bareRatios), 3), bare_ratios: bareRatios }),
     api: side(api),
     floor: side(floor),
+    ...(bare.length > 0 && { bare: side(bare) }),
   };
 }
 
@@ -82,9 +93,11 @@ export function table(summaries: Summary[]): string {
     "from-to",
     "ratio",
     "from-to",
+    "bare req/s",
+    "ratio",
     "aim",
   ];
-  const rows = summaries.map(({ name, aim, ratio, ratios, api, floor }) => [
+  const rows = summaries.map(({ name, aim, ratio, ratios, bare_ratio, api, floor, bare }) => [
     name,
     String(api.requests_per_second),
     api.spread.join("-"),
@@ -94,7 +107,9 @@ export function table(summaries: Summary[]): string {
     floor.spread.join("-"),
     ratio.toFixed(2),
     `${Math.min(...ratios).toFixed(2)}-${Math.max(...ratios).toFixed(2)}`,
-    aim === null ? "" : aim.toFixed(1),
+    bare ? String(bare.requests_per_second) : "",
+    bare_ratio?.toFixed(2) ?? "",
+    aim === null ? "" : String(aim),
   ]);
   const widths = head.map((_, i) => Math.max(...[head, ...rows].map((row) => row[i]?.length ?? 0)));
   const line = (row: string[]) =>

@@ -6,6 +6,8 @@ export interface BenchRequest {
   path: string;
   /** Who calls: a number of board.callers. */
   caller?: number;
+  /** In the place of a caller: a number of board.keys. */
+  key?: number;
   body?: string;
   /** What both the API and the floor must answer. */
   status: number;
@@ -25,6 +27,11 @@ const requests = {
     caller: n % board.callers.length,
   }),
   search: (_board, n) => read(`/api/submissions/search?limit=20&q=${topics[n % topics.length]}`),
+  "list, by an organization's key": (board, n) => ({
+    ...read(`/api/submissions?${page}&sort=created_at`),
+    key: n % board.keys.length,
+  }),
+  health: () => read("/api/health"),
   "list, by a key": (board, n) => ({
     ...read("/api/submissions?limit=20"),
     caller: n % board.callers.length,

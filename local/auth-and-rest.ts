@@ -1,25 +1,47 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { authConfig } from "./auth-config.ts";
+import { createAuthGuard } from "./auth/guard.ts";
+import { openLimits } from "./auth/limits.ts";
+import { changeLite } from "./auth/lite-service.ts";
+import { mailFile } from "./auth/mail-file.ts";
+import { tokenSecrets } from "./auth/token-secrets.ts";
+import { authConfig, tokenIssuer } from "./auth-config.ts";
+import { callBeforeRequest, jsonTypes, withRequest } from "./before-request.ts";
 import type { Secrets } from "./data-folder.ts";
 import { loadLite } from "./lite.ts";
+import { refuseUnfiltered } from "./safe-update.ts";
 
 export interface AuthAndRest {
-  /** Answers /auth/v1 and /rest/v1; never hand it /_system. */
-  fetch(request: Request): Promise<Response>;
+  /** Answers /auth/v1 and /rest/v1; never hand it /_system. Without the client's address it is the launcher who calls. */
+  fetch(request: Request, clientAddress?: string): Promise<Response>;
   close(): Promise<void>;
+}
+
+export interface AuthAndRestOptions {
+  /** Of lite's login. */
+  url: string;
+  /** Of the login that counts tries at /auth/v1. */
+  limitsUrl: string;
+  secrets: Secrets;
+  siteUrl: string;
+  /** Where codes and links go, as nothing is sent. */
+  mailPath: string;
 }
 
 /**
  * @supabase/lite on a login that owns nothing. As owner or superuser its first request would grant everything to
  * the API roles and so undo column grants; it believes here that this is done, and could not do it.
  */
-export async function openAuthAndRest(url: string, secrets: Secrets, siteUrl: string): Promise<AuthAndRest> {
+export async function openAuthAndRest(options: AuthAndRestOptions): Promise<AuthAndRest> {
+  const { url, secrets, siteUrl } = options;
   const { App, createPostgresConnection } = await loadLite();
   const connection = createPostgresConnection({
     url,
-    postgresOptions: { max: 10, onnotice: () => undefined },
+    postgresOptions: { max: 10, onnotice: () => undefined, types: jsonTypes },
   });
   Object.assign(connection, { rlsState: "active", normalizeDbError: asPostgrest });
+  callBeforeRequest(connection);
+  const tokens = tokenSecrets(secrets.jwt_secret);
+  const middleware = changeLite(tokens, secrets.jwt_secret, tokenIssuer);
   const app = new App({
     connection,
     auth: authConfig(secrets, siteUrl),
@@ -27,15 +49,35 @@ export async function openAuthAndRest(url: string, secrets: Secrets, siteUrl: st
     db: { migrations: { enabled: false } },
     storage: { enabled: false },
     studio: { enabled: false },
-    options: { server: { disableStudio: true, admin: false } },
+    options: {
+      server: { disableStudio: true, admin: false, middlewares: [middleware] },
+      drivers: { email: mailFile(options.mailPath) },
+    },
   });
   await app.init();
   await connection.clearSchemaCache();
   const keys = new Set([secrets.publishable_key, secrets.secret_key]);
-  const answer = async (request: Request) =>
-    refuseNoToken(request, keys) ?? (await withoutErrorOutput(() => app.fetch(request)));
+  const limits = openLimits(options.limitsUrl, secrets.address_hash_key);
+  const guard = createAuthGuard({
+    limits,
+    secrets: tokens,
+    jwtSecret: secrets.jwt_secret,
+    publishableKey: secrets.publishable_key,
+  });
+  const lite = (request: Request) =>
+    withRequest(request, () => withoutErrorOutput(async () => app.fetch(request)));
+  const answer = async (request: Request, clientAddress?: string) => {
+    if (new URL(request.url).pathname.startsWith("/auth/v1")) return guard(request, clientAddress, lite);
+    return refuseNoToken(request, keys) ?? refuseUnfiltered(request) ?? lite(request);
+  };
   await warmUp(answer, secrets);
-  return { fetch: answer, close: () => connection.close() };
+  return {
+    fetch: answer,
+    async close() {
+      await limits.close();
+      await connection.close();
+    },
+  };
 }
 
 /** lite takes a bearer that is no token for nobody; PostgREST refuses it. */

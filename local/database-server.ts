@@ -47,7 +47,13 @@ export async function startDatabase(options: DatabaseOptions): Promise<DatabaseS
     await loading;
     await preparePlatform(superuserUrl, folder);
     progress("migrations");
-    await withDatabase(ownerUrl, (sql) => migrate(sql, options.migrations));
+    await withDatabase(superuserUrl, async (superuser) => {
+      // So that migrations can make policies on realtime.messages, as an extension lets them on hosted Supabase.
+      await superuser`grant supabase_realtime_admin to postgres`;
+      await withDatabase(ownerUrl, (sql) => migrate(sql, options.migrations)).finally(
+        () => superuser`revoke supabase_realtime_admin from postgres`,
+      );
+    });
     return { ownerUrl, superuserUrl, url: postgres.url, stop: postgres.stop };
   } catch (error) {
     await postgres.stop();

@@ -14,6 +14,8 @@ export interface FunctionsOptions {
   root: string;
   /** How troubles name it: "the functions" unless told otherwise. */
   name?: string;
+  /** Deno's, where it is not that of the package `deno`. */
+  program?: string;
   /** For example functions/api/index.ts. */
   entry: string;
   /** Answers 200 once it is up: /api/health unless told otherwise. */
@@ -103,7 +105,7 @@ function spawnDeno(options: FunctionsOptions, port: number): TiedProcess {
   const config = join(options.root, "deno.json");
   return spawnTied(
     [
-      denoProgram(),
+      options.program ?? denoProgram(),
       "run",
       "--quiet",
       "--no-prompt",
@@ -129,12 +131,12 @@ function spawnDeno(options: FunctionsOptions, port: number): TiedProcess {
   );
 }
 
-/** The program of the platform's own package: `deno` itself has it only after an install script. */
-export function denoProgram(): string {
+/** The program of the platform's own package: `deno` itself, by this name or an alias, has it only after an install script. */
+export function denoProgram(alias = "deno"): string {
   const libc = process.platform === "linux" ? "-glibc" : "";
   const name = `@deno/${process.platform}-${process.arch}${libc}/package.json`;
   try {
-    return join(dirname(createRequire(require.resolve("deno/package.json")).resolve(name)), "deno");
+    return join(dirname(createRequire(require.resolve(`${alias}/package.json`)).resolve(name)), "deno");
   } catch {
     throw new StartError(
       `no Deno for this machine (${dirname(name)}): run npm ci on Linux (glibc) or macOS, x64 or arm64`,

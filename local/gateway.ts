@@ -13,12 +13,15 @@ import { pipeline } from "node:stream/promises";
 import type { ReadableStream } from "node:stream/web";
 import { rateHeaders } from "../functions/_shared/rate-headers.ts";
 import type { ErrorCode } from "../shared/errors.ts";
+import { clientAddress } from "./client-address.ts";
 
 export interface GatewayOptions {
   /** Carries the caller's address to the functions; its name is secret, so that no client can send it. */
   addressHeader: string;
+  /** In which the operator's own proxy writes the client's address; without one it is the socket's. */
+  proxyHeader?: string | undefined;
   /** Auth and data API, once they are up. */
-  data(): ((request: Request) => Promise<Response>) | null;
+  data(): ((request: Request, clientAddress: string) => Promise<Response>) | null;
   /** The port of a function by name, or null while it is down; undefined when there is none of that name. */
   functionPort(name: string): number | null | undefined;
   /** Of realtime's HTTP side, or null while it is down. */
@@ -90,7 +93,8 @@ async function route(
   return forward(incoming, response, {
     port,
     path: path + url.search,
-    address: options.addressHeader,
+    addressHeader: options.addressHeader,
+    address: clientAddress(incoming, options.proxyHeader),
     agent,
   });
 }
@@ -111,7 +115,7 @@ async function answerData(
   const cors = {
     "access-control-allow-origin": "*",
     "access-control-expose-headers":
-      "Content-Range, Content-Location, Preference-Applied, X-Total-Count, Link",
+      "Content-Range, Content-Location, Preference-Applied, X-Total-Count, Link, Retry-After",
   };
   if (incoming.method === "OPTIONS") {
     response.writeHead(200, {
@@ -138,6 +142,7 @@ async function answerData(
       headers: forwardedHeaders(incoming, options.addressHeader),
       ...(body.length > 0 ? { body: new Uint8Array(body) } : {}),
     }),
+    clientAddress(incoming, options.proxyHeader),
   );
   response.writeHead(answer.status, { ...Object.fromEntries(answer.headers), ...cookies(answer), ...cors });
   if (answer.body === null) response.end();
@@ -173,14 +178,17 @@ function forwardedHeaders(incoming: IncomingMessage, addressHeader: string): [st
 interface Target {
   port: number;
   path: string;
+  addressHeader: string;
   address: string;
   agent: Agent;
 }
 
 function forward(incoming: IncomingMessage, response: ServerResponse, target: Target): Promise<void> {
   return new Promise((resolve, reject) => {
-    const address = (incoming.socket.remoteAddress ?? "").replace(/^::ffff:/, "");
-    const headers = [...forwardedHeaders(incoming, target.address), [target.address, address]].flat();
+    const headers = [
+      ...forwardedHeaders(incoming, target.addressHeader),
+      [target.addressHeader, target.address],
+    ].flat();
     if (incoming.headers["transfer-encoding"]) headers.push("transfer-encoding", "chunked");
     const outgoing = request({
       host: "127.0.0.1",

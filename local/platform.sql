@@ -171,14 +171,38 @@ create table if not exists realtime.messages (
   inserted_at timestamp not null default now(),
   primary key (id, inserted_at)
 ) partition by range (inserted_at);
--- Hosted makes a partition a day ahead of time; here one holds all.
-create table if not exists realtime.messages_default partition of realtime.messages default;
+drop table if exists realtime.messages_default;
 alter table realtime.messages enable row level security;
-alter table realtime.messages_default enable row level security;
 alter table realtime.messages owner to supabase_realtime_admin;
-alter table realtime.messages_default owner to supabase_realtime_admin;
--- Hosted lets postgres make policies on realtime.messages by an extension (supautils); without it the owner's role does.
-grant supabase_realtime_admin to postgres;
+-- Hosted lets postgres make policies on realtime.messages by an extension (supautils) and takes this role from it;
+-- database-server.ts gives it while migrations run.
+revoke supabase_realtime_admin from postgres;
+
+-- Realtime makes a partition a day when it connects, and drops those of three days ago; before that, broadcasts fail.
+create or replace function realtime.keep_partitions() returns void
+language plpgsql security definer set search_path = '' as $function$
+declare
+  today date := (now() at time zone 'utc')::date;
+  partition text;
+begin
+  for day in -1 .. 3 loop
+    partition := 'messages_' || to_char(today + day, 'YYYY_MM_DD');
+    if to_regclass('realtime.' || partition) is null then
+      execute format('create table realtime.%I partition of realtime.messages for values from (%L) to (%L)',
+        partition, today + day, today + day + 1);
+      execute format('alter table realtime.%I enable row level security', partition);
+      execute format('alter table realtime.%I owner to supabase_realtime_admin', partition);
+    end if;
+  end loop;
+  for partition in select c.relname from pg_class c join pg_inherits i on i.inhrelid = c.oid
+    where i.inhparent = 'realtime.messages'::regclass and c.relname < 'messages_' || to_char(today - 3, 'YYYY_MM_DD') loop
+    execute format('drop table realtime.%I', partition);
+  end loop;
+end
+$function$;
+revoke execute on function realtime.keep_partitions() from public, anon, authenticated, service_role;
+grant execute on function realtime.keep_partitions() to postgres;
+select realtime.keep_partitions();
 do $do$
 begin
   if not exists (select from pg_publication where pubname = 'supabase_realtime_messages_publication') then

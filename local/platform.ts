@@ -5,9 +5,9 @@ import type { DataFolder } from "./data-folder.ts";
 import { withDatabase } from "./database.ts";
 import { loadLite } from "./lite.ts";
 
-/** Gives the database what a hosted project has before any migration, once for each version of platform.sql. */
+/** Gives the database what a hosted project has before any migration, and the limits on signing in; once for each version of the two files. */
 export async function preparePlatform(superuserUrl: string, folder: DataFolder): Promise<void> {
-  const template = await readFile(new URL("platform.sql", import.meta.url), "utf8");
+  const template = await readSql("platform.sql", "auth/limits.sql");
   const digest = createHash("sha256").update(template).digest("hex");
   if (folder.secrets.platform === digest) return;
   await createAuthTables(superuserUrl, folder);
@@ -17,6 +17,11 @@ export async function preparePlatform(superuserUrl: string, folder: DataFolder):
     .replaceAll(":data_api_password", `'${data_api_password}'`);
   await withDatabase(superuserUrl, (database) => database.begin((transaction) => transaction.unsafe(sql)));
   await folder.saveSecrets({ platform: digest });
+}
+
+async function readSql(...names: string[]): Promise<string> {
+  const files = names.map((name) => readFile(new URL(name, import.meta.url), "utf8"));
+  return (await Promise.all(files)).join("\n");
 }
 
 async function createAuthTables(superuserUrl: string, folder: DataFolder): Promise<void> {

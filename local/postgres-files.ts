@@ -1,4 +1,5 @@
-import { chmod, readFile, stat, symlink } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { chmod, readdir, readFile, rename, stat, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { codeOf, StartError } from "./start-error.ts";
@@ -23,7 +24,28 @@ export async function postgresFiles(): Promise<PostgresFiles> {
   await restoreLinks(home);
   await makeExecutable(files.initdb);
   await makeExecutable(files.postgres);
+  await addExtensions(files.extensions);
   return files;
+}
+
+/** Stand-ins for what hosted Supabase has and npm has not, so that migrations create and use them here too. */
+async function addExtensions(folder: string): Promise<void> {
+  const source = new URL("extensions/", import.meta.url);
+  // A control file last: where it stands, the rest is there.
+  const names = (await readdir(source)).sort(
+    (a, b) => Number(a.endsWith(".control")) - Number(b.endsWith(".control")),
+  );
+  for (const name of names) await putExtensionFile(folder, name, await readFile(new URL(name, source)));
+}
+
+/** Starts that do it at the same time do no harm. */
+export async function putExtensionFile(folder: string, name: string, content: Uint8Array): Promise<void> {
+  const path = join(folder, name);
+  const present = await readFile(path).catch(() => undefined);
+  if (present?.equals(content)) return;
+  const draft = join(folder, `.${randomBytes(4).toString("hex")}.new`);
+  await writeFile(draft, content, { mode: 0o644 });
+  await rename(draft, path);
 }
 
 function platformPackage(): string {

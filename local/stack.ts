@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { join, resolve } from "node:path";
 import { type AuthAndRest, openAuthAndRest } from "./auth-and-rest.ts";
+import { tokenIssuer } from "./auth-config.ts";
 import { openDataFolder, type Secrets, writePrivately } from "./data-folder.ts";
 import { connect } from "./database.ts";
 import { defaultMigrations, root, startDatabase } from "./database-server.ts";
@@ -21,6 +22,8 @@ export interface StackOptions {
   dbPort: number;
   dataDir: string;
   seed: "demo" | "none";
+  /** In which a proxy in front writes the client's address. */
+  proxyHeader?: string | undefined;
   /** Hears what is being started, and later what goes wrong. */
   progress?(step: string): void;
   trouble?(message: string): void;
@@ -88,6 +91,7 @@ async function start(
   const addressHeader = `x-address-${randomBytes(8).toString("hex")}`;
   const gateway = createGateway({
     addressHeader,
+    proxyHeader: options.proxyHeader?.toLowerCase(),
     data: () => data?.fetch ?? null,
     functionPort: (name) => {
       if (name !== "api" && name !== "webhook-dispatch") return undefined;
@@ -119,18 +123,25 @@ async function start(
   await sql.unsafe(`alter role feedback_api password '${secrets.functions_password}'`);
   await sql.unsafe(`alter role feedback_webhooks password '${secrets.webhook_database_password}'`);
 
+  const limitsPassword = randomBytes(24).toString("base64url");
+  await sql.unsafe(`alter role auth_guard password '${limitsPassword}'`);
+
   progress("auth, data API, realtime and functions");
-  const opening = openAuthAndRest(
-    database.url("supabase_lite", secrets.data_api_password),
+  const opening = openAuthAndRest({
+    url: database.url("supabase_lite", secrets.data_api_password),
+    limitsUrl: database.url("auth_guard", limitsPassword),
     secrets,
-    supabaseUrl,
-  );
+    siteUrl: supabaseUrl,
+    mailPath: join(folder.path, "mail.log"),
+  });
   const spawning = startFunctions({
     root,
     entry: resolve(root, options.functionsEntry ?? "functions/api/index.ts"),
     environment: {
       ...functionsEnvironment(secrets, supabaseUrl, addressHeader),
       DATABASE_URL: database.url("feedback_api", secrets.functions_password),
+      // One process serves everybody here, and no pooler shares the connections out.
+      DATABASE_CONNECTIONS: process.env.DATABASE_CONNECTIONS ?? "8",
       ...options.functionsEnvironment,
     },
     logPath: join(folder.path, "functions.log"),
@@ -158,6 +169,7 @@ async function start(
       publishableKey: secrets.publishable_key,
       secretKey: secrets.secret_key,
       jwtSecret: secrets.jwt_secret,
+      issuer: tokenIssuer,
     },
     onTrouble: trouble,
   });
@@ -214,6 +226,7 @@ function functionsEnvironment(
     SUPABASE_URL: supabaseUrl,
     SUPABASE_PUBLISHABLE_KEYS: JSON.stringify({ default: secrets.publishable_key }),
     JWT_SECRET: secrets.jwt_secret,
+    JWT_ISSUERS: tokenIssuer,
     ADDRESS_HEADER: addressHeader,
     ADDRESS_FROM_SOCKET: "true",
     ADDRESS_HASH_KEY: secrets.address_hash_key,

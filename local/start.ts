@@ -18,6 +18,7 @@ async function main(): Promise<void> {
     dbPort: portFrom("DB_PORT", 54322),
     dataDir,
     seed: seedFrom(process.env.SEED),
+    proxyHeader: process.env.ADDRESS_HEADER,
     progress: (step) => console.log(`${seconds().padStart(5)} s  starting ${step}`),
     trouble: (message) => console.error(message),
   });
@@ -30,6 +31,7 @@ async function main(): Promise<void> {
   Supabase   ${stack.supabase_url}
   Database   ${stack.db_url.replace(/:[^:@]+@/, ":…@")}
   Keys       ${resolve(dataDir, "stack.json")}
+  Mail       ${resolve(dataDir, "mail.log")}      (none is sent: codes and links are written there)
 ${stack.demo ? `  Demo       ${Object.values(stack.demo.users).join(", ")}; password ${stack.demo.password}\n` : ""}
 Stop with Ctrl-C.`);
   }

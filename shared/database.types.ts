@@ -1063,6 +1063,25 @@ export type Database = {
       };
     };
     Functions: {
+      create_comment: {
+        Args: { body: string; id?: string; parent_id?: string; submission_id: string };
+        Returns: string;
+      };
+      create_submission: {
+        Args: {
+          category_id?: string;
+          description: string;
+          id?: string;
+          organization_id?: string;
+          title: string;
+          type: string;
+        };
+        Returns: string;
+      };
+      delete_comment: { Args: { id: string }; Returns: boolean };
+      delete_submission: { Args: { id: string }; Returns: boolean };
+      follow: { Args: { submission_id: string }; Returns: boolean };
+      mark_notifications_read: { Args: { ids?: string[] }; Returns: number };
       my_votes: {
         Args: { submission_ids: string[] };
         Returns: {
@@ -1071,6 +1090,18 @@ export type Database = {
         }[];
       };
       start_survey: { Args: { survey_id: string }; Returns: string };
+      submit_survey_response: {
+        Args: { answers: Json; locale?: string; survey_id: string };
+        Returns: string;
+      };
+      unfollow: { Args: { submission_id: string }; Returns: boolean };
+      unvote: { Args: { submission_id: string }; Returns: boolean };
+      unvote_comment: { Args: { comment_id: string }; Returns: boolean };
+      update_comment: { Args: { body: string; id: string }; Returns: boolean };
+      update_profile: { Args: { changes: Json }; Returns: boolean };
+      update_submission: { Args: { changes: Json; id: string }; Returns: boolean };
+      vote: { Args: { submission_id: string }; Returns: boolean };
+      vote_comment: { Args: { comment_id: string }; Returns: boolean };
     };
     Enums: {
       [_ in never]: never;

@@ -60,7 +60,7 @@ export const organizationPatch = z
       })
       .optional()
       .describe(
-        "Your own, which the service keeps and does not read. Names sent are set, null removes one; at most 20,000 bytes.",
+        "Your own, which the service keeps and does not read. Names sent are set, null removes one; at most 20,000 bytes and 64 levels.",
       ),
   })
   .refine((patch) => Object.keys(patch).length > 0, {

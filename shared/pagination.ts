@@ -34,11 +34,17 @@ export const cursor = z
 
 export const order = z.enum(["asc", "desc"]);
 
+export const totalIsCapped = z
+  .literal(true)
+  .optional()
+  .describe("There where `total` is not exact: there are at least so many. It is 1,000 at most then.");
+
 export const fullMeta = z
   .object({
     page: z.int().min(1),
     limit: z.int().min(1).max(largestLimit),
     total: count.describe("Items in the whole list that the caller may see."),
+    total_is_capped: totalIsCapped,
     total_pages: count,
     has_next: z.boolean(),
     has_prev: z.boolean(),

@@ -12,7 +12,7 @@ import {
   webAddress,
   wholeNumber,
 } from "./fields.ts";
-import { cursor, fullMeta, order, pageFields } from "./pagination.ts";
+import { cursor, fullMeta, order, pageFields, totalIsCapped } from "./pagination.ts";
 import { author, category, tagReference } from "./taxonomy.ts";
 import { text } from "./text.ts";
 
@@ -241,7 +241,7 @@ export const duplicates = z
 const deleted = z.object({ deleted: z.literal(true) }).meta({ id: "Deleted", description: "It is gone." });
 
 const searchMeta = z
-  .object({ query: z.string(), total: count })
+  .object({ query: z.string(), total: count, total_is_capped: totalIsCapped })
   .meta({ id: "SearchMeta", description: "What was searched for and how much was found." });
 
 export const submissionListAnswer = listOf(submission, fullMeta);

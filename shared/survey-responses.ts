@@ -88,7 +88,9 @@ export const surveyResponse = z
     id: uuid,
     respondent: author
       .nullable()
-      .describe("Anonymous where the person was forgotten; null where the profile is too."),
+      .describe(
+        "Anonymous where the person was forgotten; null where the profile is too, and for keys without submissions:moderate where only voters or followers were asked.",
+      ),
     answers: z
       .array(answerGiven)
       .describe("In question order, options by their text; what was not answered is left out."),

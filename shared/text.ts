@@ -29,13 +29,20 @@ export function unstorable(value: string): string | undefined {
     return "must not contain half of a surrogate pair: send whole Unicode characters";
 }
 
-/** The same of all names and texts in what was JSON. */
+const deepest = 64;
+
+/** The same of all names and texts in what was JSON, which may be nested 64 levels deep. */
 export function unstorableWithin(value: unknown): string | undefined {
-  if (typeof value === "string") return unstorable(value);
-  if (typeof value !== "object" || value === null) return;
-  for (const part of Object.entries(value).flat()) {
-    const complaint = unstorableWithin(part);
-    if (complaint) return complaint;
+  let level = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > deepest) return `must not be nested deeper than ${deepest} levels`;
+    for (const part of level) {
+      const complaint = typeof part === "string" ? unstorable(part) : undefined;
+      if (complaint) return complaint;
+    }
+    level = level.flatMap((part) =>
+      typeof part === "object" && part !== null ? [...Object.keys(part), ...Object.values(part)] : [],
+    );
   }
 }
 

@@ -32,6 +32,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
       stack.db_url,
       (sql) => sql`update private.rate_limit_rules set max_requests = 1000000`,
     );
+    await withDatabase(stack.superuserUrl, (sql) => sql`update auth_limits.rules set max_tries = 1000000`);
     const { stop, ...provided } = stack;
     project.provide("stack", provided);
     return async () => {

@@ -4,6 +4,7 @@ import { SignJWT } from "jose";
 import postgres from "postgres";
 import { inject } from "vitest";
 import WebSocket from "ws";
+import { tokenIssuer } from "../local/auth-config.ts";
 import { signUp as signUpWith } from "../local/sign-up.ts";
 import type { Stack } from "../local/stack.ts";
 import type { Database } from "../shared/database.types.ts";
@@ -57,7 +58,13 @@ export function accessToken(
   secret = stack.jwtSecret,
 ): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
-  return new SignJWT({ aud: "authenticated", role: "authenticated", session_id: randomUUID(), ...claims })
+  return new SignJWT({
+    iss: tokenIssuer,
+    aud: "authenticated",
+    role: "authenticated",
+    session_id: randomUUID(),
+    ...claims,
+  })
     .setProtectedHeader({ alg: "HS256", typ: "JWT" })
     .setIssuedAt(now)
     .setExpirationTime(now + expiresIn)

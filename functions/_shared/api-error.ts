@@ -91,8 +91,8 @@ function ofPostgres(error: postgres.PostgresError): ApiError | undefined {
     case "40001":
       return unavailable();
   }
-  // Too many connections, connection exceptions.
-  if (/^(53|57P|08)/.test(error.code)) return unavailable();
+  // Too many connections, connection exceptions, logins and databases that Postgres refuses.
+  if (/^(53|57P|08|28|3D)/.test(error.code)) return unavailable();
 }
 
 function raisedByUs(code: ErrorCode, error: postgres.PostgresError): ApiError | undefined {

@@ -23,7 +23,7 @@ export async function preflight(c: Context): Promise<Response> {
   const origin = c.req.header("Origin");
   const allowed =
     origin !== undefined &&
-    (isOwnOrigin(origin, c.req.header("Host")) || (await isAllowedSomewhere(origin.slice(0, 300))));
+    (isOwnOrigin(origin, c.req.url) || (await isAllowedSomewhere(origin.slice(0, 300))));
   return new Response(null, {
     status: 204,
     headers: {

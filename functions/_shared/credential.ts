@@ -2,6 +2,7 @@ import { createHmac } from "node:crypto";
 import {
   createLocalJWKSet,
   createRemoteJWKSet,
+  type JSONWebKeySet,
   type JWTPayload,
   type JWTVerifyGetKey,
   jwtVerify,
@@ -63,21 +64,29 @@ async function ofAccessToken(token: string): Promise<Credential> {
 }
 
 const keySets: JWTVerifyGetKey[] = [];
-if (environment.jwks) keySets.push(createLocalJWKSet(JSON.parse(environment.jwks)));
-if (!environment.jwtSecret) {
-  keySets.push(createRemoteJWKSet(new URL("/auth/v1/.well-known/jwks.json", environment.supabaseUrl)));
-}
+if (environment.jwks) keySets.push(createLocalJWKSet(keySetOf(environment.jwks)));
+// Asked for keys that the environment does not know: those of a rotation.
+keySets.push(createRemoteJWKSet(new URL("/auth/v1/.well-known/jwks.json", environment.supabaseUrl)));
 const secret = environment.jwtSecret ? new TextEncoder().encode(environment.jwtSecret) : undefined;
+
+// A token that the same secret or key signed for another purpose or project is none of ours.
+const claims = { audience: "authenticated", issuer: environment.jwtIssuers };
+
+/** Supabase gives the keys alone, or in an object as the standard has it. */
+function keySetOf(text: string): JSONWebKeySet {
+  const keys = JSON.parse(text);
+  return Array.isArray(keys) ? { keys } : keys;
+}
 
 async function verify(token: string): Promise<JWTPayload | undefined> {
   try {
-    if (secret) return (await jwtVerify(token, secret, { algorithms: ["HS256"] })).payload;
+    if (secret) return (await jwtVerify(token, secret, { ...claims, algorithms: ["HS256"] })).payload;
   } catch {
     // A project that rotates from a shared secret to signing keys has tokens of both kinds.
   }
   for (const keys of keySets) {
     try {
-      return (await jwtVerify(token, keys, { algorithms: ["ES256", "RS256", "EdDSA"] })).payload;
+      return (await jwtVerify(token, keys, { ...claims, algorithms: ["ES256", "RS256", "EdDSA"] })).payload;
     } catch {
       // Not of this set: the next one may know the key.
     }

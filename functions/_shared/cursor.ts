@@ -5,17 +5,25 @@ import { invalid } from "./api-error.ts";
 import { decodeText, encodeText } from "./base64url.ts";
 
 /** A page of a list: `more` tells whether there is another, `last` where that would start. */
-export type Page = { total: number; data: string; more: boolean; last: [string, string] | null };
+export type Page = {
+  total: number;
+  /** Where there may be more than `total`. */
+  total_is_capped?: boolean;
+  data: string;
+  more: boolean;
+  last: [string, string] | null;
+};
 
 /** `meta` of a list that can be read on by page or by cursor. */
 export function listMeta(
-  { total, more, last }: Page,
+  { total, total_is_capped = false, more, last }: Page,
   { page, limit, cursor }: PageQuery & { cursor?: string },
   sort: string,
   order: string,
 ): PageMeta {
   return {
     ...pageMeta(total, page, limit),
+    ...(total_is_capped && { total_is_capped, has_next: more }),
     ...(cursor !== undefined && { has_next: more, has_prev: true }),
     next_cursor: nextCursor({ more, last }, sort, order),
   };

@@ -1,9 +1,19 @@
-import { createConnection, type Socket } from "node:net";
+import { Buffer } from "node:buffer";
 import postgres from "postgres";
-import { ApiError, isConnectionFailure, unavailable } from "./api-error.ts";
-import { environment } from "./environment.ts";
+import type { ErrorCode } from "../../shared/errors.ts";
+import { ApiError, isConnectionFailure } from "./api-error.ts";
+import { type Borrower, type Sql, withConnection } from "./database-pool.ts";
+import {
+  chargeRequest,
+  enter,
+  newestMigration,
+  originIsAllowed,
+  remember,
+  replay,
+} from "./statements/requests.ts";
 
-export type Sql = postgres.Sql;
+export type { Sql };
+
 type Rows<Row = object> = readonly Row[] & { command: string };
 /** One statement of a request: sent when it is awaited. */
 export type Statement<Row = object> = (sql: Sql) => PromiseLike<Rows<Row>>;
@@ -11,7 +21,7 @@ export type Results<Statements extends readonly Statement[]> = {
   -readonly [Index in keyof Statements]: Statements[Index] extends Statement<infer Row> ? Rows<Row> : never;
 };
 
-/** What private.take and private.enter are told of a request. */
+/** What private.admit and private.enter are told of a request. */
 export type Admission = {
   requestId: string;
   userId: string | null;
@@ -36,8 +46,8 @@ export type Admission = {
   access: Access | "agent";
   /** A key needs one of these where access is caller. */
   scopes: string[];
-  /** The tool an agent is about to call. */
-  call?: { tool: string; scope: string; destructive: boolean; confirmed: boolean };
+  /** It may run for seconds: its charge commits first, so that the caller's other requests do not wait for it. */
+  chargeFirst?: boolean;
 };
 
 /** public: anyone; person: a signed-in user; caller: a user, or a key with the endpoint's scope. */
@@ -46,151 +56,12 @@ export type Access = "public" | "person" | "caller";
 /** The bucket of the request with the fewest calls left; reset_at in Unix seconds. */
 export type RateState = { max_requests: number; remaining: number; reset_at: number };
 
-/** What private.take says of a request, whether it goes on or not. */
+/** What private.admit says of a request, whether it goes on or not. */
 export type Verdict = RateState & { origin_allowed: boolean };
 
-// A connection serves one request at a time, so that its statements can be sent without waiting for each other.
-type Connection = { sql: Sql; role: Role; lost: boolean; onLost: () => void };
-const idle: Connection[] = [];
-const waiting: ((connection: Connection) => void)[] = [];
-const mostWaiting = 1000;
-const longestWaitMs = 2_000;
-// Above the role's statement_timeout: it comes to this only where the database does not answer at all.
-const longestWorkMs = 9_000;
-const connectTimeoutMs = 5_000;
-// Not SUPABASE_DB_URL: that role bypasses row-level security.
-if (!environment.databaseUrl)
-  throw new Error("DATABASE_URL is missing: the URL of role feedback_api (docs/deploy.md)");
-const databaseUrl = environment.databaseUrl;
-for (let i = 0; i < environment.databaseConnections; i++) idle.push(connect());
-
-/** One that is lost stays lost: postgres.js by itself would run what is left of a request on its next connection, as the login role. */
-function connect(): Connection {
-  // The types of postgres.js do not know `socket`.
-  const transport = { socket: once(openSocket) };
-  const connection: Connection = {
-    role: "login",
-    lost: false,
-    onLost: () => {},
-    sql: postgres(databaseUrl, {
-      ...transport,
-      max: 1,
-      max_lifetime: null,
-      connect_timeout: connectTimeoutMs / 1000,
-      onclose: () => {
-        connection.lost = true;
-        connection.onLost();
-      },
-      connection: { application_name: "feedback-functions", TimeZone: "UTC" },
-      types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
-      onnotice: () => {},
-    }),
-  };
-  return connection;
-}
-
-function once<Argument, Result>(make: (argument: Argument) => Result): (argument: Argument) => Result {
-  let made = false;
-  return (argument) => {
-    if (made) throw connectionLost();
-    made = true;
-    return make(argument);
-  };
-}
-
-function openSocket({
-  host,
-  port,
-  path,
-}: {
-  host: string[];
-  port: number[];
-  path?: string;
-}): Promise<Socket> {
-  const socket = path ? createConnection(path) : createConnection(port[0] ?? 5432, host[0]);
-  return new Promise((resolve, reject) => {
-    const fail = () => {
-      clearTimeout(timer);
-      socket.destroy();
-      reject(connectionLost());
-    };
-    const timer = setTimeout(fail, connectTimeoutMs);
-    socket.once("error", fail);
-    socket.once("connect", () => {
-      clearTimeout(timer);
-      socket.off("error", fail);
-      // What postgres.js calls the server when it speaks TLS.
-      resolve(Object.assign(socket, { host: host[0] }));
-    });
-  });
-}
-
-const connectionLost = () =>
-  Object.assign(new Error("No connection to the database."), { code: "CONNECTION_CLOSED" });
-
-type Role = "anon" | "authenticated" | "service_key" | "login";
-
-function roleOf({ userId, digest }: Admission): Role {
-  return userId ? "authenticated" : digest ? "service_key" : "anon";
-}
-
-/** An idle connection, by choice one that served the role last: Postgres plans a statement anew where the role changed. */
-function checkOut(role: Role): Promise<Connection> | Connection {
-  const same = idle.findLastIndex((connection) => connection.role === role);
-  const [connection] = same === -1 ? idle.splice(0, 1) : idle.splice(same, 1);
-  if (connection) return connection;
-  if (waiting.length >= mostWaiting) throw unavailable();
-  return new Promise((resolve, reject) => {
-    const take = (freed: Connection) => {
-      clearTimeout(timer);
-      resolve(freed);
-    };
-    const timer = setTimeout(() => {
-      waiting.splice(waiting.indexOf(take), 1);
-      reject(unavailable());
-    }, longestWaitMs);
-    waiting.push(take);
-  });
-}
-
-function checkIn(connection: Connection) {
-  const next = waiting.shift();
-  if (next) next(connection);
-  else idle.push(connection);
-}
-
-/** Lends a connection to `work`. Whatever came of it on a connection that was lost meanwhile is not to be trusted: 503. */
-async function withConnection<Result>(role: Role, work: (sql: Sql) => Promise<Result>): Promise<Result> {
-  let connection = await checkOut(role);
-  if (connection.lost) connection = renew(connection);
-  connection.role = role;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const failure = new Promise<never>((_, reject) => {
-    connection.onLost = () => reject(connectionLost());
-    timer = setTimeout(connection.onLost, longestWorkMs);
-  });
-  try {
-    const result = await Promise.race([work(connection.sql), failure]);
-    if (connection.lost) throw connectionLost();
-    return result;
-  } catch (error) {
-    connection.lost ||= isConnectionFailure(error);
-    throw connection.lost ? unavailable() : error;
-  } finally {
-    clearTimeout(timer);
-    checkIn(connection.lost ? renew(connection) : connection);
-  }
-}
-
-/** A new connection, made when it is first used, in the place of one that was lost. */
-function renew(lost: Connection): Connection {
-  lost.sql.end({ timeout: 0 }).catch(() => {});
-  return connect();
-}
-
 /**
- * Admits a request and runs its statements as its caller, in one transaction and one network round trip:
- * everything is sent at once, and Postgres answers in order. A failure of any of them rolls all of them back.
+ * Admits a request and runs its statements as its caller, in one transaction and one network round trip: everything is
+ * sent at once, and Postgres answers in order. A failure rolls all of it back, then the charge is made again by itself.
  * `hear` is told the verdict, also where the request fails.
  */
 export function run<const Statements extends readonly Statement[]>(
@@ -198,20 +69,20 @@ export function run<const Statements extends readonly Statement[]>(
   statements: Statements,
   hear: (verdict: Verdict) => void,
 ): Promise<Results<Statements>> {
-  return withConnection(roleOf(admission), async (sql) => {
-    const sent = [
-      take(sql, admission),
-      sql`begin`,
-      enter(sql, admission),
-      ...statements.map((make) => make(sql)),
-      sql`commit`,
-    ];
-    const outcomes = await settle(sent);
-    reportVerdict(outcomes[0], hear);
-    const [, , , ...results] = valuesOf(outcomes);
-    assertCommitted(results.pop());
-    return results as Results<Statements>;
-  });
+  return charged(admission, hear, (charge) =>
+    onceMore(() =>
+      withConnection(borrowerOf(admission), async (sql) => {
+        const [, entered, ...results] = await send(sql, [
+          begin,
+          enter(admission, charge),
+          ...statements,
+          commit,
+        ]);
+        assertCommitted(results.pop());
+        return { verdict: entered?.[0] as Verdict, result: results as Results<Statements> };
+      }),
+    ),
+  );
 }
 
 /** What goes on within a request that was admitted: each call is one round trip. */
@@ -224,23 +95,29 @@ export function runInSteps<const First extends readonly Statement[], Result>(
   admission: Admission,
   first: First,
   hear: (verdict: Verdict) => void,
-  work: (results: Results<First>, ask: Ask) => Promise<{ result: Result; last: readonly Statement[] }>,
+  work: Steps<First, Result>,
 ): Promise<Result> {
-  return withConnection(roleOf(admission), async (sql) => {
-    const ask = async (statements: readonly Statement[]) =>
-      valuesOf(await settle(statements.map((make) => make(sql))));
-    const admitted = await settle([
-      take(sql, admission),
-      sql`begin`,
-      enter(sql, admission),
-      ...first.map((make) => make(sql)),
-    ]);
-    reportVerdict(admitted[0], hear);
+  return charged(admission, hear, (charge) => takeSteps(admission, first, work, charge));
+}
+
+type Steps<First extends readonly Statement[], Result> = (
+  results: Results<First>,
+  ask: Ask,
+) => Promise<{ result: Result; last: readonly Statement[] }>;
+
+function takeSteps<const First extends readonly Statement[], Result>(
+  admission: Admission,
+  first: First,
+  work: Steps<First, Result>,
+  charge: boolean,
+): Promise<Outcome<Result>> {
+  return withConnection(borrowerOf(admission), async (sql) => {
     try {
-      const [, , , ...results] = valuesOf(admitted);
-      const { result, last } = await work(results as Results<First>, ask as Ask);
-      assertCommitted((await ask([...last, (sql) => sql`commit`])).at(-1));
-      return result;
+      const [, entered, ...results] = await send(sql, [begin, enter(admission, charge), ...first]);
+      const ask = ((statements) => send(sql, statements)) as Ask;
+      const { result, last } = await work(results as Results<First>, ask);
+      assertCommitted((await send(sql, [...last, commit])).at(-1));
+      return { verdict: entered?.[0] as Verdict, result };
     } catch (error) {
       if (!isConnectionFailure(error)) await sql`rollback`.catch(() => {});
       throw error;
@@ -259,42 +136,105 @@ export function runOnce<const Statements extends readonly Statement[]>(
     answer,
   }: { key: string; request: Uint8Array; answer: (results: Results<Statements>) => string },
 ): Promise<string> {
-  const replay: Statement<{ answer: string | null }> = (sql) =>
-    sql`select private.replay(${key}, ${request}) as answer`;
-  return runInSteps(admission, [replay], hear, async ([[earlier]], ask) => {
+  const first = [replay(key, request)] as const;
+  const work: Steps<typeof first, string> = async ([[earlier]], ask) => {
     if (earlier?.answer) return { result: earlier.answer, last: [] };
     const result = answer(await ask(statements));
-    return { result, last: [(sql) => sql`select private.remember(${key}, ${result})`] };
+    return { result, last: [remember(key, result)] };
+  };
+  return charged(admission, hear, (charge) => onceMore(() => takeSteps(admission, first, work, charge)));
+}
+
+type Outcome<Result> = { verdict: Verdict; result: Result };
+
+/** Has a request charged once, whatever becomes of it: in its transaction, or by itself before or after. */
+async function charged<Result>(
+  admission: Admission,
+  hear: (verdict: Verdict) => void,
+  work: (charge: boolean) => Promise<Outcome<Result>>,
+): Promise<Result> {
+  const before = admission.chargeFirst || admission.refused || wasRefusedLately(admission);
+  if (before) await charge(admission, hear);
+  try {
+    const { verdict, result } = await work(!before);
+    if (!before) hear(verdict);
+    return result;
+  } catch (error) {
+    // Where the database cannot be reached, there is nothing to charge and no way to.
+    const isUnavailable = error instanceof ApiError && error.code === "SERVICE_UNAVAILABLE";
+    if (!before && !isUnavailable) await chargeFailure(admission, hear);
+    throw error;
+  }
+}
+
+/** Raises what refuses the request. */
+async function charge(admission: Admission, hear: (verdict: Verdict) => void): Promise<void> {
+  const [admitted] = await onceMore(() => alone(chargeRequest(admission), borrowerOf(admission)));
+  if (!admitted) return;
+  hear(admitted);
+  const { code, message, field, retry_after } = admitted;
+  if (code === "RATE_LIMIT_EXCEEDED") refusedUntil(admission, Number(retry_after) * 1000);
+  if (code)
+    throw new ApiError(
+      code as ErrorCode,
+      message,
+      field ? [{ field, message }] : [],
+      retry_after === null ? {} : { retry_after },
+    );
+}
+
+/** The failure itself is told, unless the charge finds another reason to refuse the request. */
+async function chargeFailure(admission: Admission, hear: (verdict: Verdict) => void): Promise<void> {
+  await charge(admission, hear).catch((error) => {
+    if (error instanceof ApiError && error.code !== "SERVICE_UNAVAILABLE") throw error;
   });
 }
 
-function take(sql: Sql, admission: Admission) {
-  const {
-    requestId,
-    userId,
-    digest,
-    refused,
-    address,
-    operations,
-    organization,
-    onBehalf,
-    origin,
-    needsOrigin,
-    resource,
-    resourceId,
-  } = admission;
-  return sql`select max_requests, remaining, reset_at, origin_allowed from private.take(
-    ${requestId}, ${userId}, ${digest}, ${refused}, ${address}, ${operations}, ${organization}, ${onBehalf},
-    ${origin}, ${needsOrigin}, ${resource}, ${resourceId})`;
+// Who calls on after a refusal is asked by one statement whether the window is over, before anything else is sent.
+const refusals = new Map<string, number>();
+
+function wasRefusedLately(admission: Admission): boolean {
+  return (refusals.get(bucketOf(admission)) ?? 0) > Date.now();
 }
 
-function enter(sql: Sql, { requestId, access, scopes, call }: Admission) {
-  if (call)
-    return sql`select private.enter_call(${requestId}, ${call.tool}, ${call.scope}, ${call.destructive}, ${call.confirmed})`;
-  return sql`select private.enter(${requestId}, ${access}, ${scopes})`;
+function refusedUntil(admission: Admission, ms: number) {
+  if (refusals.size >= 10_000) refusals.clear();
+  refusals.set(bucketOf(admission), Date.now() + ms);
 }
 
-/** Sends all at once, in order, and waits for every answer, so that the connection is free afterwards; rejects where it is lost, for then some answers may never come. */
+const bucketOf = (admission: Admission) =>
+  [borrowerOf(admission).caller, admission.onBehalf, ...admission.operations].join(" ");
+
+const lockTimeout = "55P03";
+const deadlock = "40P01";
+
+/** Waits for a row that somebody else holds without holding a connection meanwhile, then tries once more. */
+async function onceMore<Result>(attempt: () => Promise<Result>): Promise<Result> {
+  try {
+    return await attempt();
+  } catch (error) {
+    if (!(error instanceof postgres.PostgresError) || ![lockTimeout, deadlock].includes(error.code))
+      throw error;
+    await new Promise((resolve) => setTimeout(resolve, 100 + Math.random() * 200));
+    return attempt();
+  }
+}
+
+function borrowerOf({ userId, digest, address }: Admission): Borrower {
+  if (userId) return { role: "authenticated", caller: userId };
+  if (digest) return { role: "service_key", caller: Buffer.from(digest).toString("hex") };
+  return { role: "anon", caller: address ?? undefined };
+}
+
+const begin: Statement = (sql) => sql`begin`;
+const commit: Statement = (sql) => sql`commit`;
+
+/** Sends all at once, in order, and answers all, or throws the first error. */
+async function send(sql: Sql, statements: readonly Statement[]): Promise<Rows[]> {
+  return valuesOf(await settle(statements.map((make) => make(sql))));
+}
+
+/** Waits for every answer, so that the connection is free afterwards; rejects where it is lost, for then some answers may never come. */
 function settle(queries: PromiseLike<Rows>[]): Promise<PromiseSettledResult<Rows>[]> {
   return new Promise((resolve, reject) => {
     const rejectIfLost = (error: unknown) => {
@@ -303,11 +243,6 @@ function settle(queries: PromiseLike<Rows>[]): Promise<PromiseSettledResult<Rows
     for (const query of queries) query.then(undefined, rejectIfLost);
     Promise.allSettled(queries).then(resolve);
   });
-}
-
-function reportVerdict(outcome: PromiseSettledResult<Rows> | undefined, hear: (verdict: Verdict) => void) {
-  const verdict = outcome?.status === "fulfilled" ? (outcome.value[0] as Verdict | undefined) : undefined;
-  if (verdict) hear(verdict);
 }
 
 const abortedTransaction = "25P02";
@@ -326,7 +261,7 @@ function assertCommitted(result: Rows | undefined) {
 
 /** The newest migration the database has; undefined where it does not answer. */
 export function latestMigration(): Promise<string | undefined> {
-  return alone<{ version: string }>((sql) => sql`select private.latest_migration() as version`).then(
+  return alone(newestMigration()).then(
     ([row]) => row?.version,
     () => undefined,
   );
@@ -334,13 +269,14 @@ export function latestMigration(): Promise<string | undefined> {
 
 /** Whether any organization lets pages of this origin call. */
 export async function isAllowedOrigin(origin: string): Promise<boolean> {
-  const [row] = await alone<{ allowed: boolean }>(
-    (sql) => sql`select private.is_allowed_origin(${origin}) as allowed`,
-  );
+  const [row] = await alone(originIsAllowed(origin));
   return row?.allowed === true;
 }
 
-/** One statement as the login role, outside any request. */
-export function alone<Row>(statement: Statement<Row>): Promise<Rows<Row>> {
-  return withConnection("login", async (sql) => await statement(sql));
+/** One statement as the login role, in a transaction of its own. */
+export function alone<Row>(
+  statement: Statement<Row>,
+  borrower: Borrower = { role: "login", caller: undefined },
+): Promise<Rows<Row>> {
+  return withConnection(borrower, async (sql) => await statement(sql));
 }

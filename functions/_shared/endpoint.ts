@@ -41,6 +41,8 @@ export type Work<Query = unknown, Param extends string = string> = {
   ask: Ask;
 };
 
+type Vet<Given> = { rights: (input: Given) => Statement; look: (input: Given) => Promise<void> };
+
 /** One method of one path, as data: the router, the OpenAPI document and the tests of access read it. */
 export type Endpoint = {
   method: "get" | "post" | "patch" | "put" | "delete";
@@ -59,14 +61,16 @@ export type Endpoint = {
   /** The body of a key, where it may say more than a person. */
   bodyByKey?: z.ZodType;
   answers: { [status: number]: z.ZodType };
+  /** May run for seconds: its charge commits first, so that the caller's other requests do not wait for it. */
+  runsLong?: boolean;
   /** Errors to a key take the lowercase form of the submission-creation flow. */
   lowercaseErrorsToKeys?: boolean;
   /** Its answer shows a secret once: it is not kept for an Idempotency-Key. */
   showsSecret?: boolean;
   /** Makes what `call` and `respond` both need, such as a secret that is stored hashed and shown once. */
   prepare?: () => unknown;
-  /** Refuses what only a look outside tells, once the caller was admitted and before the statements run. */
-  vet?: (input: never) => Promise<void>;
+  /** Refuses what only a look outside tells, before the statements run and after `rights` let the caller: nobody else learns what it finds. */
+  vet?: Vet<never>;
   call: (input: Input) => readonly Statement[];
   respond: (results: never, input: Input) => Answer;
   /** In the place of call and respond. */
@@ -105,7 +109,7 @@ export function endpoint<
     body?: Body;
     bodyByKey?: BodyByKey;
     prepare?: () => Prepared;
-    vet?: (input: Input<Parsed<Query>, BodyOf<Body, BodyByKey>, ParamOf<Path>, Prepared>) => Promise<void>;
+    vet?: Vet<Input<Parsed<Query>, BodyOf<Body, BodyByKey>, ParamOf<Path>, Prepared>>;
     call: (input: Input<Parsed<Query>, BodyOf<Body, BodyByKey>, ParamOf<Path>, Prepared>) => Statements;
     respond: (
       results: Results<Statements>,
@@ -127,7 +131,7 @@ export function longEndpoint<const Path extends string, Query extends z.ZodType 
     work: (work: Work<Parsed<Query>, ParamOf<Path>>) => Promise<Answer>;
   },
 ): Endpoint {
-  const shown = { ...definition, call: () => [], respond: () => answer(500, "null") };
+  const shown = { ...definition, runsLong: true, call: () => [], respond: () => answer(500, "null") };
   return shown as unknown as Endpoint;
 }
 

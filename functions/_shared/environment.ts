@@ -3,11 +3,19 @@ import type { LanguageModel } from "./language-model.ts";
 /** What the deployment tells the functions, read once; docs/deploy.md lists every name. */
 export const environment = {
   databaseUrl: read("DATABASE_URL"),
-  databaseConnections: Number(read("DATABASE_CONNECTIONS") ?? 8),
+  databaseCa: read("DATABASE_CA"),
+  databaseConnections: Number(read("DATABASE_CONNECTIONS") ?? 4),
+  databasePrepare: read("DATABASE_PREPARE") !== "false",
   supabaseUrl: read("SUPABASE_URL") ?? "http://127.0.0.1:54321",
   siteUrl: (read("SITE_URL") ?? read("SUPABASE_URL") ?? "http://127.0.0.1:54321").replace(/\/+$/, ""),
   jwtSecret: read("JWT_SECRET"),
   jwks: read("SUPABASE_JWKS"),
+  jwtIssuers: (
+    read("JWT_ISSUERS") ?? `${(read("SUPABASE_URL") ?? "http://127.0.0.1:54321").replace(/\/+$/, "")}/auth/v1`
+  )
+    .split(",")
+    .map((issuer) => issuer.trim())
+    .filter(Boolean),
   publicKeys: new Set([
     ...Object.values(JSON.parse(read("SUPABASE_PUBLISHABLE_KEYS") ?? "{}") as Record<string, string>),
     ...[read("SUPABASE_ANON_KEY")].filter((key) => key !== undefined),
@@ -28,6 +36,11 @@ export const environment = {
     .map((host) => host.trim().toLowerCase())
     .filter(Boolean),
   port: read("PORT"),
+  /** A deployment should set these; without, each switches something off or makes it guess. */
+  unset: [
+    ...["SITE_URL", "ADDRESS_HASH_KEY", "WEBHOOK_SECRETS_KEYS"].filter((name) => !read(name)),
+    ...(read("ADDRESS_HEADER") || read("ADDRESS_FROM_SOCKET") === "true" ? [] : ["ADDRESS_HEADER"]),
+  ],
 };
 
 function readModel(): LanguageModel | undefined {

@@ -2,6 +2,7 @@ import type { Context } from "hono";
 import type { z } from "zod";
 import { isUuid } from "../../shared/fields.ts";
 import { negotiateLocale } from "../../shared/locales.ts";
+import { networkOf } from "../../shared/network-address.ts";
 import { isPathParameter } from "../../shared/path-parameters.ts";
 import { validationDetails } from "../../shared/validation.ts";
 import { ApiError, notFound } from "./api-error.ts";
@@ -54,7 +55,7 @@ function check(schema: z.ZodType, value: unknown): unknown {
 /** What the database is told of the request before anything else. */
 export function admissionOf(
   c: Context,
-  endpoint: Pick<Endpoint, "method" | "path" | "access" | "scopes" | "operation">,
+  endpoint: Pick<Endpoint, "method" | "path" | "access" | "scopes" | "operation" | "runsLong">,
   requestId: string,
   credential: Credential,
   input: Pick<Input, "params" | "body">,
@@ -76,6 +77,7 @@ export function admissionOf(
     resourceId: row?.id ?? null,
     access: endpoint.access,
     scopes: endpoint.scopes ?? [],
+    chargeFirst: endpoint.runsLong,
   };
 }
 
@@ -93,13 +95,16 @@ function isByCookie(c: Context): boolean {
 function foreignOrigin(c: Context, needsOrigin: boolean): string | null {
   const origin = c.req.header("Origin");
   if (origin === undefined) return needsOrigin ? "null" : null;
-  return isOwnOrigin(origin, c.req.header("Host")) ? null : origin.slice(0, 300);
+  return isOwnOrigin(origin, c.req.url) ? null : origin.slice(0, 300);
 }
 
-const ownOrigins = new Set([new URL(environment.siteUrl).origin, new URL(environment.supabaseUrl).origin]);
+const ownAddresses = [new URL(environment.siteUrl), new URL(environment.supabaseUrl)];
 
-export function isOwnOrigin(origin: string, host: string | undefined): boolean {
-  return ownOrigins.has(origin) || (URL.canParse(origin) && new URL(origin).host === host);
+/** A configured address says its scheme; behind a proxy that speaks https the request itself says http. */
+export function isOwnOrigin(origin: string, requestUrl: string): boolean {
+  const asked = new URL(requestUrl);
+  const configured = ownAddresses.filter((own) => own.origin === origin || own.host === asked.host);
+  return configured.length > 0 ? configured.some((own) => own.origin === origin) : asked.origin === origin;
 }
 
 /** The row the path names, whose organization says which pages may call. */
@@ -149,20 +154,5 @@ function addressOf(c: Context): string | undefined {
     (environment.addressFromSocket
       ? (c.env as Deno.ServeHandlerInfo<Deno.NetAddr>).remoteAddr?.hostname
       : undefined);
-  return address ? network(address) : undefined;
-}
-
-/** One host can take any address of its /64, so that is what is counted. */
-function network(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
-  if (mapped?.[1]) return mapped[1];
-  if (!address.includes(":")) return address;
-  const [head = "", tail] = address.toLowerCase().split("::");
-  const groups = head.split(":").filter(Boolean);
-  const rest = tail === undefined ? [] : tail.split(":").filter(Boolean);
-  while (groups.length + rest.length < 8 && tail !== undefined) groups.push("0");
-  return [...groups, ...rest]
-    .slice(0, 4)
-    .map((group) => group.replace(/^0+(?=.)/, ""))
-    .join(":");
+  return address ? networkOf(address) : undefined;
 }

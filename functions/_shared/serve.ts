@@ -29,8 +29,8 @@ export async function serve(c: Context, endpoint: Endpoint): Promise<Response> {
     };
     const answerOf = (results: unknown) => endpoint.respond(results as never, input);
     if (endpoint.vet && !problem) {
-      await run(admission, [], hear);
-      await endpoint.vet(input as never);
+      await run(admission, [endpoint.vet.rights(input as never)], hear);
+      await endpoint.vet.look(input as never);
     }
     if (endpoint.work && !problem) {
       const ask: Ask = (asked) => run(admission, asked, hear);
@@ -61,8 +61,7 @@ export function respond(
   body: BodyInit = answer.json,
 ): Response {
   const origin = c.req.header("Origin");
-  const allowed =
-    verdict?.origin_allowed || (origin !== undefined && isOwnOrigin(origin, c.req.header("Host")));
+  const allowed = verdict?.origin_allowed || (origin !== undefined && isOwnOrigin(origin, c.req.url));
   return new Response(body, {
     status: answer.status,
     headers: {

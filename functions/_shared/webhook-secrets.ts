@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { ApiError } from "./api-error.ts";
 import { environment } from "./environment.ts";

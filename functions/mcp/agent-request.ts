@@ -28,7 +28,7 @@ export function agentRequest(c: Context): AgentRequest {
   };
 }
 
-/** What private.take and private.enter are told. Pages of other origins call only where the organization allows theirs. */
+/** What private.enter is told. Pages of other origins call only where the organization allows theirs. */
 export function admissionFor({ c, id, credential }: AgentRequest, operation?: string): Admission {
   const endpoint = { method: "get", path: "", access: "public", operation } as const;
   const admission = admissionOf(c, endpoint, id, credential, { params: {}, body: undefined });
@@ -58,4 +58,10 @@ export function hearing(request: AgentRequest) {
   return (verdict: Verdict) => {
     request.verdict = verdict;
   };
+}
+
+/** What a process counts by: the key that calls, or its address. */
+export function callerOf(request: AgentRequest): string {
+  const { digest, address } = admissionFor(request);
+  return digest ? digest.join() : (address ?? "");
 }

@@ -2,8 +2,8 @@ import { Buffer } from "node:buffer";
 import type { z } from "zod";
 import { validationDetails } from "../../shared/validation.ts";
 import { ApiError, notFound, toApiError } from "../_shared/api-error.ts";
-import { type Admission, run, type Statement } from "../_shared/database.ts";
-import { recordCall } from "../_shared/statements/tool-calls.ts";
+import { run, type Statement } from "../_shared/database.ts";
+import { beginCall, recordCall } from "../_shared/statements/tool-calls.ts";
 import { type AgentRequest, admissionFor, hearing } from "./agent-request.ts";
 import { audit } from "./audit.ts";
 import { toolByName } from "./registry.ts";
@@ -21,8 +21,10 @@ export async function callTool(request: AgentRequest, asked: Asked): Promise<obj
   return audited(request, tool, asked, async () => {
     const call = check(request, tool, asked);
     const isCall = !(call instanceof ApiError);
-    const statements = isCall ? [...call.tool.call(call.args, call.context), ...trail(request, call)] : [];
-    const results = await run(admissionOf(request, tool, call), statements, hearing(request));
+    const statements = isCall
+      ? [beginCall(leaveFor(call)), ...call.tool.call(call.args, call.context), ...trail(request, call)]
+      : [];
+    const [, ...results] = await run(admissionFor(request, tool?.operation), statements, hearing(request));
     if (!isCall) throw call;
     return answerOf(call, results);
   });
@@ -44,16 +46,6 @@ const argumentDetails = (error: z.ZodError) =>
     field: field === "body" ? "arguments" : field,
     message,
   }));
-
-/** Asks for leave to call the tool, where there is a call. */
-export function admissionOf(
-  request: AgentRequest,
-  tool: Tool | undefined,
-  call: ToolCall | ApiError,
-): Admission {
-  const admission = admissionFor(request, tool?.operation);
-  return call instanceof ApiError ? admission : { ...admission, call: leaveFor(call) };
-}
 
 export function leaveFor({ tool, confirmed }: ToolCall) {
   const { name, scope, annotations } = tool;

@@ -3,7 +3,7 @@ import { canonicalEventName, type EventAlias, type EventName } from "../../share
 import { alone } from "../_shared/database.ts";
 import { envelopeOf } from "../_shared/event-envelope.ts";
 import { log } from "../_shared/log.ts";
-import { eventsAfter, livingKeys } from "../_shared/statements/agent-streams.ts";
+import { eventsAfter } from "../_shared/statements/agent-streams.ts";
 import type { EventStream } from "./event-stream.ts";
 
 /** Where somebody stands in the outbox: commits are in the order of (xid, id), ids alone are not. */
@@ -39,23 +39,18 @@ type OutboxEvent = {
 };
 
 const pollMs = 100;
-const checkMs = 2_000;
+// While nothing happens: a poll costs a millisecond of CPU, and ten a second would be the price of one silent stream.
+const idlePollMs = 1_250;
+const checkMs = 1_000;
 const mostAtOnce = 500;
 const mostFailures = 5;
 const afterFailureMs = 1_000;
-const mostOfOneAgent = 100;
-const mostOfAll = 5_000;
 
 // One loop for all streams of the process: a thousand of them cost the database what one does.
 const followers = new Set<Follower>();
 let reading = false;
 
-export function isFull(agentId: string): boolean {
-  if (followers.size >= mostOfAll) return true;
-  let own = 0;
-  for (const { agent_id } of followers) if (agent_id === agentId) own++;
-  return own >= mostOfOneAgent;
-}
+let wake = () => {};
 
 /** Never earlier than the subscription itself, whatever the client says it has heard. */
 export function cursorOf(lastEventId: string | undefined, since: string): Cursor {
@@ -68,6 +63,7 @@ export function cursorOf(lastEventId: string | undefined, since: string): Cursor
 
 export function follow(follower: Follower): void {
   followers.add(follower);
+  wake();
   if (reading) return;
   reading = true;
   readAll().finally(() => {
@@ -79,16 +75,16 @@ export function follow(follower: Follower): void {
 async function readAll(): Promise<void> {
   let checkedAt = 0;
   let failures = 0;
+  let wait = pollMs;
   while (followers.size > 0) {
     for (const follower of followers) if (!follower.stream.isOpen) followers.delete(follower);
     try {
-      const page = await readPage();
-      if (Date.now() - checkedAt > checkMs) {
-        await endThoseThatMayNot();
-        checkedAt = Date.now();
-      }
+      const isCheckDue = Date.now() - checkedAt >= checkMs;
+      const { isFull, isEmpty } = await readPage(isCheckDue);
+      if (isCheckDue) checkedAt = Date.now();
       failures = 0;
-      if (!page.isFull) await sleep(pollMs);
+      wait = isEmpty ? Math.min(wait * 2, idlePollMs) : pollMs;
+      if (!isFull) await nap(wait);
     } catch (error) {
       log({ requestId: "", error });
       // Streams that end resume where they stopped, at a process that may be better off.
@@ -98,26 +94,36 @@ async function readAll(): Promise<void> {
   }
 }
 
-async function readPage(): Promise<{ isFull: boolean }> {
-  const [first, ...others] = followers;
-  if (!first) return { isFull: false };
-  const from = others.reduce((least, { cursor }) => (isAfter(least, cursor) ? cursor : least), first.cursor);
-  const organizations = [...new Set([...followers].map(({ organization_id }) => organization_id))];
+/** Ends early for a follower that comes: what it missed waits for it. */
+async function nap(ms: number): Promise<void> {
+  const woken = new AbortController();
+  wake = () => woken.abort();
+  await sleep(ms, undefined, { signal: woken.signal }).catch(() => {});
+}
+
+async function readPage(isCheckDue: boolean): Promise<{ isFull: boolean; isEmpty: boolean }> {
+  // Who comes while the database is asked was not asked about.
   const present = [...followers];
+  const [first, ...others] = present;
+  if (!first) return { isFull: false, isEmpty: true };
+  const from = others.reduce((least, { cursor }) => (isAfter(least, cursor) ? cursor : least), first.cursor);
+  const organizations = [...new Set(present.map(({ organization_id }) => organization_id))];
+  const keys = isCheckDue ? [...new Set(present.map(({ key_id }) => key_id))] : [];
   const cursor = { xid: String(from.xid), id: String(from.id) };
-  const [row] = await alone(eventsAfter(cursor, organizations, mostAtOnce));
-  if (!row) return { isFull: false };
+  const [row] = await alone(eventsAfter(cursor, organizations, mostAtOnce, keys));
+  if (!row) return { isFull: false, isEmpty: true };
   const { head, events } = JSON.parse(row.data) as { head: string; events: OutboxEvent[] };
   const isFull = events.length === mostAtOnce;
   const last = events.at(-1);
   const reached = isFull && last ? placeOf(last) : { xid: BigInt(head), id: 0n };
   const byOrganization = new Map<string, OutboxEvent[]>(organizations.map((id) => [id, []]));
   for (const event of events) byOrganization.get(event.organization_id)?.push(event);
+  if (isCheckDue) endThoseThatMayNot(present, row.living);
   for (const follower of present) {
     for (const event of byOrganization.get(follower.organization_id) ?? []) tell(follower, event);
     if (isAfter(reached, follower.cursor)) follower.cursor = reached;
   }
-  return { isFull };
+  return { isFull, isEmpty: events.length === 0 };
 }
 
 function tell(follower: Follower, event: OutboxEvent): void {
@@ -136,14 +142,9 @@ function isWithin({ survey_id, survey_ids, category_ids }: Follower, event: Outb
 }
 
 /** A key that ended, a policy that changed, a subscription that is over. */
-async function endThoseThatMayNot(): Promise<void> {
-  // Who comes while the database is asked was not asked about.
-  const present = [...followers];
-  const keys = [...new Set(present.map(({ key_id }) => key_id))];
-  if (keys.length === 0) return;
-  const living = new Map((await alone(livingKeys(keys))).map(({ key_id, version }) => [key_id, version]));
+function endThoseThatMayNot(present: Follower[], living: Record<string, string>): void {
   for (const { key_id, version, expires_at, stream } of present) {
-    const current = living.get(key_id);
+    const current = living[key_id];
     const isSame = current !== undefined && Date.parse(current) === Date.parse(version);
     if (!isSame || Date.parse(expires_at) <= Date.now()) stream.close();
   }

@@ -11,14 +11,18 @@ import {
   streamEvents,
 } from "../_shared/statements/agent-streams.ts";
 import { beginCall } from "../_shared/statements/tool-calls.ts";
-import { type AgentRequest, admissionFor, agentRequest, hearing } from "./agent-request.ts";
+import { type AgentRequest, admissionFor, agentRequest, callerOf, hearing } from "./agent-request.ts";
 import { baseOf, sendEvents, sendRefusal } from "./answers.ts";
-import { type Asked, admissionOf, answerOf, audited, check, leaveFor, trail } from "./call.ts";
+import { type Asked, answerOf, audited, check, leaveFor, trail } from "./call.ts";
 import { EventStream } from "./event-stream.ts";
 import { toRpcError } from "./json-rpc.ts";
+import { Places } from "./places.ts";
 import { toolByName } from "./registry.ts";
 
 const route = "/mcp/stream/:id";
+
+// Each runs a call or waits for one, and ends within half a minute.
+const places = new Places(20, 500);
 
 /** Keeps a call for the stream that will run it, once it is known that it may run. */
 export async function openStream(request: AgentRequest, asked: Asked): Promise<object> {
@@ -29,9 +33,12 @@ export async function openStream(request: AgentRequest, asked: Asked): Promise<o
   const statements =
     call instanceof ApiError
       ? []
-      : [keepStream({ id, tool: name, arguments: args, confirmed, locale: request.locale })];
+      : [
+          beginCall(leaveFor(call)),
+          keepStream({ id, tool: name, arguments: args, confirmed, locale: request.locale }),
+        ];
   try {
-    await run(admissionOf(request, tool, call), statements, hearing(request));
+    await run(admissionFor(request, tool?.operation), statements, hearing(request));
     if (call instanceof ApiError) throw call;
   } catch (error) {
     return audited(request, tool, asked, () => Promise.reject(error));
@@ -52,9 +59,9 @@ type Ran = { result: () => Told[] | Promise<Told[]>; last: readonly Statement[] 
 export async function serveStream(c: Context): Promise<Response> {
   const request = agentRequest(c);
   const id = c.req.param("id") ?? "";
-  const stream = new EventStream();
-  const teller = new Teller(stream, Number(c.req.header("Last-Event-ID")) || 0);
   try {
+    const stream = new EventStream(places.take(callerOf(request)));
+    const teller = new Teller(stream, Number(c.req.header("Last-Event-ID")) || 0);
     await new Promise<void>((resolve, reject) => {
       // Goes on when its reader leaves: who comes again hears how it ended.
       runOrRepeat(request, id, teller, resolve)
@@ -101,7 +108,8 @@ async function runOrRepeat(
       teller.tell(started);
       return await runClaimed(request, id, claimed, ask);
     };
-    const rest = await runInSteps(admissionFor(request), known, hearing(request), work);
+    const admission = { ...admissionFor(request), chargeFirst: true };
+    const rest = await runInSteps(admission, known, hearing(request), work);
     events = await rest();
   } catch (error) {
     if (claimed?.state !== "waiting") throw error;

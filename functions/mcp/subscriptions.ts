@@ -12,6 +12,7 @@ import type { Scope } from "../../shared/scopes.ts";
 import { ApiError, notFound } from "../_shared/api-error.ts";
 import { run } from "../_shared/database.ts";
 import {
+  holdStream,
   openSubscription as keepSubscription,
   readSubscription,
 } from "../_shared/statements/agent-streams.ts";
@@ -19,7 +20,8 @@ import { type AgentRequest, admissionFor, admit, agentRequest, hearing } from ".
 import { baseOf, sendEvents, sendRefusal } from "./answers.ts";
 import { EventStream } from "./event-stream.ts";
 import { invalidParams, messagesOf } from "./json-rpc.ts";
-import { cursorOf, type Follower, follow, isFull } from "./outbox-reader.ts";
+import { cursorOf, type Follower, follow } from "./outbox-reader.ts";
+import { keepHeld } from "./places.ts";
 
 const route = "/mcp/subscribe/:id";
 
@@ -84,9 +86,14 @@ type Kept = Omit<Follower, "stream" | "cursor"> & {
 export async function serveSubscription(c: Context): Promise<Response> {
   const request = agentRequest(c);
   const id = c.req.param("id") ?? "";
+  let place: ReturnType<typeof keepHeld> | undefined;
   try {
-    const known = isUuid(id) ? [readSubscription(id)] : [];
-    const [rows] = await run(admissionFor(request), known, hearing(request));
+    const admission = admissionFor(request);
+    const known = isUuid(id)
+      ? ([readSubscription(id), holdStream(request.id, admission.address)] as const)
+      : ([] as const);
+    const [rows] = await run(admission, known, hearing(request));
+    place = keepHeld(request.id);
     const kept = JSON.parse(rows?.[0]?.data ?? "null") as Kept | null;
     if (!kept) throw notFound("subscription");
     const { xid, scopes, tools, expired, ...wanted } = kept;
@@ -98,16 +105,11 @@ export async function serveSubscription(c: Context): Promise<Response> {
       if (tools && !need?.tools.some((name) => tools.includes(name)))
         throw new ApiError("FORBIDDEN", `The agent's policies leave it no tool that reads ${event}.`);
     }
-    if (isFull(wanted.agent_id)) throw tooMany();
-    const stream = new EventStream();
+    const stream = new EventStream(place.release);
     follow({ ...wanted, stream, cursor: cursorOf(c.req.header("Last-Event-ID"), xid) });
     return sendEvents(request, route, stream);
   } catch (error) {
+    place?.release();
     return sendRefusal(request, route, error);
   }
 }
-
-const tooMany = () =>
-  new ApiError("RATE_LIMIT_EXCEEDED", "Too many streams of this agent are open: close some.", [], {
-    retry_after: 5,
-  });

@@ -1,4 +1,5 @@
 import postgres from "postgres";
+import { connectingTo } from "../_shared/database-socket.ts";
 import { environment } from "../_shared/environment.ts";
 
 /** A delivery this dispatcher holds for 30 seconds, with all it takes to send it. */
@@ -39,11 +40,15 @@ const url = environment.webhookDatabaseUrl;
 let sql = connect();
 
 function connect() {
+  // The types of postgres.js do not know `socket`.
+  const transport = connectingTo("WEBHOOK_DATABASE_URL", url);
   return postgres(url, {
+    ...transport,
     max: 1,
     idle_timeout: 30,
     connect_timeout: 5,
-    connection: { application_name: "feedback-webhooks", TimeZone: "UTC" },
+    prepare: environment.databasePrepare,
+    connection: { application_name: "feedback-webhooks" },
     onnotice: () => {},
   });
 }

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { createHmac } from "node:crypto";
 import { envelopeOf, eventId } from "../_shared/event-envelope.ts";
 import { log } from "../_shared/log.ts";

@@ -163,19 +163,14 @@ begin
 end
 $$;
 
--- Hosted drops each day's partition after three days, as it can replay them. Here a message has been read once it is committed.
-create or replace function realtime.forget_messages() returns void
-language sql volatile security definer set search_path = ''
-begin atomic
-  delete from realtime.messages where inserted_at < (now() at time zone 'utc') - interval '1 hour';
-end;
+drop function if exists realtime.forget_messages();
 
 do $do$
 declare
   helper regprocedure;
 begin
   for helper in select p.oid from pg_proc p where p.pronamespace = 'realtime'::regnamespace
-    and p.proname in ('published_tables', 'json_values', 'have_ended', 'visible_rows', 'matches', 'checked_value', 'topic_rights', 'forget_messages') loop
+    and p.proname in ('published_tables', 'json_values', 'have_ended', 'visible_rows', 'matches', 'checked_value', 'topic_rights') loop
     execute format('revoke execute on function %s from public, anon, authenticated, service_role', helper);
     execute format('grant execute on function %s to postgres', helper);
   end loop;

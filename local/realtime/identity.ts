@@ -18,6 +18,8 @@ export interface Keys {
   publishableKey: string;
   secretKey: string;
   jwtSecret: string;
+  /** Who signs access tokens: their iss. */
+  issuer: string;
 }
 
 /** Said to the client as it stands. */
@@ -42,7 +44,11 @@ export async function identityOfToken(keys: Keys, token: string): Promise<Identi
 
 async function verify(keys: Keys, token: string) {
   try {
-    return await jwtVerify(token, new TextEncoder().encode(keys.jwtSecret), { algorithms: ["HS256"] });
+    return await jwtVerify(token, new TextEncoder().encode(keys.jwtSecret), {
+      algorithms: ["HS256"],
+      issuer: keys.issuer,
+      audience: "authenticated",
+    });
   } catch (error) {
     if (error instanceof errors.JWTExpired) {
       const seconds = Math.floor(Date.now() / 1000) - Number(error.payload.exp ?? 0);
@@ -50,6 +56,8 @@ async function verify(keys: Keys, token: string) {
     }
     if (error instanceof errors.JWSSignatureVerificationFailed || error instanceof errors.JOSEAlgNotAllowed)
       throw new TokenError("Failed to validate JWT signature");
+    if (error instanceof errors.JWTClaimValidationFailed && /^(?:iss|aud)$/.test(error.claim))
+      throw new TokenError(`The ${error.claim} of the token is not the one of this service`);
     throw new TokenError("The token provided is not a valid JWT");
   }
 }

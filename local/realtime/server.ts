@@ -76,6 +76,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
       for (const { channels } of connections) for (const channel of channels.values()) channel.fail();
     },
   });
+  await sql`select realtime.keep_partitions()`;
   // Connections opened now, so that the first change does not wait for them.
   await Promise.all([
     isFirstUp,
@@ -92,8 +93,8 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
     const now = Date.now();
     for (const connection of connections) if (connection.isSilent(now)) connection.terminate();
   }, 10_000);
-  const forgetting = setInterval(() => {
-    sql`select realtime.forget_messages()`.catch(() => undefined);
+  const partitions = setInterval(() => {
+    sql`select realtime.keep_partitions()`.catch(() => undefined);
   }, 3_600_000);
 
   return {
@@ -123,7 +124,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
     },
     async stop() {
       clearInterval(upkeep);
-      clearInterval(forgetting);
+      clearInterval(partitions);
       await replication.stop();
       for (const connection of connections) connection.close(1012, "Realtime is restarting");
       const forced = setTimeout(() => {

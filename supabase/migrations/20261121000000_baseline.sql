@@ -29,16 +29,18 @@ begin
 end
 $$;
 comment on role service_key is 'Acts for an organization''s API key or agent key. No bypassrls: policies read the key''s organization and scopes from transaction-local settings.';
-comment on role feedback_api is 'Login of the edge functions. Owns nothing and may do nothing but private.take, private.enter and become one of the API roles.';
+comment on role feedback_api is 'Login of the edge functions. Owns nothing and may do nothing but private.admit, private.enter and become one of the API roles.';
 grant anon, authenticated, service_key to feedback_api;
 -- From Postgres 16 on, making a role does not let its maker act as it; tests do.
 grant service_key to current_user;
 -- Each shape of a statement has a text of its own: planning it again for its values gains nothing.
 alter role feedback_api set plan_cache_mode = 'force_generic_plan';
 alter role feedback_api set statement_timeout = '8s';
--- Not longer than a request waits for a connection: one contended row must not starve the others.
-alter role feedback_api set lock_timeout = '2s';
+-- A request that waits for a row holds a connection: it gives the connection up and tries once more (database.ts).
+alter role feedback_api set lock_timeout = '200ms';
 alter role feedback_api set idle_in_transaction_session_timeout = '15s';
+-- A pooler may not pass on what a client sets when it connects.
+alter role feedback_api set timezone = 'UTC';
 
 grant usage on schema private to anon, authenticated, service_role, service_key, feedback_api;
 grant usage on schema public to service_key;
@@ -158,7 +160,7 @@ return session_user <> 'feedback_api'
   and coalesce(current_setting('role', true), '') in ('anon', 'authenticated')
   and pg_trigger_depth() = 1
   and not private.is_quiet();
-comment on function private.is_direct() is 'In a trigger: whether a client of the data API itself does this, rather than the edge functions (which charge limits in private.take), a cascade or an operator.';
+comment on function private.is_direct() is 'In a trigger: whether a client of the data API itself does this, rather than the edge functions (which charge limits in private.admit), a cascade or an operator.';
 
 create function private.touch_updated_at() returns trigger
 language plpgsql set search_path = '' as $$
@@ -169,10 +171,17 @@ end
 $$;
 comment on function private.touch_updated_at() is 'Trigger: updated_at is the time of the last change of content.';
 
-grant execute on function private.error_state(text), private.raise_error(text, text, text, jsonb), private.trim_text(text),
-  private.is_slug(text), private.are_origins(text[]), private.are_translations(jsonb), private.localized(text, jsonb, text), private.is_key(),
-  private.has_scope(text), private.key_organization_id(), private.caller_id(), private.agent_id(), private.is_direct(), private.is_quiet(), private.is_importing()
-  to anon, authenticated, service_role, service_key, feedback_api;
+grant execute on function private.error_state(text), private.raise_error(text, text, text, jsonb),
+  private.is_key(), private.caller_id() to anon, authenticated, service_role, service_key, feedback_api;
+grant execute on function private.trim_text(text), private.is_direct(), private.is_quiet(),
+  private.is_importing() to authenticated, service_role, service_key, feedback_api;
+grant execute on function private.is_slug(text), private.are_origins(text[]),
+  private.are_translations(jsonb) to service_role, feedback_api;
+grant execute on function private.localized(text, jsonb, text)
+  to anon, authenticated, service_key, feedback_api;
+grant execute on function private.has_scope(text) to authenticated, service_key, feedback_api;
+grant execute on function private.key_organization_id() to service_key, feedback_api;
+grant execute on function private.agent_id() to feedback_api;
 
 -- Organizations, the people in them, and the categories and tags they file feedback under.
 
@@ -560,11 +569,16 @@ grant select on public.categories, public.tags to anon, authenticated, service_k
 grant select, insert, update, delete on public.organizations, public.profiles, public.memberships, public.categories, public.tags
   to service_role;
 
-grant execute on function private.is_time_zone(text), private.person_name(text), private.team_organization_ids(), private.admin_organization_ids(text), private.is_admin(uuid, text),
-  private.require_admin(uuid, text), private.is_member(uuid, uuid), private.author(uuid, uuid), private.is_author_of_key(uuid),
-  private.author_of_key(text, text), private.may_act_as(uuid),
-  private.default_organization_id(), private.requested_organization_id(), private.current_organization_id()
+grant execute on function private.is_time_zone(text) to service_role;
+grant execute on function private.person_name(text) to authenticated, service_role;
+grant execute on function private.team_organization_ids(), private.author(uuid, uuid),
+  private.author_of_key(text, text), private.current_organization_id() to anon, authenticated, service_key;
+grant execute on function private.admin_organization_ids(text), private.is_admin(uuid, text),
+  private.require_admin(uuid, text), private.requested_organization_id()
   to anon, authenticated, service_role, service_key;
+grant execute on function private.is_author_of_key(uuid), private.may_act_as(uuid)
+  to authenticated, service_key;
+grant execute on function private.default_organization_id() to authenticated, service_role, service_key;
 
 create policy "a public board is seen by all, a private one by its team" on public.organizations
   for select to anon, authenticated using (
@@ -632,8 +646,11 @@ create index submissions_most_voted_idx on public.submissions (organization_id, 
 create index submissions_most_commented_idx on public.submissions (organization_id, comment_count desc, id desc) where merged_into_id is null;
 create index submissions_title_idx on public.submissions (organization_id, title desc, id desc) where merged_into_id is null;
 create index submissions_status_idx on public.submissions (organization_id, status, created_at desc, id desc) where merged_into_id is null;
+create index submissions_status_votes_idx on public.submissions (organization_id, status, vote_count desc, id desc) where merged_into_id is null;
+-- Finds the few of a kind that a walk through a sorted index would look for in vain.
+create index submissions_kind_idx on public.submissions (organization_id, type, status, category_id) where merged_into_id is null;
 create index submissions_category_idx on public.submissions (organization_id, category_id, created_at desc, id desc);
-create index submissions_author_idx on public.submissions (author_id, created_at desc, id desc);
+create index submissions_author_idx on public.submissions (author_id, organization_id, created_at desc, id desc);
 create index submissions_merged_idx on public.submissions (organization_id, merged_into_id) where merged_into_id is not null;
 create index submissions_not_public_idx on public.submissions (organization_id, author_id) where not is_public;
 
@@ -684,7 +701,8 @@ alter table public.submissions enable row level security;
 alter table public.submission_tags enable row level security;
 alter table public.status_changes enable row level security;
 revoke all on public.submissions, public.submission_tags, public.status_changes from public, anon, authenticated, service_role, service_key;
-grant execute on function private.can_see_submission(boolean, uuid, uuid, uuid, uuid[]) to anon, authenticated, service_role, service_key;
+grant execute on function private.can_see_submission(boolean, uuid, uuid, uuid, uuid[])
+  to anon, authenticated, service_key;
 
 create policy "a submission is seen by whoever may see it" on public.submissions
   for select to anon, authenticated, service_key using (private.can_see_submission(
@@ -1040,6 +1058,7 @@ create table public.votes (
     references public.submissions (organization_id, id) on delete cascade
 );
 comment on table public.votes is 'One vote a person and submission. The primary key leads with submission_id so that a deleted vote still reaches realtime subscribers of that submission, carrying nothing but ids. merged_from is the source that lent it (92_merge.sql), null for its own.';
+create index votes_submission_newest_idx on public.votes (submission_id, created_at desc, user_id);
 create index votes_user_idx on public.votes (user_id, created_at desc, submission_id desc);
 
 create table public.follows (
@@ -1261,17 +1280,19 @@ end
 $$;
 comment on function private.remove_vote(uuid, uuid) is 'Takes back the vote of the caller, or of a profile the key acts as. Nothing happens where there is none.';
 
-create function private.submission_voters(submission_id uuid) returns table (user_id uuid, name text, email text, voted_at timestamptz)
+create function private.submission_voters(submission_id uuid, most integer, skipped integer)
+returns table (user_id uuid, name text, email text, voted_at timestamptz)
 language plpgsql stable security definer set search_path = '' as $$
 begin
   perform private.require_admin(s.organization_id, 'submissions:moderate') from public.submissions s where s.id = submission_voters.submission_id;
   return query
     select p.id, coalesce(p.name, 'Anonymous'), p.email, v.created_at
-    from public.votes v join public.profiles p on p.id = v.user_id
-    where v.submission_id = submission_voters.submission_id;
+    from (
+      select v.user_id, v.created_at from public.votes v where v.submission_id = submission_voters.submission_id
+      order by v.created_at desc, v.user_id limit most offset skipped) v join public.profiles p on p.id = v.user_id;
 end
 $$;
-comment on function private.submission_voters(uuid) is 'Who voted, with e-mail addresses, for the organization''s admins; FORBIDDEN for anyone else.';
+comment on function private.submission_voters(uuid, integer, integer) is 'Who voted last, with e-mail addresses, for the organization''s admins; FORBIDDEN for anyone else.';
 
 -- Rights -------------------------------------------------------------------------------------------------------
 
@@ -1286,11 +1307,11 @@ grant insert (submission_id) on public.follows to authenticated;
 grant select, insert, delete on public.votes, public.follows to service_role;
 grant execute on function public.my_votes(uuid[]) to authenticated;
 grant execute on function private.my_vote(uuid),
-  private.vote_of(uuid, uuid), private.is_following(uuid), private.my_votes(), private.remove_vote(uuid, uuid), private.submission_voters(uuid)
+  private.vote_of(uuid, uuid), private.is_following(uuid), private.my_votes(), private.remove_vote(uuid, uuid), private.submission_voters(uuid, integer, integer)
   to anon, authenticated, service_key;
 grant execute on function private.with_sources(uuid) to authenticated;
-grant execute on function private.require_open_submission(uuid), private.lock_open_submission(uuid), private.lock_submission(uuid),
-  private.charge_direct_vote(uuid) to anon, authenticated, service_role, service_key;
+grant execute on function private.require_open_submission(uuid), private.lock_open_submission(uuid),
+  private.lock_submission(uuid), private.charge_direct_vote(uuid) to authenticated, service_role, service_key;
 
 create policy "votes are seen with their submission" on public.votes
   for select to anon, authenticated, service_key using (
@@ -1701,8 +1722,11 @@ grant insert (comment_id), delete on public.comment_votes to authenticated;
 grant insert (comment_id, user_id) on public.comment_votes to service_key;
 grant select, insert, delete, update (body, is_official, moderation_state) on public.comments to service_role;
 grant select, insert, delete on public.comment_votes to service_role;
-grant execute on function private.comment_edit_window(), private.lock_thread(uuid), private.lock_comment(uuid), private.written_comment(uuid), private.comment_vote_of(uuid, uuid), private.remove_comment_vote(uuid, uuid), private.rate_comment(public.comments)
-  to anon, authenticated, service_role, service_key;
+grant execute on function private.comment_edit_window(), private.lock_comment(uuid),
+  private.rate_comment(public.comments) to authenticated, service_role, service_key;
+grant execute on function private.lock_thread(uuid) to authenticated, service_key;
+grant execute on function private.written_comment(uuid), private.comment_vote_of(uuid, uuid),
+  private.remove_comment_vote(uuid, uuid) to anon, authenticated, service_key;
 
 create policy "a comment is seen by whoever may see it" on public.comments
   for select to anon, authenticated, service_key using (private.can_see_submission(
@@ -2094,20 +2118,222 @@ language sql immutable
 return '%' || replace(replace(replace(private.plain_text(q), '\', '\\'), '%', '\%'), '_', '\_') || '%';
 comment on function private.like_pattern(text) is 'A LIKE pattern that finds the text itself anywhere.';
 
--- definer: reads private.submission_search; the caller joins the ids with submissions, where policies apply.
-create function private.find_submissions(organization_id uuid, q text) returns table (submission_id uuid, relevance real)
-language plpgsql stable security definer set search_path = '' rows 200 as $$
-declare words tsquery := private.search_query(q); pattern text := private.like_pattern(q);
+create function private.relevance(document tsvector, title text, content text, words tsquery, pattern text) returns real
+language sql immutable
+return (ts_rank(document, words) + case when title like pattern then 0.5 when content like pattern then 0.1 else 0 end)::real;
+comment on function private.relevance(tsvector, text, text, tsquery, text) is 'How well a submission fits; higher fits better.';
+
+create function private.board_size(organization_id uuid) returns bigint
+language sql stable security definer set search_path = '' -- definer: counts are granted to nobody
+return (select coalesce(sum(c.total), 0) from private.submission_counts c where c.organization_id = board_size.organization_id);
+comment on function private.board_size(uuid) is 'How many submissions are in an organization''s lists, whoever may see them.';
+
+create function private.indexed_submissions() returns double precision
+language sql stable security definer set search_path = '' -- definer: as above
+return (select greatest(c.reltuples, 0) from pg_catalog.pg_class c where c.oid = 'private.submission_search'::regclass);
+comment on function private.indexed_submissions() is 'About how many submissions of all organizations the indexes of search hold.';
+
+-- An index of words reads every entry of a word before it gives the first, so it is asked for rare words only.
+-- The newest submissions tell which words are rare: no counter has to be kept for each word of each submission.
+-- definer: reads private.submission_search.
+create function private.newest_texts(organization_id uuid, out documents tsvector[], out contents text[])
+language plpgsql stable security definer set search_path = '' set enable_seqscan = off as $$
 begin
-  return query
-    select s.submission_id,
-      (ts_rank(s.document, words) + case when s.title like pattern then 0.5 when s.content like pattern then 0.1 else 0 end)::real
-    from private.submission_search s
-    where s.organization_id = find_submissions.organization_id
-      and (s.document @@ words or s.content operator(pg_catalog.~~) pattern);
+  select array_agg(c.document), array_agg(c.content) into documents, contents
+  from (select s.id from public.submissions s
+      where s.organization_id = newest_texts.organization_id and s.merged_into_id is null
+      order by s.created_at desc, s.id desc limit 200) s
+    cross join lateral (select c.document, c.content from private.submission_search c where c.submission_id = s.id offset 0) c;
 end
 $$;
-comment on function private.find_submissions(uuid, text) is 'Ids and relevance of an organization''s submissions that hold the words or the text itself.';
+comment on function private.newest_texts(uuid) is 'The newest 200 submissions of an organization as search sees them, a sample to tell rare words by.';
+
+-- A prefix of one or two letters stands for more words than the index should read, and exclusions for nearly all.
+create function private.indexed_words(words tsquery) returns tsquery
+language plpgsql immutable set search_path = '' as $$
+declare
+  short_prefix constant text := '''[^'']{1,2}'':\*';
+  positive constant text := regexp_replace(querytree(words), ' (&|<->) ' || short_prefix || '$', '');
+begin
+  if positive in ('', 'T') or positive ~ ('(^| )' || short_prefix) or numnode(words) > 60 then return null; end if;
+  return positive::tsquery;
+end
+$$;
+comment on function private.indexed_words(tsquery) is 'What of a query the index of words is asked for; the rest only narrows it. Null where that is nothing.';
+
+create function private.share_of_words(words tsquery, documents tsvector[]) returns double precision
+language sql immutable
+return (
+  select coalesce(sum(a.rarest), 0) from (
+    select (
+      select min((select count(*) from unnest(documents) d where d @@ lexeme[1]::tsquery))
+      from regexp_matches(alternative, '''(?:[^'']|'''')+''(?::\*)?', 'g') lexeme) as rarest
+    from regexp_split_to_table(words::text, ' \| ') alternative) a)::double precision / greatest(cardinality(documents), 1);
+comment on function private.share_of_words(tsquery, tsvector[]) is 'The share of entries the index of words reads for a query: of each alternative those of its rarest word.';
+
+create function private.rarest_trigrams(plain text, contents text[], out patterns text[], out share double precision)
+language sql immutable set search_path = '' as $$
+  select (array_agg('%' || r.part || '%' order by r.n, r.part))[1:2], min(r.n)::double precision / greatest(cardinality(contents), 1)
+  from (
+    select t.part, (select count(*) from unnest(contents) content where position(t.part in content) > 0) as n
+    from (select distinct substr(plain, n, 3) as part from generate_series(1, least(char_length(plain), 42) - 2) n) t
+    where t.part ~ '^[[:alnum:]]{3}$') r
+$$;
+comment on function private.rarest_trigrams(text, text[]) is 'The two rarest trigrams of a text, as patterns, and the share of texts that hold the rarest. Null where the text has none.';
+
+-- Of a board of up to 4,000 all are found. Of a bigger one those the indexes give (1,001 of each, enough to know that there
+-- are more than 1,000), and where these are not all, or a word is too common for the index, the newest and most voted ones.
+-- definer: reads private.submission_search; the caller joins the ids with submissions, where policies apply.
+create function private.find_submissions(organization_id uuid, q text, status text,
+  out submission_ids uuid[], out relevances real[], out is_complete boolean, out is_cut boolean)
+language plpgsql stable security definer
+set search_path = '' set enable_seqscan = off set plan_cache_mode = force_custom_plan as $$
+#variable_conflict use_column
+declare
+  own_id constant uuid := find_submissions.organization_id;
+  words constant tsquery := private.search_query(q);
+  indexed constant tsquery := private.indexed_words(words);
+  pattern constant text := private.like_pattern(q);
+  size constant bigint := private.board_size(own_id);
+  -- The indexes are of all organizations.
+  everything constant double precision := greatest(private.indexed_submissions(), size);
+  is_alone constant boolean := size * 2 > everything;
+  most constant integer := case when size <= 4000 then 4000 else 1001 end;
+  asks_words boolean := false;
+  asks_text boolean := false;
+  rare_parts text[];
+  at_newest integer;
+begin
+  if size > 500 then
+    select numnode(words) = 0 or indexed is not null and private.share_of_words(indexed, n.documents) * everything <= 150000,
+      coalesce(t.share * size <= 5000 and t.share * everything <= 150000, false), t.patterns
+    into asks_words, asks_text, rare_parts
+    from private.newest_texts(own_id) n, private.rarest_trigrams(private.plain_text(q), n.contents) t;
+  end if;
+  at_newest := case when size <= 4000 then 4000 when asks_words then 500 else 1250 end;
+  with by_words as materialized (
+    select c.submission_id, private.relevance(c.document, c.title, c.content, words, pattern) as relevance
+    from private.submission_search c
+    where asks_words and (is_alone or c.organization_id = own_id) and c.document operator(pg_catalog.@@) indexed
+      and (c.organization_id = own_id and c.document operator(pg_catalog.@@) words) is true limit most
+  ), by_text as materialized (
+    select c.submission_id, private.relevance(c.document, c.title, c.content, words, pattern) as relevance
+    from private.submission_search c
+    where asks_text and (is_alone or c.organization_id = own_id) and c.content operator(pg_catalog.~~) rare_parts[1]
+      and c.content operator(pg_catalog.~~) coalesce(rare_parts[2], rare_parts[1])
+      and (c.organization_id = own_id and c.content operator(pg_catalog.~~) pattern) is true limit most
+  ), told as materialized (
+    select asks_words and asks_text and (size <= 4000
+      or (select count(*) from by_words) < most and (select count(*) from by_text) < most) as everything
+  ), newest as materialized (
+    select s.id from public.submissions s
+    where not (select everything from told) and s.organization_id = own_id and s.merged_into_id is null
+      and (find_submissions.status is null or s.status = find_submissions.status)
+    order by s.created_at desc, s.id desc limit at_newest
+  ), most_voted as materialized (
+    select s.id from public.submissions s
+    where not (select everything from told) and size > 4000 and s.organization_id = own_id and s.merged_into_id is null
+      and (find_submissions.status is null or s.status = find_submissions.status)
+    order by s.vote_count desc, s.id desc limit at_newest
+  ), found as (
+    select * from by_words union select * from by_text
+    union
+    select l.id, c.relevance from (select id from newest union select id from most_voted) l
+      cross join lateral (
+        select private.relevance(c.document, c.title, c.content, words, pattern) as relevance
+        from private.submission_search c
+        where c.submission_id = l.id and (c.document operator(pg_catalog.@@) words or c.content operator(pg_catalog.~~) pattern)
+        offset 0) c
+  )
+  select coalesce(array_agg(f.submission_id), '{}'), coalesce(array_agg(f.relevance), '{}'),
+    (select everything from told) or size <= 4000 or (select count(*) from newest) < at_newest,
+    size > 4000 and (not asks_words or (select count(*) from by_words) = most or (select count(*) from by_text) = most)
+  into submission_ids, relevances, is_complete, is_cut from found f;
+  is_cut := is_cut and not is_complete;
+end
+$$;
+comment on function private.find_submissions(uuid, text, text) is 'Ids and relevance of an organization''s submissions that hold the words or the text itself: all of them (of that status) where is_complete, else some thousand; is_cut tells that more are known of.';
+
+-- definer: as above.
+create function private.submissions_with_text(submission_ids uuid[], q text) returns uuid[]
+language plpgsql stable security definer set search_path = '' set enable_seqscan = off as $$
+declare
+  words constant tsquery := private.search_query(q);
+  pattern constant text := private.like_pattern(q);
+begin
+  return array(
+    select c.submission_id from unnest(submission_ids) l (id)
+      cross join lateral (
+        select c.submission_id from private.submission_search c
+        where c.submission_id = l.id and (c.document operator(pg_catalog.@@) words or c.content operator(pg_catalog.~~) pattern)
+        offset 0) c);
+end
+$$;
+comment on function private.submissions_with_text(uuid[], text) is 'Which of these submissions hold the words or the text itself.';
+
+-- A list with a filter is read by walking the index of its sort, which is quick where many rows pass the filter, or by
+-- sorting those that pass, which is quick where they are few. A walk reads a page's rows times the board's size divided by
+-- the number that pass: both cost the same where that number is the root of 50 boards.
+-- definer: reads counts and private.submission_search; the caller joins the ids with submissions, where policies apply.
+create function private.narrow_submissions(organization_id uuid, status text, type text, category_id uuid, tag_id uuid, author_id uuid, q text,
+  out submission_ids uuid[], out is_complete boolean, out is_few boolean)
+language plpgsql stable security definer
+set search_path = '' set enable_seqscan = off set plan_cache_mode = force_custom_plan as $$
+#variable_conflict use_column
+declare
+  own_id constant uuid := narrow_submissions.organization_id;
+  few constant double precision := sqrt(50 * private.board_size(own_id));
+  most constant integer := 5000;
+  carry_tag boolean := tag_id is null;
+begin
+  if (status is not null or type is not null or category_id is not null) and coalesce((
+    select sum(c.total) from private.submission_counts c
+    where c.organization_id = own_id and (narrow_submissions.status is null or c.status = narrow_submissions.status)
+      and (narrow_submissions.type is null or c.type = narrow_submissions.type)
+      and (narrow_submissions.category_id is null or c.category_id = narrow_submissions.category_id)), 0) <= few then
+    submission_ids := array(
+      select s.id from (
+        select distinct c.status, c.type, c.category_id from private.submission_counts c
+        where c.organization_id = own_id and (narrow_submissions.status is null or c.status = narrow_submissions.status)
+          and (narrow_submissions.type is null or c.type = narrow_submissions.type)
+          and (narrow_submissions.category_id is null or c.category_id = narrow_submissions.category_id)) k
+        cross join lateral (
+          select s.id from public.submissions s
+          where s.organization_id = own_id and s.merged_into_id is null and s.status = k.status and s.type = k.type
+            and s.category_id = k.category_id
+          union all
+          select s.id from public.submissions s
+          where s.organization_id = own_id and s.merged_into_id is null and s.status = k.status and s.type = k.type
+            and s.category_id is null and k.category_id is null) s);
+    is_complete := true;
+  elsif author_id is not null then
+    submission_ids := array(select s.id from public.submissions s
+      where s.author_id = narrow_submissions.author_id and s.organization_id = own_id limit most + 1);
+  elsif tag_id is not null then
+    submission_ids := array(select st.submission_id from public.submission_tags st
+      where st.organization_id = own_id and st.tag_id = narrow_submissions.tag_id limit most + 1);
+    carry_tag := true;
+  end if;
+  is_complete := coalesce(is_complete or cardinality(submission_ids) <= most, false);
+  -- With a second filter a walk may look for what both leave in vain.
+  is_few := is_complete and (cardinality(submission_ids) <= few
+    or num_nonnulls(status, type, category_id, tag_id, author_id) > 1);
+  if q is not null and is_complete then
+    submission_ids := private.submissions_with_text(submission_ids, q);
+    is_few := true;
+  elsif q is not null then
+    select f.submission_ids, f.is_complete, not f.is_cut into submission_ids, is_complete, is_few
+    from private.find_submissions(own_id, q, narrow_submissions.status) f;
+    carry_tag := tag_id is null;
+  end if;
+  if not carry_tag then
+    submission_ids := array(
+      select l.id from unnest(submission_ids) l (id) cross join lateral (
+        select from public.submission_tags st where st.submission_id = l.id and st.tag_id = narrow_submissions.tag_id offset 0) st);
+  end if;
+end
+$$;
+comment on function private.narrow_submissions(uuid, text, text, uuid, uuid, uuid, text) is 'Ids among which all submissions are that pass the filters, where is_complete; is_few tells whether sorting them costs less than walking a sorted index.';
 
 create function private.escape_html(value text) returns text
 language sql immutable
@@ -2133,26 +2359,107 @@ $$;
 comment on function private.highlight(text, text, tsquery, boolean) is 'HTML-escaped text with <mark> around what was found; the whole text, or the part around the find. words is private.search_query(q), made once for many texts.';
 
 -- definer: as above.
+create function private.rare_in_title(organization_id uuid, title text, out words text[], out parts text[])
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  everything constant double precision := private.indexed_submissions();
+  plain constant text := private.plain_text(title);
+  documents tsvector[]; contents text[]; sampled integer;
+begin
+  select n.documents, n.contents, greatest(cardinality(n.documents), 1) into documents, contents, sampled
+  from private.newest_texts(rare_in_title.organization_id) n;
+  words := array(
+    select quote_literal(w.lexeme) from (
+      select l.lexeme, (select count(*) from unnest(documents) d where d operator(pg_catalog.@@) quote_literal(l.lexeme)::tsquery) as n
+      from unnest(to_tsvector('private.plain', rare_in_title.title)) l where l.lexeme ~ '^[[:alnum:]]{4,}$' limit 30) w
+    where w.n * everything / sampled <= 150000 order by w.n, w.lexeme limit 5);
+  parts := array(
+    select '%' || p.part || '%' from (
+      select t.part, (select count(*) from unnest(contents) c where position(t.part in c) > 0) as n
+      from (select distinct substr(plain, i, 3) as part from generate_series(1, least(char_length(plain), 62) - 2) i) t
+      where t.part ~ '^[[:alnum:]]{3}$') p
+    where p.n * everything / sampled <= 50000 order by p.n, p.part limit 8);
+end
+$$;
+comment on function private.rare_in_title(uuid, text) is 'The rarest words of a title and its rarest trigrams, as patterns, rarest first; none that is common.';
+
+-- Of a big board the candidates are those that share the rarest words or trigrams of the title, as many words as possible,
+-- and those that are new or have most votes; their number is bounded. They are compared as all are on a small board.
+-- definer: as above.
+create function private.similar_candidates(organization_id uuid, title text) returns uuid[]
+language plpgsql stable security definer
+set search_path = '' set enable_seqscan = off set plan_cache_mode = force_custom_plan as $$
+#variable_conflict use_column
+declare
+  own_id constant uuid := similar_candidates.organization_id;
+  is_alone constant boolean := private.board_size(own_id) * 2 > private.indexed_submissions();
+  wanted constant text := private.plain_text(similar_candidates.title);
+  rare_words text[]; rare_parts text[]; some_words tsquery; part text; found uuid[];
+begin
+  select r.words, r.parts into rare_words, rare_parts from private.rare_in_title(own_id, similar_candidates.title) r;
+  found := array(
+    select c.submission_id
+    from (
+      (select s.id from public.submissions s where s.organization_id = own_id and s.merged_into_id is null
+        order by s.created_at desc, s.id desc limit 250)
+      union
+      (select s.id from public.submissions s where s.organization_id = own_id and s.merged_into_id is null
+        order by s.vote_count desc, s.id desc limit 250)) l
+      cross join lateral (select c.submission_id from private.submission_search c
+        where c.submission_id = l.id and c.title operator(extensions.%) wanted offset 0) c
+    limit 100);
+  for n in reverse cardinality(rare_words)..1 loop
+    exit when cardinality(found) >= 200;
+    some_words := array_to_string(rare_words[1:n], ' & ')::tsquery;
+    found := found || array(
+      select c.submission_id from (
+        select c.submission_id, c.title from private.submission_search c
+        where (is_alone or c.organization_id = own_id) and c.document operator(pg_catalog.@@) some_words
+          and (c.organization_id = own_id) is true limit 200) c
+      order by extensions.similarity(c.title, wanted) desc limit 60);
+  end loop;
+  foreach part in array rare_parts loop
+    exit when cardinality(found) >= 300;
+    found := found || array(
+      select c.submission_id from (
+        select c.submission_id, c.title from private.submission_search c
+        where (is_alone or c.organization_id = own_id) and c.title operator(pg_catalog.~~) part
+          and (c.organization_id = own_id) is true limit 200) c
+      order by extensions.similarity(c.title, wanted) desc limit 40);
+  end loop;
+  return found;
+end
+$$;
+comment on function private.similar_candidates(uuid, text) is 'At most 340 submissions of a big board that may be like the one described.';
+
+-- definer: as above.
 create function private.similar_submissions(organization_id uuid, title text, description text) returns table (submission_id uuid, similarity real)
 language plpgsql stable security definer set search_path = '' rows 50 as $$
 declare
-  wanted text := private.plain_text(title);
-  words tsquery := (select string_agg(quote_literal(lexeme), ' | ')::tsquery
-    from unnest(to_tsvector('private.plain', similar_submissions.title)) where lexeme ~ '^[[:alnum:]]{4,}$');
+  own_id constant uuid := similar_submissions.organization_id;
+  wanted constant text := private.plain_text(title);
+  candidates uuid[];
+  words tsquery;
 begin
+  if private.board_size(own_id) > 4000 then
+    candidates := private.similar_candidates(own_id, title);
+  else
+    words := (select string_agg(quote_literal(lexeme), ' | ')::tsquery
+      from unnest(to_tsvector('private.plain', similar_submissions.title)) where lexeme ~ '^[[:alnum:]]{4,}$');
+    candidates := array(
+      (select c.submission_id from private.submission_search c
+        where c.organization_id = own_id and c.title operator(extensions.%) wanted limit 200)
+      union
+      (select c.submission_id from private.submission_search c
+        where c.organization_id = own_id and c.document @@ words
+        order by ts_rank(c.document, words) desc limit 50));
+  end if;
   return query
     select s.submission_id,
       greatest(extensions.similarity(s.title, wanted),
         0.8 * extensions.strict_word_similarity(wanted, s.content),
         case when description is not null then 0.9 * extensions.similarity(s.content, wanted || ' ' || private.plain_text(description)) end)::real as score
-    from (
-      (select c.* from private.submission_search c
-        where c.organization_id = similar_submissions.organization_id and c.title operator(extensions.%) wanted limit 200)
-      union
-      (select c.* from private.submission_search c
-        where c.organization_id = similar_submissions.organization_id and c.document @@ words
-        order by ts_rank(c.document, words) desc limit 50)
-    ) s
+    from private.submission_search s where s.submission_id = any (candidates)
     order by score desc
     limit 50;
 end
@@ -2160,8 +2467,11 @@ $$;
 comment on function private.similar_submissions(uuid, text, text) is 'At most 50 submissions like the one described, with a similarity from 0 to 1, best first.';
 
 revoke all on private.submission_search from public, anon, authenticated, service_role, service_key;
-grant execute on function private.find_submissions(uuid, text), private.highlight(text, text, tsquery, boolean), private.escape_html(text),
-  private.similar_submissions(uuid, text, text), private.search_query(text), private.plain_text(text) to anon, authenticated, service_key;
+grant execute on function private.find_submissions(uuid, text, text),
+  private.highlight(text, text, tsquery, boolean), private.escape_html(text),
+  private.similar_submissions(uuid, text, text), private.search_query(text),
+  private.narrow_submissions(uuid, text, text, uuid, uuid, uuid, text), private.submissions_with_text(uuid[], text)
+  to anon, authenticated, service_key;
 
 -- What people did and when, added up as it happens: analytics reads these and never the rows themselves.
 --
@@ -3195,7 +3505,7 @@ alter table public.surveys enable row level security;
 alter table public.survey_questions enable row level security;
 alter table public.survey_options enable row level security;
 revoke all on public.surveys, public.survey_questions, public.survey_options from public, anon, authenticated, service_role, service_key;
-grant execute on function private.survey_organization_ids(text[]) to anon, authenticated, service_role, service_key;
+grant execute on function private.survey_organization_ids(text[]) to anon, authenticated, service_key;
 
 create policy "a survey is seen as its board is, a draft by the team" on public.surveys
   for select to anon, authenticated, service_key using (
@@ -3752,6 +4062,17 @@ create policy "a key sees the responses of its organization" on public.survey_re
   for select to service_key using (organization_id = any ((select private.admin_organization_ids('responses:read'))::uuid[]));
 create policy "people answer for themselves" on public.survey_responses
   for insert to authenticated with check (user_id = (select auth.uid()));
+
+-- definer: whom a survey asks is not granted.
+create function private.names_respondents(survey_id uuid) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return not private.is_key() or private.has_scope('submissions:moderate')
+    or exists (select from public.surveys s where s.id = names_respondents.survey_id and s.audience = 'everyone');
+end
+$$;
+comment on function private.names_respondents(uuid) is 'Whether the caller may see who answered. Of a survey for voters or followers the answer would tell a key who these are: it needs submissions:moderate, as for the list of voters.';
+grant execute on function private.names_respondents(uuid) to authenticated, service_key;
 
 -- Starting -----------------------------------------------------------------------------------------------------
 
@@ -4385,7 +4706,7 @@ comment on function private.survey_count_mistakes() is 'The part of private.coun
 
 grant execute on function private.survey_figures(uuid[]) to anon, authenticated, service_key, service_role;
 grant execute on function private.survey_analytics(uuid) to anon, authenticated, service_key;
-grant execute on function private.reads_analytics(uuid), private.survey_sentiment(uuid), private.survey_breakdown(uuid)
+grant execute on function private.survey_sentiment(uuid), private.survey_breakdown(uuid)
   to authenticated, service_key, service_role;
 grant execute on function private.count_survey_responses(uuid, text, timestamptz, timestamptz) to authenticated, service_key;
 
@@ -4418,6 +4739,313 @@ $$;
 comment on function private.judge_survey_response(uuid, jsonb) is 'Scores a response the caller gave in the last ten minutes anew. judged is {engine, scores}, scores by question id, of text questions.';
 
 grant execute on function private.judge_survey_response(uuid, jsonb) to authenticated;
+
+-- How clients of the data API write: by functions that return a single value.
+--
+-- A write to a table can be made slow by whoever sends it: PostgREST evaluates the filters of an update between two rows
+-- and the embedded rows of an answer after the write, all in one transaction, which keeps its locks, its rows in unique
+-- indexes and its transaction id (which readers of the outbox wait for). Nothing can follow a function that returns
+-- a boolean, number or uuid: it can neither be embedded in nor filtered by a pattern.
+
+-- The edge functions use the same role, so that a grant cannot tell the two apart; their logins do.
+create function private.refuse_table_write() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  if private.is_direct() and coalesce(current_setting('feedback.by_function', true), '') <> 'on' then
+    perform private.raise_error('FORBIDDEN', format('Clients do not write the table %s: call the function %s.', tg_table_name, tg_argv[0]));
+  end if;
+  return null;
+end
+$$;
+comment on function private.refuse_table_write() is 'Trigger: clients of the data API write by functions. Its argument names the function to call instead.';
+
+create trigger by_function_only before insert on public.submissions for each statement
+  when (session_user <> 'feedback_api') execute function private.refuse_table_write('create_submission');
+create trigger by_function_only_update before update on public.submissions for each statement
+  when (session_user <> 'feedback_api') execute function private.refuse_table_write('update_submission');
+create trigger by_function_only_delete before delete on public.submissions for each statement
+  when (session_user <> 'feedback_api') execute function private.refuse_table_write('delete_submission');
+create trigger by_function_only before insert on public.votes for each statement
+  when (session_user <> 'feedback_api') execute function private.refuse_table_write('vote');
+create trigger by_function_only_delete before delete on public.votes for each statement
+  when (session_user <> 'feedback_api') execute function private.refuse_table_write('unvote');
+create trigger by_function_only before insert on public.follows for each statement
+  when (session_user <> 'feedback_api') execute function private.refuse_table_write('follow');
+create trigger by_function_only_delete before delete on public.follows for each statement
+  when (session_user <> 'feedback_api') execute function private.refuse_table_write('unfollow');
+create trigger by_function_only before insert on public.comments for each statement
+  when (session_user <> 'feedback_api') execute function private.refuse_table_write('create_comment');
+create trigger by_function_only_update before update on public.comments for each statement
+  when (session_user <> 'feedback_api') execute function private.refuse_table_write('update_comment');
+create trigger by_function_only_delete before delete on public.comments for each statement
+  when (session_user <> 'feedback_api') execute function private.refuse_table_write('delete_comment');
+create trigger by_function_only before insert on public.comment_votes for each statement
+  when (session_user <> 'feedback_api') execute function private.refuse_table_write('vote_comment');
+create trigger by_function_only_delete before delete on public.comment_votes for each statement
+  when (session_user <> 'feedback_api') execute function private.refuse_table_write('unvote_comment');
+create trigger by_function_only_update before update on public.notifications for each statement
+  when (session_user <> 'feedback_api') execute function private.refuse_table_write('mark_notifications_read');
+create trigger by_function_only_update before update on public.profiles for each statement
+  when (session_user <> 'feedback_api') execute function private.refuse_table_write('update_profile');
+create trigger by_function_only before insert on public.survey_responses for each statement
+  when (session_user <> 'feedback_api') execute function private.refuse_table_write('submit_survey_response');
+
+create function private.refuse_unknown_changes(changes jsonb, known text[]) returns void
+language plpgsql immutable set search_path = '' as $$
+declare unknown text;
+begin
+  if coalesce(jsonb_typeof(changes), '') <> 'object' then
+    perform private.raise_error('VALIDATION_ERROR', 'must be an object of what to change', 'changes');
+  end if;
+  unknown := (select key from jsonb_object_keys(changes) as key where key <> all (known) order by key limit 1);
+  if unknown is not null then
+    perform private.raise_error('VALIDATION_ERROR', format('must be one of %s', array_to_string(known, ', ')), 'changes.' || unknown);
+  end if;
+end
+$$;
+comment on function private.refuse_unknown_changes(jsonb, text[]) is 'VALIDATION_ERROR unless changes is an object whose keys are known.';
+
+-- Submissions --------------------------------------------------------------------------------------------------
+
+create function public.create_submission(title text, description text, type text, category_id uuid default null,
+  organization_id uuid default null, id uuid default gen_random_uuid()) returns uuid
+language plpgsql set search_path = '' as $$
+begin
+  perform set_config('feedback.by_function', 'on', true);
+  insert into public.submissions (id, organization_id, title, description, type, category_id)
+  values (create_submission.id, create_submission.organization_id, create_submission.title, create_submission.description,
+    create_submission.type, create_submission.category_id);
+  perform set_config('feedback.by_function', 'off', true);
+  return create_submission.id;
+end
+$$;
+comment on function public.create_submission(text, text, text, uuid, uuid, uuid) is 'Submits an idea or a problem as the signed-in person, who votes for it and follows it; returns its id. Name the organization_id where there is more than one.';
+
+create function public.update_submission(id uuid, changes jsonb) returns boolean
+language plpgsql set search_path = '' as $$
+declare was_changed boolean;
+begin
+  perform private.refuse_unknown_changes(changes, array['title', 'description', 'category_id', 'tracker_issue_url']);
+  perform set_config('feedback.by_function', 'on', true);
+  update public.submissions s set
+    title = case when changes ? 'title' then changes ->> 'title' else s.title end,
+    description = case when changes ? 'description' then changes ->> 'description' else s.description end,
+    category_id = case when changes ? 'category_id' then (changes ->> 'category_id')::uuid else s.category_id end,
+    tracker_issue_url = case when changes ? 'tracker_issue_url' then changes ->> 'tracker_issue_url' else s.tracker_issue_url end
+  where s.id = update_submission.id;
+  was_changed := found;
+  perform set_config('feedback.by_function', 'off', true);
+  return was_changed;
+end
+$$;
+comment on function public.update_submission(uuid, jsonb) is 'Changes title, description, category_id or, for admins, tracker_issue_url: those that changes names. False where there is no such submission of yours or your organization''s.';
+
+create function public.delete_submission(id uuid) returns boolean
+language plpgsql set search_path = '' as $$
+declare was_deleted boolean;
+begin
+  perform set_config('feedback.by_function', 'on', true);
+  delete from public.submissions s where s.id = delete_submission.id;
+  was_deleted := found;
+  perform set_config('feedback.by_function', 'off', true);
+  return was_deleted;
+end
+$$;
+comment on function public.delete_submission(uuid) is 'Deletes a submission with everything on it. False where there is no such submission of yours or your organization''s.';
+
+-- Votes and follows --------------------------------------------------------------------------------------------
+
+create function public.vote(submission_id uuid) returns boolean
+language plpgsql set search_path = '' as $$
+declare was_made boolean;
+begin
+  if private.my_vote(submission_id) is not null then return false; end if;
+  perform set_config('feedback.by_function', 'on', true);
+  insert into public.votes (submission_id) values (vote.submission_id) on conflict do nothing;
+  was_made := found;
+  perform set_config('feedback.by_function', 'off', true);
+  return was_made;
+end
+$$;
+comment on function public.vote(uuid) is 'Votes for a submission as the signed-in person. False where the vote was there already.';
+
+create function public.unvote(submission_id uuid) returns boolean
+language plpgsql set search_path = '' as $$
+begin
+  -- Before the lock: who has no vote holds nobody up.
+  if private.my_vote(submission_id) is null then return false; end if;
+  perform set_config('feedback.by_function', 'on', true);
+  perform private.remove_vote(submission_id, private.caller_id());
+  perform set_config('feedback.by_function', 'off', true);
+  return true;
+end
+$$;
+comment on function public.unvote(uuid) is 'Takes back the signed-in person''s vote. False where there is none.';
+
+create function public.follow(submission_id uuid) returns boolean
+language plpgsql set search_path = '' as $$
+declare was_made boolean;
+begin
+  if private.is_following(submission_id) then return false; end if;
+  perform set_config('feedback.by_function', 'on', true);
+  insert into public.follows (submission_id) values (follow.submission_id) on conflict do nothing;
+  was_made := found;
+  perform set_config('feedback.by_function', 'off', true);
+  return was_made;
+end
+$$;
+comment on function public.follow(uuid) is 'Follows a submission as the signed-in person. False where they follow it already.';
+
+create function public.unfollow(submission_id uuid) returns boolean
+language plpgsql set search_path = '' as $$
+declare was_removed boolean;
+begin
+  perform set_config('feedback.by_function', 'on', true);
+  delete from public.follows f where f.submission_id = any (private.with_sources(unfollow.submission_id));
+  was_removed := found;
+  perform set_config('feedback.by_function', 'off', true);
+  return was_removed;
+end
+$$;
+comment on function public.unfollow(uuid) is 'Stops following a submission and those merged into it. False where the signed-in person follows none of them.';
+
+-- Comments -----------------------------------------------------------------------------------------------------
+
+create function public.create_comment(submission_id uuid, body text, parent_id uuid default null, id uuid default gen_random_uuid())
+returns uuid
+language plpgsql set search_path = '' as $$
+begin
+  perform set_config('feedback.by_function', 'on', true);
+  insert into public.comments (id, submission_id, parent_id, body)
+  values (create_comment.id, create_comment.submission_id, create_comment.parent_id, create_comment.body);
+  perform set_config('feedback.by_function', 'off', true);
+  return create_comment.id;
+end
+$$;
+comment on function public.create_comment(uuid, text, uuid, uuid) is 'Comments on a submission, or replies to the comment parent_id of it, as the signed-in person; returns the comment''s id.';
+
+create function public.update_comment(id uuid, body text) returns boolean
+language plpgsql set search_path = '' as $$
+declare was_changed boolean;
+begin
+  perform set_config('feedback.by_function', 'on', true);
+  update public.comments c set body = update_comment.body where c.id = update_comment.id;
+  was_changed := found;
+  perform set_config('feedback.by_function', 'off', true);
+  return was_changed;
+end
+$$;
+comment on function public.update_comment(uuid, text) is 'Edits a comment of the signed-in person, within 15 minutes. False where there is no such comment of theirs.';
+
+create function public.delete_comment(id uuid) returns boolean
+language plpgsql set search_path = '' as $$
+declare was_deleted boolean;
+begin
+  perform set_config('feedback.by_function', 'on', true);
+  delete from public.comments c where c.id = delete_comment.id;
+  was_deleted := found;
+  perform set_config('feedback.by_function', 'off', true);
+  return was_deleted;
+end
+$$;
+comment on function public.delete_comment(uuid) is 'Deletes a comment with all replies to it. False where there is no such comment of yours or your organization''s.';
+
+create function public.vote_comment(comment_id uuid) returns boolean
+language plpgsql set search_path = '' as $$
+declare was_made boolean;
+begin
+  if private.comment_vote_of(comment_id, private.caller_id()) is not null then return false; end if;
+  perform set_config('feedback.by_function', 'on', true);
+  insert into public.comment_votes (comment_id) values (vote_comment.comment_id) on conflict do nothing;
+  was_made := found;
+  perform set_config('feedback.by_function', 'off', true);
+  return was_made;
+end
+$$;
+comment on function public.vote_comment(uuid) is 'Votes for a comment as the signed-in person. False where the vote was there already.';
+
+create function public.unvote_comment(comment_id uuid) returns boolean
+language plpgsql set search_path = '' as $$
+begin
+  if private.comment_vote_of(comment_id, private.caller_id()) is null then return false; end if;
+  perform set_config('feedback.by_function', 'on', true);
+  perform private.remove_comment_vote(comment_id, private.caller_id());
+  perform set_config('feedback.by_function', 'off', true);
+  return true;
+end
+$$;
+comment on function public.unvote_comment(uuid) is 'Takes back the signed-in person''s vote for a comment. False where there is none.';
+
+-- One's own ----------------------------------------------------------------------------------------------------
+
+create function public.mark_notifications_read(ids uuid[] default null) returns integer
+language plpgsql set search_path = '' as $$
+declare marked integer;
+begin
+  perform set_config('feedback.by_function', 'on', true);
+  update public.notifications n set read_at = now()
+  where n.user_id = private.caller_id() and n.read_at is null and (ids is null or n.id = any (ids));
+  get diagnostics marked = row_count;
+  perform set_config('feedback.by_function', 'off', true);
+  return marked;
+end
+$$;
+comment on function public.mark_notifications_read(uuid[]) is 'Marks notifications of the signed-in person read, those named or all; returns how many.';
+
+create function public.update_profile(changes jsonb) returns boolean
+language plpgsql set search_path = '' as $$
+declare was_changed boolean;
+begin
+  perform private.refuse_unknown_changes(changes, array['name', 'avatar_url']);
+  perform set_config('feedback.by_function', 'on', true);
+  update public.profiles p set
+    name = case when changes ? 'name' then changes ->> 'name' else p.name end,
+    avatar_url = case when changes ? 'avatar_url' then changes ->> 'avatar_url' else p.avatar_url end
+  where p.id = private.caller_id();
+  was_changed := found;
+  perform set_config('feedback.by_function', 'off', true);
+  return was_changed;
+end
+$$;
+comment on function public.update_profile(jsonb) is 'Changes name or avatar_url of the signed-in person''s profile: those that changes names.';
+
+create function public.submit_survey_response(survey_id uuid, answers jsonb, locale text default null) returns uuid
+language plpgsql set search_path = '' as $$
+declare response json;
+begin
+  perform set_config('feedback.by_function', 'on', true);
+  response := private.submit_survey_response(survey_id, answers, locale, null);
+  perform set_config('feedback.by_function', 'off', true);
+  return (response ->> 'response_id')::uuid;
+end
+$$;
+comment on function public.submit_survey_response(uuid, jsonb, text) is 'Answers a survey as the signed-in person: answers is [{question_id, value}]; returns the response''s id.';
+
+-- Every request ------------------------------------------------------------------------------------------------
+
+create function private.before_request() returns void
+language plpgsql set search_path = '' as $$
+begin
+  -- The planner's guess counts rows that the caller may not see.
+  if nullif(current_setting('request.headers', true), '')::json ->> 'prefer' ~* 'count\s*=\s*"?(planned|estimated)' then
+    perform private.raise_error('VALIDATION_ERROR', 'Ask for count=exact: the planner''s guess tells of rows you cannot see.', 'Prefer');
+  end if;
+  if current_setting('request.method', true) not in ('GET', 'HEAD') and current_setting('role') in ('anon', 'authenticated') then
+    perform set_config('statement_timeout', '2s', true), set_config('lock_timeout', '1s', true);
+  end if;
+end
+$$;
+comment on function private.before_request() is 'PostgREST calls it before each request (pgrst.db_pre_request): what writes has 2 s, and waits 1 s for a lock; refuses Prefer: count=planned and estimated.';
+
+-- Rights -------------------------------------------------------------------------------------------------------
+
+grant execute on function private.before_request() to anon, authenticated, service_role;
+grant execute on function private.refuse_unknown_changes(jsonb, text[]) to authenticated;
+grant execute on function public.create_submission(text, text, text, uuid, uuid, uuid), public.update_submission(uuid, jsonb),
+  public.delete_submission(uuid), public.vote(uuid), public.unvote(uuid), public.follow(uuid), public.unfollow(uuid),
+  public.create_comment(uuid, text, uuid, uuid), public.update_comment(uuid, text), public.delete_comment(uuid),
+  public.vote_comment(uuid), public.unvote_comment(uuid), public.mark_notifications_read(uuid[]),
+  public.update_profile(jsonb), public.submit_survey_response(uuid, jsonb, text) to authenticated;
 
 -- API keys of organizations, and how their admins make, rotate and revoke them.
 
@@ -4571,33 +5199,34 @@ comment on table private.rate_counters is 'Calls in the current window of a rule
 alter table private.rate_counters enable row level security;
 revoke all on private.rate_limit_rules, private.rate_counters from public, anon, authenticated, service_role, service_key;
 
-create type private.rate_state as (rule text, max_requests integer, remaining integer, reset_at timestamptz, allowed boolean);
-comment on type private.rate_state is 'A bucket after a charge: calls left in its window, when the window ends, and whether this charge fits.';
+create type private.rate_state as (max_requests integer, remaining integer, reset_at timestamptz, allowed boolean);
+comment on type private.rate_state is 'A bucket after a charge: calls left in its window, when the window ends, and whether the charge fits.';
 
-create function private.charge(rule private.rate_limit_rules, subject text, calls integer) returns private.rate_state
+create function private.charge(rule text, max_requests integer, window_seconds integer, subject text, calls integer)
+returns private.rate_state
 language plpgsql set search_path = '' as $$
 declare
   at timestamptz := clock_timestamp();
-  length interval := make_interval(secs => rule.window_seconds);
-  counter private.rate_counters;
+  length interval := make_interval(secs => window_seconds);
+  used integer;
+  reset_at timestamptz;
 begin
-  -- A charge that does not fit leaves the counter as it is: the row comes back unlocked and unchanged.
-  insert into private.rate_counters as c (rule, subject, started_at, used) values (rule.name, subject, at, calls)
+  -- A charge that does not fit changes nothing and returns no row.
+  insert into private.rate_counters as c (rule, subject, started_at, used) values (rule, subject, at, calls)
   on conflict on constraint rate_counters_pkey do update set
     started_at = case when c.started_at + length <= at then at else c.started_at end,
     used = case when c.started_at + length <= at then calls else c.used + calls end
-    where c.started_at + length <= at or c.used + calls <= rule.max_requests
-  returning c.* into counter;
-  if counter.rule is null then
-    select c.* into counter from private.rate_counters c where c.rule = (charge.rule).name and c.subject = charge.subject;
-    return row(rule.name, rule.max_requests, greatest(0, rule.max_requests - counter.used),
-      coalesce(counter.started_at, at) + length, false)::private.rate_state;
+    where c.started_at + length <= at or c.used + calls <= charge.max_requests
+  returning c.used, c.started_at + length into used, reset_at;
+  if used is null then
+    select c.used, c.started_at + length into used, reset_at from private.rate_counters c
+    where c.rule = charge.rule and c.subject = charge.subject;
+    return (max_requests, greatest(0, max_requests - used), coalesce(reset_at, at + length), false);
   end if;
-  return row(rule.name, rule.max_requests, greatest(0, rule.max_requests - counter.used), counter.started_at + length,
-    counter.used <= rule.max_requests)::private.rate_state;
+  return (max_requests, greatest(0, max_requests - used), reset_at, used <= max_requests);
 end
 $$;
-comment on function private.charge(private.rate_limit_rules, text, integer) is 'Counts calls against a rule for a subject. Concurrent charges never let through more than the rule allows.';
+comment on function private.charge(text, integer, integer, text, integer) is 'Counts calls of a subject against a rule. Concurrent charges never let through more than the rule allows.';
 
 create function private.charge_direct(operation text, calls bigint) returns void
 language plpgsql set search_path = '' as $$
@@ -4605,7 +5234,8 @@ declare rule private.rate_limit_rules; state private.rate_state;
 begin
   select * into rule from private.rate_limit_rules r where r.name = operation;
   if rule.name is null or calls = 0 then return; end if;
-  state := private.charge(rule, coalesce(private.caller_id()::text, 'nobody'), calls::integer);
+  state := private.charge(rule.name, rule.max_requests, rule.window_seconds,
+    coalesce(private.caller_id()::text, 'nobody'), calls::integer);
   if not state.allowed then
     perform private.raise_error('RATE_LIMIT_EXCEEDED', 'Too many of these: wait and try again.', null, jsonb_build_object(
       'retry_after', greatest(1, ceil(extract(epoch from state.reset_at - clock_timestamp()))::integer)));
@@ -4614,14 +5244,15 @@ end
 $$;
 comment on function private.charge_direct(text, bigint) is 'For triggers: charges a client of the data API by the rows it touched, in the bucket the API charges too.';
 
--- The two functions every request starts with, the origins of pages that may call, and requests that may be repeated.
+-- How every request starts, the origins of pages that may call, and requests that may be repeated.
 
 create type private.caller as (kind text, profile_id uuid, organization_id uuid, key_id uuid, scopes text[], level text, valid boolean);
 comment on type private.caller is 'kind: public, user, key or agent. level: the rule that counts all its calls.';
 
-create type private.verdict as (request_id text, outcome text, kind text, profile_id uuid, organization_id uuid, named boolean,
-  key_id uuid, scopes text[], retry_after integer);
-comment on type private.verdict is 'What private.take leaves for private.enter. outcome: ok, or the code of the error to raise; retry_after in seconds.';
+create type private.admission as (code text, message text, field text, retry_after integer, kind text, profile_id uuid,
+  organization_id uuid, named boolean, key_id uuid, scopes text[], max_requests integer, remaining integer, reset_at bigint,
+  origin_allowed boolean);
+comment on type private.admission is 'Whether a request may go on, as whom, and about which organization. code: null, or of the error that refuses it; retry_after in seconds; max_requests to reset_at: the tightest bucket it was charged to, in Unix seconds.';
 
 create function private.resolve_caller(user_id uuid, digest bytea) returns private.caller
 language plpgsql set search_path = '' as $$
@@ -4629,10 +5260,10 @@ declare who private.caller; key private.api_keys; tier text; reads boolean; reti
 begin
   if user_id is not null then
     who.kind := 'user';
-    select p.id into who.profile_id from public.profiles p where p.auth_user_id = user_id;
+    select p.id, case when exists (select from public.memberships m where m.user_id = p.id and m.role in ('owner', 'admin'))
+      then 'level_admin' else 'level_user' end
+    into who.profile_id, who.level from public.profiles p where p.auth_user_id = user_id;
     who.valid := who.profile_id is not null;
-    who.level := case when exists (select from public.memberships m where m.user_id = who.profile_id and m.role in ('owner', 'admin'))
-      then 'level_admin' else 'level_user' end;
   elsif digest is not null then
     who.kind := 'key';
     who.level := 'level_key';
@@ -4665,9 +5296,8 @@ end
 $$;
 comment on function private.resolve_caller(uuid, bytea) is 'Whom a credential stands for: the auth user''s id, the SHA-256 of a key, or neither for nobody. Unknown, revoked and expired keys are alike. An agent that only reads has the scopes that read.';
 
--- definer: the login role may read nothing; this is its window on credentials, organizations and counters.
-create function private.take(
-  request_id text,           -- ties the verdict to the private.enter of the same request
+-- definer: the login role reads no credentials, organizations or counters but by this.
+create function private.admit(
   user_id uuid,              -- from a verified access token
   digest bytea,              -- SHA-256 of a key
   refused boolean,           -- a credential was there and was no good
@@ -4678,84 +5308,101 @@ create function private.take(
   origin text,               -- of the web page that calls, where it is not the site's own
   needs_origin boolean,      -- a cookie is about to write: only for pages that may
   resource text,             -- table of the row the path names
-  resource_id uuid
-) returns table (max_requests integer, remaining integer, reset_at bigint, origin_allowed boolean)
+  resource_id uuid,
+  charge boolean             -- false where the request was charged before
+) returns private.admission
 language plpgsql security definer set search_path = '' as $$
 declare
-  who private.caller;
+  who private.caller := private.resolve_caller(user_id, digest);
+  answer private.admission;
   subject text;
-  rule private.rate_limit_rules;
+  operation text;
+  rule text;
+  most integer;
+  seconds integer;
   state private.rate_state;
   tightest private.rate_state;
-  outcome text := 'ok';
-  wanted text;
-  organization_id uuid;
-  allowed boolean := false;
-  verdict private.verdict;
-  ignored text; -- assigning is cheaper than perform
 begin
-  who := private.resolve_caller(take.user_id, take.digest);
   if refused or not who.valid then
-    outcome := 'UNAUTHORIZED';
-    who := row('public', null, null, null, null, 'level_public', false)::private.caller;
+    answer.code := 'UNAUTHORIZED';
+    answer.message := 'The credential is not valid.';
+    who := ('public', null, null, null, null, 'level_public', false);
+    operations := '{}';
   end if;
   if who.kind = 'user' or who.kind = 'public' then on_behalf := null; end if;
-  -- An agent has one bucket, however many keys it has.
-  subject := case when who.kind = 'agent' then who.profile_id::text else coalesce(who.key_id::text, who.profile_id::text, address) end;
-  foreach wanted in array array[who.level] || case when outcome = 'ok' then operations else '{}' end
-    || case when who.kind = 'agent' then array['agent_day'] else '{}' end loop
-    select * into rule from private.rate_limit_rules r where r.name = wanted || '_' || who.kind;
-    if rule.name is null then
-      select * into rule from private.rate_limit_rules r where r.name = wanted;
-    end if;
-    if wanted = 'agent_day' then
-      select wanted, a.calls_a_day, 86400 into rule from private.agents a where a.id = who.profile_id and a.calls_a_day is not null;
-    end if;
-    continue when rule.name is null;
-    if subject is null then
-      state := row(rule.name, rule.max_requests, rule.max_requests, now() + make_interval(secs => rule.window_seconds), true)::private.rate_state;
-    else
-      state := private.charge(rule, case when wanted = who.level or rule.name <> wanted then subject else coalesce(who.organization_id || ':' || on_behalf, subject) end, 1);
-    end if;
-    if tightest.rule is null or not state.allowed or (tightest.allowed and state.remaining < tightest.remaining) then
-      tightest := state;
-    end if;
-    if not state.allowed then
-      outcome := 'RATE_LIMIT_EXCEEDED';
-      exit;
-    end if;
-  end loop;
-  if outcome = 'ok' then
+
+  if charge then
+    -- An agent has one bucket, however many keys it has.
+    subject := case when who.kind = 'agent' then who.profile_id::text
+      else coalesce(who.key_id::text, who.profile_id::text, address) end;
+    if who.kind = 'agent' then operations := operations || 'agent_day'::text; end if;
+    -- Always in this order, so that parallel calls of one caller do not wait for each other in a circle.
+    foreach operation in array who.level || operations loop
+      if operation = 'agent_day' then
+        select 'agent_day', a.calls_a_day, 86400 into rule, most, seconds from private.agents a where a.id = who.profile_id;
+      else
+        select r.name, r.max_requests, r.window_seconds into rule, most, seconds from private.rate_limit_rules r
+        where r.name in (operation, operation || '_' || who.kind) order by r.name desc limit 1;
+      end if;
+      continue when most is null;
+      if subject is null then
+        state := (most, most, now() + make_interval(secs => seconds), true);
+      elsif on_behalf is not null and operation <> who.level and rule = operation then
+        state := private.charge(rule, most, seconds, who.organization_id || ':' || on_behalf, 1);
+      else
+        state := private.charge(rule, most, seconds, subject, 1);
+      end if;
+      if tightest.max_requests is null or not state.allowed or state.remaining < tightest.remaining then
+        tightest := state;
+      end if;
+      if not state.allowed then
+        answer.code := 'RATE_LIMIT_EXCEEDED';
+        answer.message := 'Too many requests: wait and try again.';
+        answer.retry_after := greatest(1, ceil(extract(epoch from state.reset_at - clock_timestamp())));
+        exit;
+      end if;
+    end loop;
+    answer.max_requests := tightest.max_requests;
+    answer.remaining := tightest.remaining;
+    answer.reset_at := ceil(extract(epoch from tightest.reset_at));
+  end if;
+
+  if answer.code is null then
     if who.kind = 'public' or who.kind = 'user' then
       -- A row named by its id brings its organization along.
       if organization is not null or resource is null then
-        organization_id := private.find_organization(organization, who.profile_id);
+        answer.organization_id := private.find_organization(organization, who.profile_id);
       end if;
     elsif organization is null or exists (
         select from public.organizations o where o.id = who.organization_id and lower(organization) in (o.slug, o.id::text)) then
-      organization_id := who.organization_id;
+      answer.organization_id := who.organization_id;
     end if;
-    if organization_id is null and organization is not null then
-      outcome := 'NOT_FOUND';
+    if answer.organization_id is null and organization is not null then
+      answer.code := 'NOT_FOUND';
+      answer.message := 'There is no such organization.';
+      answer.field := 'organization';
     end if;
   end if;
+  answer.origin_allowed := false;
   if origin is not null then
     -- Whatever the outcome: a page can only act on a 401 or 429 it may read.
-    allowed := coalesce((select take.origin = any (o.allowed_origins) from public.organizations o
-      where o.id = coalesce(private.organization_of(resource, resource_id, who), organization_id, who.organization_id,
+    answer.origin_allowed := coalesce((select admit.origin = any (o.allowed_origins) from public.organizations o
+      where o.id = coalesce(private.organization_of(resource, resource_id, who), answer.organization_id, who.organization_id,
         private.find_organization(organization, who.profile_id))), false);
-    if needs_origin and not allowed and outcome = 'ok' then
-      outcome := 'FORBIDDEN';
+    if needs_origin and not answer.origin_allowed and answer.code is null then
+      answer.code := 'FORBIDDEN';
+      answer.message := 'Pages of this origin may not write here: an admin can allow it at /api/admin/origins.';
     end if;
   end if;
-  verdict := row(request_id, outcome, who.kind, who.profile_id, organization_id,
-    organization is not null or (allowed and resource is null), who.key_id, who.scopes,
-    greatest(1, ceil(extract(epoch from tightest.reset_at - clock_timestamp()))))::private.verdict;
-  ignored := set_config('feedback.verdict', verdict::text, false);
-  return query select tightest.max_requests, tightest.remaining, ceil(extract(epoch from tightest.reset_at))::bigint, allowed;
+  answer.kind := who.kind;
+  answer.profile_id := who.profile_id;
+  answer.named := organization is not null or answer.origin_allowed and resource is null;
+  answer.key_id := who.key_id;
+  answer.scopes := who.scopes;
+  return answer;
 end
 $$;
-comment on function private.take(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid) is 'Charges a request and leaves its verdict in a session setting for private.enter. Commits by itself, so that failing calls are charged and no counter stays locked. reset_at is Unix seconds.';
+comment on function private.admit(uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean) is 'Finds the caller and the organization of a request and charges it. By itself it charges a request that failed, or one that may run long; private.enter calls it for the others.';
 
 create function private.organization_of(resource text, id uuid, who private.caller) returns uuid
 language plpgsql stable set search_path = '' as $$
@@ -4776,7 +5423,7 @@ begin
   end;
 end
 $$;
-comment on function private.organization_of(text, uuid, private.caller) is 'The organization of a row named by its table and id, where the caller may see the row; for private.take.';
+comment on function private.organization_of(text, uuid, private.caller) is 'The organization of a row named by its table and id, where the caller may see the row; for private.admit.';
 
 -- definer: which pages may call is for admins to read; that one may is not.
 create function private.is_allowed_origin(origin text) returns boolean
@@ -4787,54 +5434,56 @@ end
 $$;
 comment on function private.is_allowed_origin(text) is 'Whether any organization lets pages of this origin call: what a preflight asks, which names no organization.';
 
-create function private.enter(request_id text, access text, scopes text[]) returns void
+-- Invoker: a definer may not set the role. What follows it in the transaction runs as that role.
+create function private.enter(
+  request_id text, user_id uuid, digest bytea, refused boolean, address text, operations text[], organization text, on_behalf text,
+  origin text, needs_origin boolean, resource text, resource_id uuid, charge boolean,
+  access text,               -- public, person, caller or agent
+  required_scopes text[],    -- a key needs one of them where access is caller
+  out max_requests integer, out remaining integer, out reset_at bigint, out origin_allowed boolean)
 language plpgsql set search_path = '' as $$
 declare
-  verdict private.verdict := nullif(current_setting('feedback.verdict', true), '')::private.verdict;
+  admission private.admission := private.admit(user_id, digest, refused, address, operations, organization, on_behalf, origin,
+    needs_origin, resource, resource_id, charge);
   ignored text; -- assigning is cheaper than perform
 begin
-  if verdict.request_id is distinct from enter.request_id then
-    perform private.raise_error('INTERNAL_ERROR', 'The request was not admitted.');
-  end if;
-  case verdict.outcome
-    when 'ok' then null;
-    when 'UNAUTHORIZED' then
-      perform private.raise_error('UNAUTHORIZED', 'The credential is not valid.');
-    when 'RATE_LIMIT_EXCEEDED' then
-      perform private.raise_error('RATE_LIMIT_EXCEEDED', 'Too many requests: wait and try again.', null,
-        jsonb_build_object('retry_after', verdict.retry_after));
-    when 'FORBIDDEN' then
-      perform private.raise_error('FORBIDDEN', 'Pages of this origin may not write here: an admin can allow it at /api/admin/origins.');
-    else
-      perform private.raise_error('NOT_FOUND', 'There is no such organization.', 'organization');
-  end case;
-  if (access = 'agent') <> (verdict.kind = 'agent') then
+  if admission.code is not null then
+    perform private.raise_error(admission.code, admission.message, admission.field,
+      case when admission.retry_after is null then '{}' else jsonb_build_object('retry_after', admission.retry_after) end);
+  elsif (access = 'agent') <> (admission.kind = 'agent') then
     perform private.raise_error('UNAUTHORIZED', case when access = 'agent'
       then 'Send the key of an agent: Authorization: Bearer fcs_agt_…'
       else 'Keys of agents work under /api/mcp only.' end);
-  elsif access <> 'public' and verdict.kind = 'public' then
+  elsif access <> 'public' and admission.kind = 'public' then
     perform private.raise_error('UNAUTHORIZED', 'Sign in, or send a key: Authorization: Bearer <token>.');
-  elsif access = 'person' and verdict.kind <> 'user' then
+  elsif access = 'person' and admission.kind <> 'user' then
     perform private.raise_error('FORBIDDEN', 'This is for people who signed in, not for keys.');
-  elsif access = 'caller' and verdict.kind <> 'user' and not enter.scopes && verdict.scopes then
-    perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s.', array_to_string(enter.scopes, ' or ')));
+  elsif access = 'caller' and admission.kind <> 'user' and not required_scopes && admission.scopes then
+    perform private.raise_error('FORBIDDEN',
+      format('This key lacks the scope %s.', array_to_string(required_scopes, ' or ')));
   end if;
-  ignored := set_config('feedback.organization_id', coalesce(verdict.organization_id::text, ''), true);
-  ignored := set_config('feedback.organization_named', verdict.named::text, true);
-  ignored := set_config('feedback.profile_id', coalesce(verdict.profile_id::text, ''), true);
-  ignored := set_config('feedback.key_id', coalesce(verdict.key_id::text, ''), true);
-  ignored := set_config('feedback.scopes', coalesce(array_to_string(verdict.scopes, ' '), ''), true);
-  if verdict.kind = 'agent' then
-    ignored := set_config('feedback.agent_id', verdict.profile_id::text, true);
+  ignored := set_config('feedback.request_id', request_id, true);
+  ignored := set_config('feedback.organization_id', coalesce(admission.organization_id::text, ''), true);
+  ignored := set_config('feedback.organization_named', admission.named::text, true);
+  ignored := set_config('feedback.profile_id', coalesce(admission.profile_id::text, ''), true);
+  ignored := set_config('feedback.key_id', coalesce(admission.key_id::text, ''), true);
+  ignored := set_config('feedback.scopes', coalesce(array_to_string(admission.scopes, ' '), ''), true);
+  if admission.kind = 'agent' then
+    ignored := set_config('feedback.agent_id', admission.profile_id::text, true);
   end if;
   ignored := set_config('feedback.quiet', 'off', true);
-  ignored := set_config('request.jwt.claims', case verdict.kind
-    when 'user' then format('{"sub":"%s","role":"authenticated"}', verdict.profile_id)
+  ignored := set_config('request.jwt.claims', case admission.kind
+    when 'user' then format('{"sub":"%s","role":"authenticated"}', admission.profile_id)
     else '{"role":"anon"}' end, true);
-  ignored := set_config('role', case verdict.kind when 'public' then 'anon' when 'user' then 'authenticated' else 'service_key' end, true);
+  ignored := set_config('role',
+    case admission.kind when 'public' then 'anon' when 'user' then 'authenticated' else 'service_key' end, true);
+  max_requests := admission.max_requests;
+  remaining := admission.remaining;
+  reset_at := admission.reset_at;
+  origin_allowed := admission.origin_allowed;
 end
 $$;
-comment on function private.enter(text, text, text[]) is 'Within a transaction: becomes the caller that private.take found, or raises UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN or NOT_FOUND. access is public, person, caller or agent; a caller''s key needs one of the scopes. Invoker, for a definer may not set the role.';
+comment on function private.enter(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]) is 'The first statement of a request''s transaction: admits it (private.admit) and becomes its caller until the transaction ends, or raises UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN or NOT_FOUND.';
 
 create function private.in_organization(organization_id uuid) returns boolean
 language sql stable
@@ -4842,7 +5491,8 @@ return private.is_key() or coalesce(current_setting('feedback.organization_named
   or organization_id = private.requested_organization_id();
 comment on function private.in_organization(uuid) is 'Whether a row named by its id belongs to the organization the request named, if it named one.';
 
-grant execute on function private.take(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid), private.enter(text, text, text[]),
+grant execute on function private.admit(uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean),
+  private.enter(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]),
   private.is_allowed_origin(text) to feedback_api;
 grant execute on function private.in_organization(uuid) to anon, authenticated, service_key;
 
@@ -4923,7 +5573,7 @@ grant execute on function private.latest_migration() to feedback_api;
 -- What users of the auth service lose: with their account everything, with an anonymous sign-in what the organization keeps for others.
 
 -- Deleted accounts ---------------------------------------------------------------------------------------------
--- Their access tokens are valid until they expire. The API refuses them in private.take; these policies refuse
+-- Their access tokens are valid until they expire. The API refuses them in private.enter; these policies refuse
 -- them to clients of the data API and of realtime.
 
 -- definer: profiles are not readable as a whole.
@@ -5106,18 +5756,7 @@ begin
   end if;
 end
 $$;
-comment on function private.begin_call(text, text, boolean, boolean) is 'Raises unless the calling agent''s key has the scope and its policies allow the tool. What read_only, categories, surveys and calls_a_day narrow stands in scopes, row-level security and private.take.';
-
--- Invoker, as private.enter is: what follows it runs as the role it became.
-create function private.enter_call(request_id text, tool text, scope text, destructive boolean, confirmed boolean) returns void
-language plpgsql set search_path = '' as $$
-begin
-  perform private.enter(request_id, 'agent', '{}');
-  perform private.begin_call(tool, scope, destructive, confirmed);
-end
-$$;
-comment on function private.enter_call(text, text, text, boolean, boolean) is 'private.enter and private.begin_call at once, for a tool that is known before the caller is.';
-grant execute on function private.enter_call(text, text, text, boolean, boolean) to feedback_api;
+comment on function private.begin_call(text, text, boolean, boolean) is 'Raises unless the calling agent''s key has the scope and its policies allow the tool. What read_only, categories, surveys and calls_a_day narrow stands in scopes, row-level security and private.admit.';
 
 create table private.agent_audit (
   id bigint generated always as identity primary key,
@@ -5379,6 +6018,18 @@ create index agent_subscriptions_agent_idx on private.agent_subscriptions (agent
 create index agent_subscriptions_organization_idx on private.agent_subscriptions (organization_id);
 create index agent_subscriptions_expiry_idx on private.agent_subscriptions (expires_at);
 
+create unlogged table private.open_streams (
+  id uuid primary key,
+  organization_id uuid not null,
+  agent_id uuid not null,
+  address text,
+  expires_at timestamptz not null default now() + interval '30 seconds'
+);
+comment on table private.open_streams is 'Open streams of subscriptions, of all processes, so that limits hold over all of them. A process renews its streams; those of one that died expire. address is a keyed hash.';
+create index open_streams_expiry_idx on private.open_streams (expires_at);
+
+alter table private.open_streams enable row level security;
+revoke all on private.open_streams from public, anon, authenticated, service_role, service_key;
 alter table private.agent_streams enable row level security;
 alter table private.agent_subscriptions enable row level security;
 revoke all on private.agent_streams, private.agent_subscriptions from public, anon, authenticated, service_role, service_key;
@@ -5475,6 +6126,39 @@ begin
 end
 $$;
 comment on function private.read_subscription(uuid) is 'A subscription of the calling agent, with the policies and scopes that narrow it; null where there is none.';
+
+create function private.hold_stream(id uuid, address text) returns void
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.agent_id(); own_organization_id uuid := private.key_organization_id(); too_many text;
+begin
+  -- Streams are opened one after the other, so that limits hold.
+  perform pg_advisory_xact_lock(hashtextextended('private.open_streams', 0));
+  delete from private.open_streams s where s.expires_at < now();
+  select case
+      when count(*) filter (where s.agent_id = own_id) >= 100 then 'of this agent'
+      when count(*) filter (where s.organization_id = own_organization_id) >= 300 then 'of this organization''s agents'
+      when count(*) filter (where s.address = hold_stream.address) >= 500 then 'from this address'
+    end into too_many
+  from private.open_streams s;
+  if too_many is not null then
+    perform private.raise_error('RATE_LIMIT_EXCEEDED', format('Too many streams %s are open: close some.', too_many), null,
+      jsonb_build_object('retry_after', 5));
+  end if;
+  insert into private.open_streams (id, organization_id, agent_id, address) values (id, own_organization_id, own_id, address);
+end
+$$;
+comment on function private.hold_stream(uuid, text) is 'Counts a stream that the calling agent opens; RATE_LIMIT_EXCEEDED beyond 100 of an agent, 300 of an organization and 500 from an address.';
+grant execute on function private.hold_stream(uuid, text) to service_key;
+
+create function private.renew_streams(renewed_ids uuid[], closed_ids uuid[]) returns void
+language plpgsql security definer set search_path = '' as $$ -- definer: as above; ids are known to the process that opened the streams only
+begin
+  delete from private.open_streams s where s.id = any (closed_ids);
+  update private.open_streams s set expires_at = now() + interval '30 seconds' where s.id = any (renewed_ids);
+end
+$$;
+comment on function private.renew_streams(uuid[], uuid[]) is 'Keeps streams counted that are still open, and no longer counts those that were closed.';
+grant execute on function private.renew_streams(uuid[], uuid[]) to feedback_api;
 
 grant execute on function private.open_stream(uuid, text, jsonb, boolean, text), private.claim_stream(uuid), private.finish_stream(uuid, jsonb),
   private.open_subscription(uuid, text[], jsonb, uuid), private.read_subscription(uuid) to service_key;
@@ -5717,7 +6401,7 @@ end
 $$;
 comment on function private.admin_rotate_webhook(uuid, uuid, text, interval) is 'Another secret; deliveries are signed with the one before as well until the overlap has passed. Null where the organization has none of that id.';
 
-grant execute on function private.admin_list_webhooks(uuid), private.admin_show_webhook(uuid, uuid),
+grant execute on function private.require_webhook_admin(uuid, text), private.admin_list_webhooks(uuid), private.admin_show_webhook(uuid, uuid),
   private.admin_create_webhook(uuid, uuid, text, text[], text), private.admin_update_webhook(uuid, uuid, text, text[], boolean),
   private.admin_delete_webhook(uuid, uuid), private.admin_rotate_webhook(uuid, uuid, text, interval) to authenticated, service_key;
 
@@ -5741,6 +6425,8 @@ alter role feedback_webhooks set enable_mergejoin = off;
 alter role feedback_webhooks set statement_timeout = '15s';
 alter role feedback_webhooks set lock_timeout = '2s';
 alter role feedback_webhooks set idle_in_transaction_session_timeout = '15s';
+-- A pooler may not pass on what a client sets when it connects.
+alter role feedback_webhooks set timezone = 'UTC';
 
 create table private.webhook_deliveries (
   organization_id uuid not null,
@@ -5963,48 +6649,37 @@ grant execute on function private.fan_out_events(integer), private.exchange_deli
 
 -- The dispatcher is woken --------------------------------------------------------------------------------------
 
-create function private.call_dispatcher() returns void
+create function private.call_dispatcher() returns boolean
 language plpgsql set search_path = '' as $$
-declare
-  dispatcher text := (select s.decrypted_secret from vault.decrypted_secrets s where s.name = 'webhook_dispatch_url');
-  password text := (select s.decrypted_secret from vault.decrypted_secrets s where s.name = 'webhook_dispatch_secret');
+declare dispatcher text; password text;
 begin
-  if dispatcher is null or password is null then return; end if;
+  if to_regclass('vault.decrypted_secrets') is null or to_regnamespace('net') is null then return false; end if;
+  dispatcher := (select s.decrypted_secret from vault.decrypted_secrets s where s.name = 'webhook_dispatch_url');
+  password := (select s.decrypted_secret from vault.decrypted_secrets s where s.name = 'webhook_dispatch_secret');
+  if dispatcher is null or password is null then return false; end if;
   perform net.http_post(url => dispatcher, body => '{}'::jsonb,
-    headers => jsonb_build_object('Content-Type', 'application/json', 'Authorization', 'Bearer ' || password), timeout_milliseconds => 5000);
+    headers => jsonb_build_object('Content-Type', 'application/json', 'Authorization', 'Bearer ' || password),
+    timeout_milliseconds => 5000);
+  return true;
 end
 $$;
-comment on function private.call_dispatcher() is 'Hosted Supabase: asks functions/webhook-dispatch to run, by pg_net, which sends once this transaction has committed. Address and password are in the Vault as webhook_dispatch_url and webhook_dispatch_secret.';
+comment on function private.call_dispatcher() is 'Asks functions/webhook-dispatch to run, by pg_net, which sends once this transaction has committed. The Vault has its address and password as webhook_dispatch_url and webhook_dispatch_secret; false where it has not.';
 
 create function private.wake_dispatcher(organization_id uuid) returns void
 language plpgsql set search_path = '' as $$
 begin
   if not exists (select from private.webhooks w where w.organization_id = wake_dispatcher.organization_id and w.is_enabled) then return; end if;
-  if to_regclass('vault.decrypted_secrets') is null or to_regnamespace('net') is null then
-    perform pg_notify('webhooks', '');
-  elsif coalesce(current_setting('feedback.dispatcher_called', true), '') <> pg_current_xact_id()::text then
-    perform set_config('feedback.dispatcher_called', pg_current_xact_id()::text, true);
-    begin
-      perform private.call_dispatcher();
-    -- The schedule comes anyway; what was done must not be undone.
-    exception when others then
-      raise warning 'the dispatcher was not called: %', sqlerrm;
-    end;
-  end if;
+  if coalesce(current_setting('feedback.dispatcher_called', true), '') = pg_current_xact_id()::text then return; end if;
+  perform set_config('feedback.dispatcher_called', pg_current_xact_id()::text, true);
+  begin
+    if not private.call_dispatcher() then perform pg_notify('webhooks', ''); end if;
+  -- The schedule comes anyway; what was done must not be undone.
+  exception when others then
+    raise warning 'the dispatcher was not called: %', sqlerrm;
+  end;
 end
 $$;
-comment on function private.wake_dispatcher(uuid) is 'Once this transaction commits, a dispatcher runs if the organization has webhooks: by pg_net where there is one, by a notification elsewhere.';
-
--- Hosted Supabase has pg_cron, pg_net and the Vault; the embedded stack has a timer.
-do $$
-begin
-  if (select count(*) from pg_available_extensions where name in ('pg_cron', 'pg_net', 'supabase_vault')) = 3 then
-    create extension if not exists pg_net;
-    create extension if not exists supabase_vault;
-    perform cron.schedule('feedback-webhooks', '10 seconds', 'select private.call_dispatcher()');
-  end if;
-end
-$$;
+comment on function private.wake_dispatcher(uuid) is 'Once this transaction commits, a dispatcher runs if the organization has webhooks: by pg_net where the Vault has its address, by a notification elsewhere.';
 
 -- The log ------------------------------------------------------------------------------------------------------
 
@@ -6485,7 +7160,7 @@ begin
       group by n.topic, n.page) page;
     get diagnostics told = row_count;
   end if;
-  update private.broadcast_cursor c set xid = last.xid, id = last.id;
+  update private.broadcast_cursor c set xid = last.xid, id = last.id where c.is_only;
   return told;
 end
 $$;
@@ -6547,7 +7222,9 @@ begin
   surveys := private.close_surveys();
   boards := private.broadcast_counts();
   delete from private.rate_counters c where ctid = any (array(
-    select o.ctid from private.rate_counters o where o.started_at < now() - case o.rule when 'agent_day' then interval '1 day' else interval '2 hours' end limit 5000 for update skip locked));
+    -- A window that is no rule of its own (an agent's calls a day) has at most a day.
+    select o.ctid from private.rate_counters o where o.started_at < now() - make_interval(secs => greatest(7200, coalesce(
+      (select r.window_seconds from private.rate_limit_rules r where r.name = o.rule), 86400))) limit 5000 for update skip locked));
   get diagnostics counters = row_count;
   delete from private.idempotency_keys k where ctid = any (array(
     select o.ctid from private.idempotency_keys o where o.created_at < now() - interval '1 day' limit 5000));
@@ -6573,15 +7250,48 @@ end
 $$;
 comment on function private.run_schedule() is 'Every few seconds, by pg_cron on hosted Supabase and by a timer in the embedded stack: writes waiting notifications, tells boards their counts, closes surveys whose time has passed and deletes what has expired, in bounded batches. Idempotent; says what it did.';
 
--- Hosted Supabase has pg_cron; the embedded stack has not.
+-- Hosted Supabase offers these extensions; a new project has not created them yet. Where one cannot be created, the rest
+-- goes on without it.
 do $$
+declare
+  extension record;
+  pause text;
 begin
-  if exists (select from pg_available_extensions where name = 'pg_cron') then
-    create extension if not exists pg_cron;
-    perform cron.schedule('feedback-schedule', '10 seconds', 'select private.run_schedule()');
+  for extension in
+    select e.name, w.options
+    from (values ('pg_net', 'with schema extensions'), ('supabase_vault', ''), ('pg_cron', '')) as w (name, options)
+    join pg_available_extensions e using (name) where e.installed_version is null
+  loop
+    begin
+      execute format('create extension %I %s', extension.name, extension.options);
+    exception when others then
+      raise warning '% was not created: % (docs/deploy.md, step 7)', extension.name, sqlerrm;
+    end;
+  end loop;
+  -- Before 1.5 a schedule has no seconds.
+  pause := (select case when string_to_array(substring(extversion from '^\d+\.\d+'), '.')::integer[] < array[1, 5]
+      then '* * * * *' else '10 seconds' end
+    from pg_extension where extname = 'pg_cron');
+  if pause is not null then
+    perform cron.schedule('feedback-schedule', pause, 'select private.run_schedule()');
+    perform cron.schedule('feedback-webhooks', pause, 'select private.call_dispatcher()');
+    -- pg_cron keeps a row for each run for ever.
+    perform cron.schedule('feedback-cron-log', '17 * * * *', 'select private.trim_cron_log()');
   end if;
 end
 $$;
+
+create function private.trim_cron_log() returns bigint
+language plpgsql set search_path = '' as $$
+declare deleted bigint;
+begin
+  delete from cron.job_run_details d where coalesce(d.end_time, d.start_time) < now() - interval '1 day'
+    and d.jobid in (select j.jobid from cron.job j where j.jobname like 'feedback-%');
+  get diagnostics deleted = row_count;
+  return deleted;
+end
+$$;
+comment on function private.trim_cron_log() is 'Deletes what pg_cron logged of our jobs more than a day ago; says how many rows.';
 
 create function private.count_mistakes() returns table (subject text, id uuid, stored bigint, truth bigint)
 language sql stable set search_path = ''
@@ -6710,7 +7420,7 @@ create function private.request_id() returns text
 language plpgsql stable set search_path = '' as $$
 begin
   if session_user <> 'feedback_api' then return null; end if;
-  return (nullif(current_setting('feedback.verdict', true), '')::private.verdict).request_id;
+  return nullif(current_setting('feedback.request_id', true), '');
 end
 $$;
 comment on function private.request_id() is 'The X-Request-Id this transaction answers; null where it does not come by the API.';
@@ -6783,7 +7493,7 @@ begin
 end
 $$;
 comment on function private.is_moderating(uuid) is 'In a trigger: whether the caller itself changes what somebody else wrote.';
-grant execute on function private.is_moderating(uuid) to anon, authenticated, service_role, service_key;
+grant execute on function private.is_moderating(uuid) to authenticated, service_role, service_key;
 
 -- definer: writes the trail.
 create function private.audit_edit() returns trigger
@@ -9153,6 +9863,184 @@ grant execute on function private.admin_start_import(text, text, boolean, boolea
   private.admin_begin_import(uuid), private.admin_next_piece(uuid), 
   private.admin_advance_piece(uuid, integer, integer, boolean, integer) to authenticated, service_key;
 
+-- An account counts once, also after it was erased: what it took part in is kept as keyed hashes, one for each row.
+
+create table private.erasure_key (
+  key bytea not null,
+  is_only boolean primary key default true,
+  constraint there_is_one_key check (is_only)
+);
+comment on table private.erasure_key is 'Keys the hashes of erased participations where there is no Vault. Made at the first erasure; no API role reads it.';
+
+create table private.erased_participations (
+  hash bytea primary key,
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  row_id uuid not null,
+  hashed_id uuid not null
+);
+comment on table private.erased_participations is 'Votes and survey responses of erased people, without the people. row_id is the submission, comment or survey. hash is an HMAC-SHA-256 of an account (by its id, and by its e-mail address) and hashed_id: the first row_id.';
+create index erased_participations_row_idx on private.erased_participations (row_id, hashed_id);
+create index erased_participations_organization_idx on private.erased_participations (organization_id);
+alter table private.erasure_key enable row level security;
+alter table private.erased_participations enable row level security;
+revoke all on private.erasure_key, private.erased_participations from public, anon, authenticated, service_role, service_key;
+
+create function private.read_erasure_key() returns bytea
+language plpgsql stable set search_path = '' as $$
+declare key bytea := (select k.key from private.erasure_key k);
+begin
+  if key is null and to_regclass('vault.decrypted_secrets') is not null then
+    execute $query$ select decode(s.decrypted_secret, 'hex') from vault.decrypted_secrets s where s.name = 'feedback_erasure_key' $query$ into key;
+  end if;
+  return key;
+end
+$$;
+comment on function private.read_erasure_key() is 'The key of erased participations, from the table or from Vault. Null before the first erasure.';
+
+create function private.make_erasure_key() returns bytea
+language plpgsql set search_path = '' as $$
+begin
+  if private.read_erasure_key() is null then
+    -- Two first erasures at once must not make two keys.
+    lock table private.erasure_key in exclusive mode;
+    if private.read_erasure_key() is not null then
+      null;
+    elsif to_regprocedure('vault.create_secret(text, text, text, uuid)') is not null then
+      execute 'select vault.create_secret($1, $2)' using encode(extensions.gen_random_bytes(32), 'hex'), 'feedback_erasure_key';
+    else
+      insert into private.erasure_key (key) values (extensions.gen_random_bytes(32));
+    end if;
+  end if;
+  return private.read_erasure_key();
+end
+$$;
+comment on function private.make_erasure_key() is 'The key of erased participations, made where there is none: in Vault where the database has it.';
+
+create function private.erasure_hash(key bytea, account text, row_id uuid) returns bytea
+language sql immutable
+return extensions.hmac(convert_to(account || ' ' || row_id, 'UTF8'), key, 'sha256');
+comment on function private.erasure_hash(bytea, text, uuid) is 'Stands for an account on a row. Hashes of one account on two rows have nothing in common.';
+
+create function private.accounts_of(person public.profiles) returns text[]
+language sql immutable
+return case (person).kind
+  when 'user' then array_remove(array['user ' || (person).id, 'user ' || lower((person).email)], null)
+  when 'email' then array['author ' || lower((person).email)]
+  else '{}'
+end;
+comment on function private.accounts_of(public.profiles) is 'What a person is known by again: the id and the address of a user, who may sign up anew; the address of an author known by e-mail.';
+
+create function private.keep_participations(person public.profiles, organization_id uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  insert into private.erased_participations (hash, organization_id, row_id, hashed_id)
+  select private.erasure_hash(k.key, account, t.row_id), t.organization_id, t.row_id, t.row_id
+  from (
+    select v.organization_id, coalesce(v.merged_from, v.submission_id) as row_id from public.votes v where v.user_id = person.id
+    union
+    select j.organization_id, j.source_id
+    from public.votes v join public.submissions s on (s.organization_id, s.merged_into_id) = (v.organization_id, v.submission_id)
+      join private.merged_votes j on j.source_id = s.id and j.user_id = v.user_id
+    where v.user_id = person.id
+    union
+    select v.organization_id, v.comment_id from public.comment_votes v where v.user_id = person.id
+    union
+    select r.organization_id, r.survey_id from public.survey_responses r where r.user_id = person.id and r.is_only) t
+  cross join unnest(private.accounts_of(person)) account
+  cross join (select private.make_erasure_key() as key) k
+  where keep_participations.organization_id is null or t.organization_id = keep_participations.organization_id
+  on conflict do nothing;
+end
+$$;
+comment on function private.keep_participations(public.profiles, uuid) is 'Before a person is erased, in one organization or (null) in all: keeps what they voted for and answered once, as keyed hashes. The caller has locked the profile.';
+
+-- definer: private tables.
+create function private.keep_participations_of_account() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  -- Waits for votes on their way, which lock the profile as well.
+  perform 1 from public.profiles p where p.id = old.id for update;
+  perform private.keep_participations(old, null);
+  return new;
+end
+$$;
+comment on function private.keep_participations_of_account() is 'Trigger: an account that is deleted, by whatever way, and signs up again counts once.';
+create trigger keep_participations before update of auth_user_id on public.profiles
+  for each row when (old.auth_user_id is not null and new.auth_user_id is null)
+  execute function private.keep_participations_of_account();
+
+create function private.participated(profile_id uuid, row_ids uuid[]) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return exists (
+    select from public.profiles p
+    cross join unnest(private.accounts_of(p)) account
+    cross join (select distinct e.hashed_id from private.erased_participations e where e.row_id = any (row_ids)) h
+    join private.erased_participations e on e.hash = private.erasure_hash(private.read_erasure_key(), account, h.hashed_id)
+    where p.id = profile_id);
+end
+$$;
+comment on function private.participated(uuid, uuid[]) is 'Whether the account took part in one of the rows before it was erased.';
+
+-- definer: private tables.
+create function private.refuse_second_participation() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare is_erased boolean;
+begin
+  if private.is_quiet() then return null; end if;
+  -- Locked until the commit, for an erasure that runs at the same time; who is erased may still hold a token.
+  select bool_or(p.kind = 'user' and coalesce(p.auth_user_id::text, p.email, p.name) is null) into is_erased
+  from (select * from public.profiles where id in (select a.user_id from added a) for key share) p;
+  if is_erased then
+    perform private.raise_error('UNAUTHORIZED', 'This account was deleted.');
+  end if;
+  if not exists (select from added a join private.erased_participations e using (organization_id)) then return null; end if;
+  case tg_table_name
+    when 'votes' then
+      if exists (select from added a where private.participated(a.user_id, private.with_sources(a.submission_id))) then
+        perform private.raise_error('CONFLICT', 'You voted for this submission before you were erased, and that vote still counts.', 'submission_id');
+      end if;
+    when 'comment_votes' then
+      if exists (select from added a where private.participated(a.user_id, array[a.comment_id])) then
+        perform private.raise_error('CONFLICT', 'You voted for this comment before you were erased, and that vote still counts.', 'comment_id');
+      end if;
+    else
+      if exists (select from added a where a.is_only and private.participated(a.user_id, array[a.survey_id])) then
+        perform private.raise_error('ALREADY_RESPONDED', 'You answered this survey before you were erased, and that response still counts.');
+      end if;
+  end case;
+  return null;
+end
+$$;
+comment on function private.refuse_second_participation() is 'Trigger: who was erased does not vote or answer a second time, from the same account or from a new one of the same address.';
+create trigger refuse_second after insert on public.votes
+  referencing new table as added for each statement execute function private.refuse_second_participation();
+create trigger refuse_second after insert on public.comment_votes
+  referencing new table as added for each statement execute function private.refuse_second_participation();
+create trigger refuse_second after insert on public.survey_responses
+  referencing new table as added for each statement execute function private.refuse_second_participation();
+
+-- definer: private tables.
+create function private.trim_participations() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if tg_table_name = 'submissions' then
+    -- Votes that a merged submission lent stay with the target, and so do these.
+    update private.erased_participations e set row_id = g.merged_into_id
+    from gone g join public.submissions s on s.id = g.merged_into_id where e.row_id = g.id;
+  end if;
+  delete from private.erased_participations e using gone g where e.row_id = g.id;
+  return null;
+end
+$$;
+comment on function private.trim_participations() is 'Trigger: what erased people took part in is forgotten with the row.';
+create trigger trim_participations after delete on public.submissions
+  referencing old table as gone for each statement execute function private.trim_participations();
+create trigger trim_participations after delete on public.comments
+  referencing old table as gone for each statement execute function private.trim_participations();
+create trigger trim_participations after delete on public.surveys
+  referencing old table as gone for each statement execute function private.trim_participations();
+
 -- What is kept of a person, for those who ask for it, and how it is forgotten: what they wrote, voted for and answered stays, without them.
 
 create function private.personal_data(profile_id uuid, organization_id uuid) returns json
@@ -9270,6 +10158,7 @@ begin
   if exists (select from public.memberships m where m.user_id = profile_id and m.organization_id = erase_person.organization_id) then
     perform private.raise_error('CONFLICT', 'This person is on the team: remove them from it first.');
   end if;
+  perform private.keep_participations(person, organization_id);
   perform private.forget_traces(profile_id, organization_id);
   if person.kind = 'user' then
     -- They have an account, which may be of other organizations too: here, somebody without a name takes their place.

@@ -27,16 +27,18 @@ begin
 end
 $$;
 comment on role service_key is 'Acts for an organization''s API key or agent key. No bypassrls: policies read the key''s organization and scopes from transaction-local settings.';
-comment on role feedback_api is 'Login of the edge functions. Owns nothing and may do nothing but private.take, private.enter and become one of the API roles.';
+comment on role feedback_api is 'Login of the edge functions. Owns nothing and may do nothing but private.admit, private.enter and become one of the API roles.';
 grant anon, authenticated, service_key to feedback_api;
 -- From Postgres 16 on, making a role does not let its maker act as it; tests do.
 grant service_key to current_user;
 -- Each shape of a statement has a text of its own: planning it again for its values gains nothing.
 alter role feedback_api set plan_cache_mode = 'force_generic_plan';
 alter role feedback_api set statement_timeout = '8s';
--- Not longer than a request waits for a connection: one contended row must not starve the others.
-alter role feedback_api set lock_timeout = '2s';
+-- A request that waits for a row holds a connection: it gives the connection up and tries once more (database.ts).
+alter role feedback_api set lock_timeout = '200ms';
 alter role feedback_api set idle_in_transaction_session_timeout = '15s';
+-- A pooler may not pass on what a client sets when it connects.
+alter role feedback_api set timezone = 'UTC';
 
 grant usage on schema private to anon, authenticated, service_role, service_key, feedback_api;
 grant usage on schema public to service_key;
@@ -156,7 +158,7 @@ return session_user <> 'feedback_api'
   and coalesce(current_setting('role', true), '') in ('anon', 'authenticated')
   and pg_trigger_depth() = 1
   and not private.is_quiet();
-comment on function private.is_direct() is 'In a trigger: whether a client of the data API itself does this, rather than the edge functions (which charge limits in private.take), a cascade or an operator.';
+comment on function private.is_direct() is 'In a trigger: whether a client of the data API itself does this, rather than the edge functions (which charge limits in private.admit), a cascade or an operator.';
 
 create function private.touch_updated_at() returns trigger
 language plpgsql set search_path = '' as $$
@@ -167,7 +169,14 @@ end
 $$;
 comment on function private.touch_updated_at() is 'Trigger: updated_at is the time of the last change of content.';
 
-grant execute on function private.error_state(text), private.raise_error(text, text, text, jsonb), private.trim_text(text),
-  private.is_slug(text), private.are_origins(text[]), private.are_translations(jsonb), private.localized(text, jsonb, text), private.is_key(),
-  private.has_scope(text), private.key_organization_id(), private.caller_id(), private.agent_id(), private.is_direct(), private.is_quiet(), private.is_importing()
-  to anon, authenticated, service_role, service_key, feedback_api;
+grant execute on function private.error_state(text), private.raise_error(text, text, text, jsonb),
+  private.is_key(), private.caller_id() to anon, authenticated, service_role, service_key, feedback_api;
+grant execute on function private.trim_text(text), private.is_direct(), private.is_quiet(),
+  private.is_importing() to authenticated, service_role, service_key, feedback_api;
+grant execute on function private.is_slug(text), private.are_origins(text[]),
+  private.are_translations(jsonb) to service_role, feedback_api;
+grant execute on function private.localized(text, jsonb, text)
+  to anon, authenticated, service_key, feedback_api;
+grant execute on function private.has_scope(text) to authenticated, service_key, feedback_api;
+grant execute on function private.key_organization_id() to service_key, feedback_api;
+grant execute on function private.agent_id() to feedback_api;

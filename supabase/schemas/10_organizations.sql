@@ -384,11 +384,16 @@ grant select on public.categories, public.tags to anon, authenticated, service_k
 grant select, insert, update, delete on public.organizations, public.profiles, public.memberships, public.categories, public.tags
   to service_role;
 
-grant execute on function private.is_time_zone(text), private.person_name(text), private.team_organization_ids(), private.admin_organization_ids(text), private.is_admin(uuid, text),
-  private.require_admin(uuid, text), private.is_member(uuid, uuid), private.author(uuid, uuid), private.is_author_of_key(uuid),
-  private.author_of_key(text, text), private.may_act_as(uuid),
-  private.default_organization_id(), private.requested_organization_id(), private.current_organization_id()
+grant execute on function private.is_time_zone(text) to service_role;
+grant execute on function private.person_name(text) to authenticated, service_role;
+grant execute on function private.team_organization_ids(), private.author(uuid, uuid),
+  private.author_of_key(text, text), private.current_organization_id() to anon, authenticated, service_key;
+grant execute on function private.admin_organization_ids(text), private.is_admin(uuid, text),
+  private.require_admin(uuid, text), private.requested_organization_id()
   to anon, authenticated, service_role, service_key;
+grant execute on function private.is_author_of_key(uuid), private.may_act_as(uuid)
+  to authenticated, service_key;
+grant execute on function private.default_organization_id() to authenticated, service_role, service_key;
 
 create policy "a public board is seen by all, a private one by its team" on public.organizations
   for select to anon, authenticated using (

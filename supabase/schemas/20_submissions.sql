@@ -43,8 +43,11 @@ create index submissions_most_voted_idx on public.submissions (organization_id, 
 create index submissions_most_commented_idx on public.submissions (organization_id, comment_count desc, id desc) where merged_into_id is null;
 create index submissions_title_idx on public.submissions (organization_id, title desc, id desc) where merged_into_id is null;
 create index submissions_status_idx on public.submissions (organization_id, status, created_at desc, id desc) where merged_into_id is null;
+create index submissions_status_votes_idx on public.submissions (organization_id, status, vote_count desc, id desc) where merged_into_id is null;
+-- Finds the few of a kind that a walk through a sorted index would look for in vain.
+create index submissions_kind_idx on public.submissions (organization_id, type, status, category_id) where merged_into_id is null;
 create index submissions_category_idx on public.submissions (organization_id, category_id, created_at desc, id desc);
-create index submissions_author_idx on public.submissions (author_id, created_at desc, id desc);
+create index submissions_author_idx on public.submissions (author_id, organization_id, created_at desc, id desc);
 create index submissions_merged_idx on public.submissions (organization_id, merged_into_id) where merged_into_id is not null;
 create index submissions_not_public_idx on public.submissions (organization_id, author_id) where not is_public;
 
@@ -95,7 +98,8 @@ alter table public.submissions enable row level security;
 alter table public.submission_tags enable row level security;
 alter table public.status_changes enable row level security;
 revoke all on public.submissions, public.submission_tags, public.status_changes from public, anon, authenticated, service_role, service_key;
-grant execute on function private.can_see_submission(boolean, uuid, uuid, uuid, uuid[]) to anon, authenticated, service_role, service_key;
+grant execute on function private.can_see_submission(boolean, uuid, uuid, uuid, uuid[])
+  to anon, authenticated, service_key;
 
 create policy "a submission is seen by whoever may see it" on public.submissions
   for select to anon, authenticated, service_key using (private.can_see_submission(

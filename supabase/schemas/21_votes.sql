@@ -18,6 +18,7 @@ create table public.votes (
     references public.submissions (organization_id, id) on delete cascade
 );
 comment on table public.votes is 'One vote a person and submission. The primary key leads with submission_id so that a deleted vote still reaches realtime subscribers of that submission, carrying nothing but ids. merged_from is the source that lent it (92_merge.sql), null for its own.';
+create index votes_submission_newest_idx on public.votes (submission_id, created_at desc, user_id);
 create index votes_user_idx on public.votes (user_id, created_at desc, submission_id desc);
 
 create table public.follows (
@@ -239,17 +240,19 @@ end
 $$;
 comment on function private.remove_vote(uuid, uuid) is 'Takes back the vote of the caller, or of a profile the key acts as. Nothing happens where there is none.';
 
-create function private.submission_voters(submission_id uuid) returns table (user_id uuid, name text, email text, voted_at timestamptz)
+create function private.submission_voters(submission_id uuid, most integer, skipped integer)
+returns table (user_id uuid, name text, email text, voted_at timestamptz)
 language plpgsql stable security definer set search_path = '' as $$
 begin
   perform private.require_admin(s.organization_id, 'submissions:moderate') from public.submissions s where s.id = submission_voters.submission_id;
   return query
     select p.id, coalesce(p.name, 'Anonymous'), p.email, v.created_at
-    from public.votes v join public.profiles p on p.id = v.user_id
-    where v.submission_id = submission_voters.submission_id;
+    from (
+      select v.user_id, v.created_at from public.votes v where v.submission_id = submission_voters.submission_id
+      order by v.created_at desc, v.user_id limit most offset skipped) v join public.profiles p on p.id = v.user_id;
 end
 $$;
-comment on function private.submission_voters(uuid) is 'Who voted, with e-mail addresses, for the organization''s admins; FORBIDDEN for anyone else.';
+comment on function private.submission_voters(uuid, integer, integer) is 'Who voted last, with e-mail addresses, for the organization''s admins; FORBIDDEN for anyone else.';
 
 -- Rights -------------------------------------------------------------------------------------------------------
 
@@ -264,11 +267,11 @@ grant insert (submission_id) on public.follows to authenticated;
 grant select, insert, delete on public.votes, public.follows to service_role;
 grant execute on function public.my_votes(uuid[]) to authenticated;
 grant execute on function private.my_vote(uuid),
-  private.vote_of(uuid, uuid), private.is_following(uuid), private.my_votes(), private.remove_vote(uuid, uuid), private.submission_voters(uuid)
+  private.vote_of(uuid, uuid), private.is_following(uuid), private.my_votes(), private.remove_vote(uuid, uuid), private.submission_voters(uuid, integer, integer)
   to anon, authenticated, service_key;
 grant execute on function private.with_sources(uuid) to authenticated;
-grant execute on function private.require_open_submission(uuid), private.lock_open_submission(uuid), private.lock_submission(uuid),
-  private.charge_direct_vote(uuid) to anon, authenticated, service_role, service_key;
+grant execute on function private.require_open_submission(uuid), private.lock_open_submission(uuid),
+  private.lock_submission(uuid), private.charge_direct_vote(uuid) to authenticated, service_role, service_key;
 
 create policy "votes are seen with their submission" on public.votes
   for select to anon, authenticated, service_key using (

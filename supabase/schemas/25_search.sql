@@ -64,20 +64,222 @@ language sql immutable
 return '%' || replace(replace(replace(private.plain_text(q), '\', '\\'), '%', '\%'), '_', '\_') || '%';
 comment on function private.like_pattern(text) is 'A LIKE pattern that finds the text itself anywhere.';
 
--- definer: reads private.submission_search; the caller joins the ids with submissions, where policies apply.
-create function private.find_submissions(organization_id uuid, q text) returns table (submission_id uuid, relevance real)
-language plpgsql stable security definer set search_path = '' rows 200 as $$
-declare words tsquery := private.search_query(q); pattern text := private.like_pattern(q);
+create function private.relevance(document tsvector, title text, content text, words tsquery, pattern text) returns real
+language sql immutable
+return (ts_rank(document, words) + case when title like pattern then 0.5 when content like pattern then 0.1 else 0 end)::real;
+comment on function private.relevance(tsvector, text, text, tsquery, text) is 'How well a submission fits; higher fits better.';
+
+create function private.board_size(organization_id uuid) returns bigint
+language sql stable security definer set search_path = '' -- definer: counts are granted to nobody
+return (select coalesce(sum(c.total), 0) from private.submission_counts c where c.organization_id = board_size.organization_id);
+comment on function private.board_size(uuid) is 'How many submissions are in an organization''s lists, whoever may see them.';
+
+create function private.indexed_submissions() returns double precision
+language sql stable security definer set search_path = '' -- definer: as above
+return (select greatest(c.reltuples, 0) from pg_catalog.pg_class c where c.oid = 'private.submission_search'::regclass);
+comment on function private.indexed_submissions() is 'About how many submissions of all organizations the indexes of search hold.';
+
+-- An index of words reads every entry of a word before it gives the first, so it is asked for rare words only.
+-- The newest submissions tell which words are rare: no counter has to be kept for each word of each submission.
+-- definer: reads private.submission_search.
+create function private.newest_texts(organization_id uuid, out documents tsvector[], out contents text[])
+language plpgsql stable security definer set search_path = '' set enable_seqscan = off as $$
 begin
-  return query
-    select s.submission_id,
-      (ts_rank(s.document, words) + case when s.title like pattern then 0.5 when s.content like pattern then 0.1 else 0 end)::real
-    from private.submission_search s
-    where s.organization_id = find_submissions.organization_id
-      and (s.document @@ words or s.content operator(pg_catalog.~~) pattern);
+  select array_agg(c.document), array_agg(c.content) into documents, contents
+  from (select s.id from public.submissions s
+      where s.organization_id = newest_texts.organization_id and s.merged_into_id is null
+      order by s.created_at desc, s.id desc limit 200) s
+    cross join lateral (select c.document, c.content from private.submission_search c where c.submission_id = s.id offset 0) c;
 end
 $$;
-comment on function private.find_submissions(uuid, text) is 'Ids and relevance of an organization''s submissions that hold the words or the text itself.';
+comment on function private.newest_texts(uuid) is 'The newest 200 submissions of an organization as search sees them, a sample to tell rare words by.';
+
+-- A prefix of one or two letters stands for more words than the index should read, and exclusions for nearly all.
+create function private.indexed_words(words tsquery) returns tsquery
+language plpgsql immutable set search_path = '' as $$
+declare
+  short_prefix constant text := '''[^'']{1,2}'':\*';
+  positive constant text := regexp_replace(querytree(words), ' (&|<->) ' || short_prefix || '$', '');
+begin
+  if positive in ('', 'T') or positive ~ ('(^| )' || short_prefix) or numnode(words) > 60 then return null; end if;
+  return positive::tsquery;
+end
+$$;
+comment on function private.indexed_words(tsquery) is 'What of a query the index of words is asked for; the rest only narrows it. Null where that is nothing.';
+
+create function private.share_of_words(words tsquery, documents tsvector[]) returns double precision
+language sql immutable
+return (
+  select coalesce(sum(a.rarest), 0) from (
+    select (
+      select min((select count(*) from unnest(documents) d where d @@ lexeme[1]::tsquery))
+      from regexp_matches(alternative, '''(?:[^'']|'''')+''(?::\*)?', 'g') lexeme) as rarest
+    from regexp_split_to_table(words::text, ' \| ') alternative) a)::double precision / greatest(cardinality(documents), 1);
+comment on function private.share_of_words(tsquery, tsvector[]) is 'The share of entries the index of words reads for a query: of each alternative those of its rarest word.';
+
+create function private.rarest_trigrams(plain text, contents text[], out patterns text[], out share double precision)
+language sql immutable set search_path = '' as $$
+  select (array_agg('%' || r.part || '%' order by r.n, r.part))[1:2], min(r.n)::double precision / greatest(cardinality(contents), 1)
+  from (
+    select t.part, (select count(*) from unnest(contents) content where position(t.part in content) > 0) as n
+    from (select distinct substr(plain, n, 3) as part from generate_series(1, least(char_length(plain), 42) - 2) n) t
+    where t.part ~ '^[[:alnum:]]{3}$') r
+$$;
+comment on function private.rarest_trigrams(text, text[]) is 'The two rarest trigrams of a text, as patterns, and the share of texts that hold the rarest. Null where the text has none.';
+
+-- Of a board of up to 4,000 all are found. Of a bigger one those the indexes give (1,001 of each, enough to know that there
+-- are more than 1,000), and where these are not all, or a word is too common for the index, the newest and most voted ones.
+-- definer: reads private.submission_search; the caller joins the ids with submissions, where policies apply.
+create function private.find_submissions(organization_id uuid, q text, status text,
+  out submission_ids uuid[], out relevances real[], out is_complete boolean, out is_cut boolean)
+language plpgsql stable security definer
+set search_path = '' set enable_seqscan = off set plan_cache_mode = force_custom_plan as $$
+#variable_conflict use_column
+declare
+  own_id constant uuid := find_submissions.organization_id;
+  words constant tsquery := private.search_query(q);
+  indexed constant tsquery := private.indexed_words(words);
+  pattern constant text := private.like_pattern(q);
+  size constant bigint := private.board_size(own_id);
+  -- The indexes are of all organizations.
+  everything constant double precision := greatest(private.indexed_submissions(), size);
+  is_alone constant boolean := size * 2 > everything;
+  most constant integer := case when size <= 4000 then 4000 else 1001 end;
+  asks_words boolean := false;
+  asks_text boolean := false;
+  rare_parts text[];
+  at_newest integer;
+begin
+  if size > 500 then
+    select numnode(words) = 0 or indexed is not null and private.share_of_words(indexed, n.documents) * everything <= 150000,
+      coalesce(t.share * size <= 5000 and t.share * everything <= 150000, false), t.patterns
+    into asks_words, asks_text, rare_parts
+    from private.newest_texts(own_id) n, private.rarest_trigrams(private.plain_text(q), n.contents) t;
+  end if;
+  at_newest := case when size <= 4000 then 4000 when asks_words then 500 else 1250 end;
+  with by_words as materialized (
+    select c.submission_id, private.relevance(c.document, c.title, c.content, words, pattern) as relevance
+    from private.submission_search c
+    where asks_words and (is_alone or c.organization_id = own_id) and c.document operator(pg_catalog.@@) indexed
+      and (c.organization_id = own_id and c.document operator(pg_catalog.@@) words) is true limit most
+  ), by_text as materialized (
+    select c.submission_id, private.relevance(c.document, c.title, c.content, words, pattern) as relevance
+    from private.submission_search c
+    where asks_text and (is_alone or c.organization_id = own_id) and c.content operator(pg_catalog.~~) rare_parts[1]
+      and c.content operator(pg_catalog.~~) coalesce(rare_parts[2], rare_parts[1])
+      and (c.organization_id = own_id and c.content operator(pg_catalog.~~) pattern) is true limit most
+  ), told as materialized (
+    select asks_words and asks_text and (size <= 4000
+      or (select count(*) from by_words) < most and (select count(*) from by_text) < most) as everything
+  ), newest as materialized (
+    select s.id from public.submissions s
+    where not (select everything from told) and s.organization_id = own_id and s.merged_into_id is null
+      and (find_submissions.status is null or s.status = find_submissions.status)
+    order by s.created_at desc, s.id desc limit at_newest
+  ), most_voted as materialized (
+    select s.id from public.submissions s
+    where not (select everything from told) and size > 4000 and s.organization_id = own_id and s.merged_into_id is null
+      and (find_submissions.status is null or s.status = find_submissions.status)
+    order by s.vote_count desc, s.id desc limit at_newest
+  ), found as (
+    select * from by_words union select * from by_text
+    union
+    select l.id, c.relevance from (select id from newest union select id from most_voted) l
+      cross join lateral (
+        select private.relevance(c.document, c.title, c.content, words, pattern) as relevance
+        from private.submission_search c
+        where c.submission_id = l.id and (c.document operator(pg_catalog.@@) words or c.content operator(pg_catalog.~~) pattern)
+        offset 0) c
+  )
+  select coalesce(array_agg(f.submission_id), '{}'), coalesce(array_agg(f.relevance), '{}'),
+    (select everything from told) or size <= 4000 or (select count(*) from newest) < at_newest,
+    size > 4000 and (not asks_words or (select count(*) from by_words) = most or (select count(*) from by_text) = most)
+  into submission_ids, relevances, is_complete, is_cut from found f;
+  is_cut := is_cut and not is_complete;
+end
+$$;
+comment on function private.find_submissions(uuid, text, text) is 'Ids and relevance of an organization''s submissions that hold the words or the text itself: all of them (of that status) where is_complete, else some thousand; is_cut tells that more are known of.';
+
+-- definer: as above.
+create function private.submissions_with_text(submission_ids uuid[], q text) returns uuid[]
+language plpgsql stable security definer set search_path = '' set enable_seqscan = off as $$
+declare
+  words constant tsquery := private.search_query(q);
+  pattern constant text := private.like_pattern(q);
+begin
+  return array(
+    select c.submission_id from unnest(submission_ids) l (id)
+      cross join lateral (
+        select c.submission_id from private.submission_search c
+        where c.submission_id = l.id and (c.document operator(pg_catalog.@@) words or c.content operator(pg_catalog.~~) pattern)
+        offset 0) c);
+end
+$$;
+comment on function private.submissions_with_text(uuid[], text) is 'Which of these submissions hold the words or the text itself.';
+
+-- A list with a filter is read by walking the index of its sort, which is quick where many rows pass the filter, or by
+-- sorting those that pass, which is quick where they are few. A walk reads a page's rows times the board's size divided by
+-- the number that pass: both cost the same where that number is the root of 50 boards.
+-- definer: reads counts and private.submission_search; the caller joins the ids with submissions, where policies apply.
+create function private.narrow_submissions(organization_id uuid, status text, type text, category_id uuid, tag_id uuid, author_id uuid, q text,
+  out submission_ids uuid[], out is_complete boolean, out is_few boolean)
+language plpgsql stable security definer
+set search_path = '' set enable_seqscan = off set plan_cache_mode = force_custom_plan as $$
+#variable_conflict use_column
+declare
+  own_id constant uuid := narrow_submissions.organization_id;
+  few constant double precision := sqrt(50 * private.board_size(own_id));
+  most constant integer := 5000;
+  carry_tag boolean := tag_id is null;
+begin
+  if (status is not null or type is not null or category_id is not null) and coalesce((
+    select sum(c.total) from private.submission_counts c
+    where c.organization_id = own_id and (narrow_submissions.status is null or c.status = narrow_submissions.status)
+      and (narrow_submissions.type is null or c.type = narrow_submissions.type)
+      and (narrow_submissions.category_id is null or c.category_id = narrow_submissions.category_id)), 0) <= few then
+    submission_ids := array(
+      select s.id from (
+        select distinct c.status, c.type, c.category_id from private.submission_counts c
+        where c.organization_id = own_id and (narrow_submissions.status is null or c.status = narrow_submissions.status)
+          and (narrow_submissions.type is null or c.type = narrow_submissions.type)
+          and (narrow_submissions.category_id is null or c.category_id = narrow_submissions.category_id)) k
+        cross join lateral (
+          select s.id from public.submissions s
+          where s.organization_id = own_id and s.merged_into_id is null and s.status = k.status and s.type = k.type
+            and s.category_id = k.category_id
+          union all
+          select s.id from public.submissions s
+          where s.organization_id = own_id and s.merged_into_id is null and s.status = k.status and s.type = k.type
+            and s.category_id is null and k.category_id is null) s);
+    is_complete := true;
+  elsif author_id is not null then
+    submission_ids := array(select s.id from public.submissions s
+      where s.author_id = narrow_submissions.author_id and s.organization_id = own_id limit most + 1);
+  elsif tag_id is not null then
+    submission_ids := array(select st.submission_id from public.submission_tags st
+      where st.organization_id = own_id and st.tag_id = narrow_submissions.tag_id limit most + 1);
+    carry_tag := true;
+  end if;
+  is_complete := coalesce(is_complete or cardinality(submission_ids) <= most, false);
+  -- With a second filter a walk may look for what both leave in vain.
+  is_few := is_complete and (cardinality(submission_ids) <= few
+    or num_nonnulls(status, type, category_id, tag_id, author_id) > 1);
+  if q is not null and is_complete then
+    submission_ids := private.submissions_with_text(submission_ids, q);
+    is_few := true;
+  elsif q is not null then
+    select f.submission_ids, f.is_complete, not f.is_cut into submission_ids, is_complete, is_few
+    from private.find_submissions(own_id, q, narrow_submissions.status) f;
+    carry_tag := tag_id is null;
+  end if;
+  if not carry_tag then
+    submission_ids := array(
+      select l.id from unnest(submission_ids) l (id) cross join lateral (
+        select from public.submission_tags st where st.submission_id = l.id and st.tag_id = narrow_submissions.tag_id offset 0) st);
+  end if;
+end
+$$;
+comment on function private.narrow_submissions(uuid, text, text, uuid, uuid, uuid, text) is 'Ids among which all submissions are that pass the filters, where is_complete; is_few tells whether sorting them costs less than walking a sorted index.';
 
 create function private.escape_html(value text) returns text
 language sql immutable
@@ -103,26 +305,107 @@ $$;
 comment on function private.highlight(text, text, tsquery, boolean) is 'HTML-escaped text with <mark> around what was found; the whole text, or the part around the find. words is private.search_query(q), made once for many texts.';
 
 -- definer: as above.
+create function private.rare_in_title(organization_id uuid, title text, out words text[], out parts text[])
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  everything constant double precision := private.indexed_submissions();
+  plain constant text := private.plain_text(title);
+  documents tsvector[]; contents text[]; sampled integer;
+begin
+  select n.documents, n.contents, greatest(cardinality(n.documents), 1) into documents, contents, sampled
+  from private.newest_texts(rare_in_title.organization_id) n;
+  words := array(
+    select quote_literal(w.lexeme) from (
+      select l.lexeme, (select count(*) from unnest(documents) d where d operator(pg_catalog.@@) quote_literal(l.lexeme)::tsquery) as n
+      from unnest(to_tsvector('private.plain', rare_in_title.title)) l where l.lexeme ~ '^[[:alnum:]]{4,}$' limit 30) w
+    where w.n * everything / sampled <= 150000 order by w.n, w.lexeme limit 5);
+  parts := array(
+    select '%' || p.part || '%' from (
+      select t.part, (select count(*) from unnest(contents) c where position(t.part in c) > 0) as n
+      from (select distinct substr(plain, i, 3) as part from generate_series(1, least(char_length(plain), 62) - 2) i) t
+      where t.part ~ '^[[:alnum:]]{3}$') p
+    where p.n * everything / sampled <= 50000 order by p.n, p.part limit 8);
+end
+$$;
+comment on function private.rare_in_title(uuid, text) is 'The rarest words of a title and its rarest trigrams, as patterns, rarest first; none that is common.';
+
+-- Of a big board the candidates are those that share the rarest words or trigrams of the title, as many words as possible,
+-- and those that are new or have most votes; their number is bounded. They are compared as all are on a small board.
+-- definer: as above.
+create function private.similar_candidates(organization_id uuid, title text) returns uuid[]
+language plpgsql stable security definer
+set search_path = '' set enable_seqscan = off set plan_cache_mode = force_custom_plan as $$
+#variable_conflict use_column
+declare
+  own_id constant uuid := similar_candidates.organization_id;
+  is_alone constant boolean := private.board_size(own_id) * 2 > private.indexed_submissions();
+  wanted constant text := private.plain_text(similar_candidates.title);
+  rare_words text[]; rare_parts text[]; some_words tsquery; part text; found uuid[];
+begin
+  select r.words, r.parts into rare_words, rare_parts from private.rare_in_title(own_id, similar_candidates.title) r;
+  found := array(
+    select c.submission_id
+    from (
+      (select s.id from public.submissions s where s.organization_id = own_id and s.merged_into_id is null
+        order by s.created_at desc, s.id desc limit 250)
+      union
+      (select s.id from public.submissions s where s.organization_id = own_id and s.merged_into_id is null
+        order by s.vote_count desc, s.id desc limit 250)) l
+      cross join lateral (select c.submission_id from private.submission_search c
+        where c.submission_id = l.id and c.title operator(extensions.%) wanted offset 0) c
+    limit 100);
+  for n in reverse cardinality(rare_words)..1 loop
+    exit when cardinality(found) >= 200;
+    some_words := array_to_string(rare_words[1:n], ' & ')::tsquery;
+    found := found || array(
+      select c.submission_id from (
+        select c.submission_id, c.title from private.submission_search c
+        where (is_alone or c.organization_id = own_id) and c.document operator(pg_catalog.@@) some_words
+          and (c.organization_id = own_id) is true limit 200) c
+      order by extensions.similarity(c.title, wanted) desc limit 60);
+  end loop;
+  foreach part in array rare_parts loop
+    exit when cardinality(found) >= 300;
+    found := found || array(
+      select c.submission_id from (
+        select c.submission_id, c.title from private.submission_search c
+        where (is_alone or c.organization_id = own_id) and c.title operator(pg_catalog.~~) part
+          and (c.organization_id = own_id) is true limit 200) c
+      order by extensions.similarity(c.title, wanted) desc limit 40);
+  end loop;
+  return found;
+end
+$$;
+comment on function private.similar_candidates(uuid, text) is 'At most 340 submissions of a big board that may be like the one described.';
+
+-- definer: as above.
 create function private.similar_submissions(organization_id uuid, title text, description text) returns table (submission_id uuid, similarity real)
 language plpgsql stable security definer set search_path = '' rows 50 as $$
 declare
-  wanted text := private.plain_text(title);
-  words tsquery := (select string_agg(quote_literal(lexeme), ' | ')::tsquery
-    from unnest(to_tsvector('private.plain', similar_submissions.title)) where lexeme ~ '^[[:alnum:]]{4,}$');
+  own_id constant uuid := similar_submissions.organization_id;
+  wanted constant text := private.plain_text(title);
+  candidates uuid[];
+  words tsquery;
 begin
+  if private.board_size(own_id) > 4000 then
+    candidates := private.similar_candidates(own_id, title);
+  else
+    words := (select string_agg(quote_literal(lexeme), ' | ')::tsquery
+      from unnest(to_tsvector('private.plain', similar_submissions.title)) where lexeme ~ '^[[:alnum:]]{4,}$');
+    candidates := array(
+      (select c.submission_id from private.submission_search c
+        where c.organization_id = own_id and c.title operator(extensions.%) wanted limit 200)
+      union
+      (select c.submission_id from private.submission_search c
+        where c.organization_id = own_id and c.document @@ words
+        order by ts_rank(c.document, words) desc limit 50));
+  end if;
   return query
     select s.submission_id,
       greatest(extensions.similarity(s.title, wanted),
         0.8 * extensions.strict_word_similarity(wanted, s.content),
         case when description is not null then 0.9 * extensions.similarity(s.content, wanted || ' ' || private.plain_text(description)) end)::real as score
-    from (
-      (select c.* from private.submission_search c
-        where c.organization_id = similar_submissions.organization_id and c.title operator(extensions.%) wanted limit 200)
-      union
-      (select c.* from private.submission_search c
-        where c.organization_id = similar_submissions.organization_id and c.document @@ words
-        order by ts_rank(c.document, words) desc limit 50)
-    ) s
+    from private.submission_search s where s.submission_id = any (candidates)
     order by score desc
     limit 50;
 end
@@ -130,5 +413,8 @@ $$;
 comment on function private.similar_submissions(uuid, text, text) is 'At most 50 submissions like the one described, with a similarity from 0 to 1, best first.';
 
 revoke all on private.submission_search from public, anon, authenticated, service_role, service_key;
-grant execute on function private.find_submissions(uuid, text), private.highlight(text, text, tsquery, boolean), private.escape_html(text),
-  private.similar_submissions(uuid, text, text), private.search_query(text), private.plain_text(text) to anon, authenticated, service_key;
+grant execute on function private.find_submissions(uuid, text, text),
+  private.highlight(text, text, tsquery, boolean), private.escape_html(text),
+  private.similar_submissions(uuid, text, text), private.search_query(text),
+  private.narrow_submissions(uuid, text, text, uuid, uuid, uuid, text), private.submissions_with_text(uuid[], text)
+  to anon, authenticated, service_key;

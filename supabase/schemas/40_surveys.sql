@@ -108,7 +108,7 @@ alter table public.surveys enable row level security;
 alter table public.survey_questions enable row level security;
 alter table public.survey_options enable row level security;
 revoke all on public.surveys, public.survey_questions, public.survey_options from public, anon, authenticated, service_role, service_key;
-grant execute on function private.survey_organization_ids(text[]) to anon, authenticated, service_role, service_key;
+grant execute on function private.survey_organization_ids(text[]) to anon, authenticated, service_key;
 
 create policy "a survey is seen as its board is, a draft by the team" on public.surveys
   for select to anon, authenticated, service_key using (

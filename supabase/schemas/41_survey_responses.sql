@@ -75,6 +75,17 @@ create policy "a key sees the responses of its organization" on public.survey_re
 create policy "people answer for themselves" on public.survey_responses
   for insert to authenticated with check (user_id = (select auth.uid()));
 
+-- definer: whom a survey asks is not granted.
+create function private.names_respondents(survey_id uuid) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return not private.is_key() or private.has_scope('submissions:moderate')
+    or exists (select from public.surveys s where s.id = names_respondents.survey_id and s.audience = 'everyone');
+end
+$$;
+comment on function private.names_respondents(uuid) is 'Whether the caller may see who answered. Of a survey for voters or followers the answer would tell a key who these are: it needs submissions:moderate, as for the list of voters.';
+grant execute on function private.names_respondents(uuid) to authenticated, service_key;
+
 -- Starting -----------------------------------------------------------------------------------------------------
 
 create function private.start_survey(survey_id uuid) returns timestamptz

@@ -307,6 +307,6 @@ comment on function private.survey_count_mistakes() is 'The part of private.coun
 
 grant execute on function private.survey_figures(uuid[]) to anon, authenticated, service_key, service_role;
 grant execute on function private.survey_analytics(uuid) to anon, authenticated, service_key;
-grant execute on function private.reads_analytics(uuid), private.survey_sentiment(uuid), private.survey_breakdown(uuid)
+grant execute on function private.survey_sentiment(uuid), private.survey_breakdown(uuid)
   to authenticated, service_key, service_role;
 grant execute on function private.count_survey_responses(uuid, text, timestamptz, timestamptz) to authenticated, service_key;

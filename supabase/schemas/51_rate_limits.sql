@@ -27,33 +27,34 @@ comment on table private.rate_counters is 'Calls in the current window of a rule
 alter table private.rate_counters enable row level security;
 revoke all on private.rate_limit_rules, private.rate_counters from public, anon, authenticated, service_role, service_key;
 
-create type private.rate_state as (rule text, max_requests integer, remaining integer, reset_at timestamptz, allowed boolean);
-comment on type private.rate_state is 'A bucket after a charge: calls left in its window, when the window ends, and whether this charge fits.';
+create type private.rate_state as (max_requests integer, remaining integer, reset_at timestamptz, allowed boolean);
+comment on type private.rate_state is 'A bucket after a charge: calls left in its window, when the window ends, and whether the charge fits.';
 
-create function private.charge(rule private.rate_limit_rules, subject text, calls integer) returns private.rate_state
+create function private.charge(rule text, max_requests integer, window_seconds integer, subject text, calls integer)
+returns private.rate_state
 language plpgsql set search_path = '' as $$
 declare
   at timestamptz := clock_timestamp();
-  length interval := make_interval(secs => rule.window_seconds);
-  counter private.rate_counters;
+  length interval := make_interval(secs => window_seconds);
+  used integer;
+  reset_at timestamptz;
 begin
-  -- A charge that does not fit leaves the counter as it is: the row comes back unlocked and unchanged.
-  insert into private.rate_counters as c (rule, subject, started_at, used) values (rule.name, subject, at, calls)
+  -- A charge that does not fit changes nothing and returns no row.
+  insert into private.rate_counters as c (rule, subject, started_at, used) values (rule, subject, at, calls)
   on conflict on constraint rate_counters_pkey do update set
     started_at = case when c.started_at + length <= at then at else c.started_at end,
     used = case when c.started_at + length <= at then calls else c.used + calls end
-    where c.started_at + length <= at or c.used + calls <= rule.max_requests
-  returning c.* into counter;
-  if counter.rule is null then
-    select c.* into counter from private.rate_counters c where c.rule = (charge.rule).name and c.subject = charge.subject;
-    return row(rule.name, rule.max_requests, greatest(0, rule.max_requests - counter.used),
-      coalesce(counter.started_at, at) + length, false)::private.rate_state;
+    where c.started_at + length <= at or c.used + calls <= charge.max_requests
+  returning c.used, c.started_at + length into used, reset_at;
+  if used is null then
+    select c.used, c.started_at + length into used, reset_at from private.rate_counters c
+    where c.rule = charge.rule and c.subject = charge.subject;
+    return (max_requests, greatest(0, max_requests - used), coalesce(reset_at, at + length), false);
   end if;
-  return row(rule.name, rule.max_requests, greatest(0, rule.max_requests - counter.used), counter.started_at + length,
-    counter.used <= rule.max_requests)::private.rate_state;
+  return (max_requests, greatest(0, max_requests - used), reset_at, used <= max_requests);
 end
 $$;
-comment on function private.charge(private.rate_limit_rules, text, integer) is 'Counts calls against a rule for a subject. Concurrent charges never let through more than the rule allows.';
+comment on function private.charge(text, integer, integer, text, integer) is 'Counts calls of a subject against a rule. Concurrent charges never let through more than the rule allows.';
 
 create function private.charge_direct(operation text, calls bigint) returns void
 language plpgsql set search_path = '' as $$
@@ -61,7 +62,8 @@ declare rule private.rate_limit_rules; state private.rate_state;
 begin
   select * into rule from private.rate_limit_rules r where r.name = operation;
   if rule.name is null or calls = 0 then return; end if;
-  state := private.charge(rule, coalesce(private.caller_id()::text, 'nobody'), calls::integer);
+  state := private.charge(rule.name, rule.max_requests, rule.window_seconds,
+    coalesce(private.caller_id()::text, 'nobody'), calls::integer);
   if not state.allowed then
     perform private.raise_error('RATE_LIMIT_EXCEEDED', 'Too many of these: wait and try again.', null, jsonb_build_object(
       'retry_after', greatest(1, ceil(extract(epoch from state.reset_at - clock_timestamp()))::integer)));

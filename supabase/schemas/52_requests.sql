@@ -1,11 +1,12 @@
--- The two functions every request starts with, the origins of pages that may call, and requests that may be repeated.
+-- How every request starts, the origins of pages that may call, and requests that may be repeated.
 
 create type private.caller as (kind text, profile_id uuid, organization_id uuid, key_id uuid, scopes text[], level text, valid boolean);
 comment on type private.caller is 'kind: public, user, key or agent. level: the rule that counts all its calls.';
 
-create type private.verdict as (request_id text, outcome text, kind text, profile_id uuid, organization_id uuid, named boolean,
-  key_id uuid, scopes text[], retry_after integer);
-comment on type private.verdict is 'What private.take leaves for private.enter. outcome: ok, or the code of the error to raise; retry_after in seconds.';
+create type private.admission as (code text, message text, field text, retry_after integer, kind text, profile_id uuid,
+  organization_id uuid, named boolean, key_id uuid, scopes text[], max_requests integer, remaining integer, reset_at bigint,
+  origin_allowed boolean);
+comment on type private.admission is 'Whether a request may go on, as whom, and about which organization. code: null, or of the error that refuses it; retry_after in seconds; max_requests to reset_at: the tightest bucket it was charged to, in Unix seconds.';
 
 create function private.resolve_caller(user_id uuid, digest bytea) returns private.caller
 language plpgsql set search_path = '' as $$
@@ -13,10 +14,10 @@ declare who private.caller; key private.api_keys; tier text; reads boolean; reti
 begin
   if user_id is not null then
     who.kind := 'user';
-    select p.id into who.profile_id from public.profiles p where p.auth_user_id = user_id;
+    select p.id, case when exists (select from public.memberships m where m.user_id = p.id and m.role in ('owner', 'admin'))
+      then 'level_admin' else 'level_user' end
+    into who.profile_id, who.level from public.profiles p where p.auth_user_id = user_id;
     who.valid := who.profile_id is not null;
-    who.level := case when exists (select from public.memberships m where m.user_id = who.profile_id and m.role in ('owner', 'admin'))
-      then 'level_admin' else 'level_user' end;
   elsif digest is not null then
     who.kind := 'key';
     who.level := 'level_key';
@@ -49,9 +50,8 @@ end
 $$;
 comment on function private.resolve_caller(uuid, bytea) is 'Whom a credential stands for: the auth user''s id, the SHA-256 of a key, or neither for nobody. Unknown, revoked and expired keys are alike. An agent that only reads has the scopes that read.';
 
--- definer: the login role may read nothing; this is its window on credentials, organizations and counters.
-create function private.take(
-  request_id text,           -- ties the verdict to the private.enter of the same request
+-- definer: the login role reads no credentials, organizations or counters but by this.
+create function private.admit(
   user_id uuid,              -- from a verified access token
   digest bytea,              -- SHA-256 of a key
   refused boolean,           -- a credential was there and was no good
@@ -62,84 +62,101 @@ create function private.take(
   origin text,               -- of the web page that calls, where it is not the site's own
   needs_origin boolean,      -- a cookie is about to write: only for pages that may
   resource text,             -- table of the row the path names
-  resource_id uuid
-) returns table (max_requests integer, remaining integer, reset_at bigint, origin_allowed boolean)
+  resource_id uuid,
+  charge boolean             -- false where the request was charged before
+) returns private.admission
 language plpgsql security definer set search_path = '' as $$
 declare
-  who private.caller;
+  who private.caller := private.resolve_caller(user_id, digest);
+  answer private.admission;
   subject text;
-  rule private.rate_limit_rules;
+  operation text;
+  rule text;
+  most integer;
+  seconds integer;
   state private.rate_state;
   tightest private.rate_state;
-  outcome text := 'ok';
-  wanted text;
-  organization_id uuid;
-  allowed boolean := false;
-  verdict private.verdict;
-  ignored text; -- assigning is cheaper than perform
 begin
-  who := private.resolve_caller(take.user_id, take.digest);
   if refused or not who.valid then
-    outcome := 'UNAUTHORIZED';
-    who := row('public', null, null, null, null, 'level_public', false)::private.caller;
+    answer.code := 'UNAUTHORIZED';
+    answer.message := 'The credential is not valid.';
+    who := ('public', null, null, null, null, 'level_public', false);
+    operations := '{}';
   end if;
   if who.kind = 'user' or who.kind = 'public' then on_behalf := null; end if;
-  -- An agent has one bucket, however many keys it has.
-  subject := case when who.kind = 'agent' then who.profile_id::text else coalesce(who.key_id::text, who.profile_id::text, address) end;
-  foreach wanted in array array[who.level] || case when outcome = 'ok' then operations else '{}' end
-    || case when who.kind = 'agent' then array['agent_day'] else '{}' end loop
-    select * into rule from private.rate_limit_rules r where r.name = wanted || '_' || who.kind;
-    if rule.name is null then
-      select * into rule from private.rate_limit_rules r where r.name = wanted;
-    end if;
-    if wanted = 'agent_day' then
-      select wanted, a.calls_a_day, 86400 into rule from private.agents a where a.id = who.profile_id and a.calls_a_day is not null;
-    end if;
-    continue when rule.name is null;
-    if subject is null then
-      state := row(rule.name, rule.max_requests, rule.max_requests, now() + make_interval(secs => rule.window_seconds), true)::private.rate_state;
-    else
-      state := private.charge(rule, case when wanted = who.level or rule.name <> wanted then subject else coalesce(who.organization_id || ':' || on_behalf, subject) end, 1);
-    end if;
-    if tightest.rule is null or not state.allowed or (tightest.allowed and state.remaining < tightest.remaining) then
-      tightest := state;
-    end if;
-    if not state.allowed then
-      outcome := 'RATE_LIMIT_EXCEEDED';
-      exit;
-    end if;
-  end loop;
-  if outcome = 'ok' then
+
+  if charge then
+    -- An agent has one bucket, however many keys it has.
+    subject := case when who.kind = 'agent' then who.profile_id::text
+      else coalesce(who.key_id::text, who.profile_id::text, address) end;
+    if who.kind = 'agent' then operations := operations || 'agent_day'::text; end if;
+    -- Always in this order, so that parallel calls of one caller do not wait for each other in a circle.
+    foreach operation in array who.level || operations loop
+      if operation = 'agent_day' then
+        select 'agent_day', a.calls_a_day, 86400 into rule, most, seconds from private.agents a where a.id = who.profile_id;
+      else
+        select r.name, r.max_requests, r.window_seconds into rule, most, seconds from private.rate_limit_rules r
+        where r.name in (operation, operation || '_' || who.kind) order by r.name desc limit 1;
+      end if;
+      continue when most is null;
+      if subject is null then
+        state := (most, most, now() + make_interval(secs => seconds), true);
+      elsif on_behalf is not null and operation <> who.level and rule = operation then
+        state := private.charge(rule, most, seconds, who.organization_id || ':' || on_behalf, 1);
+      else
+        state := private.charge(rule, most, seconds, subject, 1);
+      end if;
+      if tightest.max_requests is null or not state.allowed or state.remaining < tightest.remaining then
+        tightest := state;
+      end if;
+      if not state.allowed then
+        answer.code := 'RATE_LIMIT_EXCEEDED';
+        answer.message := 'Too many requests: wait and try again.';
+        answer.retry_after := greatest(1, ceil(extract(epoch from state.reset_at - clock_timestamp())));
+        exit;
+      end if;
+    end loop;
+    answer.max_requests := tightest.max_requests;
+    answer.remaining := tightest.remaining;
+    answer.reset_at := ceil(extract(epoch from tightest.reset_at));
+  end if;
+
+  if answer.code is null then
     if who.kind = 'public' or who.kind = 'user' then
       -- A row named by its id brings its organization along.
       if organization is not null or resource is null then
-        organization_id := private.find_organization(organization, who.profile_id);
+        answer.organization_id := private.find_organization(organization, who.profile_id);
       end if;
     elsif organization is null or exists (
         select from public.organizations o where o.id = who.organization_id and lower(organization) in (o.slug, o.id::text)) then
-      organization_id := who.organization_id;
+      answer.organization_id := who.organization_id;
     end if;
-    if organization_id is null and organization is not null then
-      outcome := 'NOT_FOUND';
+    if answer.organization_id is null and organization is not null then
+      answer.code := 'NOT_FOUND';
+      answer.message := 'There is no such organization.';
+      answer.field := 'organization';
     end if;
   end if;
+  answer.origin_allowed := false;
   if origin is not null then
     -- Whatever the outcome: a page can only act on a 401 or 429 it may read.
-    allowed := coalesce((select take.origin = any (o.allowed_origins) from public.organizations o
-      where o.id = coalesce(private.organization_of(resource, resource_id, who), organization_id, who.organization_id,
+    answer.origin_allowed := coalesce((select admit.origin = any (o.allowed_origins) from public.organizations o
+      where o.id = coalesce(private.organization_of(resource, resource_id, who), answer.organization_id, who.organization_id,
         private.find_organization(organization, who.profile_id))), false);
-    if needs_origin and not allowed and outcome = 'ok' then
-      outcome := 'FORBIDDEN';
+    if needs_origin and not answer.origin_allowed and answer.code is null then
+      answer.code := 'FORBIDDEN';
+      answer.message := 'Pages of this origin may not write here: an admin can allow it at /api/admin/origins.';
     end if;
   end if;
-  verdict := row(request_id, outcome, who.kind, who.profile_id, organization_id,
-    organization is not null or (allowed and resource is null), who.key_id, who.scopes,
-    greatest(1, ceil(extract(epoch from tightest.reset_at - clock_timestamp()))))::private.verdict;
-  ignored := set_config('feedback.verdict', verdict::text, false);
-  return query select tightest.max_requests, tightest.remaining, ceil(extract(epoch from tightest.reset_at))::bigint, allowed;
+  answer.kind := who.kind;
+  answer.profile_id := who.profile_id;
+  answer.named := organization is not null or answer.origin_allowed and resource is null;
+  answer.key_id := who.key_id;
+  answer.scopes := who.scopes;
+  return answer;
 end
 $$;
-comment on function private.take(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid) is 'Charges a request and leaves its verdict in a session setting for private.enter. Commits by itself, so that failing calls are charged and no counter stays locked. reset_at is Unix seconds.';
+comment on function private.admit(uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean) is 'Finds the caller and the organization of a request and charges it. By itself it charges a request that failed, or one that may run long; private.enter calls it for the others.';
 
 create function private.organization_of(resource text, id uuid, who private.caller) returns uuid
 language plpgsql stable set search_path = '' as $$
@@ -160,7 +177,7 @@ begin
   end;
 end
 $$;
-comment on function private.organization_of(text, uuid, private.caller) is 'The organization of a row named by its table and id, where the caller may see the row; for private.take.';
+comment on function private.organization_of(text, uuid, private.caller) is 'The organization of a row named by its table and id, where the caller may see the row; for private.admit.';
 
 -- definer: which pages may call is for admins to read; that one may is not.
 create function private.is_allowed_origin(origin text) returns boolean
@@ -171,54 +188,56 @@ end
 $$;
 comment on function private.is_allowed_origin(text) is 'Whether any organization lets pages of this origin call: what a preflight asks, which names no organization.';
 
-create function private.enter(request_id text, access text, scopes text[]) returns void
+-- Invoker: a definer may not set the role. What follows it in the transaction runs as that role.
+create function private.enter(
+  request_id text, user_id uuid, digest bytea, refused boolean, address text, operations text[], organization text, on_behalf text,
+  origin text, needs_origin boolean, resource text, resource_id uuid, charge boolean,
+  access text,               -- public, person, caller or agent
+  required_scopes text[],    -- a key needs one of them where access is caller
+  out max_requests integer, out remaining integer, out reset_at bigint, out origin_allowed boolean)
 language plpgsql set search_path = '' as $$
 declare
-  verdict private.verdict := nullif(current_setting('feedback.verdict', true), '')::private.verdict;
+  admission private.admission := private.admit(user_id, digest, refused, address, operations, organization, on_behalf, origin,
+    needs_origin, resource, resource_id, charge);
   ignored text; -- assigning is cheaper than perform
 begin
-  if verdict.request_id is distinct from enter.request_id then
-    perform private.raise_error('INTERNAL_ERROR', 'The request was not admitted.');
-  end if;
-  case verdict.outcome
-    when 'ok' then null;
-    when 'UNAUTHORIZED' then
-      perform private.raise_error('UNAUTHORIZED', 'The credential is not valid.');
-    when 'RATE_LIMIT_EXCEEDED' then
-      perform private.raise_error('RATE_LIMIT_EXCEEDED', 'Too many requests: wait and try again.', null,
-        jsonb_build_object('retry_after', verdict.retry_after));
-    when 'FORBIDDEN' then
-      perform private.raise_error('FORBIDDEN', 'Pages of this origin may not write here: an admin can allow it at /api/admin/origins.');
-    else
-      perform private.raise_error('NOT_FOUND', 'There is no such organization.', 'organization');
-  end case;
-  if (access = 'agent') <> (verdict.kind = 'agent') then
+  if admission.code is not null then
+    perform private.raise_error(admission.code, admission.message, admission.field,
+      case when admission.retry_after is null then '{}' else jsonb_build_object('retry_after', admission.retry_after) end);
+  elsif (access = 'agent') <> (admission.kind = 'agent') then
     perform private.raise_error('UNAUTHORIZED', case when access = 'agent'
       then 'Send the key of an agent: Authorization: Bearer fcs_agt_…'
       else 'Keys of agents work under /api/mcp only.' end);
-  elsif access <> 'public' and verdict.kind = 'public' then
+  elsif access <> 'public' and admission.kind = 'public' then
     perform private.raise_error('UNAUTHORIZED', 'Sign in, or send a key: Authorization: Bearer <token>.');
-  elsif access = 'person' and verdict.kind <> 'user' then
+  elsif access = 'person' and admission.kind <> 'user' then
     perform private.raise_error('FORBIDDEN', 'This is for people who signed in, not for keys.');
-  elsif access = 'caller' and verdict.kind <> 'user' and not enter.scopes && verdict.scopes then
-    perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s.', array_to_string(enter.scopes, ' or ')));
+  elsif access = 'caller' and admission.kind <> 'user' and not required_scopes && admission.scopes then
+    perform private.raise_error('FORBIDDEN',
+      format('This key lacks the scope %s.', array_to_string(required_scopes, ' or ')));
   end if;
-  ignored := set_config('feedback.organization_id', coalesce(verdict.organization_id::text, ''), true);
-  ignored := set_config('feedback.organization_named', verdict.named::text, true);
-  ignored := set_config('feedback.profile_id', coalesce(verdict.profile_id::text, ''), true);
-  ignored := set_config('feedback.key_id', coalesce(verdict.key_id::text, ''), true);
-  ignored := set_config('feedback.scopes', coalesce(array_to_string(verdict.scopes, ' '), ''), true);
-  if verdict.kind = 'agent' then
-    ignored := set_config('feedback.agent_id', verdict.profile_id::text, true);
+  ignored := set_config('feedback.request_id', request_id, true);
+  ignored := set_config('feedback.organization_id', coalesce(admission.organization_id::text, ''), true);
+  ignored := set_config('feedback.organization_named', admission.named::text, true);
+  ignored := set_config('feedback.profile_id', coalesce(admission.profile_id::text, ''), true);
+  ignored := set_config('feedback.key_id', coalesce(admission.key_id::text, ''), true);
+  ignored := set_config('feedback.scopes', coalesce(array_to_string(admission.scopes, ' '), ''), true);
+  if admission.kind = 'agent' then
+    ignored := set_config('feedback.agent_id', admission.profile_id::text, true);
   end if;
   ignored := set_config('feedback.quiet', 'off', true);
-  ignored := set_config('request.jwt.claims', case verdict.kind
-    when 'user' then format('{"sub":"%s","role":"authenticated"}', verdict.profile_id)
+  ignored := set_config('request.jwt.claims', case admission.kind
+    when 'user' then format('{"sub":"%s","role":"authenticated"}', admission.profile_id)
     else '{"role":"anon"}' end, true);
-  ignored := set_config('role', case verdict.kind when 'public' then 'anon' when 'user' then 'authenticated' else 'service_key' end, true);
+  ignored := set_config('role',
+    case admission.kind when 'public' then 'anon' when 'user' then 'authenticated' else 'service_key' end, true);
+  max_requests := admission.max_requests;
+  remaining := admission.remaining;
+  reset_at := admission.reset_at;
+  origin_allowed := admission.origin_allowed;
 end
 $$;
-comment on function private.enter(text, text, text[]) is 'Within a transaction: becomes the caller that private.take found, or raises UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN or NOT_FOUND. access is public, person, caller or agent; a caller''s key needs one of the scopes. Invoker, for a definer may not set the role.';
+comment on function private.enter(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]) is 'The first statement of a request''s transaction: admits it (private.admit) and becomes its caller until the transaction ends, or raises UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN or NOT_FOUND.';
 
 create function private.in_organization(organization_id uuid) returns boolean
 language sql stable
@@ -226,7 +245,8 @@ return private.is_key() or coalesce(current_setting('feedback.organization_named
   or organization_id = private.requested_organization_id();
 comment on function private.in_organization(uuid) is 'Whether a row named by its id belongs to the organization the request named, if it named one.';
 
-grant execute on function private.take(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid), private.enter(text, text, text[]),
+grant execute on function private.admit(uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean),
+  private.enter(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]),
   private.is_allowed_origin(text) to feedback_api;
 grant execute on function private.in_organization(uuid) to anon, authenticated, service_key;
 

@@ -1,7 +1,7 @@
 -- What users of the auth service lose: with their account everything, with an anonymous sign-in what the organization keeps for others.
 
 -- Deleted accounts ---------------------------------------------------------------------------------------------
--- Their access tokens are valid until they expire. The API refuses them in private.take; these policies refuse
+-- Their access tokens are valid until they expire. The API refuses them in private.enter; these policies refuse
 -- them to clients of the data API and of realtime.
 
 -- definer: profiles are not readable as a whole.

@@ -110,18 +110,7 @@ begin
   end if;
 end
 $$;
-comment on function private.begin_call(text, text, boolean, boolean) is 'Raises unless the calling agent''s key has the scope and its policies allow the tool. What read_only, categories, surveys and calls_a_day narrow stands in scopes, row-level security and private.take.';
-
--- Invoker, as private.enter is: what follows it runs as the role it became.
-create function private.enter_call(request_id text, tool text, scope text, destructive boolean, confirmed boolean) returns void
-language plpgsql set search_path = '' as $$
-begin
-  perform private.enter(request_id, 'agent', '{}');
-  perform private.begin_call(tool, scope, destructive, confirmed);
-end
-$$;
-comment on function private.enter_call(text, text, text, boolean, boolean) is 'private.enter and private.begin_call at once, for a tool that is known before the caller is.';
-grant execute on function private.enter_call(text, text, text, boolean, boolean) to feedback_api;
+comment on function private.begin_call(text, text, boolean, boolean) is 'Raises unless the calling agent''s key has the scope and its policies allow the tool. What read_only, categories, surveys and calls_a_day narrow stands in scopes, row-level security and private.admit.';
 
 create table private.agent_audit (
   id bigint generated always as identity primary key,

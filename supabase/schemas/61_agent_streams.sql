@@ -30,6 +30,18 @@ create index agent_subscriptions_agent_idx on private.agent_subscriptions (agent
 create index agent_subscriptions_organization_idx on private.agent_subscriptions (organization_id);
 create index agent_subscriptions_expiry_idx on private.agent_subscriptions (expires_at);
 
+create unlogged table private.open_streams (
+  id uuid primary key,
+  organization_id uuid not null,
+  agent_id uuid not null,
+  address text,
+  expires_at timestamptz not null default now() + interval '30 seconds'
+);
+comment on table private.open_streams is 'Open streams of subscriptions, of all processes, so that limits hold over all of them. A process renews its streams; those of one that died expire. address is a keyed hash.';
+create index open_streams_expiry_idx on private.open_streams (expires_at);
+
+alter table private.open_streams enable row level security;
+revoke all on private.open_streams from public, anon, authenticated, service_role, service_key;
 alter table private.agent_streams enable row level security;
 alter table private.agent_subscriptions enable row level security;
 revoke all on private.agent_streams, private.agent_subscriptions from public, anon, authenticated, service_role, service_key;
@@ -126,6 +138,39 @@ begin
 end
 $$;
 comment on function private.read_subscription(uuid) is 'A subscription of the calling agent, with the policies and scopes that narrow it; null where there is none.';
+
+create function private.hold_stream(id uuid, address text) returns void
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.agent_id(); own_organization_id uuid := private.key_organization_id(); too_many text;
+begin
+  -- Streams are opened one after the other, so that limits hold.
+  perform pg_advisory_xact_lock(hashtextextended('private.open_streams', 0));
+  delete from private.open_streams s where s.expires_at < now();
+  select case
+      when count(*) filter (where s.agent_id = own_id) >= 100 then 'of this agent'
+      when count(*) filter (where s.organization_id = own_organization_id) >= 300 then 'of this organization''s agents'
+      when count(*) filter (where s.address = hold_stream.address) >= 500 then 'from this address'
+    end into too_many
+  from private.open_streams s;
+  if too_many is not null then
+    perform private.raise_error('RATE_LIMIT_EXCEEDED', format('Too many streams %s are open: close some.', too_many), null,
+      jsonb_build_object('retry_after', 5));
+  end if;
+  insert into private.open_streams (id, organization_id, agent_id, address) values (id, own_organization_id, own_id, address);
+end
+$$;
+comment on function private.hold_stream(uuid, text) is 'Counts a stream that the calling agent opens; RATE_LIMIT_EXCEEDED beyond 100 of an agent, 300 of an organization and 500 from an address.';
+grant execute on function private.hold_stream(uuid, text) to service_key;
+
+create function private.renew_streams(renewed_ids uuid[], closed_ids uuid[]) returns void
+language plpgsql security definer set search_path = '' as $$ -- definer: as above; ids are known to the process that opened the streams only
+begin
+  delete from private.open_streams s where s.id = any (closed_ids);
+  update private.open_streams s set expires_at = now() + interval '30 seconds' where s.id = any (renewed_ids);
+end
+$$;
+comment on function private.renew_streams(uuid[], uuid[]) is 'Keeps streams counted that are still open, and no longer counts those that were closed.';
+grant execute on function private.renew_streams(uuid[], uuid[]) to feedback_api;
 
 grant execute on function private.open_stream(uuid, text, jsonb, boolean, text), private.claim_stream(uuid), private.finish_stream(uuid, jsonb),
   private.open_subscription(uuid, text[], jsonb, uuid), private.read_subscription(uuid) to service_key;

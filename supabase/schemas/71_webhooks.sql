@@ -166,6 +166,6 @@ end
 $$;
 comment on function private.admin_rotate_webhook(uuid, uuid, text, interval) is 'Another secret; deliveries are signed with the one before as well until the overlap has passed. Null where the organization has none of that id.';
 
-grant execute on function private.admin_list_webhooks(uuid), private.admin_show_webhook(uuid, uuid),
+grant execute on function private.require_webhook_admin(uuid, text), private.admin_list_webhooks(uuid), private.admin_show_webhook(uuid, uuid),
   private.admin_create_webhook(uuid, uuid, text, text[], text), private.admin_update_webhook(uuid, uuid, text, text[], boolean),
   private.admin_delete_webhook(uuid, uuid), private.admin_rotate_webhook(uuid, uuid, text, interval) to authenticated, service_key;

@@ -18,6 +18,8 @@ alter role feedback_webhooks set enable_mergejoin = off;
 alter role feedback_webhooks set statement_timeout = '15s';
 alter role feedback_webhooks set lock_timeout = '2s';
 alter role feedback_webhooks set idle_in_transaction_session_timeout = '15s';
+-- A pooler may not pass on what a client sets when it connects.
+alter role feedback_webhooks set timezone = 'UTC';
 
 create table private.webhook_deliveries (
   organization_id uuid not null,
@@ -240,48 +242,37 @@ grant execute on function private.fan_out_events(integer), private.exchange_deli
 
 -- The dispatcher is woken --------------------------------------------------------------------------------------
 
-create function private.call_dispatcher() returns void
+create function private.call_dispatcher() returns boolean
 language plpgsql set search_path = '' as $$
-declare
-  dispatcher text := (select s.decrypted_secret from vault.decrypted_secrets s where s.name = 'webhook_dispatch_url');
-  password text := (select s.decrypted_secret from vault.decrypted_secrets s where s.name = 'webhook_dispatch_secret');
+declare dispatcher text; password text;
 begin
-  if dispatcher is null or password is null then return; end if;
+  if to_regclass('vault.decrypted_secrets') is null or to_regnamespace('net') is null then return false; end if;
+  dispatcher := (select s.decrypted_secret from vault.decrypted_secrets s where s.name = 'webhook_dispatch_url');
+  password := (select s.decrypted_secret from vault.decrypted_secrets s where s.name = 'webhook_dispatch_secret');
+  if dispatcher is null or password is null then return false; end if;
   perform net.http_post(url => dispatcher, body => '{}'::jsonb,
-    headers => jsonb_build_object('Content-Type', 'application/json', 'Authorization', 'Bearer ' || password), timeout_milliseconds => 5000);
+    headers => jsonb_build_object('Content-Type', 'application/json', 'Authorization', 'Bearer ' || password),
+    timeout_milliseconds => 5000);
+  return true;
 end
 $$;
-comment on function private.call_dispatcher() is 'Hosted Supabase: asks functions/webhook-dispatch to run, by pg_net, which sends once this transaction has committed. Address and password are in the Vault as webhook_dispatch_url and webhook_dispatch_secret.';
+comment on function private.call_dispatcher() is 'Asks functions/webhook-dispatch to run, by pg_net, which sends once this transaction has committed. The Vault has its address and password as webhook_dispatch_url and webhook_dispatch_secret; false where it has not.';
 
 create function private.wake_dispatcher(organization_id uuid) returns void
 language plpgsql set search_path = '' as $$
 begin
   if not exists (select from private.webhooks w where w.organization_id = wake_dispatcher.organization_id and w.is_enabled) then return; end if;
-  if to_regclass('vault.decrypted_secrets') is null or to_regnamespace('net') is null then
-    perform pg_notify('webhooks', '');
-  elsif coalesce(current_setting('feedback.dispatcher_called', true), '') <> pg_current_xact_id()::text then
-    perform set_config('feedback.dispatcher_called', pg_current_xact_id()::text, true);
-    begin
-      perform private.call_dispatcher();
-    -- The schedule comes anyway; what was done must not be undone.
-    exception when others then
-      raise warning 'the dispatcher was not called: %', sqlerrm;
-    end;
-  end if;
+  if coalesce(current_setting('feedback.dispatcher_called', true), '') = pg_current_xact_id()::text then return; end if;
+  perform set_config('feedback.dispatcher_called', pg_current_xact_id()::text, true);
+  begin
+    if not private.call_dispatcher() then perform pg_notify('webhooks', ''); end if;
+  -- The schedule comes anyway; what was done must not be undone.
+  exception when others then
+    raise warning 'the dispatcher was not called: %', sqlerrm;
+  end;
 end
 $$;
-comment on function private.wake_dispatcher(uuid) is 'Once this transaction commits, a dispatcher runs if the organization has webhooks: by pg_net where there is one, by a notification elsewhere.';
-
--- Hosted Supabase has pg_cron, pg_net and the Vault; the embedded stack has a timer.
-do $$
-begin
-  if (select count(*) from pg_available_extensions where name in ('pg_cron', 'pg_net', 'supabase_vault')) = 3 then
-    create extension if not exists pg_net;
-    create extension if not exists supabase_vault;
-    perform cron.schedule('feedback-webhooks', '10 seconds', 'select private.call_dispatcher()');
-  end if;
-end
-$$;
+comment on function private.wake_dispatcher(uuid) is 'Once this transaction commits, a dispatcher runs if the organization has webhooks: by pg_net where the Vault has its address, by a notification elsewhere.';
 
 -- The log ------------------------------------------------------------------------------------------------------
 

@@ -274,7 +274,7 @@ begin
       group by n.topic, n.page) page;
     get diagnostics told = row_count;
   end if;
-  update private.broadcast_cursor c set xid = last.xid, id = last.id;
+  update private.broadcast_cursor c set xid = last.xid, id = last.id where c.is_only;
   return told;
 end
 $$;

@@ -11,7 +11,9 @@ begin
   surveys := private.close_surveys();
   boards := private.broadcast_counts();
   delete from private.rate_counters c where ctid = any (array(
-    select o.ctid from private.rate_counters o where o.started_at < now() - case o.rule when 'agent_day' then interval '1 day' else interval '2 hours' end limit 5000 for update skip locked));
+    -- A window that is no rule of its own (an agent's calls a day) has at most a day.
+    select o.ctid from private.rate_counters o where o.started_at < now() - make_interval(secs => greatest(7200, coalesce(
+      (select r.window_seconds from private.rate_limit_rules r where r.name = o.rule), 86400))) limit 5000 for update skip locked));
   get diagnostics counters = row_count;
   delete from private.idempotency_keys k where ctid = any (array(
     select o.ctid from private.idempotency_keys o where o.created_at < now() - interval '1 day' limit 5000));
@@ -37,15 +39,48 @@ end
 $$;
 comment on function private.run_schedule() is 'Every few seconds, by pg_cron on hosted Supabase and by a timer in the embedded stack: writes waiting notifications, tells boards their counts, closes surveys whose time has passed and deletes what has expired, in bounded batches. Idempotent; says what it did.';
 
--- Hosted Supabase has pg_cron; the embedded stack has not.
+-- Hosted Supabase offers these extensions; a new project has not created them yet. Where one cannot be created, the rest
+-- goes on without it.
 do $$
+declare
+  extension record;
+  pause text;
 begin
-  if exists (select from pg_available_extensions where name = 'pg_cron') then
-    create extension if not exists pg_cron;
-    perform cron.schedule('feedback-schedule', '10 seconds', 'select private.run_schedule()');
+  for extension in
+    select e.name, w.options
+    from (values ('pg_net', 'with schema extensions'), ('supabase_vault', ''), ('pg_cron', '')) as w (name, options)
+    join pg_available_extensions e using (name) where e.installed_version is null
+  loop
+    begin
+      execute format('create extension %I %s', extension.name, extension.options);
+    exception when others then
+      raise warning '% was not created: % (docs/deploy.md, step 7)', extension.name, sqlerrm;
+    end;
+  end loop;
+  -- Before 1.5 a schedule has no seconds.
+  pause := (select case when string_to_array(substring(extversion from '^\d+\.\d+'), '.')::integer[] < array[1, 5]
+      then '* * * * *' else '10 seconds' end
+    from pg_extension where extname = 'pg_cron');
+  if pause is not null then
+    perform cron.schedule('feedback-schedule', pause, 'select private.run_schedule()');
+    perform cron.schedule('feedback-webhooks', pause, 'select private.call_dispatcher()');
+    -- pg_cron keeps a row for each run for ever.
+    perform cron.schedule('feedback-cron-log', '17 * * * *', 'select private.trim_cron_log()');
   end if;
 end
 $$;
+
+create function private.trim_cron_log() returns bigint
+language plpgsql set search_path = '' as $$
+declare deleted bigint;
+begin
+  delete from cron.job_run_details d where coalesce(d.end_time, d.start_time) < now() - interval '1 day'
+    and d.jobid in (select j.jobid from cron.job j where j.jobname like 'feedback-%');
+  get diagnostics deleted = row_count;
+  return deleted;
+end
+$$;
+comment on function private.trim_cron_log() is 'Deletes what pg_cron logged of our jobs more than a day ago; says how many rows.';
 
 create function private.count_mistakes() returns table (subject text, id uuid, stored bigint, truth bigint)
 language sql stable set search_path = ''

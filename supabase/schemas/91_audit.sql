@@ -41,7 +41,7 @@ create function private.request_id() returns text
 language plpgsql stable set search_path = '' as $$
 begin
   if session_user <> 'feedback_api' then return null; end if;
-  return (nullif(current_setting('feedback.verdict', true), '')::private.verdict).request_id;
+  return nullif(current_setting('feedback.request_id', true), '');
 end
 $$;
 comment on function private.request_id() is 'The X-Request-Id this transaction answers; null where it does not come by the API.';
@@ -114,7 +114,7 @@ begin
 end
 $$;
 comment on function private.is_moderating(uuid) is 'In a trigger: whether the caller itself changes what somebody else wrote.';
-grant execute on function private.is_moderating(uuid) to anon, authenticated, service_role, service_key;
+grant execute on function private.is_moderating(uuid) to authenticated, service_role, service_key;
 
 -- definer: writes the trail.
 create function private.audit_edit() returns trigger

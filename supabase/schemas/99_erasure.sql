@@ -115,6 +115,7 @@ begin
   if exists (select from public.memberships m where m.user_id = profile_id and m.organization_id = erase_person.organization_id) then
     perform private.raise_error('CONFLICT', 'This person is on the team: remove them from it first.');
   end if;
+  perform private.keep_participations(person, organization_id);
   perform private.forget_traces(profile_id, organization_id);
   if person.kind = 'user' then
     -- They have an account, which may be of other organizations too: here, somebody without a name takes their place.

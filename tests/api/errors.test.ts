@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SignJWT, UnsecuredJWT } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
+import { tokenIssuer } from "../../local/auth-config.ts";
 import {
   duplicatesAnswer,
   submissionCreatedAnswer,
@@ -460,6 +461,7 @@ describe("a credential that is no good", () => {
   const secret = () => new TextEncoder().encode(stack.jwtSecret);
   const claims = () => ({
     sub: sub(),
+    iss: tokenIssuer,
     role: "authenticated",
     aud: "authenticated",
     iat: now,

@@ -286,11 +286,11 @@ describe("at once", () => {
       const client = supabase(person);
       const [root, reply] = [roots[n % 3] as string, own[n] as string];
       return [
-        client.from("votes").delete().eq("submission_id", a),
-        client.from("follows").delete().in("submission_id", [a]),
-        client.from("comment_votes").delete().eq("comment_id", root),
-        client.from("comments").update({ body: "Changed" }).eq("id", reply),
-        n % 2 ? client.from("comments").delete().eq("id", reply) : say(a, person, root),
+        client.rpc("unvote", { submission_id: a }),
+        client.rpc("unfollow", { submission_id: a }),
+        client.rpc("unvote_comment", { comment_id: root }),
+        client.rpc("update_comment", { id: reply, body: "Changed" }),
+        n % 2 ? client.rpc("delete_comment", { id: reply }) : say(a, person, root),
         n % 3 === 0 ? merge([a], b) : unmerge(a),
         n % 5 === 1 ? merge([b], c) : unmerge(b),
         n === 3

@@ -117,7 +117,8 @@ describe("one network round trip to Postgres", () => {
       expect(statuses).toContain((await call(method, path(), filled, who[as]())).status);
     const before = stack.flights();
     expect(statuses).toContain((await call(method, path(), filled, who[as]())).status);
-    expect(stack.flights() - before).toBe(1);
+    // Who may not call is found in the transaction: it is rolled back, and then the call is charged by itself.
+    expect(stack.flights() - before).toBe(status === 401 ? 2 : 1);
   });
 
   it("is not needed for health and documents", async () => {
@@ -141,6 +142,23 @@ describe("one network round trip to Postgres", () => {
     for (const name of ["warm", "warm", "warmer", "warmer"]) await flightsOf(name);
     expect(await flightsOf("first")).toBeLessThanOrEqual(4);
     expect(await flightsOf("first")).toBeLessThanOrEqual(2);
+  });
+
+  it("is one for who calls on after too many calls, until the limit is another", async () => {
+    const limit = (most: number) =>
+      stack.sql`update private.rate_limit_rules set max_requests = ${most} where name = 'vote_list'`;
+    const voters = async () => {
+      const before = stack.flights();
+      const { status } = await call("GET", `${submission()}/voters`, undefined, user);
+      return [status, stack.flights() - before];
+    };
+    await limit(1);
+    // One may fit, and the next finds out in its transaction.
+    await voters();
+    await voters();
+    expect(await voters()).toEqual([429, 1]);
+    await limit(1_000_000);
+    expect(await voters()).toEqual([200, 2]);
   });
 
   it("is one for a credential that is no good", async () => {
@@ -277,7 +295,7 @@ describe("an error nobody foresaw", () => {
   it("says the same whatever broke", async () => {
     const messages = new Set<string>();
     messages.add(fixed(await without("private.enter", () => call("GET", "/api/submissions"))));
-    messages.add(fixed(await without("private.take", () => call("GET", "/api/submissions"))));
+    messages.add(fixed(await without("private.admit", () => call("GET", "/api/submissions"))));
     messages.add(
       fixed(await without("private.emit_event", () => call("POST", "/api/submissions", idea, user))),
     );

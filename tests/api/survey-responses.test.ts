@@ -8,7 +8,7 @@ import {
   surveyStartedAnswer,
 } from "../../shared/survey-responses.ts";
 import { sql } from "../stack.ts";
-import { answered, api, type Caller, refused } from "./client.ts";
+import { answered, api, type Caller, send as download, refused } from "./client.ts";
 import {
   answersTo,
   behindTriggers,
@@ -316,6 +316,32 @@ describe("whom a survey asks", () => {
       await api("POST", path, { as: person });
       answered(await respond(targeted, person, { 0: 9 }), 201, made);
       answered(await respond(targeted, author, { 0: 9 }), 201, made);
+    },
+  );
+
+  it.each(["voters", "followers"] as const)(
+    "a key learns who the %s are from the respondents only with submissions:moderate",
+    async (audience) => {
+      const voter = await newUser("Vera Voter");
+      const targeting = { audience, submission_id: await newSubmission(organization, voter) };
+      const targeted = await newSurvey(admin, organization, { targeting });
+      answered(await respond(targeted, voter, { 0: 9 }), 201, made);
+      const without = await newKey(
+        organization,
+        scopes.filter((scope) => scope !== "submissions:moderate"),
+      );
+      const withIt = await newKey(organization, ["responses:read", "submissions:moderate"]);
+      const path = `/api/surveys/${targeted.id}/responses`;
+      for (const [as, named] of [
+        [without, false],
+        [withIt, true],
+        [admin, true],
+      ] as const) {
+        const listed = answered(await api("GET", path, { as }), 200, surveyResponseListAnswer).data;
+        expect(only(listed[0]).respondent?.id).toBe(named ? voter.id : undefined);
+        const { text } = await download("GET", `${path}?format=csv`, { as });
+        expect([text.includes(voter.id), text.includes(voter.name)]).toEqual([named, named]);
+      }
     },
   );
 

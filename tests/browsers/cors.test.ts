@@ -75,6 +75,10 @@ describe.each(["base_url", "supabase_url"] as const)("a preflight at %s", (base)
     expect(Number(answer.headers["access-control-max-age"])).toBeLessThanOrEqual(600);
   });
 
+  test("does not pass the service's own host by another scheme", async () => {
+    isClosed(await preflight(stack[base].replace("http:", "https:"), "/api/submissions", stack[base]));
+  });
+
   test.each([
     "https://evil.example",
     "null",

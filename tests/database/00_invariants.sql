@@ -1,7 +1,7 @@
 -- What holds for every table, function and role, whatever they are for.
 begin;
 set local search_path = public, extensions;
-select plan(37);
+select plan(39);
 
 create temporary view our_tables as
   select c.oid, n.nspname as schema, c.relname as name, n.nspname || '.' || c.relname as path, c.relrowsecurity, c.relowner
@@ -22,7 +22,7 @@ select is_empty($$ select path from our_tables t
   where not exists (select from pg_attribute where attrelid = t.oid and attname = 'organization_id' and attnotnull)
     -- Tenants themselves, people who span them, and settings of the whole deployment.
     and path not in ('public.organizations', 'public.profiles', 'private.rate_limit_rules', 'private.rate_counters', 'private.switches',
-      'private.webhook_cursor', 'private.broadcast_cursor') $$,
+      'private.webhook_cursor', 'private.broadcast_cursor', 'private.erasure_key') $$,
   'every row of a tenant names its organization');
 select is_empty($$
   select t.path || ' ' || k.conname from our_tables t join pg_constraint k on k.conrelid = t.oid
@@ -76,48 +76,78 @@ select is_empty($$
 select set_eq($$
   select role || ': ' || string_agg(path, ' ' order by path collate "C") from api_roles, our_functions
   where schema = 'public' and has_function_privilege(role, oid, 'execute') group by role $$,
-  array['authenticated: public.my_votes public.start_survey'], 'the data API offers two functions, to people who signed in');
+  array['authenticated: public.create_comment public.create_submission public.delete_comment public.delete_submission public.follow '
+    || 'public.mark_notifications_read public.my_votes public.start_survey public.submit_survey_response public.unfollow public.unvote '
+    || 'public.unvote_comment public.update_comment public.update_profile public.update_submission public.vote public.vote_comment'],
+  'the data API offers these functions, to people who signed in');
+select is_empty($$ select p.oid::regprocedure from our_functions f join pg_proc p using (oid)
+  where f.schema = 'public' and p.provolatile = 'v'
+    and (p.proretset or p.prorettype not in ('boolean'::regtype, 'integer'::regtype, 'uuid'::regtype, 'timestamptz'::regtype)) $$,
+  'a function that writes returns a single value that nothing slow can be asked about');
+-- An admin's writes hold what is their own organization's.
+select is_empty($$
+  select t.name || ' ' || verb from our_tables t cross join unnest(array['insert', 'update', 'delete']) as verb
+  where t.schema = 'public' and t.name not in ('submission_tags', 'status_changes', 'surveys', 'survey_questions', 'survey_options')
+    and (has_table_privilege('authenticated', t.oid, verb) or verb <> 'delete' and has_any_column_privilege('authenticated', t.oid, verb))
+    and not exists (select from pg_trigger g where g.tgrelid = t.oid and g.tgfoid = 'private.refuse_table_write()'::regprocedure
+      and g.tgenabled = 'O' and g.tgtype & 2 = 2 and g.tgtype & case verb when 'insert' then 4 when 'update' then 16 else 8 end <> 0) $$,
+  'clients write no table that others write too, but by functions');
 
 -- The helpers of private that each role may execute, written down once more so that a new grant is seen.
 create temporary table helpers (roles text[], names text[]);
 insert into helpers values
-  (array['anon', 'authenticated', 'service_key', 'service_role', 'feedback_api'], array[
-    'error_state', 'raise_error', 'trim_text', 'is_slug', 'are_translations', 'are_origins', 'localized', 'is_key', 'has_scope',
-    'key_organization_id', 'caller_id', 'agent_id', 'is_direct', 'is_quiet', 'is_importing']),
-  (array['anon', 'authenticated', 'service_key', 'service_role'], array[
-    'is_time_zone', 'person_name', 'team_organization_ids', 'admin_organization_ids', 'is_admin', 'require_admin', 'is_member', 'author', 'is_author_of_key',
-    'is_moderating', 'author_of_key', 'may_act_as', 'default_organization_id', 'requested_organization_id', 'current_organization_id',
-    'survey_organization_ids', 'can_see_submission', 'comment_edit_window', 'lock_thread', 'lock_comment', 'lock_open_submission', 'lock_submission', 'require_open_submission', 'charge_direct_vote', 'comment_vote_of', 'remove_comment_vote', 'rate_comment', 'written_comment']),
-  (array['anon', 'authenticated', 'service_key'], array[
-    'my_vote', 'vote_of', 'is_following', 'my_votes', 'remove_vote', 'submission_voters',
-    'find_submissions', 'count_submissions', 'tags_of', 'highlight', 'escape_html', 'similar_submissions', 'search_query', 'plain_text', 'in_organization',
-    'require_survey', 'survey_targeting', 'survey_analytics']),
+  (array['anon', 'authenticated', 'service_key', 'service_role', 'feedback_api'], array['error_state',
+    'raise_error', 'is_key', 'caller_id']),
+  (array['authenticated', 'service_key', 'service_role', 'feedback_api'], array['trim_text', 'is_direct',
+    'is_quiet', 'is_importing']),
+  (array['service_role', 'feedback_api'], array['is_slug', 'are_translations', 'are_origins']),
+  (array['anon', 'authenticated', 'service_key', 'feedback_api'], array['localized']),
+  (array['authenticated', 'service_key', 'feedback_api'], array['has_scope']),
+  (array['service_key', 'feedback_api'], array['key_organization_id']),
+  (array['feedback_api'], array['agent_id', 'admit', 'enter', 'is_allowed_origin', 'latest_migration',
+    'record_calls', 'finish_stream', 'stream_events', 'events_after', 'living_keys',
+    'renew_streams']),
+  (array['service_role'], array['is_time_zone']),
+  (array['authenticated', 'service_role'], array['person_name', 'ordered_id', 'check_response']),
+  (array['anon', 'authenticated', 'service_key'], array['team_organization_ids', 'author', 'author_of_key',
+    'current_organization_id', 'survey_organization_ids', 'can_see_submission', 'comment_vote_of',
+    'remove_comment_vote', 'written_comment', 'my_vote', 'vote_of', 'is_following', 'my_votes',
+    'remove_vote', 'submission_voters', 'find_submissions', 'narrow_submissions',
+    'submissions_with_text', 'count_submissions', 'tags_of', 'highlight',
+    'escape_html', 'similar_submissions', 'search_query', 'in_organization', 'require_survey',
+    'survey_targeting', 'survey_analytics']),
+  (array['anon', 'authenticated', 'service_key', 'service_role'], array['admin_organization_ids', 'is_admin',
+    'require_admin', 'requested_organization_id', 'survey_figures']),
+  (array['authenticated', 'service_key'], array['is_author_of_key', 'may_act_as', 'lock_thread',
+    'create_survey', 'update_survey', 'write_settings', 'write_questions', 'require_draft', 'lock_survey',
+    'change_survey_status', 'create_survey_version', 'clone_survey', 'delete_survey',
+    'count_survey_responses', 'admin_merge', 'admin_unmerge', 'admin_moderate', 'admin_moderation_queue',
+    'admin_bulk', 'admin_origins', 'admin_start_export', 'admin_export_page', 'admin_start_import',
+    'admin_run_import', 'admin_finish_import', 'admin_imports',
+    'admin_receive_import', 'admin_begin_import', 'admin_next_piece', 'admin_advance_piece', 'admin_find_people', 'admin_personal_data',
+    'admin_erase_person', 'admin_organization', 'admin_update_organization', 'admin_labels',
+    'admin_create_label', 'admin_update_label', 'admin_order_categories', 'admin_delete_label',
+    'admin_merge_labels', 'admin_members', 'admin_remove_member', 'admin_invites', 'admin_revoke_invite',
+    'admin_analytics', 'admin_events', 'names_respondents', 'require_webhook_admin', 'admin_list_webhooks',
+    'admin_show_webhook', 'admin_create_webhook', 'admin_update_webhook', 'admin_delete_webhook',
+    'admin_rotate_webhook', 'admin_test_webhook', 'admin_list_deliveries', 'admin_show_delivery',
+    'admin_redeliver']),
+  (array['authenticated', 'service_key', 'service_role'], array['is_moderating', 'default_organization_id',
+    'comment_edit_window', 'lock_comment', 'lock_open_submission', 'lock_submission',
+    'require_open_submission', 'charge_direct_vote', 'rate_comment', 'survey_sentiment', 'survey_breakdown',
+    'analytics_days', 'analytics_submissions']),
   (array['anon', 'authenticated'], array['may_listen']),
-  (array['authenticated', 'service_key'], array['create_survey', 'update_survey', 'write_settings', 'write_questions', 'require_draft', 'lock_survey',
-    'change_survey_status', 'create_survey_version', 'clone_survey', 'delete_survey', 'count_survey_responses']),
-  (array['anon', 'authenticated', 'service_key', 'service_role'], array['survey_figures']),
-  (array['authenticated', 'service_key', 'service_role'], array['reads_analytics', 'survey_sentiment', 'survey_breakdown']),
-  (array['authenticated', 'service_role'], array['ordered_id', 'check_response']),
-  (array['authenticated'], array['has_account', 'is_active_user', 'with_sources', 'start_survey', 'mark_start', 'submit_survey_response', 'judge_survey_response']),
-  (array['authenticated', 'service_key'], array['admin_merge', 'admin_unmerge', 'admin_moderate', 'admin_moderation_queue', 'admin_bulk', 'admin_origins']),
-  (array['authenticated', 'service_key'], array['admin_start_export', 'admin_export_page', 'admin_start_import', 'admin_run_import', 'admin_finish_import',
-    'admin_imports', 'admin_receive_import', 'admin_begin_import', 'admin_next_piece', 'admin_advance_piece', 'admin_find_people', 'admin_personal_data', 'admin_erase_person']),
-  (array['authenticated', 'service_key'], array['admin_organization', 'admin_update_organization', 'admin_labels', 'admin_create_label', 'admin_update_label',
-    'admin_order_categories', 'admin_delete_label', 'admin_merge_labels', 'admin_members', 'admin_remove_member', 'admin_invites', 'admin_revoke_invite',
-    'admin_analytics', 'admin_events']),
-  (array['authenticated', 'service_key', 'service_role'], array['analytics_days', 'analytics_submissions']),
-  (array['authenticated'], array['admin_change_role', 'admin_transfer_ownership', 'admin_invite', 'accept_invite']),
-  (array['authenticated'], array['my_personal_data', 'erase_me']),
-  (array['authenticated', 'service_key'], array['admin_list_webhooks', 'admin_show_webhook', 'admin_create_webhook', 'admin_update_webhook', 'admin_delete_webhook', 'admin_rotate_webhook',
-    'admin_test_webhook', 'admin_list_deliveries', 'admin_show_delivery', 'admin_redeliver']),
-  (array['authenticated'], array['admin_list_api_keys', 'admin_create_api_key', 'admin_rotate_api_key', 'admin_revoke_api_key', 'admin_audit']),
-  (array['authenticated'], array['admin_list_agents', 'admin_create_agent', 'admin_update_agent', 'admin_retire_agent', 'admin_agent_policies',
-    'admin_list_agent_keys', 'admin_create_agent_key', 'admin_agent_audit']),
-  (array['service_key'], array['replay', 'remember', 'agent_category_ids', 'agent_survey_ids', 'begin_call', 'record_call', 'agent_self',
-    'open_stream', 'claim_stream', 'finish_stream', 'open_subscription', 'read_subscription']),
-  (array['anon', 'authenticated'], array['may_listen']),
-  (array['feedback_api'], array['take', 'enter', 'is_allowed_origin', 'latest_migration', 'record_calls', 'enter_call',
-    'finish_stream', 'stream_events', 'events_after', 'living_keys']),
+  (array['anon', 'authenticated', 'service_role'], array['before_request']),
+  (array['authenticated'], array['refuse_unknown_changes']),
+  (array['authenticated'], array['has_account', 'is_active_user', 'with_sources', 'start_survey', 'mark_start', 'submit_survey_response',
+    'judge_survey_response', 'admin_change_role', 'admin_transfer_ownership', 'admin_invite',
+    'accept_invite', 'my_personal_data', 'erase_me', 'admin_list_api_keys', 'admin_create_api_key',
+    'admin_rotate_api_key', 'admin_revoke_api_key', 'admin_audit', 'admin_list_agents', 'admin_create_agent',
+    'admin_update_agent', 'admin_retire_agent', 'admin_agent_policies', 'admin_list_agent_keys',
+    'admin_create_agent_key', 'admin_agent_audit']),
+  (array['service_key'], array['replay', 'remember', 'agent_category_ids', 'agent_survey_ids', 'begin_call',
+    'record_call', 'agent_self', 'open_stream', 'hold_stream', 'claim_stream', 'finish_stream',
+    'open_subscription', 'read_subscription']),
   (array['feedback_webhooks'], array['fan_out_events', 'exchange_deliveries']);
 select set_eq(
   format($$ select path from our_functions where schema = 'private' and has_function_privilege(%L, oid, 'execute') $$, role),
@@ -281,7 +311,7 @@ select set_eq(
 select is_empty($$ select classid::regclass, objid from pg_shdepend
   where deptype = 'o' and refclassid = 'pg_authid'::regclass and refobjid in ('feedback_api'::regrole, 'feedback_webhooks'::regrole, 'service_key'::regrole) $$,
   'none owns anything');
-select ok((select rolconfig @> array['statement_timeout=8s', 'lock_timeout=2s', 'idle_in_transaction_session_timeout=15s']
+select ok((select rolconfig @> array['statement_timeout=8s', 'lock_timeout=200ms', 'idle_in_transaction_session_timeout=15s']
   from pg_roles where rolname = 'feedback_api'), 'every statement of the functions has a time-out');
 
 -- What comes later starts with nothing too.

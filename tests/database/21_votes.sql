@@ -87,7 +87,7 @@ select is(tests.see(who, question), answer, format('%s asks %s: %s', who, questi
   ('anon', $$ select private.my_vote(tests.id('An idea')) is not null $$, 'false'),
   ('bob', $$ select private.is_following(tests.id('An idea')) $$, 'true'),
   ('mia', $$ select private.is_following(tests.id('An idea')) $$, 'false')) as t (who, question, answer);
-select is(tests.see(who, $$ select string_agg(email, ', ' order by email) from private.submission_voters(tests.id('An idea')) $$), outcome, claim)
+select is(tests.see(who, $$ select string_agg(email, ', ' order by email) from private.submission_voters(tests.id('An idea'), 10, 0) $$), outcome, claim)
 from (values
   ('adam', 'alice@example.test, bob@example.test, carol@example.test', 'an admin sees the voters'),
   ('acme key with submissions:moderate', 'alice@example.test, bob@example.test, carol@example.test', 'and a key with submissions:moderate'),

@@ -12,29 +12,34 @@ create function pg_temp.digest(secret text) returns bytea language sql as $$ sel
 create function pg_temp.key(secret text, organization text, scopes text[], expires_at timestamptz default null) returns uuid language sql as $$
   select private.create_api_key(tests.id(organization), secret, scopes, pg_temp.digest(secret), 'fcs_org_', 'last', expires_at)
 $$;
--- What private.take and private.enter make of a request: the outcome, or the role, organization and scopes it runs with.
+-- A request as the functions make it: private.enter, and where that refuses, the charge by itself. The outcome, or the role,
+-- organization and scopes it runs with.
 create function pg_temp.admit(
   person text default null, secret text default null, refused boolean default false, address text default 'an address', operations text[] default '{}',
   organization text default null, on_behalf text default null, origin text default null, needs_origin boolean default false,
-  access text default 'public', scopes text[] default null)
+  access text default 'public', scopes text[] default null, charge boolean default true)
 returns text language plpgsql as $$
+declare
+  outcome text;
+  caller text := format($q$user_id => %L, digest => %L, refused => %L, address => %L, operations => %L, organization => %L, on_behalf => %L,
+    origin => %L, needs_origin => %L, resource => null, resource_id => null$q$,
+    tests.id(person), pg_temp.digest(secret), refused, address, operations, organization, on_behalf, origin, needs_origin);
 begin
-  -- Two statements, as in a request: what the first charges stands whatever becomes of the second.
-  perform tests.see('feedback_api', format($q$
-    select private.take(request_id => 'r1', user_id => %L, digest => %L, refused => %L, address => %L, operations => %L, organization => %L, on_behalf => %L,
-      origin => %L, needs_origin => %L, resource => null, resource_id => null) $q$,
-    tests.id(person), pg_temp.digest(secret), refused, address, operations, organization, on_behalf, origin, needs_origin));
-  return tests.see('feedback_api', format($q$
-    select private.enter('r1', %L, %L);
+  outcome := tests.see('feedback_api', format($q$
+    select private.enter(request_id => 'r1', %s, charge => %L, access => %L, required_scopes => %L);
     select concat_ws(' ', current_setting('role'), (select slug from public.organizations where id = private.requested_organization_id()),
-      nullif(current_setting('feedback.scopes'), '')) $q$, access, scopes));
+      nullif(current_setting('feedback.scopes'), '')) $q$, caller, charge, access, scopes));
+  if outcome ~ '^(FB|[0-9])' and charge then
+    perform tests.see('feedback_api', format('select private.admit(%s, charge => true)', caller));
+  end if;
+  return outcome;
 end
 $$;
-create function pg_temp.take(person text default null, address text default null, operations text[] default '{}', organization text default null)
-returns table (max_requests integer, remaining integer, reset_at bigint) language sql as $$
-  select t.max_requests, t.remaining, t.reset_at from private.take(request_id => 'r1', user_id => tests.id(person), digest => null, refused => false,
-    address => take.address, operations => take.operations, organization => take.organization, on_behalf => null,
-    origin => null, needs_origin => false, resource => null, resource_id => null) as t
+create function pg_temp.charge(person text default null, address text default null, operations text[] default '{}', organization text default null)
+returns private.admission language sql as $$
+  select private.admit(user_id => tests.id(person), digest => null, refused => false,
+    address => charge.address, operations => charge.operations, organization => charge.organization, on_behalf => null,
+    origin => null, needs_origin => false, resource => null, resource_id => null, charge => true)
 $$;
 create function pg_temp.rest(rule text, subject text) returns integer language sql as $$
   select r.max_requests - c.used from private.rate_counters c join private.rate_limit_rules r on r.name = c.rule
@@ -119,15 +124,13 @@ select is(tests.see('feedback_api', $$ select private.is_allowed_origin('https:/
   'a preflight passes what any organization allows');
 select is(tests.see('feedback_api', $$ select private.is_allowed_origin('https://evil.example.test') $$), 'false', 'and nothing else');
 
--- The two belong together
-do $$ begin perform set_config('feedback.verdict', '', false); end $$;
-select is(tests.try('feedback_api', $$ select private.enter('r1', 'public', null) $$), 'FB500', 'nobody enters who was not admitted');
-do $$ begin perform pg_temp.take(); end $$;
-select is(tests.try('feedback_api', $$ select private.enter('r2', 'public', null) $$), 'FB500', 'nor on the verdict of another request');
+-- Charging is not becoming
+select is(tests.see('feedback_api', format($$ select private.admit(%L, null, false, null, '{}', null, null, null, false, null, null, true); select current_setting('role') $$,
+  tests.id('alice'))), 'feedback_api', 'who is only charged becomes nobody');
 select is(tests.see('feedback_api', format('select count(*) from %I.%I', schemaname, tablename)), '42501', 'before that the login reads nothing of ' || tablename)
 from pg_tables where schemaname in ('public', 'private');
 select is(tests.see('feedback_api', question), '42501', 'nor may it: ' || question) from unnest(array[
-  'select private.submission_voters(tests.id(''An idea''))', 'select private.find_submissions(tests.id(''acme''), ''idea'')',
+  'select private.submission_voters(tests.id(''An idea''), 10, 0)', 'select private.find_submissions(tests.id(''acme''), ''idea'', null)',
   'select private.resolve_caller(null, null)', 'select private.author(tests.id(''alice''), tests.id(''acme''))',
   'select private.create_api_key(tests.id(''acme''), ''Mine'', ''{}'', ''\x00'', ''x'', ''y'')', 'create table public.mine ()', 'create table private.mine ()',
   'select public.my_votes(''{}'')']) as question;
@@ -164,15 +167,17 @@ select is_empty('select from private.rate_counters', 'an unknown address is not 
 
 do $$ begin delete from private.rate_counters; perform pg_temp.admit(address => 'here') from generate_series(1, 29); end $$;
 select is(pg_temp.admit(address => 'here'), 'anon', 'the last call of a window is let through');
+select is(pg_temp.admit(address => 'here', charge => false), 'anon', 'nor is one counted that was charged before');
 select is(pg_temp.admit(address => 'here'), 'FB429', 'the next is not');
 select is(pg_temp.admit(address => 'there'), 'anon', 'nobody else is held up');
 select is(pg_temp.admit(person => 'alice', address => 'here'), 'authenticated', 'not even a person at the same address');
 select is(pg_temp.rest('level_public', 'here'), 0, 'what is refused is not counted');
-do $$ begin perform pg_temp.take(address => 'here'); end $$;
-select ok((tests.refusal('feedback_api', $$ select private.enter('r1', 'public', null) $$) ->> 'retry_after')::integer between 50 and 60,
+do $$ begin perform pg_temp.charge(address => 'here'); end $$;
+select ok((tests.refusal('feedback_api', $$ select private.enter('r1', null, null, false, 'here', '{}', null, null, null, false, null, null, true, 'public', null) $$)
+  ->> 'retry_after')::integer between 50 and 60,
   'a refusal says how long to wait');
 select results_eq($$ select max_requests, remaining, reset_at between extract(epoch from now()) + 50 and extract(epoch from clock_timestamp()) + 61
-  from pg_temp.take(address => 'here') $$, $$ values (30, 0, true) $$, 'and so do the headers');
+  from pg_temp.charge(address => 'here') $$, $$ values (30, 0, true) $$, 'and so do the headers');
 do $$ begin update private.rate_counters set started_at = started_at - interval '59 seconds' where subject = 'here'; end $$;
 select is(pg_temp.admit(address => 'here'), 'FB429', 'a window lasts to its end');
 do $$ begin update private.rate_counters set started_at = started_at - interval '1 second' where subject = 'here'; end $$;
@@ -184,9 +189,9 @@ do $$ begin update private.rate_limit_rules set max_requests = 30 where name = '
 
 -- Operations have buckets besides
 do $$ begin delete from private.rate_counters; end $$;
-select results_eq($$ select max_requests, remaining from pg_temp.take('alice', operations => '{comment_create}') $$,
+select results_eq($$ select max_requests, remaining from pg_temp.charge('alice', operations => '{comment_create}') $$,
   $$ values (20, 19) $$, 'the headers tell the bucket with the fewest left');
-select results_eq(format($$ select max_requests, remaining from pg_temp.take('alice', operations => '{%s}') $$, operation),
+select results_eq(format($$ select max_requests, remaining from pg_temp.charge('alice', operations => '{%s}') $$, operation),
   format('values (%s, %s)', max_requests, remaining), claim) from (values
   ('duplicate_check', 100, 98, 'a person checks for duplicates a hundred times'),
   ('submission_create', 100, 97, 'and submits as their level allows'),
@@ -216,7 +221,7 @@ select is(pg_temp.admit(secret => 'reader', operations => '{submission_create}')
 select is(pg_temp.admit(secret => 'full'), 'service_key acme submissions:read submissions:write submissions:moderate', 'and reads on');
 do $$ begin
   delete from private.rate_counters;
-  perform pg_temp.take('alice', operations => '{comment_create}', organization => 'nowhere');
+  perform pg_temp.charge('alice', operations => '{comment_create}', organization => 'nowhere');
 end $$;
 select is(pg_temp.rest('comment_create', tests.id('alice')::text), 19, 'a call that fails later is counted all the same');
 
@@ -254,7 +259,7 @@ select is(tests.try('mia', $$ insert into comment_votes (comment_id) select id f
   'votes for comments');
 select is(pg_temp.rest('vote_create', tests.id('mia')::text), 19, 'are votes');
 select is(tests.try(who, $$ insert into comments (submission_id, author_id, body) select tests.id('An idea'), tests.id('acme key'), 'In bulk' from generate_series(1, 50) $$), '50', claim)
-from (values ('operator', 'an operator has no limit'), ('acme key with submissions:write', 'a key''s are charged by private.take alone'),
+from (values ('operator', 'an operator has no limit'), ('acme key with submissions:write', 'a key''s are charged by private.admit alone'),
   ('service_role', 'nor has the service role')) as t (who, claim);
 
 -- Keys are made by people
@@ -337,7 +342,7 @@ select is_empty($$ select from private.rate_counters where rule = 'vote_create' 
 select isnt_empty($$ select from private.rate_counters $$, 'while the rest is kept');
 select is_empty($$ select from private.outbox where type = 'comment.created' $$, 'events for 30 days');
 select isnt_empty($$ select from private.outbox $$, 'while the rest is kept');
-select is(private.run_schedule(), '{"fanouts": 0, "surveys": 0, "activity": 0, "rate_counters": 0, "idempotency_keys": 0, "events": 0, "deliveries": 0, "agent_streams": 0, "labels": 0}', 'and a second run finds nothing to do');
+select is(private.run_schedule(), '{"fanouts": 0, "surveys": 0, "activity": 0, "rate_counters": 0, "idempotency_keys": 0, "events": 0, "deliveries": 0, "agent_streams": 0, "labels": 0, "boards": 0, "imports": 0}', 'and a second run finds nothing to do');
 
 select * from finish();
 rollback;

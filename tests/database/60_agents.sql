@@ -1,7 +1,7 @@
 -- Agents: what their keys may do, what policies narrow, and what is kept of it.
 begin;
 set local search_path = public, extensions;
-select plan(43);
+select plan(48);
 do $$ begin
   perform tests.start();
   insert into public.categories (id, organization_id, name, slug) values
@@ -17,6 +17,9 @@ do $$ begin
   perform tests.submission('By e-mail', 'eve');
 end $$;
 
+-- Only definers ask it; here roles do.
+grant execute on function private.agent_id() to authenticated, service_key;
+
 create temporary table made (name text primary key, id uuid);
 create function pg_temp.digest(secret text) returns bytea language sql as $$ select sha256(secret::bytea) $$;
 create function pg_temp.agent(agent_name text, scopes text[], expires_at timestamptz default null) returns void language plpgsql as $$
@@ -27,23 +30,20 @@ begin
 end
 $$;
 create function pg_temp.id(agent_name text) returns uuid language sql as $$ select id from made where name = agent_name $$;
-create function pg_temp.take(secret text, person text default null) returns text language sql as $$
-  select tests.see('feedback_api', format($q$ select private.take('r1', %L, %L, false, 'an address', '{}', null, null, null, false, null, null) $q$,
-    tests.id(person), pg_temp.digest(secret)))
+create function pg_temp.entering(secret text, access text, person text default null) returns text language sql as $$
+  select format($q$ select private.enter('r1', %L, %L, false, 'an address', '{}', null, null, null, false, null, null, true, %L, '{}') $q$,
+    tests.id(person), pg_temp.digest(secret), access)
+$$;
+create function pg_temp.charge(secret text) returns text language sql as $$
+  select tests.see('feedback_api', format($q$ select private.admit(null, %L, false, 'an address', '{}', null, null, null, false, null, null, true) $q$, pg_temp.digest(secret)))
 $$;
 -- What a query answers to an agent that calls a tool, or how it is refused.
 create function pg_temp.call(secret text, query text default 'select ''leave''', tool text default 'list_submissions', scope text default 'submissions:read',
-  destructive boolean default false, confirmed boolean default false) returns text language plpgsql as $$
-begin
-  perform pg_temp.take(secret);
-  return tests.see('feedback_api', format('select private.enter_call(%L, %L, %L, %L, %L); %s', 'r1', tool, scope, destructive, confirmed, query));
-end
+  destructive boolean default false, confirmed boolean default false) returns text language sql as $$
+  select tests.see('feedback_api', format('%s; select private.begin_call(%L, %L, %L, %L); %s', pg_temp.entering(secret, 'agent'), tool, scope, destructive, confirmed, query))
 $$;
-create function pg_temp.enter(access text, secret text default null, person text default null) returns text language plpgsql as $$
-begin
-  perform pg_temp.take(secret, person);
-  return tests.see('feedback_api', format($q$ select private.enter('r1', %L, '{}'); select current_setting('role') $q$, access));
-end
+create function pg_temp.enter(access text, secret text default null, person text default null) returns text language sql as $$
+  select tests.see('feedback_api', format($q$ %s; select current_setting('role') $q$, pg_temp.entering(secret, access, person)))
 $$;
 
 do $$ begin
@@ -54,6 +54,23 @@ do $$ begin
 end $$;
 
 -- Who calls
+-- Open streams, over all processes
+create function pg_temp.opens(stream text, address text) returns text language sql as $$
+  select pg_temp.call('full', format('select ''opened'' from private.hold_stream(%L, %L)', tests.id(stream), address)) $$;
+create function pg_temp.have_opened(count integer, organization text default 'vault', agent text default 'other', address text default null) returns void language sql as $$
+  delete from private.open_streams;
+  insert into private.open_streams (id, organization_id, agent_id, address)
+  select gen_random_uuid(), tests.id(organization), coalesce(pg_temp.id(agent), tests.id(agent)), address from generate_series(1, count) $$;
+select pg_temp.have_opened(99, agent => 'full');
+select is(pg_temp.opens('s1', 'here') || pg_temp.opens('s2', 'here'), 'openedFB429', 'an agent opens 100 streams');
+select pg_temp.have_opened(299, organization => 'acme');
+select is(pg_temp.opens('s1', 'here') || pg_temp.opens('s2', 'here'), 'openedFB429', 'the agents of an organization open 300');
+select pg_temp.have_opened(499, address => 'here');
+select is(pg_temp.opens('s1', 'here') || pg_temp.opens('s2', 'here'), 'openedFB429', 'from one address 500 are open');
+select is(pg_temp.opens('s3', 'there') || pg_temp.opens('s4', null), 'openedopened', 'from others they are opened');
+update private.open_streams set expires_at = now() - interval '1 second';
+select is(pg_temp.opens('s1', 'here'), 'opened', 'those of a process that died do not count');
+
 select is(pg_temp.enter('agent', 'full'), 'service_key', 'an agent''s key enters as an agent');
 select is(pg_temp.enter('agent', 'backend'), 'FB401', 'an organization''s key does not');
 select is(pg_temp.enter('agent', person => 'olga'), 'FB401', 'nor does a person');
@@ -107,6 +124,8 @@ select is(pg_temp.call('full', $$ select count(*)::text from public.submissions 
 update private.agents set calls_a_day = 2 where id = pg_temp.id('writer');
 delete from private.rate_counters;
 select is(array[pg_temp.call('writer'), pg_temp.call('writer'), pg_temp.call('writer')], array['leave', 'leave', 'FB429'], 'calls_a_day is kept');
+-- As the functions charge a request that was refused.
+do $$ begin perform pg_temp.charge('writer'); end $$;
 select is((select string_agg(rule || ' ' || used, ', ' order by rule) from private.rate_counters where subject = pg_temp.id('writer')::text),
   'agent_day 2, agent_standard 3', 'by the agent, whatever key it uses, besides its tier');
 update private.agents set retired_at = now() where id = pg_temp.id('writer');

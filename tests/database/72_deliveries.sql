@@ -1,7 +1,7 @@
 -- From the outbox to the endpoints: once each, fairly, by the schedule, and logged as it was.
 begin;
 set local search_path = public, extensions;
-select plan(55);
+select plan(60);
 do $$ begin perform tests.start(); end $$;
 
 create function pg_temp.webhook(name text, organization text, events text[]) returns void language sql as $$
@@ -200,6 +200,22 @@ do $$ begin
 end $$;
 select cmp_ok(pg_temp.reads('select private.trim_deliveries()'), '<', 20000::bigint, 'deliveries are read a few times over to be trimmed, not once for each of them');
 select is((select count(*) from private.webhook_deliveries where status = 'delivered'), 100::bigint, 'and are');
+
+-- The dispatcher is woken: by a notification, and by pg_net where the Vault has its address
+select is(private.call_dispatcher(), false, 'without an address nothing is called');
+do $$ begin perform private.wake_dispatcher(tests.id('acme')); end $$;
+select is((select count(*) from net.http_request_queue), 0::bigint, 'and a transaction that wakes the dispatcher leaves no request');
+do $$ begin
+  perform vault.create_secret('https://project.example/functions/v1/webhook-dispatch', 'webhook_dispatch_url');
+  perform vault.create_secret('pass', 'webhook_dispatch_secret');
+  perform pg_temp.webhook('to wake for', 'acme', array['comment.created']);
+  perform set_config('feedback.dispatcher_called', '', true);
+  perform private.wake_dispatcher(tests.id('acme')), private.wake_dispatcher(tests.id('acme'));
+end $$;
+select is((select count(*) from net.http_request_queue), 1::bigint, 'with one a transaction calls it once');
+select results_eq($$ select url, headers ->> 'Authorization', timeout_milliseconds from net.http_request_queue $$,
+  $$ values ('https://project.example/functions/v1/webhook-dispatch', 'Bearer pass', 5000) $$, 'at its address, with its password');
+select is(private.call_dispatcher(), true, 'the schedule calls it too');
 
 select * from finish();
 rollback;

@@ -1,7 +1,7 @@
 -- Counters tell the truth whatever happened, and a lie is found.
 begin;
 set local search_path = public, extensions;
-select plan(16);
+select plan(25);
 do $$ begin perform tests.start(); end $$;
 
 -- A year of a board in a moment: creation, votes, threads, moderation, deletes and erasure, by everyone at once
@@ -59,6 +59,38 @@ $$;
 select is(pg_temp.mistakes_after(counter, lie), format('%s t %s', counter, lie), format('%s that is off by %s is found', counter, lie))
 from unnest(array['submissions.vote_count', 'submissions.comment_count', 'comments.reply_count', 'comments.vote_count']) as counter, unnest(array[1, -1]) as lie;
 select is_empty('select * from private.count_mistakes()', 'and set right');
+
+-- Counters are deleted after their window, however long an operator made it
+insert into private.rate_limit_rules values ('slow', 5, 7 * 86400);
+insert into private.rate_counters (rule, subject, started_at, used) values
+  ('slow', 'within', now() - interval '6 days', 5), ('slow', 'over', now() - interval '8 days', 5),
+  ('vote_create', 'within', now() - interval '1 hour', 5), ('vote_create', 'over', now() - interval '3 hours', 5),
+  ('agent_day', 'within', now() - interval '23 hours', 5), ('agent_day', 'over', now() - interval '25 hours', 5);
+select private.run_schedule();
+select set_eq($$ select rule || ' ' || subject from private.rate_counters where subject in ('within', 'over') $$, array['slow within', 'vote_create within', 'agent_day within'],
+  'a counter stays for the window of its rule, and goes after it');
+
+-- The schedule of hosted Supabase
+select results_eq($$ select jobname, schedule, command from cron.job order by jobname $$, $$ values
+  ('feedback-cron-log', '17 * * * *', 'select private.trim_cron_log()'),
+  ('feedback-schedule', '10 seconds', 'select private.run_schedule()'),
+  ('feedback-webhooks', '10 seconds', 'select private.call_dispatcher()') $$, 'pg_cron has our jobs');
+select lives_ok(command, jobname || ' runs') from cron.job order by jobname;
+select is((select n.nspname::text from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'pg_net'), 'extensions',
+  'pg_net is not in the schema that clients see');
+insert into cron.job_run_details (jobid, username, status, start_time, end_time)
+select j.jobid, current_user, 'succeeded', now() - age, now() - age
+from (select jobid from cron.job where jobname = 'feedback-schedule' union all select 0) j, unnest(array['2 days', '1 hour']::interval[]) age;
+select is(private.trim_cron_log(), 1::bigint, 'what pg_cron logged of our jobs goes after a day');
+select is((select count(*) from cron.job_run_details), 3::bigint, 'and of others nothing');
+
+-- safeupdate refuses these in functions too, whoever calls them through the data API
+select is_empty($$
+  select p.oid::regprocedure, statement from pg_proc p, lateral (select coalesce(pg_get_function_sqlbody(p.oid), p.prosrc) as body) b,
+    lateral regexp_split_to_table(b.body, ';') statement
+  where p.pronamespace in ('public'::regnamespace, 'private'::regnamespace)
+    and statement ~* '(^|\s|\()(delete from|update [a-z_.]+( [a-z]+)? set)\s' and statement !~* '\mwhere\M' $$,
+  'no function updates or deletes without WHERE');
 
 select * from finish();
 rollback;

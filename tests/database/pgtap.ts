@@ -1,9 +1,8 @@
-import { randomBytes } from "node:crypto";
-import { access, constants, mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { access, constants, mkdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import type { PostgresFiles } from "../../local/postgres-files.ts";
+import { type PostgresFiles, putExtensionFile } from "../../local/postgres-files.ts";
 
 const require = createRequire(import.meta.url);
 
@@ -24,11 +23,7 @@ export async function addPgtap(files: PostgresFiles): Promise<void> {
   );
   // The control file last: where it stands, the rest is there.
   members.sort((a, b) => Number(a.name.endsWith(".control")) - Number(b.name.endsWith(".control")));
-  for (const { name, content } of members) {
-    const draft = join(files.extensions, `.${randomBytes(4).toString("hex")}.new`);
-    await writeFile(draft, content, { mode: 0o644 });
-    await rename(draft, join(files.extensions, basename(name)));
-  }
+  for (const { name, content } of members) await putExtensionFile(files.extensions, basename(name), content);
 }
 
 function tarMembers(tar: Buffer): { name: string; content: Buffer }[] {

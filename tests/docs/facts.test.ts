@@ -47,6 +47,17 @@ test("docs/api.md tells the limits of a fresh installation", () => {
   );
 });
 
+test("docs/security.md tells the limits on signing in of a fresh installation", () => {
+  const rules = [
+    ...textOf("local/auth/limits.sql").matchAll(/\('(\w+)', '(\w+)', '(\w+)', (\d+), (\d+)\)/g),
+  ].map(([, action, by, counts, most, seconds]) => `${action} ${by}: ${most} ${counts} in ${seconds} s`);
+  const columns = ["address_and_account", "address", "account"];
+  const told = tableUnder("docs/security.md", "Limits on signing in").flatMap(([action = "", , ...cells]) =>
+    cells.flatMap((cell, at) => (cell === "–" ? [] : [`${quoted(action)} ${columns[at]}: ${cell}`])),
+  );
+  expect(told).toEqual(rules);
+});
+
 test("docs/api.md names every scope and no other", () => {
   const [, sentence = ""] = /^Scopes that exist: ([\s\S]*?)\n\n/m.exec(textOf("docs/api.md")) ?? [];
   expect(quoted(sentence).toSorted()).toEqual([...scopes].toSorted());
@@ -111,6 +122,18 @@ test("docs/data-model.md names every table, and no other", async () => {
   expect(told.toSorted()).toEqual(rows.map(({ name }) => name).toSorted());
 });
 
+test("docs/data-model.md tells every function clients write by, with its arguments", async () => {
+  const rows = await sql<{ told: string }[]>`
+    select p.proname || ': ' || array_to_string(array(
+      select name || case when n > p.pronargs - p.pronargdefaults then '?' else '' end
+      from unnest(p.proargnames) with ordinality as a (name, n)), ', ') as told
+    from pg_proc p where p.pronamespace = 'public'::regnamespace and p.provolatile = 'v'`;
+  const told = tableUnder("docs/data-model.md", "From a web app").flatMap(([names = "", given = ""]) =>
+    quoted(names).map((name) => `${name}: ${given.replaceAll(/ \{.*?\}| \(.*?\)/g, "")}`),
+  );
+  expect(told.toSorted()).toEqual(rows.map((row) => row.told).toSorted());
+});
+
 test("docs/data-model.md tells what a signed-in client is granted", async () => {
   const rows = await sql<
     { name: string; unreadable: string[]; insertable: string[]; updatable: string[]; deletable: boolean }[]
@@ -130,7 +153,7 @@ test("docs/data-model.md tells what a signed-in client is granted", async () => 
   );
   const names = (cell = "") => (cell === "–" ? [] : cell.split(", ").toSorted());
   const told = Object.fromEntries(
-    tableUnder("docs/data-model.md", "From a web app").map(
+    tableUnder("docs/data-model.md", "Columns").map(
       ([table = "", unreadable, insertable, updatable, deletable]) => [
         table.replaceAll("`", ""),
         [names(unreadable), names(insertable), names(updatable), deletable === "yes"],

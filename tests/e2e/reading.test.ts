@@ -133,14 +133,18 @@ describe("a visitor of a web app, without a session", () => {
   it("cannot write, vote or ask for votes of its own", async () => {
     const [shown] = done(await visitor.from("submissions").select("id").limit(1));
     for (const outcome of [
-      await visitor
-        .from("submissions")
-        .insert({ title: "From nobody", description: "Nobody wrote this text.", type: "idea" }),
-      await visitor.from("votes").insert({ submission_id: shown?.id }),
-      await visitor.from("comments").insert({ submission_id: shown?.id, body: "From nobody" }),
-      await visitor.from("submissions").update({ title: "Changed by nobody" }).eq("id", shown?.id),
-      await visitor.from("submissions").delete().eq("id", shown?.id),
+      await visitor.rpc("create_submission", {
+        title: "From nobody",
+        description: "Nobody wrote this text.",
+        type: "idea",
+      }),
+      await visitor.rpc("vote", { submission_id: shown?.id }),
+      await visitor.rpc("create_comment", { submission_id: shown?.id, body: "From nobody" }),
+      await visitor.rpc("update_submission", { id: shown?.id, changes: { title: "Changed by nobody" } }),
+      await visitor.rpc("delete_submission", { id: shown?.id }),
       await visitor.rpc("my_votes", { submission_ids: [shown?.id] }),
+      await visitor.from("votes").insert({ submission_id: shown?.id }),
+      await visitor.from("submissions").delete().eq("id", shown?.id),
     ]) {
       expectCode(outcome, "42501");
       expect(outcome.status).toBe(401);

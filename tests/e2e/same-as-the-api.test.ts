@@ -32,14 +32,14 @@ const acts: {
 }[] = [
   {
     name: "a vote",
-    direct: async (id) => ben.app.from("votes").insert({ submission_id: id }),
+    direct: async (id) => ben.app.rpc("vote", { submission_id: id }),
     throughApi: (id) => api(`/api/submissions/${id}/vote`, { method: "POST", token: ben.token }),
   },
   {
     name: "a vote taken back",
     direct: async (id) => {
-      await ben.app.from("votes").insert({ submission_id: id });
-      await ben.app.from("votes").delete().eq("submission_id", id);
+      await ben.app.rpc("vote", { submission_id: id });
+      await ben.app.rpc("unvote", { submission_id: id });
     },
     throughApi: async (id) => {
       await api(`/api/submissions/${id}/vote`, { method: "POST", token: ben.token });
@@ -63,7 +63,7 @@ const acts: {
     direct: async (id) => {
       const first = await say(ben, id, null, "First.");
       await say(cleo, id, first.id, "Second.");
-      await ben.app.from("comments").delete().eq("id", first.id);
+      await ben.app.rpc("delete_comment", { id: first.id });
     },
     throughApi: async (id) => {
       const path = `/api/submissions/${id}/comments`;
@@ -75,8 +75,8 @@ const acts: {
   {
     name: "a follow ended and begun",
     direct: async (id) => {
-      await ada.app.from("follows").delete().eq("submission_id", id);
-      await cleo.app.from("follows").insert({ submission_id: id });
+      await ada.app.rpc("unfollow", { submission_id: id });
+      await cleo.app.rpc("follow", { submission_id: id });
     },
     throughApi: async (id) => {
       await api(`/api/submissions/${id}/follow`, { method: "DELETE", token: ada.token });
@@ -86,7 +86,7 @@ const acts: {
   {
     name: "an edit",
     direct: async (id) =>
-      ada.app.from("submissions").update({ title: "A title that is edited" }).eq("id", id),
+      ada.app.rpc("update_submission", { id: id, changes: { title: "A title that is edited" } }),
     throughApi: (id) =>
       api(`/api/submissions/${id}`, {
         method: "PATCH",
@@ -121,7 +121,7 @@ describe("supabase-js and the API leave the same behind", () => {
 describe("what one way wrote, the other reads", () => {
   it("detail, follow and vote of the caller", async () => {
     const { id } = await submit(ada);
-    await ben.app.from("votes").insert({ submission_id: id });
+    await ben.app.rpc("vote", { submission_id: id });
     const { body } = await api<Detail>(`/api/submissions/${id}?expand=author,comments`, { token: ben.token });
     expect(body.data).toMatchObject({
       vote_count: 2,
@@ -144,7 +144,8 @@ describe("what one way wrote, the other reads", () => {
     );
     expect(list.body.meta.total).toBe(2);
     expect(done(await author.app.from("notifications").select("id").is("read_at", null))).toHaveLength(2);
-    await author.app.from("notifications").update({ read_at: new Date().toISOString() }).eq("type", "vote");
+    const [vote] = done(await author.app.from("notifications").select("id").eq("type", "vote"));
+    done(await author.app.rpc("mark_notifications_read", { ids: [vote?.id] }));
     const rest = await api<{ data: { type: string }[] }>("/api/me/notifications?unread=true", {
       token: author.token,
     });
@@ -154,7 +155,7 @@ describe("what one way wrote, the other reads", () => {
   it("the name changed in the app is the author's everywhere", async () => {
     const author = await newcomer("Old Name");
     const { id } = await submit(author);
-    await author.app.from("profiles").update({ name: "New Name" }).eq("id", author.id);
+    done(await author.app.rpc("update_profile", { changes: { name: "New Name" } }));
     const { body } = await api<Detail>(`/api/submissions/${id}?expand=author`);
     expect(body.data.author).toMatchObject({ name: "New Name" });
   });
@@ -164,7 +165,7 @@ describe("the same rules refuse", () => {
   it("a second vote changes nothing by either way", async () => {
     const { id } = await submit(ada);
     await api(`/api/submissions/${id}/vote`, { method: "POST", token: ben.token });
-    await ben.app.from("votes").insert({ submission_id: id });
+    await ben.app.rpc("vote", { submission_id: id });
     const again = await api(`/api/submissions/${id}/vote`, { method: "POST", token: ben.token });
     expect(again.status).toBe(200);
     expect(await counts(id)).toMatchObject({ vote_count: 2 });
@@ -174,7 +175,7 @@ describe("the same rules refuse", () => {
     const { id } = await submit(ada);
     const comment = await say(ben, id);
     await sql`update comments set created_at = now() - interval '16 minutes' where id = ${comment.id}`;
-    const direct = await ben.app.from("comments").update({ body: "Late." }).eq("id", comment.id);
+    const direct = await ben.app.rpc("update_comment", { id: comment.id, body: "Late." });
     const throughApi = await api<{ error: { message: string } }>(`/api/comments/${comment.id}`, {
       method: "PATCH",
       token: ben.token,
@@ -188,7 +189,7 @@ describe("the same rules refuse", () => {
     const [organization] = await sql<{ id: string }[]>`
       insert into organizations (slug, name, max_submissions) values (${`plan-${Date.now()}`}, 'Small plan', 1) returning id`;
     const organization_id = organization?.id ?? "";
-    const insert = () => ada.app.from("submissions").insert({ ...idea(), organization_id });
+    const insert = () => ada.app.rpc("create_submission", { ...idea(), organization_id });
     expect((await insert()).error).toBeNull();
     const direct = await insert();
     const throughApi = await api<{ error: { message: string } }>("/api/submissions", {

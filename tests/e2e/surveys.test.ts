@@ -28,15 +28,16 @@ it("an admin's app makes a survey and reads its results; a visitor's app answers
 
   expect(done(await visitor.app.rpc("start_survey", { survey_id: survey.id }))).toEqual(expect.any(String));
   const answer = (value: unknown) =>
-    visitor.app
-      .from("survey_responses")
-      .insert({ survey_id: survey.id, answers: [{ question_id: question.id, value }] })
-      .select("answers,sentiment,started_at")
-      .single();
+    visitor.app.rpc("submit_survey_response", {
+      survey_id: survey.id,
+      answers: [{ question_id: question.id, value }],
+    });
   expectRefusal(await answer(6), "FB400", {
     details: [{ field: "answers.0.value", message: "must be a whole number from 1 to 5" }],
   });
-  expect(done(await answer(5))).toEqual({
+  const id = done(await answer(5));
+  const own = visitor.app.from("survey_responses").select("answers,sentiment,started_at").eq("id", id);
+  expect(done(await own.single())).toEqual({
     answers: [{ question_id: question.id, value: 5 }],
     sentiment: "positive",
     started_at: expect.any(String),

@@ -57,7 +57,8 @@ export function idea() {
 
 /** A new submission by the person, made through the data API. */
 export async function submit(by: Person): Promise<{ id: string; vote_count: number; comment_count: number }> {
-  return done(await by.app.from("submissions").insert(idea()).select("id,vote_count,comment_count").single());
+  const id = done(await by.app.rpc("create_submission", idea()));
+  return done(await by.app.from("submissions").select("id,vote_count,comment_count").eq("id", id).single());
 }
 
 /** A new comment by the person, made through the data API. */
@@ -67,8 +68,13 @@ export async function say(
   parent_id: string | null = null,
   body = "Well said.",
 ) {
-  const made = await by.app.from("comments").insert({ submission_id, parent_id, body }).select("*").single();
-  return done(made) as { id: string; body: string; is_official: boolean; author_id: string };
+  const id = done(await by.app.rpc("create_comment", { submission_id, parent_id, body }));
+  return done(await by.app.from("comments").select("*").eq("id", id).single()) as {
+    id: string;
+    body: string;
+    is_official: boolean;
+    author_id: string;
+  };
 }
 
 type Outcome<Data> = { data: Data; error: unknown; status: number };

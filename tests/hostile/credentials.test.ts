@@ -1,6 +1,7 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { SignJWT } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
+import { tokenIssuer } from "../../local/auth-config.ts";
 import { newApiKey, orgKeyPrefix } from "../../shared/api-keys.ts";
 import { newKey, only } from "../api/world.ts";
 import { accessToken, api, sql, stack } from "../stack.ts";
@@ -17,6 +18,7 @@ const base64 = (value: unknown) =>
   Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
 const claims = (role: string, more: object = {}) => ({
   sub: world.people.admin.id,
+  iss: tokenIssuer,
   aud: "authenticated",
   role,
   exp: Math.floor(Date.now() / 1000) + 3600,
@@ -138,7 +140,7 @@ describe("a token the auth service would never sign, signed with the right secre
         { path: "submissions?select=id" },
         { path: "votes?select=user_id" },
         {
-          path: "submissions",
+          path: "rpc/create_submission",
           body: {
             title: "By no role of ours",
             description: "A description long enough.",
@@ -166,7 +168,7 @@ describe("a token the auth service would never sign, signed with the right secre
     expect((await api("/api/me/votes", { token })).status).toBe(401);
     const answer = await rest("memberships?select=user_id", { token });
     expect(answer.rows).toEqual([]);
-    const vote = await rest("submissions", {
+    const vote = await rest("rpc/create_submission", {
       token,
       body: {
         title: "By nobody at all",
@@ -179,7 +181,12 @@ describe("a token the auth service would never sign, signed with the right secre
   });
 
   it("without an expiry is refused by the API", async () => {
-    const token = await new SignJWT({ sub: world.people.admin.id, role: "authenticated" })
+    const token = await new SignJWT({
+      sub: world.people.admin.id,
+      role: "authenticated",
+      aud: "authenticated",
+      iss: tokenIssuer,
+    })
       .setProtectedHeader(hs256)
       .sign(new TextEncoder().encode(stack.jwtSecret));
     expect((await api("/api/me/votes", { token })).status).toBe(401);

@@ -136,18 +136,25 @@ export const writable: Record<string, { insert: string; update: string }> = {
  * Who can do it (`done`) on which board. Everybody else is refused or, with `others: "nothing"`, hits no row; anon is
  * refused always. The rows of `open` and `waiting` are the author's, those of `closed` belong to a colleague of the insider.
  */
-export type Act = { open: string; waiting: string; closed: string; others?: "nothing" };
+export type Act = {
+  open: string;
+  waiting: string;
+  closed: string;
+  others?: "nothing";
+  /** The author has it already: nothing changes on open and waiting, where they are. */
+  again?: "author";
+};
 const never: Act = { open: "", waiting: "", closed: "" };
 const mine: Act = { open: "author", waiting: "author", closed: "", others: "nothing" };
 const mineOrAdmins: Act = { open: "author admin", waiting: "author admin", closed: "", others: "nothing" };
 const admins: Act = { open: "admin", waiting: "admin", closed: "" };
 const hidden = (act: Act): Act => ({ ...act, others: "nothing" });
 const signedIn = "stranger author member admin rival insider";
-// The author's own vote and follow are there already: a second is refused.
 const whoeverSeesIt: Act = {
   open: "stranger member admin rival insider",
   waiting: "member admin",
   closed: "insider",
+  again: "author",
 };
 
 const adminsOnly = { insert: admins, update: hidden(admins), delete: hidden(admins) };
@@ -184,8 +191,26 @@ export const acts: Record<string, { insert: Act; update: Act; delete: Act }> = {
   organizations: { insert: never, update: never, delete: never },
 };
 
-/** Functions /rest/v1/rpc may call, and by whom. */
-export const callable: Record<string, "anon" | "session"> = { my_votes: "session", start_survey: "session" };
+/** Functions /rest/v1/rpc may call, with a session. */
+export const callable = [
+  "create_comment",
+  "create_submission",
+  "delete_comment",
+  "delete_submission",
+  "follow",
+  "mark_notifications_read",
+  "my_votes",
+  "start_survey",
+  "submit_survey_response",
+  "unfollow",
+  "unvote",
+  "unvote_comment",
+  "update_comment",
+  "update_profile",
+  "update_submission",
+  "vote",
+  "vote_comment",
+];
 
 /** Views, and who finds rows about the surveys of `open` in them; whoever is not named finds none, anon is refused. */
 export const views: Record<string, string> = {

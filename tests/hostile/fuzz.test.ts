@@ -72,6 +72,44 @@ function expectEnvelope(answer: { status: number; text: string }, what: string) 
 /** Text that fits into a header. */
 const headerText = nastyText.map((text) => text.replace(/[^\t\x20-\x7e]/g, "").trim());
 
+const nested = (open: string, inner: string, close: string, levels: number) =>
+  open.repeat(levels) + inner + close.repeat(levels);
+
+/** Values as they are written in JSON; what JSON.stringify could not write is among them. */
+const oddJson = [
+  nested("[", "", "]", 65),
+  nested('{"a":', "1", "}", 20_000),
+  nested('[{"a":', '"x"', "}]", 3_000),
+  `{"a":${nested("[", "1", "]", 7_000)}}`,
+  `[${Array.from({ length: 5_000 }, (_, n) => n).join()}]`,
+  `{${Array.from({ length: 3_000 }, (_, n) => `"k${n}":{}`).join()}}`,
+  `"${"x".repeat(200_000)}"`,
+  '{"a":"\\u0000","\\ud800":1}',
+  '{"__proto__":{"a":1},"constructor":{"prototype":null},"toJSON":1,"length":-1}',
+  '{"a":1,"a":[1,{"":null}],"":""}',
+  "1e400",
+  "-1e-400",
+  "123456789012345678901234567890.5",
+  "[[[null]],{},[]]",
+];
+
+function propertiesOf(schema: Schema, definitions: Record<string, Schema>): Record<string, Schema> {
+  const parts = [schema.$ref ? (definitions[schema.$ref.split("/").at(-1) ?? ""] ?? {}) : schema];
+  return Object.assign(
+    {},
+    ...parts.flatMap((part) => [
+      part.properties ?? {},
+      ...(part.anyOf ?? []).map((one) => propertiesOf(one, definitions)),
+    ]),
+  );
+}
+
+function withField(sample: unknown, name: string, value: string): string {
+  const rest = Object.entries((sample ?? {}) as object).filter(([other]) => other !== name);
+  const fields = rest.map(([other, kept]) => `${JSON.stringify(other)}:${JSON.stringify(kept)}`);
+  return `{${[...fields, `${JSON.stringify(name)}:${value}`].join()}}`;
+}
+
 describe("whatever is asked of it, the API answers in one of its envelopes", () => {
   it("for every operation, with requests shaped by its schemas and with others", async () => {
     const { paths, components } = document;
@@ -152,6 +190,36 @@ describe("whatever is asked of it, the API answers in one of its envelopes", () 
           expectEnvelope(answer, `${method} ${address} ${JSON.stringify({ body, headers })}`);
         }),
         { numRuns: 110, endOnFailure: true },
+      );
+    }
+  }, 60_000);
+
+  it("for every field of every body, when its value is nested, huge or odd", async () => {
+    const { paths, components } = document;
+    const owner = credentials[1];
+    const calls = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods).flatMap(([method, { requestBody }]) => {
+        const schema = requestBody?.content["application/json"]?.schema;
+        if (!schema || path === "/api/me") return [];
+        const [sample] = fc.sample(fromSchema(schema, components.schemas, ids), { numRuns: 1, seed: 1 });
+        const names = Object.keys(propertiesOf(schema, components.schemas));
+        return names.flatMap((name) =>
+          oddJson.map((value) => ({
+            method: method.toUpperCase(),
+            path: path.replace(/\{\w+\}/g, stack.organization.id),
+            // A change may name one field; what is made needs the others too.
+            body: withField(method === "patch" ? {} : sample, name, value),
+          })),
+        );
+      }),
+    );
+    expect(calls.length).toBeGreaterThan(500);
+    while (calls.length > 0) {
+      await Promise.all(
+        calls.splice(0, 16).map(async ({ method, path, body }) => {
+          const answer = await stack.call(method, path, { token: owner, body });
+          expectEnvelope(answer, `${method} ${path} ${body.slice(0, 300)}`);
+        }),
       );
     }
   }, 60_000);

@@ -1,7 +1,16 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { merge, newComment, newOrganization, newSubmission, newUser, only, type User } from "../api/world.ts";
+import {
+  merge,
+  newComment,
+  newOrganization,
+  newSubmission,
+  newUser,
+  newUsers,
+  only,
+  type User,
+} from "../api/world.ts";
 import { sql } from "../stack.ts";
-import { rest } from "./rest.ts";
+import { rest, rpc } from "./rest.ts";
 
 // What a client of the data API says locks what is its own and nothing of others, whatever its filters match.
 
@@ -29,7 +38,7 @@ async function whileHeld<Result>(deed: () => Promise<Result>): Promise<Result> {
   }) as Promise<Result>;
 }
 
-const ofOthers: [string, string, object?][] = [
+const tablesOfOthers: [string, string, object?][] = [
   ["votes", "submission_id=eq.SUBMISSION"],
   ["votes", "submission_id=eq.SUBMISSION&id=eq.VOTE"],
   ["votes", "created_at=gt.2000-01-01"],
@@ -42,9 +51,18 @@ const ofOthers: [string, string, object?][] = [
   ["comment_votes", "comment_id=eq.COMMENT"],
   ["comment_votes", "created_at=gt.2000-01-01"],
 ];
+const callsOnOthers: [string, () => object][] = [
+  ["unvote", () => ({ submission_id: submission })],
+  ["unfollow", () => ({ submission_id: submission })],
+  ["delete_comment", () => ({ id: comment })],
+  ["update_comment", () => ({ id: comment, body: "Not theirs" })],
+  ["unvote_comment", () => ({ comment_id: comment })],
+  ["update_submission", () => ({ id: submission, changes: { title: "Not theirs at all" } })],
+  ["delete_submission", () => ({ id: submission })],
+];
 
 describe("waits for no lock", () => {
-  test.each(ofOthers)("of others' %s where %s", async (table, filter, body) => {
+  test.each(tablesOfOthers)("of others' %s where %s", async (table, filter, body) => {
     const query = filter.replace("SUBMISSION", submission).replace("COMMENT", comment).replace("VOTE", vote);
     const answer = await whileHeld(() =>
       rest(`${table}?select=submission_id&${query}`, {
@@ -54,15 +72,21 @@ describe("waits for no lock", () => {
         headers: { Prefer: "return=representation" },
       }),
     );
-    expect([answer.status, answer.text]).toEqual([200, "[]"]);
+    expect([answer.code, answer.rows]).toEqual(["FB403", []]);
+  });
+
+  test.each(callsOnOthers)("by %s of what is not theirs", async (name, args) => {
+    const answer = await whileHeld(() => rpc(name, args(), { token: stranger.token }));
+    expect([answer.status, answer.text]).toEqual([200, "false"]);
   });
 
   test("who follows, and who stops: a client that does so with all of a board blocks nobody", async () => {
+    const { token } = stranger;
     const [made, gone] = await whileHeld(async () => [
-      await rest("follows", { token: stranger.token, body: { submission_id: submission } }),
-      await rest(`follows?submission_id=eq.${submission}`, { token: stranger.token, method: "DELETE" }),
+      await rpc("follow", { submission_id: submission }, { token }),
+      await rpc("unfollow", { submission_id: submission }, { token }),
     ]);
-    expect([made?.status, gone?.status]).toEqual([201, 204]);
+    expect([made?.text, gone?.text]).toEqual(["true", "true"]);
   });
 });
 
@@ -73,7 +97,176 @@ test("what was merged is not followed, by the data API neither", async () => {
     await newSubmission(organization, author),
   ];
   await merge(source, target);
-  const answer = await rest("follows", { token: stranger.token, body: { submission_id: source } });
+  const answer = await rpc("follow", { submission_id: source }, { token: stranger.token });
   expect(answer.code).toBe("FBM09");
   expect(await sql`select from public.follows where user_id = ${stranger.id}`).toHaveLength(0);
 });
+
+describe("a write that asks something slow", () => {
+  const slow = `match.${encodeURIComponent("^(a+)(a+)(a+)\\1\\2\\3!$")}`;
+  const slowText = `${"a".repeat(1998)}!`;
+  let organization: string;
+  let attacker: User;
+  let others: User[];
+  let board: string[];
+  let own: { submission: string; comment: string };
+  let survey: { id: string; question: string };
+
+  beforeAll(async () => {
+    const made = await newOrganization();
+    organization = made.id;
+    await sql`update public.organizations set max_submissions = 1000, max_surveys = 10 where id = ${organization}`;
+    attacker = await newUser("Mallory");
+    others = await newUsers(3);
+    board = await Promise.all(Array.from({ length: 29 }, () => newSubmission(made, author)));
+    for (const id of board) {
+      await newComment(id, author, { body: slowText });
+    }
+    const mine = await newSubmission(made, attacker, { description: slowText });
+    own = { submission: mine, comment: await newComment(mine, attacker, { body: slowText }) };
+    await newComment(mine, attacker, { body: slowText });
+    const [survey_id] = await sql<{ id: string }[]>`
+      insert into public.surveys (organization_id, title) values (${organization}, 'Asked') returning id`;
+    const [question] = await sql<{ id: string }[]>`
+      insert into public.survey_questions (survey_id, organization_id, type, text, position)
+      values (${only(survey_id).id}, ${organization}, 'nps', 'Would you?', 1) returning id`;
+    await sql`update public.surveys set status = 'published' where id = ${only(survey_id).id}`;
+    survey = { id: only(survey_id).id, question: only(question).id };
+  });
+
+  const rows = () => board.map((submission_id) => ({ submission_id }));
+  const answers = () => [{ question_id: survey.question, value: 9 }];
+  const idea = () => ({
+    organization_id: organization,
+    title: "One of many",
+    description: "A description that is long enough.",
+    type: "idea",
+  });
+  const throughSubmission = `select=id,submissions(id,comments(id))&submissions.comments.body=${slow}`;
+  const throughOrganization = `organizations(id,submissions(id,comments(id)))&organizations.submissions.comments.body=${slow}`;
+  const attacks: [string, string, () => string, () => object | undefined][] = [
+    ["29 votes", "POST", () => `votes?${throughSubmission}`, rows],
+    ["a vote by its function", "POST", () => `rpc/vote?${throughSubmission}`, () => rows()[0]],
+    ["a vote whose answer is a pattern", "POST", () => `rpc/vote?vote=${slow}`, () => rows()[1]],
+    [
+      "votes taken back",
+      "DELETE",
+      () => `votes?submission_id=not.is.null&${throughSubmission}`,
+      () => undefined,
+    ],
+    [
+      "29 comments",
+      "POST",
+      () => `comments?${throughSubmission}`,
+      () => rows().map((row) => ({ ...row, body: "Said." })),
+    ],
+    [
+      "an edit of own comments",
+      "PATCH",
+      () => `comments?author_id=eq.${attacker.id}&body=${slow}`,
+      () => ({ body: "Edited." }),
+    ],
+    [
+      "a removal of own comments",
+      "DELETE",
+      () => `comments?author_id=eq.${attacker.id}&body=${slow}`,
+      () => undefined,
+    ],
+    [
+      "an edit of an own submission",
+      "PATCH",
+      () => `submissions?author_id=eq.${attacker.id}&description=${slow}`,
+      () => ({ title: "Edited title" }),
+    ],
+    ["a new submission", "POST", () => `submissions?select=id,${throughOrganization}`, idea],
+    ["29 follows", "POST", () => `follows?${throughSubmission.replace("id,", "submission_id,")}`, rows],
+    [
+      "an answer to a survey",
+      "POST",
+      () =>
+        `survey_responses?select=id,surveys(id,${throughOrganization.replace(")))&organizations", "))))&surveys.organizations")}`,
+      () => ({ survey_id: survey.id, answers: answers() }),
+    ],
+    [
+      "a vote for an own comment",
+      "POST",
+      () => `comment_votes?select=id,comments(id)&comments.body=${slow}`,
+      () => ({ comment_id: own.comment }),
+    ],
+    [
+      "notifications read",
+      "PATCH",
+      () => `notifications?user_id=eq.${attacker.id}&${throughSubmission}`,
+      () => ({ read_at: "2026-01-01T00:00:00Z" }),
+    ],
+    [
+      "a change of profile",
+      "PATCH",
+      () => `profiles?id=eq.${attacker.id}&select=id,comments(id)&comments.body=${slow}`,
+      () => ({ name: "Mallory" }),
+    ],
+  ];
+
+  /** What everybody does on a board, none of which may wait; undone, so that each attack meets the same. */
+  async function live(): Promise<void> {
+    const [one, two, three] = others.map(({ id }) => id) as [string, string, string];
+    const undo = new Error("undo");
+    await sql
+      .begin(async (everybody) => {
+        await everybody`set local lock_timeout = '200ms'`;
+        await everybody`insert into public.votes (submission_id, user_id) select unnest(${[...board, own.submission]}::uuid[]), ${one}`;
+        await everybody`insert into public.comments (submission_id, author_id, body, parent_id) values (${own.submission}, ${two}, 'A reply', ${own.comment})`;
+        await everybody`insert into public.comment_votes (comment_id, user_id) values (${own.comment}, ${three})`;
+        await everybody`insert into public.survey_responses (survey_id, user_id, answers) values (${survey.id}, ${one}, ${everybody.json(answers())})`;
+        await everybody`insert into public.submissions ${everybody({ ...idea(), author_id: two })}`;
+        await everybody`update public.surveys set status = 'paused' where id = ${survey.id}`;
+        await everybody`update public.organizations set visibility = 'private' where id = ${organization}`;
+        await everybody`update public.comments set moderation_state = 'rejected' where id = ${own.comment}`;
+        await everybody`update public.profiles set name = null where id = ${attacker.id}`;
+        await everybody`delete from public.submissions where id in ${everybody([own.submission, ...board])}`;
+        throw undo;
+      })
+      .catch((error: unknown) => {
+        if (error !== undo) throw error;
+      });
+  }
+
+  test.each(attacks)("%s: nobody waits for it", async (_what, method, path, body) => {
+    let answered = false;
+    const attack = rest(path(), {
+      method: method as "POST",
+      token: attacker.token,
+      body: body(),
+      headers: { prefer: "return=representation" },
+    }).finally(() => {
+      answered = true;
+    });
+    // Answered, or at work on what is slow.
+    await expect
+      .poll(
+        async () =>
+          answered ||
+          (
+            await sql`select from pg_stat_activity where usename = 'supabase_lite' and state = 'active' and query like '% ~ %'`
+          ).length > 0,
+        { interval: 5, timeout: 10_000 },
+      )
+      .toBe(true);
+    await live();
+    const { code } = await attack;
+    // Where it reads before it writes it is cut off.
+    if (!path().startsWith("rpc/")) expect(code).toMatch(/^(FB403|57014)$/);
+  });
+
+  test("what it did is exact", async () => {
+    expect(await sql`select * from private.count_mistakes()`).toEqual([]);
+  });
+});
+
+test.each([["count=planned"], ["count=estimated"], ["return=minimal, COUNT = Planned"]])(
+  "Prefer: %s is refused: it tells of rows the caller cannot see",
+  async (prefer) => {
+    const answer = await rest("submissions?select=id&limit=1", { headers: { prefer } });
+    expect(answer.status).toBe(400);
+  },
+);

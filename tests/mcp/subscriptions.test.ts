@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { digestOf } from "../../shared/api-keys.ts";
+import { send } from "../api/client.ts";
 import { newComment, newOrganization, newSubmission, newUser, type User } from "../api/world.ts";
 import { sql, stack } from "../stack.ts";
+import { until } from "../until.ts";
 import { type Agent, Listener, newAgent, readStream, rpc } from "./agents.ts";
 
 let agent: Agent;
@@ -203,5 +205,44 @@ describe("who may not hear", () => {
     const listeners = Array.from({ length: 110 }, () => listen(url, greedy));
     await Promise.all(listeners.map((listener) => listener.until(({ status }) => status > 0)));
     expect(listeners.filter(({ status }) => status === 429)).toHaveLength(10);
+  });
+
+  const openOnes = (of: Agent) =>
+    sql`select id from private.open_streams where organization_id = ${of.organization.id} and agent_id = ${of.id}`;
+
+  test("streams of an organization's agents are at most 300 over all processes, until they close or their process dies", async () => {
+    const own = await newAgent();
+    const url = await subscribe(own, ["submission.created"]);
+    const first = await listen(url, own).until(({ status }) => status === 200);
+    const others = await sql<{ id: string }[]>`
+      insert into private.open_streams (id, organization_id, agent_id)
+      select gen_random_uuid(), ${own.organization.id}, ${randomUUID()} from generate_series(1, 299) returning id`;
+    const { status, headers } = await send("GET", new URL(url).pathname, { as: own });
+    expect([status, headers["retry-after"]]).toEqual([429, "5"]);
+    // As those of a process that does not renew them.
+    await sql`update private.open_streams set expires_at = now() - interval '1 second' where id = ${others[0]?.id ?? ""}`;
+    await listen(url, own).until(({ status }) => status === 200);
+    expect((await readStream(url, own)).status).toBe(429);
+    first.close();
+    await until(async () => (await openOnes(own)).length === 1 || undefined);
+    await listen(url, own).until(({ status }) => status === 200);
+  });
+
+  test("streams that are open, waiting and refused leave the API to others", async () => {
+    const others = await newUser();
+    const agents = await Promise.all([1, 2, 3].map(() => newAgent()));
+    const listeners = await Promise.all(
+      agents.map(async (own) => {
+        const url = await subscribe(own, ["submission.created"]);
+        return Array.from({ length: 85 }, () => listen(url, own));
+      }),
+    );
+    await Promise.all(listeners.flat().map((one) => one.until(({ status }) => status === 200)));
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, n) =>
+        n % 2 ? send("GET", "/api/submissions", { as: others }) : send("GET", "/api/health"),
+      ),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
   });
 });

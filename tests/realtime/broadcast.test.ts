@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { RealtimeChannel } from "@supabase/supabase-js";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
-import { manyUsers, sql, type User } from "../stack.ts";
+import { withDatabase } from "../../local/database.ts";
+import { manyUsers, sql, stack, type User } from "../stack.ts";
 import { until } from "../until.ts";
 import { client, comment, hangUp, joined, newSubmission, vote } from "./listening.ts";
 
@@ -278,9 +279,12 @@ describe("the topic of a board", () => {
 });
 
 test("policies decide who may send on a private topic and be present there", async () => {
-  await sql.unsafe(`
+  // Hosted lets postgres make them too, by an extension.
+  await withDatabase(stack.superuserUrl, (superuser) =>
+    superuser.unsafe(`
     create policy "test members read" on realtime.messages for select to authenticated using (realtime.topic() = 'test-room');
-    create policy "test members write" on realtime.messages for insert to authenticated with check (realtime.topic() = 'test-room')`);
+    create policy "test members write" on realtime.messages for insert to authenticated with check (realtime.topic() = 'test-room')`),
+  );
   try {
     const [one, two] = [client(author), client(stranger)];
     await Promise.all([one.realtime.setAuth(), two.realtime.setAuth()]);
@@ -294,8 +298,10 @@ test("policies decide who may send on a private topic and be present there", asy
     await until(() => heard.length === 2);
     await expect(joined(client().channel("test-room", config))).rejects.toThrow(/permissions to read/);
   } finally {
-    await sql.unsafe(
-      `drop policy "test members read" on realtime.messages; drop policy "test members write" on realtime.messages`,
+    await withDatabase(stack.superuserUrl, (superuser) =>
+      superuser.unsafe(
+        `drop policy "test members read" on realtime.messages; drop policy "test members write" on realtime.messages`,
+      ),
     );
   }
 });

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, request, type Server } from "node:http";
-import { connect } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createGateway } from "../../local/gateway.ts";
 import { stack } from "../stack.ts";
@@ -122,6 +122,27 @@ test("a client cannot choose its address", async () => {
   const { headers } = (await (await fetch(`${base}/api/echo`, { headers: forged })).json()) as Echo;
   expect(headers["x-address-secret"]).toBe("127.0.0.1");
   expect(JSON.stringify(headers)).not.toContain("9.9.9.9");
+});
+
+test("an address comes from a header only where the operator names it, and then its proxy's last word", async () => {
+  const behind = createGateway({
+    addressHeader: "x-address-secret",
+    proxyHeader: "x-forwarded-for",
+    data: () => null,
+    functionPort: () => (upstream.address() as AddressInfo).port,
+  });
+  const port = await listening(behind);
+  const told = async (forwarded?: string) => {
+    const answer = await fetch(`http://127.0.0.1:${port}/api/echo`, {
+      headers: forwarded === undefined ? {} : { "x-forwarded-for": forwarded },
+    });
+    return ((await answer.json()) as Echo).headers["x-address-secret"];
+  };
+  expect(await told("9.9.9.9, 203.0.113.7")).toBe("203.0.113.7");
+  expect(await told("2001:db8::1")).toBe("2001:db8::1");
+  expect([await told(), await told("unknown")]).toEqual(["127.0.0.1", "127.0.0.1"]);
+  behind.closeAllConnections();
+  behind.close();
 });
 
 test("an event stream arrives as it is written, and the function hears when its reader leaves", async () => {

@@ -1,3 +1,5 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { asPostgrest } from "../../local/auth-and-rest.ts";
 import { withDatabase } from "../../local/database.ts";
@@ -62,9 +64,11 @@ test.each([
 
 test("a constraint that refuses a direct client is named to it", async () => {
   const user = await signUp();
-  const { error, status } = await supabase(user)
-    .from("submissions")
-    .insert({ title: "x", description: "A description that is long enough.", type: "idea" });
+  const { error, status } = await supabase(user).rpc("create_submission", {
+    title: "x",
+    description: "A description that is long enough.",
+    type: "idea",
+  });
   expect([status, error?.code, error?.message]).toEqual([400, "23514", expect.stringContaining("title_has")]);
 });
 
@@ -76,30 +80,55 @@ test("the data API's login owns nothing and is no superuser", async () => {
   expect(row).toEqual({ rolsuper: false, rolbypassrls: false, rolcreaterole: false, owned: "0" });
 });
 
-test("a bare database has what a hosted project has, and lets postgres do what migrations do", async () => {
-  await withTemporaryDatabase(
-    async ({ ownerUrl }) => {
-      await withDatabase(ownerUrl, async (owner) => {
-        await owner.unsafe(`
-        create table public.things (id int primary key, user_id uuid references auth.users (id));
-        alter table public.things enable row level security;
-        create function public.on_user() returns trigger language plpgsql as 'begin return null; end';
-        create trigger t after insert on auth.users for each row execute function public.on_user();
-        create role made_by_migration;
-        grant anon, authenticated to made_by_migration;
-        create extension citext with schema extensions;
-        create extension pg_trgm with schema extensions;
-        create extension unaccent with schema extensions;
-        alter publication supabase_realtime add table public.things;
-        create policy p on realtime.messages for select to authenticated using (true);`);
-        const [granted] =
-          await owner`select has_table_privilege('anon', 'public.things', 'insert, truncate') as by_default`;
-        expect(granted).toEqual({ by_default: true });
-        await expect(owner`create table auth.ours (id int)`).rejects.toThrow("permission denied");
-      });
-    },
-    await temporaryFolder(),
+test("a bare database has what a hosted project has, and lets migrations do what they may there", async () => {
+  const migrations = await temporaryFolder();
+  await writeFile(
+    join(migrations, "20260101000000_things.sql"),
+    `create table public.things (id int primary key, user_id uuid references auth.users (id));
+    alter table public.things enable row level security;
+    create function public.on_user() returns trigger language plpgsql as 'begin return null; end';
+    create trigger t after insert on auth.users for each row execute function public.on_user();
+    create role made_by_migration;
+    grant anon, authenticated to made_by_migration;
+    create extension citext with schema extensions;
+    create extension pg_trgm with schema extensions;
+    create extension unaccent with schema extensions;
+    create extension pg_net with schema extensions;
+    create extension pg_cron;
+    create extension supabase_vault;
+    select cron.schedule('job', '10 seconds', 'select 1');
+    alter publication supabase_realtime add table public.things;
+    create policy p on realtime.messages for select to authenticated using (true);`,
   );
+  await withTemporaryDatabase(async ({ ownerUrl }) => {
+    await withDatabase(ownerUrl, async (owner) => {
+      const [granted] =
+        await owner`select has_table_privilege('anon', 'public.things', 'insert, truncate') as by_default`;
+      expect(granted).toEqual({ by_default: true });
+      await expect(owner`create table auth.ours (id int)`).rejects.toThrow("permission denied");
+      await expect(owner`delete from realtime.messages`).rejects.toThrow("permission denied");
+      await expect(owner`select cron.schedule('job', '90 seconds', 'select 1')`).rejects.toThrow(
+        "invalid schedule",
+      );
+    });
+  }, migrations);
+});
+
+test("the data API refuses to change or delete every row, as safeupdate does", async () => {
+  const client = supabase(await signUp());
+  const everything = [
+    client.from("comments").delete(),
+    client.from("comments").update({ body: "all of them" }).select("id"),
+    client.from("comments").delete().eq("submissions.type", "idea"),
+  ];
+  for (const answer of await Promise.all(everything))
+    expect([answer.status, answer.error?.code, answer.error?.message]).toEqual([
+      400,
+      "21000",
+      expect.stringMatching(/^(?:DELETE|UPDATE) requires a WHERE clause$/),
+    ]);
+  const { error } = await client.from("comments").delete().eq("body", "nothing says this");
+  expect(error).toBeNull();
 });
 
 test("auth.uid() and its like read single claims and the whole", async () => {

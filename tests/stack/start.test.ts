@@ -1,4 +1,4 @@
-import { readdir, stat } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";
 import { expect, test } from "vitest";
@@ -46,6 +46,18 @@ test("a start from an empty folder brings everything up, and SIGTERM takes every
   for (const base of [stack.base_url, stack.supabase_url, `${stack.supabase_url}/functions/v1`]) {
     expect((await fetch(`${base}/api/health`)).status).toBe(200);
   }
+  const mail = join(folder, "mail.log");
+  const asked = await fetch(`${stack.supabase_url}/auth/v1/recover`, {
+    method: "POST",
+    headers: { apikey: stack.publishable_key },
+    body: JSON.stringify({ email: "alice@demo.example" }),
+  });
+  expect(asked.status).toBe(200);
+  const code = /code: (\d{6})/.exec(await readFile(mail, "utf8"))?.[1];
+  expect(code).toBeDefined();
+  expect(((await stat(mail)).mode & 0o777).toString(8)).toBe("600");
+  expect(launcher.output()).toContain(mail);
+  expect(launcher.output() + launcher.errors()).not.toContain(code);
 
   expect(await launcher.kill("SIGTERM")).toBe(0);
   expect(launcher.errors()).toBe("");
@@ -65,7 +77,7 @@ test("text is Unicode though LANG is unset", async () => {
 
 test("no one comes in without the password", async () => {
   const stack = await launch(await temporaryFolder()).ready();
-  for (const role of ["postgres", "supabase_admin", "feedback_api", "supabase_lite"]) {
+  for (const role of ["postgres", "supabase_admin", "feedback_api", "supabase_lite", "auth_guard"]) {
     const url = new URL(stack.db_url);
     url.username = role;
     url.password = "guess";

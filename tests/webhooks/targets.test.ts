@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { root } from "../../local/database-server.ts";
 import { denoProgram } from "../../local/functions.ts";
 import { api } from "../api/client.ts";
+import { newOrganization, newUser } from "../api/world.ts";
 import { sql } from "../stack.ts";
 import { until } from "../until.ts";
 import { startReceiver } from "./receivers.ts";
@@ -122,6 +123,24 @@ test("a webhook cannot be moved to such an address", async () => {
   const hook = await newHook(world, ["org.updated"]);
   const answer = await api("PATCH", hook.path, { as: world.key, body: { url: "https://10.0.0.1/" } });
   expect(answer.status).toBe(400);
+});
+
+test("who may not manage webhooks does not learn where a name leads: 403 or 404 for every address", async () => {
+  const { organization } = world;
+  const member = await newUser("Member", { organization, role: "member" });
+  const stranger = await newUser("Stranger");
+  const hook = await newHook(world, ["org.updated"]);
+  for (const url of ["https://localhost/", "https://10.0.0.1/", "https://receiver.example/"]) {
+    for (const as of [member, stranger]) {
+      const made = await api("POST", world.path, { as, body: { url, events: ["org.updated"] } });
+      expect(made.status, url).toBe(403);
+      expect((await api("PATCH", hook.path, { as, body: { url } })).status, url).toBe(403);
+    }
+    const hidden = await newOrganization({ visibility: "private" });
+    const path = `/api/organizations/${hidden.id}/webhooks`;
+    const made = await api("POST", path, { as: stranger, body: { url, events: ["org.updated"] } });
+    expect(made.status, url).toBe(404);
+  }
 });
 
 /** What came of a test event, once something has. */

@@ -1,5 +1,4 @@
 import type { Statement } from "../database.ts";
-import type { Data } from "./shapes.ts";
 
 type MaybeData = { data: string | null };
 
@@ -38,18 +37,27 @@ export function readSubscription(id: string): Statement<MaybeData> {
   return (sql) => sql`select private.read_subscription(${id})::text as data`;
 }
 
-/** As the login role: events of organizations after a cursor, and where the outbox stands. */
+/** Counts a stream that is about to open; raises where the agent, its organization or the address has too many. */
+export function holdStream(id: string, address: string | null): Statement {
+  return (sql) => sql`select private.hold_stream(${id}, ${address})`;
+}
+
+/** As the login role. */
+export function renewStreams(renewed: string[], closed: string[]): Statement {
+  return (sql) => sql`select private.renew_streams(${renewed}::uuid[], ${closed}::uuid[])`;
+}
+
+/**
+ * As the login role: events of organizations after a cursor, and where the outbox stands;
+ * of keys those still valid, and when their agent last changed.
+ */
 export function eventsAfter(
   { xid, id }: { xid: string; id: string },
   organizationIds: string[],
   most: number,
-): Statement<Data> {
+  keyIds: string[],
+): Statement<{ data: string; living: Record<string, string> }> {
   return (sql) => sql`
-    select private.events_after(${xid}::text::xid8, ${id}::text::bigint, ${organizationIds}::uuid[], ${most})::text as data`;
-}
-
-/** As the login role: those still valid, and when their agent last changed. */
-export function livingKeys(keyIds: string[]): Statement<{ key_id: string; version: string }> {
-  return (sql) =>
-    sql`select k.key_id, k.version::text as version from private.living_keys(${keyIds}::uuid[]) k`;
+    select private.events_after(${xid}::text::xid8, ${id}::text::bigint, ${organizationIds}::uuid[], ${most})::text as data,
+      (select coalesce(json_object_agg(k.key_id, k.version), '{}') from private.living_keys(${keyIds}::uuid[]) k) as living`;
 }

@@ -19,58 +19,144 @@ const columns = {
 } as const;
 const types = { created_at: "timestamptz", votes: "integer", comments: "integer", title: "text" } as const;
 
+/** How many rows a page walks at most: where few of them pass the filters, it is short, and the cursor says where to go on. */
+const longestWalk = 10_000;
+/** Where each of them is looked at for words too. */
+const longestSearch = 2_000;
+/** Stands for a category or tag that is not there. */
+const unknownId = "00000000-0000-0000-0000-000000000000";
+/** Totals that are counted row by row end here. */
+const largestCount = 1_000;
+
 /** One page, one row more than asked to know whether there is another, and where that would start. */
 export function listSubmissions(query: SubmissionListQuery): Statement<Page> {
-  const { sort, order, limit, page, cursor } = query;
-  const from = cursor === undefined ? undefined : decodeCursor(cursor, sort, order);
+  return needsNarrowing(query) ? listNarrowed(query) : listWalked(query);
+}
+
+/** A filter that the index of the sort leads by costs nothing, and the number of what it leaves is kept counted. */
+function needsNarrowing({ sort, status, type, category, tag, author, q }: SubmissionListQuery): boolean {
+  if (tag || author || q || type) return true;
+  if (status) return Boolean(category) || (sort !== "created_at" && sort !== "votes");
+  return Boolean(category) && sort !== "created_at";
+}
+
+function listWalked(query: SubmissionListQuery): Statement<Page> {
+  const { limit, page, cursor } = query;
   return (sql) => {
-    const column = sql(columns[sort]);
-    const direction = order === "asc" ? sql`asc` : sql`desc`;
-    const after = from
-      ? sql`and (s.${column}, s.id) ${order === "asc" ? sql`>` : sql`<`} (${from.value}::text::${sql.unsafe(types[sort])}, ${from.id}::uuid)`
-      : sql``;
-    const sorted = sql`s.${column} ${direction}, s.id ${direction}`;
+    const { after, sorted, place } = sortOf(sql, query);
     return sql`
       with page as materialized (
         select s.* from public.submissions s
         where ${matches(sql, query)} ${after}
-        order by ${sorted} limit ${limit + 1} offset ${from ? 0 : (page - 1) * limit}
+        order by ${sorted} limit ${limit + 1} offset ${cursor ? 0 : (page - 1) * limit}
       )
       select
-        ${total(sql, query)} as total,
+        ${keptTotal(sql, query)} as total, false as total_is_capped,
         coalesce((select json_agg(r) from (${shown(sql)} order by ${sorted} limit ${limit}) r), '[]')::text as data,
         (select count(*) from page) > ${limit} as more,
-        (select array[s.${column}::text, s.id::text] from page s order by ${sorted} limit 1 offset ${limit - 1}) as last`;
+        (select ${place} from page s order by ${sorted} limit 1 offset ${limit - 1}) as last`;
   };
 }
 
-function matches(sql: Sql, { status, type, category, tag, author, q }: SubmissionListQuery) {
+/** Sorts the few that pass the filters, or walks the index of the sort where they are many. */
+function listNarrowed(query: SubmissionListQuery): Statement<Page> {
+  const { limit, page, cursor, status, type, tag, author, q } = query;
+  const counted = Boolean(tag || author || q);
+  const steps = q ? longestSearch : longestWalk;
+  return (sql) => {
+    const { after, sorted, place } = sortOf(sql, query);
+    const some = sql`limit ${limit + 1} offset ${cursor ? 0 : (page - 1) * limit}`;
+    const category = query.category
+      ? sql`coalesce((${categoryId(sql, query.category)}), ${unknownId})`
+      : sql`null`;
+    // What was narrowed carries the tag.
+    const narrowed = sql`s.id = any ((select submission_ids from narrow)::uuid[]) and ${matches(sql, { ...query, tag: undefined })}`;
+    const walk = sql`
+      select s.* from public.submissions s
+      where not (select is_few from narrow) and ${matches(sql, leading(query))} ${after}
+      order by ${sorted}`;
+    const walked = sql`select s.* from (${walk} limit ${steps}) s where ${matches(sql, query)}`;
+    return sql`
+      with narrow as materialized (
+        select n.* from private.narrow_submissions(private.current_organization_id(), ${status ?? null}, ${type ?? null}, ${category},
+          ${tag ? sql`coalesce((${tagId(sql, tag)}), ${unknownId})` : sql`null`}, ${author ?? null}, ${q ?? null}) n
+      ), few as materialized (
+        select s.* from public.submissions s
+        where (select is_few from narrow) and ${narrowed} ${after}
+        order by ${sorted} ${some}
+      ), many as materialized (
+        ${
+          q
+            ? sql`select s.* from public.submissions s
+              where not (select is_few from narrow)
+                and s.id = any (private.submissions_with_text(array(select s.id from (${walked}) s), ${q}))`
+            : walked
+        }
+        order by ${sorted} ${some}
+      ), page as (select * from few union all select * from many),
+      stopped as materialized (
+        select ${place} as place from (${walk} limit 1 offset ${steps - 1}) s where (select count(*) from page) <= ${limit}
+      ), counted as materialized (
+        select count(*) as n from (
+          select from public.submissions s
+          where ${counted} and ${narrowed} limit ${largestCount + 1}) s
+      )
+      select
+        ${counted ? sql`(select least(n, ${largestCount}) from counted)` : keptTotal(sql, query)} as total,
+        ${counted ? sql`(select n > ${largestCount} from counted) or not (select is_complete from narrow)` : sql`false`} as total_is_capped,
+        coalesce((select json_agg(r) from (${shown(sql)} order by ${sorted} limit ${limit}) r), '[]')::text as data,
+        (select count(*) from page) > ${limit} or exists (select from stopped) as more,
+        coalesce((select place from stopped), (select ${place} from page s order by ${sorted} limit 1 offset ${limit - 1})) as last`;
+  };
+}
+
+/** The filters that an index of the sort leads by. */
+function leading({ sort, status, author }: SubmissionListQuery): Filters {
+  if (sort === "created_at" && author) return { author };
+  return status && (sort === "created_at" || sort === "votes") ? { status } : {};
+}
+
+function sortOf(sql: Sql, { sort, order, cursor }: SubmissionListQuery) {
+  const from = cursor === undefined ? undefined : decodeCursor(cursor, sort, order);
+  const column = sql(columns[sort]);
+  const direction = order === "asc" ? sql`asc` : sql`desc`;
+  return {
+    sorted: sql`s.${column} ${direction}, s.id ${direction}`,
+    place: sql`array[s.${column}::text, s.id::text]`,
+    after: from
+      ? sql`and (s.${column}, s.id) ${order === "asc" ? sql`>` : sql`<`} (${from.value}::text::${sql.unsafe(types[sort])}, ${from.id}::uuid)`
+      : sql``,
+  };
+}
+
+type Filters = Partial<Pick<SubmissionListQuery, "status" | "type" | "category" | "tag" | "author">>;
+
+function matches(sql: Sql, { status, type, category, tag, author }: Filters) {
   return sql`s.organization_id = (select private.current_organization_id()) and s.merged_into_id is null
     ${status ? sql`and s.status = ${status}` : sql``}
     ${type ? sql`and s.type = ${type}` : sql``}
     ${author ? sql`and s.author_id = ${author}` : sql``}
-    ${category ? sql`and s.category_id in (${categoryIds(sql, category)})` : sql``}
+    ${category ? sql`and s.category_id = (${categoryId(sql, category)})` : sql``}
     ${
       tag
-        ? sql`and s.id in (
-      select st.submission_id from public.submission_tags st join public.tags t on t.id = st.tag_id
-      where t.organization_id = (select private.current_organization_id()) and t.slug = ${tag})`
+        ? // As a value, not with exists: it is asked of each row that is walked, and not joined with all that carry the tag.
+          sql`and (select true from public.submission_tags st where st.submission_id = s.id and st.tag_id = (${tagId(sql, tag)}))`
         : sql``
-    }
-    ${q ? sql`and s.id in (select f.submission_id from private.find_submissions(private.current_organization_id(), ${q}) f)` : sql``}`;
+    }`;
 }
 
-// Filters by one person, tag or text match few; the rest is kept counted.
-function total(sql: Sql, query: SubmissionListQuery) {
-  if (query.author || query.tag || query.q)
-    return sql`(select count(*) from public.submissions s where ${matches(sql, query)})`;
-  const categories = query.category ? sql`array(${categoryIds(sql, query.category)})` : sql`null`;
-  return sql`private.count_submissions(private.current_organization_id(), ${query.status ?? null}, ${query.type ?? null}, ${categories})`;
-}
+const tagId = (sql: Sql, tag: string) => sql`
+  select t.id from public.tags t where t.organization_id = (select private.current_organization_id()) and t.slug = ${tag}`;
 
-const categoryIds = (sql: Sql, category: string) => sql`
+const keptTotal = (sql: Sql, { status, type, category }: SubmissionListQuery) =>
+  sql`private.count_submissions(private.current_organization_id(), ${status ?? null}, ${type ?? null},
+    ${category ? sql`array(${categoryId(sql, category)})` : sql`null`})`;
+
+// An id before a slug, should one look like the other.
+const categoryId = (sql: Sql, category: string) => sql`
   select c.id from public.categories c
-  where c.organization_id = (select private.current_organization_id()) and ${category.toLowerCase()} in (c.slug, c.id::text)`;
+  where c.organization_id = (select private.current_organization_id()) and ${category.toLowerCase()} in (c.slug, c.id::text)
+  order by c.slug = ${category.toLowerCase()} limit 1`;
 
 // A row becomes JSON faster than an object built key by key; the columns' names are the keys.
 const shown = (sql: Sql) => sql`
@@ -85,18 +171,21 @@ export function searchSubmissions({
   type,
   page,
   limit,
-}: SubmissionSearchQuery): Statement<{ total: number; data: string }> {
+}: SubmissionSearchQuery): Statement<{ total: number; total_is_capped: boolean; data: string }> {
   return (sql) => sql`
-    with hits as materialized (
-      select s.id, s.title, s.description, f.relevance
-      from private.find_submissions(private.current_organization_id(), ${q}) f
-      join public.submissions s on s.id = f.submission_id
+    with found as materialized (
+      select f.* from private.find_submissions(private.current_organization_id(), ${q}, ${status ?? null}) f
+    ), hits as materialized (
+      select s.id, s.title, s.description, h.relevance
+      from found f cross join unnest(f.submission_ids, f.relevances) h (submission_id, relevance)
+        join public.submissions s on s.id = h.submission_id
       where s.merged_into_id is null
         ${status ? sql`and s.status = ${status}` : sql``} ${type ? sql`and s.type = ${type}` : sql``}
     ), shown as (
       select * from hits order by relevance desc, id limit ${limit} offset ${(page - 1) * limit}
     )
-    select (select count(*) from hits) as total,
+    select (select least(count(*), ${largestCount}) from hits) as total,
+      (select count(*) > ${largestCount} from hits) or not (select is_complete from found) as total_is_capped,
       coalesce((select json_agg(json_build_object(
         'id', s.id, 'title', s.title, 'description', s.description, 'relevance', round(s.relevance::numeric, 4),
         'highlight', json_build_object(

@@ -50,6 +50,10 @@ const matches = (sql: Sql, id: string, filter: Filter) => sql`r.survey_id = ${id
   ${filter.start_date ? sql`and r.submitted_at >= ${since(sql, filter)}` : sql``}
   ${filter.end_date ? sql`and r.submitted_at <= ${until(sql, filter)}` : sql``}`;
 
+/** Null where the caller may not know who answered the survey. */
+const respondent = (sql: Sql, id: string) =>
+  sql`case when (select private.names_respondents(${id})) then r.user_id end as user_id`;
+
 const duration = (sql: Sql) => sql`round(extract(epoch from r.submitted_at - r.started_at), 1)`;
 
 /** Newest first. One page, one row more than asked to know whether there is another, and where that would start. */
@@ -64,7 +68,7 @@ export function listResponses(
       : sql``;
     return sql`
       with page as materialized (
-        select r.id, r.organization_id, r.user_id, r.answers, r.started_at, r.submitted_at, r.sentiment, r.sentiment_score, r.locale
+        select r.id, r.organization_id, ${respondent(sql, id)}, r.answers, r.started_at, r.submitted_at, r.sentiment, r.sentiment_score, r.locale
         from public.survey_responses r where ${matches(sql, id, filter)} ${after}
         order by r.submitted_at desc, r.id desc limit ${limit + 1} offset ${from ? 0 : (page - 1) * limit}
       ), shown as (
@@ -100,7 +104,7 @@ export function exportResponses(id: string, filter: Filter, after?: Last): State
       with page as materialized (
         select r.*, coalesce(sum(pg_column_size(r.answers)) ${before}, 0) as stored_before
         from (
-          select r.id, r.user_id, r.answers, r.started_at, r.submitted_at, r.sentiment, r.sentiment_score, r.locale
+          select r.id, ${respondent(sql, id)}, r.answers, r.started_at, r.submitted_at, r.sentiment, r.sentiment_score, r.locale
           from public.survey_responses r where ${matches(sql, id, filter)} ${start} order by ${newest} limit ${mostRows}) r
       ), sized as (
         select r.*, coalesce(sum(octet_length(r.answers::text)) ${before}, 0) as bytes_before

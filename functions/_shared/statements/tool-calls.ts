@@ -1,8 +1,10 @@
-import type { Admission, Statement } from "../database.ts";
+import type { Statement } from "../database.ts";
 import type { Data } from "./shapes.ts";
 
+type Leave = { tool: string; scope: string; destructive: boolean; confirmed: boolean };
+
 /** Raises unless the agent's key has the scope and its policies allow the tool. */
-export function beginCall({ tool, scope, destructive, confirmed }: Required<Admission>["call"]): Statement {
+export function beginCall({ tool, scope, destructive, confirmed }: Leave): Statement {
   return (sql) => sql`select private.begin_call(${tool}, ${scope}, ${destructive}, ${confirmed})`;
 }
 

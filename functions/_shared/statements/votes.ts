@@ -55,8 +55,7 @@ export function myVotes({ page, limit }: PageQuery): Statement<{ total: number; 
 export function votersOf(id: string, { page, limit }: PageQuery): Statement<{ total: number; data: string }> {
   return (sql) => sql`
     with shown as (
-      select v.* from public.submissions s, private.submission_voters(s.id) v
-      where ${named(sql, id)} order by v.voted_at desc, v.user_id limit ${limit} offset ${(page - 1) * limit}
+      select v.* from public.submissions s, private.submission_voters(s.id, ${limit}, ${(page - 1) * limit}) v where ${named(sql, id)}
     )
     select (select s.vote_count from public.submissions s where s.id = ${id}::uuid) as total,
       coalesce((select json_agg(json_build_object('user_id', v.user_id, 'name', v.name, 'email', v.email, 'voted_at', v.voted_at)

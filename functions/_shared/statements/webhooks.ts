@@ -7,6 +7,11 @@ type MaybeData = { data: string | null };
 /** Organization and webhook of the path. */
 type Named = { id: string; webhook_id: string };
 
+/** Raises unless the caller may add and change webhooks of the organization. */
+export function requireWebhookAdmin(organizationId: string): Statement {
+  return (sql) => sql`select private.require_webhook_admin(${organizationId}, 'webhooks:write')`;
+}
+
 export function listWebhooks(organizationId: string): Statement<MaybeData> {
   return (sql) => sql`select private.admin_list_webhooks(${organizationId})::text as data`;
 }

@@ -297,6 +297,11 @@ const readiness = z.object({
   migrations: z
     .enum(["current", "behind"])
     .describe("Whether the database has every migration the functions need."),
+  unset_variables: z
+    .array(z.string())
+    .describe(
+      "Names of variables that the operator should set (docs/deploy.md); their absence keeps nothing from answering.",
+    ),
 });
 
 function pathsOfHealth(show: (schema: z.ZodType, io: "output") => Schema): OpenApi["paths"] {

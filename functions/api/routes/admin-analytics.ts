@@ -7,6 +7,7 @@ export const adminAnalytics = [
   endpoint({
     method: "get",
     path: "/admin/analytics",
+    runsLong: true,
     tag: "Administration",
     access: "caller",
     scopes: ["analytics:read"],

@@ -28,6 +28,7 @@ export const adminModeration = [
   endpoint({
     method: "post",
     path: "/admin/merge",
+    runsLong: true,
     tag,
     access: "caller",
     scopes: ["submissions:moderate"],
@@ -40,6 +41,7 @@ export const adminModeration = [
   endpoint({
     method: "post",
     path: "/admin/unmerge",
+    runsLong: true,
     tag,
     access: "caller",
     scopes: ["submissions:moderate"],
@@ -80,6 +82,7 @@ export const adminModeration = [
   endpoint({
     method: "post",
     path: "/admin/bulk",
+    runsLong: true,
     tag,
     access: "caller",
     scopes: ["submissions:moderate"],

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { newestMigration } from "../../../shared/newest-migration.ts";
 import { latestMigration } from "../../_shared/database.ts";
+import { environment } from "../../_shared/environment.ts";
 
 /** /health: the process answers. /ready: the database does too, and has every migration these functions were made for. */
 export const health = new Hono()
@@ -10,7 +11,8 @@ export const health = new Hono()
     const database = applied === undefined ? "unreachable" : "ok";
     const migrations = applied !== undefined && applied >= newestMigration ? "current" : "behind";
     const ready = database === "ok" && migrations === "current";
-    return c.json({ status: ready ? "ready" : "unavailable", database, migrations }, ready ? 200 : 503, {
+    const status = ready ? "ready" : "unavailable";
+    return c.json({ status, database, migrations, unset_variables: environment.unset }, ready ? 200 : 503, {
       "Cache-Control": "no-store",
     });
   });

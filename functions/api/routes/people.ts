@@ -40,6 +40,7 @@ export const people = [
   endpoint({
     method: "get",
     path: "/admin/people/:id/export",
+    runsLong: true,
     tag,
     access: "caller",
     scopes: [...scopes],
@@ -51,6 +52,7 @@ export const people = [
   endpoint({
     method: "post",
     path: "/admin/people/:id/erase",
+    runsLong: true,
     tag,
     access: "caller",
     scopes: [...scopes],
@@ -62,6 +64,7 @@ export const people = [
   endpoint({
     method: "get",
     path: "/me/export",
+    runsLong: true,
     tag,
     access: "person",
     summary: "Show what is kept of the signed-in user",
@@ -72,6 +75,7 @@ export const people = [
   endpoint({
     method: "delete",
     path: "/me",
+    runsLong: true,
     tag,
     access: "person",
     summary: "Erase the signed-in user's account for good",

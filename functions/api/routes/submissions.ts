@@ -65,8 +65,11 @@ export const submissions = [
     query: submissionSearchQuery,
     answers: { 200: submissionSearchAnswer },
     call: ({ query }) => [searchSubmissions(query)],
-    respond: ([[found]], { query }) =>
-      answer(200, found?.data ?? "[]", { query: query.q, total: found?.total ?? 0 }),
+    respond: ([[found]], { query }) => {
+      if (!found) throw missing();
+      const { data, total, total_is_capped } = found;
+      return answer(200, data, { query: query.q, total, ...(total_is_capped && { total_is_capped }) });
+    },
   }),
   endpoint({
     method: "post",

@@ -100,6 +100,7 @@ export const surveyResponses = [
   endpoint({
     method: "get",
     path: "/surveys/:id/responses",
+    runsLong: true,
     tag,
     access: "caller",
     scopes: ["responses:read"],

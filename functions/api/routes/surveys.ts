@@ -127,6 +127,7 @@ export const surveys = [
   endpoint({
     method: "get",
     path: "/surveys/:id/analytics",
+    runsLong: true,
     tag,
     access: "caller",
     scopes: ["analytics:read"],

@@ -21,6 +21,7 @@ import {
   listDeliveries,
   listWebhooks,
   redeliver,
+  requireWebhookAdmin,
   rotateWebhook,
   showDelivery,
   showWebhook,
@@ -48,10 +49,13 @@ function withSecret(data: string, given: string | null | undefined, made: string
   return given ? data : JSON.stringify({ ...JSON.parse(data), secret: made });
 }
 
-async function vetUrl(url: string | undefined): Promise<void> {
-  const complaint = url && (await complaintAboutNow(new URL(url)));
-  if (complaint) throw invalid("url", complaint);
-}
+const vetUrl = {
+  rights: ({ params }: { params: { id: string } }) => requireWebhookAdmin(params.id),
+  async look({ body: { url } }: { body: { url?: string | undefined } }): Promise<void> {
+    const complaint = url && (await complaintAboutNow(new URL(url)));
+    if (complaint) throw invalid("url", complaint);
+  },
+};
 
 export const webhooks = [
   endpoint({
@@ -79,7 +83,7 @@ export const webhooks = [
     answers: { 201: newWebhookAnswer },
     showsSecret: true,
     prepare: newWebhookSecret,
-    vet: ({ body }) => vetUrl(body.url),
+    vet: vetUrl,
     call: ({ params, body: { url, events, secret }, newId, prepared }) => [
       createWebhook(params.id, newId, { url, events, sealed: sealSecret(secret ?? prepared, newId) }),
     ],
@@ -105,7 +109,7 @@ export const webhooks = [
     summary: "Change a webhook, or switch it on or off, as an admin",
     body: webhookPatch,
     answers: { 200: webhookAnswer },
-    vet: ({ body }) => vetUrl(body.url),
+    vet: vetUrl,
     call: ({ params, body }) => [updateWebhook(params, body)],
     respond: ([rows]) => answer(200, shown(rows)),
   }),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { count, wholeNumber } from "../../../shared/fields.ts";
-import { largestPage } from "../../../shared/pagination.ts";
+import { largestPage, totalIsCapped } from "../../../shared/pagination.ts";
 
 /** Pages are small, so that a list does not fill what an agent can keep in mind. */
 export const pageInput = {
@@ -11,11 +11,17 @@ export const pageInput = {
 export const pageOutput = {
   page: z.int(),
   total: count.describe("Items in the whole list."),
+  total_is_capped: totalIsCapped,
   has_next: z.boolean().describe("Whether there is another page."),
 };
 
-export function pageOf({ page, limit }: { page: number; limit: number }, total: number) {
-  return { page, total, has_next: page * limit < total };
+export function pageOf({ page, limit }: { page: number; limit: number }, total: number, isCapped = false) {
+  return {
+    page,
+    total,
+    ...(isCapped && { total_is_capped: true as const }),
+    has_next: page * limit < total,
+  };
 }
 
 const longest = 200;

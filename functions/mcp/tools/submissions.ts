@@ -56,7 +56,8 @@ const list_submissions = tool({
       ...item,
       description: shortened(item.description),
     })),
-    ...pageOf(query, page?.total ?? 0),
+    ...pageOf(query, page?.total ?? 0, page?.total_is_capped),
+    ...(page?.total_is_capped && { has_next: page.more }),
   }),
 });
 
@@ -120,7 +121,7 @@ const search_submissions = tool({
       description: shortened(description),
       relevance,
     })),
-    ...pageOf(query, page?.total ?? 0),
+    ...pageOf(query, page?.total ?? 0, page?.total_is_capped),
   }),
 });
 

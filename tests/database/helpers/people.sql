@@ -74,7 +74,9 @@ begin
     perform set_config('request.jwt.claims', jsonb_build_object('role', who)::text, true), set_config('role', who, true);
   else
     perform set_config('request.jwt.claims', jsonb_build_object('sub', tests.id(who), 'role', 'authenticated')::text, true),
-      set_config('role', 'authenticated', true);
+      set_config('role', 'authenticated', true),
+      -- As within a function of the data API: tables themselves are refused, which 45_client_functions.sql tests.
+      set_config('feedback.by_function', 'on', true);
   end if;
 end
 $$;
@@ -85,7 +87,7 @@ language plpgsql as $$
 begin
   perform set_config('role', 'none', true), set_config('request.jwt.claims', '', true),
     set_config(setting, '', true)
-  from unnest(array['feedback.organization_id', 'feedback.organization_named', 'feedback.profile_id', 'feedback.scopes', 'feedback.key_id', 'feedback.agent_id']) as setting;
+  from unnest(array['feedback.organization_id', 'feedback.organization_named', 'feedback.profile_id', 'feedback.scopes', 'feedback.key_id', 'feedback.agent_id', 'feedback.by_function']) as setting;
 end
 $$;
 comment on function tests.leave() is 'The operator again.';

@@ -1,0 +1,13 @@
+/** As GoTrue refuses, so that supabase-js tells the code and the message. */
+export function goTrueError(status: number, code: string, message: string, retryAfter?: number): Response {
+  return Response.json(
+    { code: status, error_code: code, msg: message },
+    {
+      status,
+      headers: {
+        "x-sb-error-code": code,
+        ...(retryAfter !== undefined && { "retry-after": String(retryAfter) }),
+      },
+    },
+  );
+}

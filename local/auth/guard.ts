@@ -1,0 +1,161 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { jwtVerify } from "jose";
+import { networkOf } from "../../shared/network-address.ts";
+import { messageOf } from "../start-error.ts";
+import { type Body, type Call, callOf } from "./calls.ts";
+import { goTrueError } from "./errors.ts";
+import { createHashingQueue } from "./hashing-queue.ts";
+import type { Limits, Subject, Taken } from "./limits.ts";
+import { codeHashOf, type TokenSecrets } from "./token-secrets.ts";
+
+export interface AuthGuardOptions {
+  limits: Limits;
+  secrets: TokenSecrets;
+  jwtSecret: string;
+  publishableKey: string;
+}
+
+/** Passes a request of /auth/v1 on to lite, or refuses it. Calls of the launcher itself have no address and no limits. */
+export type AuthGuard = (
+  request: Request,
+  clientAddress: string | undefined,
+  next: (request: Request) => Promise<Response>,
+) => Promise<Response>;
+
+const largestBody = 64 * 1024;
+/** Longer than lite takes to mail or verify a code, so that the time of an answer does not tell whether it did. */
+const quietAnswer = 250;
+/** Where the code of a type of verification is stored. */
+const codeKinds = new Map([
+  ["signup", ["confirmation_token"]],
+  ["magiclink", ["recovery_token", "confirmation_token"]],
+  ["recovery", ["recovery_token"]],
+  ["email_change", ["email_change_token_current"]],
+  ["reauthentication", ["reauthentication_token"]],
+]);
+
+const wrongCode = () => goTrueError(403, "otp_expired", "Email link is invalid or has expired");
+const busy = () => goTrueError(503, "request_timeout", "Too many people are signing in: try again.", 1);
+
+export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
+  const { limits, secrets, publishableKey } = options;
+  const queue = createHashingQueue({ running: 2, waiting: 64, waitingEach: 16, patience: 10_000 });
+  const userKey = new TextEncoder().encode(options.jwtSecret);
+
+  const accountOf = async (call: Call, body: Body, request: Request): Promise<string | null> => {
+    if (body.email && call.limit !== "change") return limits.hash("account", body.email.toLowerCase());
+    if (call.limit === "refresh" && body.refresh_token)
+      return limits.ownerOfRefreshToken(secrets.sealRefreshToken(body.refresh_token));
+    const token = /^Bearer (.*)$/.exec(request.headers.get("authorization") ?? "")?.[1];
+    if (!token || (call.limit !== "change" && call.limit !== "mail")) return null;
+    // Who it is not is refused by lite.
+    const verified = await jwtVerify(token, userKey, { algorithms: ["HS256"] }).catch(() => undefined);
+    return verified?.payload.sub ?? null;
+  };
+
+  /** A code is compared here, where each try is counted; lite then finds it by the same hash. */
+  const isRightCode = (body: Body): Promise<boolean> | true => {
+    const { email, token, token_hash, type } = body;
+    const kinds = codeKinds.get(type ?? "");
+    // lite refuses what names no code.
+    if (token_hash || !email || !token || !kinds) return true;
+    const stored = secrets.storedCode(codeHashOf(email, token));
+    return limits.tryCode(email.toLowerCase(), kinds, stored);
+  };
+
+  return async (request, clientAddress, next) => {
+    const url = new URL(request.url);
+    const call = callOf(request.method, url);
+    if (call === undefined) return goTrueError(404, "not_found", "There is nothing at this address.");
+    const body = call.body === undefined ? {} : await readBody(request, call.body);
+    if (body instanceof Response) return body;
+    const canonical = requestFor(request, url, call, body, publishableKey);
+    const address = clientAddress === undefined ? null : limits.hash("address", networkOf(clientAddress));
+
+    const attempt = async () => {
+      if (url.pathname === "/auth/v1/verify" && !(await isRightCode(body))) return wrongCode();
+      return next(canonical);
+    };
+    const hashes = call.hashesPassword?.(body) === true && address !== null;
+    const run = () => (hashes ? queue.run(address, attempt) : attempt());
+    try {
+      if (call.limit === undefined || address === null) return answerOf(await run());
+      const subject: Subject = { address, account: await accountOf(call, body, request) };
+      const taken = await limits.take(call.limit, subject);
+      if (!taken.allowed) return tooMany(call, taken);
+      const answer = call.quiet ? await quietly(call, run) : await run();
+      const outcome = outcomeOf(answer);
+      if (outcome) await limits.settle(call.limit, subject, taken, outcome);
+      return answerOf(answer);
+    } catch (error) {
+      console.error(`auth: ${messageOf(error)}`);
+      return goTrueError(503, "request_timeout", "The service is not available; try again shortly.", 1);
+    }
+  };
+}
+
+const answerOf = (answer: Response | "full") => (answer === "full" ? busy() : answer);
+
+/** A failure keeps its charge, but one of ours. */
+function outcomeOf(answer: Response | "full"): "succeeded" | "not_made" | undefined {
+  if (answer === "full" || answer.status >= 500) return "not_made";
+  const failed = /[?#&]error=/.test(answer.headers.get("location") ?? "");
+  return answer.status < 400 && !failed ? "succeeded" : undefined;
+}
+
+function tooMany(call: Call, { retry_after }: Taken): Response {
+  const code = call.limit === "mail" ? "over_email_send_rate_limit" : "over_request_rate_limit";
+  const seconds = retry_after ?? 1;
+  return goTrueError(429, code, `Too many tries: try again in ${seconds} seconds.`, seconds);
+}
+
+/** The same answer at the same time, whether there was somebody to mail to or not. */
+async function quietly(call: Call, run: () => Promise<Response | "full">): Promise<Response | "full"> {
+  const [answer] = await Promise.all([run(), sleep(quietAnswer)]);
+  if (answer === "full") return answer;
+  // lite says so of an account that is there, or is not.
+  const tells = call.limit === "mail" && (answer.status === 422 || answer.status === 429);
+  return tells ? Response.json({}, { status: 200 }) : answer;
+}
+
+async function readBody(request: Request, schema: NonNullable<Call["body"]>): Promise<Body | Response> {
+  const text = await request.text();
+  if (Buffer.byteLength(text) > largestBody)
+    return goTrueError(413, "validation_failed", "The body must be at most 64 KB.");
+  let value: unknown;
+  try {
+    value = text === "" ? {} : JSON.parse(text);
+  } catch {
+    return goTrueError(400, "bad_json", "Could not parse request body as JSON");
+  }
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) {
+    const message = parsed.error.issues[0]?.message ?? "";
+    return goTrueError(
+      400,
+      "validation_failed",
+      message.startsWith("Invalid input") ? "The body must be an object." : message,
+    );
+  }
+  return Object.fromEntries(Object.entries(parsed.data).filter(([, field]) => field !== null));
+}
+
+/** Made anew of what was read, so that lite reads the same. */
+function requestFor(request: Request, from: URL, call: Call, body: Body, publishableKey: string): Request {
+  const url = new URL(from.pathname, from);
+  url.search = "";
+  for (const name of call.query ?? []) {
+    const value = from.searchParams.get(name);
+    if (value !== null) url.searchParams.set(name, value);
+  }
+  const headers = new Headers(request.headers);
+  headers.delete("content-length");
+  const apiKey = headers.get("apikey") ?? from.searchParams.get("apikey");
+  // A link in a mail is opened by a browser, which has no key.
+  const key =
+    apiKey ?? (request.method === "GET" && from.pathname === "/auth/v1/verify" ? publishableKey : null);
+  if (key !== null) headers.set("apikey", key);
+  if (call.body === undefined) return new Request(url, { method: request.method, headers });
+  headers.set("content-type", "application/json");
+  return new Request(url, { method: request.method, headers, body: JSON.stringify(body) });
+}

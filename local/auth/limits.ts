@@ -1,0 +1,64 @@
+import { createHmac } from "node:crypto";
+import postgres from "postgres";
+
+export type Action = "sign_in" | "sign_up" | "verify" | "mail" | "refresh" | "change";
+
+/** Whom a try counts against, as the database keeps it; null where it is not known. */
+export interface Subject {
+  address: string | null;
+  account: string | null;
+}
+
+export interface Taken {
+  allowed: boolean;
+  retry_after: number | null;
+  charged: string[];
+  taken_at: string;
+}
+
+/** The tables and functions of limits.sql. */
+export interface Limits {
+  hash(purpose: "address" | "account", value: string): string;
+  take(action: Action, subject: Subject): Promise<Taken>;
+  settle(action: Action, subject: Subject, taken: Taken, outcome: "succeeded" | "not_made"): Promise<void>;
+  ownerOfRefreshToken(sealed: string): Promise<string | null>;
+  tryCode(email: string, kinds: readonly string[], stored: string): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+export function openLimits(url: string, hashKey: string): Limits {
+  const sql = postgres(url, {
+    max: 4,
+    onnotice: () => undefined,
+    connection: { application_name: "auth limits" },
+    // As text, so that no microsecond is lost on the way back.
+    types: { timestamptz: { to: 1184, from: [1184], serialize: String, parse: String } },
+  });
+  const prune = setInterval(() => void sql`select auth_limits.prune()`.catch(() => undefined), 600_000);
+  prune.unref();
+  return {
+    hash: (purpose, value) => createHmac("sha256", hashKey).update(`auth ${purpose} ${value}`).digest("hex"),
+    async take(action, { address, account }) {
+      const [taken] = await sql<Taken[]>`select * from auth_limits.take(${action}, ${address}, ${account})`;
+      if (taken === undefined) throw new Error("auth_limits.take() answered nothing");
+      return taken;
+    },
+    async settle(action, { address, account }, { charged, taken_at }, outcome) {
+      await sql`select auth_limits.settle(${action}, ${address}, ${account}, ${charged}, ${taken_at}, ${outcome})`;
+    },
+    async ownerOfRefreshToken(sealed) {
+      const [row] = await sql<{ owner: string | null }[]>`
+        select auth_limits.owner_of_refresh_token(${sealed}) as owner`;
+      return row?.owner ?? null;
+    },
+    async tryCode(email, kinds, stored) {
+      const [row] = await sql<{ right: boolean }[]>`
+        select auth_limits.try_code(${email}, ${[...kinds]}, ${stored}) as "right"`;
+      return row?.right ?? false;
+    },
+    async close() {
+      clearInterval(prune);
+      await sql.end({ timeout: 5 });
+    },
+  };
+}

@@ -1,0 +1,177 @@
+-- An account counts once, also after it was erased: what it took part in is kept as keyed hashes, one for each row.
+
+create table private.erasure_key (
+  key bytea not null,
+  is_only boolean primary key default true,
+  constraint there_is_one_key check (is_only)
+);
+comment on table private.erasure_key is 'Keys the hashes of erased participations where there is no Vault. Made at the first erasure; no API role reads it.';
+
+create table private.erased_participations (
+  hash bytea primary key,
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  row_id uuid not null,
+  hashed_id uuid not null
+);
+comment on table private.erased_participations is 'Votes and survey responses of erased people, without the people. row_id is the submission, comment or survey. hash is an HMAC-SHA-256 of an account (by its id, and by its e-mail address) and hashed_id: the first row_id.';
+create index erased_participations_row_idx on private.erased_participations (row_id, hashed_id);
+create index erased_participations_organization_idx on private.erased_participations (organization_id);
+alter table private.erasure_key enable row level security;
+alter table private.erased_participations enable row level security;
+revoke all on private.erasure_key, private.erased_participations from public, anon, authenticated, service_role, service_key;
+
+create function private.read_erasure_key() returns bytea
+language plpgsql stable set search_path = '' as $$
+declare key bytea := (select k.key from private.erasure_key k);
+begin
+  if key is null and to_regclass('vault.decrypted_secrets') is not null then
+    execute $query$ select decode(s.decrypted_secret, 'hex') from vault.decrypted_secrets s where s.name = 'feedback_erasure_key' $query$ into key;
+  end if;
+  return key;
+end
+$$;
+comment on function private.read_erasure_key() is 'The key of erased participations, from the table or from Vault. Null before the first erasure.';
+
+create function private.make_erasure_key() returns bytea
+language plpgsql set search_path = '' as $$
+begin
+  if private.read_erasure_key() is null then
+    -- Two first erasures at once must not make two keys.
+    lock table private.erasure_key in exclusive mode;
+    if private.read_erasure_key() is not null then
+      null;
+    elsif to_regprocedure('vault.create_secret(text, text, text, uuid)') is not null then
+      execute 'select vault.create_secret($1, $2)' using encode(extensions.gen_random_bytes(32), 'hex'), 'feedback_erasure_key';
+    else
+      insert into private.erasure_key (key) values (extensions.gen_random_bytes(32));
+    end if;
+  end if;
+  return private.read_erasure_key();
+end
+$$;
+comment on function private.make_erasure_key() is 'The key of erased participations, made where there is none: in Vault where the database has it.';
+
+create function private.erasure_hash(key bytea, account text, row_id uuid) returns bytea
+language sql immutable
+return extensions.hmac(convert_to(account || ' ' || row_id, 'UTF8'), key, 'sha256');
+comment on function private.erasure_hash(bytea, text, uuid) is 'Stands for an account on a row. Hashes of one account on two rows have nothing in common.';
+
+create function private.accounts_of(person public.profiles) returns text[]
+language sql immutable
+return case (person).kind
+  when 'user' then array_remove(array['user ' || (person).id, 'user ' || lower((person).email)], null)
+  when 'email' then array['author ' || lower((person).email)]
+  else '{}'
+end;
+comment on function private.accounts_of(public.profiles) is 'What a person is known by again: the id and the address of a user, who may sign up anew; the address of an author known by e-mail.';
+
+create function private.keep_participations(person public.profiles, organization_id uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  insert into private.erased_participations (hash, organization_id, row_id, hashed_id)
+  select private.erasure_hash(k.key, account, t.row_id), t.organization_id, t.row_id, t.row_id
+  from (
+    select v.organization_id, coalesce(v.merged_from, v.submission_id) as row_id from public.votes v where v.user_id = person.id
+    union
+    select j.organization_id, j.source_id
+    from public.votes v join public.submissions s on (s.organization_id, s.merged_into_id) = (v.organization_id, v.submission_id)
+      join private.merged_votes j on j.source_id = s.id and j.user_id = v.user_id
+    where v.user_id = person.id
+    union
+    select v.organization_id, v.comment_id from public.comment_votes v where v.user_id = person.id
+    union
+    select r.organization_id, r.survey_id from public.survey_responses r where r.user_id = person.id and r.is_only) t
+  cross join unnest(private.accounts_of(person)) account
+  cross join (select private.make_erasure_key() as key) k
+  where keep_participations.organization_id is null or t.organization_id = keep_participations.organization_id
+  on conflict do nothing;
+end
+$$;
+comment on function private.keep_participations(public.profiles, uuid) is 'Before a person is erased, in one organization or (null) in all: keeps what they voted for and answered once, as keyed hashes. The caller has locked the profile.';
+
+-- definer: private tables.
+create function private.keep_participations_of_account() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  -- Waits for votes on their way, which lock the profile as well.
+  perform 1 from public.profiles p where p.id = old.id for update;
+  perform private.keep_participations(old, null);
+  return new;
+end
+$$;
+comment on function private.keep_participations_of_account() is 'Trigger: an account that is deleted, by whatever way, and signs up again counts once.';
+create trigger keep_participations before update of auth_user_id on public.profiles
+  for each row when (old.auth_user_id is not null and new.auth_user_id is null)
+  execute function private.keep_participations_of_account();
+
+create function private.participated(profile_id uuid, row_ids uuid[]) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return exists (
+    select from public.profiles p
+    cross join unnest(private.accounts_of(p)) account
+    cross join (select distinct e.hashed_id from private.erased_participations e where e.row_id = any (row_ids)) h
+    join private.erased_participations e on e.hash = private.erasure_hash(private.read_erasure_key(), account, h.hashed_id)
+    where p.id = profile_id);
+end
+$$;
+comment on function private.participated(uuid, uuid[]) is 'Whether the account took part in one of the rows before it was erased.';
+
+-- definer: private tables.
+create function private.refuse_second_participation() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare is_erased boolean;
+begin
+  if private.is_quiet() then return null; end if;
+  -- Locked until the commit, for an erasure that runs at the same time; who is erased may still hold a token.
+  select bool_or(p.kind = 'user' and coalesce(p.auth_user_id::text, p.email, p.name) is null) into is_erased
+  from (select * from public.profiles where id in (select a.user_id from added a) for key share) p;
+  if is_erased then
+    perform private.raise_error('UNAUTHORIZED', 'This account was deleted.');
+  end if;
+  if not exists (select from added a join private.erased_participations e using (organization_id)) then return null; end if;
+  case tg_table_name
+    when 'votes' then
+      if exists (select from added a where private.participated(a.user_id, private.with_sources(a.submission_id))) then
+        perform private.raise_error('CONFLICT', 'You voted for this submission before you were erased, and that vote still counts.', 'submission_id');
+      end if;
+    when 'comment_votes' then
+      if exists (select from added a where private.participated(a.user_id, array[a.comment_id])) then
+        perform private.raise_error('CONFLICT', 'You voted for this comment before you were erased, and that vote still counts.', 'comment_id');
+      end if;
+    else
+      if exists (select from added a where a.is_only and private.participated(a.user_id, array[a.survey_id])) then
+        perform private.raise_error('ALREADY_RESPONDED', 'You answered this survey before you were erased, and that response still counts.');
+      end if;
+  end case;
+  return null;
+end
+$$;
+comment on function private.refuse_second_participation() is 'Trigger: who was erased does not vote or answer a second time, from the same account or from a new one of the same address.';
+create trigger refuse_second after insert on public.votes
+  referencing new table as added for each statement execute function private.refuse_second_participation();
+create trigger refuse_second after insert on public.comment_votes
+  referencing new table as added for each statement execute function private.refuse_second_participation();
+create trigger refuse_second after insert on public.survey_responses
+  referencing new table as added for each statement execute function private.refuse_second_participation();
+
+-- definer: private tables.
+create function private.trim_participations() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if tg_table_name = 'submissions' then
+    -- Votes that a merged submission lent stay with the target, and so do these.
+    update private.erased_participations e set row_id = g.merged_into_id
+    from gone g join public.submissions s on s.id = g.merged_into_id where e.row_id = g.id;
+  end if;
+  delete from private.erased_participations e using gone g where e.row_id = g.id;
+  return null;
+end
+$$;
+comment on function private.trim_participations() is 'Trigger: what erased people took part in is forgotten with the row.';
+create trigger trim_participations after delete on public.submissions
+  referencing old table as gone for each statement execute function private.trim_participations();
+create trigger trim_participations after delete on public.comments
+  referencing old table as gone for each statement execute function private.trim_participations();
+create trigger trim_participations after delete on public.surveys
+  referencing old table as gone for each statement execute function private.trim_participations();

@@ -1,0 +1,157 @@
+-- How clients of the data API write: by functions, and by no table that others write too.
+begin;
+set local search_path = public, extensions;
+select plan(100);
+do $$ begin
+  perform tests.start();
+  perform tests.submission('An idea', 'alice');
+  perform tests.submission('Merged away', 'alice');
+  perform tests.submission('Merged into', 'alice');
+  perform tests.merge('Merged away', 'Merged into');
+  perform tests.submission('In the vault', 'vic', 'vault');
+  perform tests.comment('A comment', 'bob', 'An idea');
+  perform tests.survey('A survey', 'published');
+end $$;
+
+-- As PostgREST calls them: nothing says that a function of ours runs.
+create function pg_temp.try(who text, statement text) returns text language plpgsql as $$
+declare answer text; state text;
+begin
+  perform tests.become(who);
+  perform set_config('feedback.by_function', '', true);
+  execute statement into answer;
+  perform tests.leave();
+  return coalesce(answer, 'null');
+exception when others then
+  get stacked diagnostics state = returned_sqlstate;
+  return state;
+end
+$$;
+
+-- Tables
+select is(pg_temp.try('bob', statement), 'FB403', 'refused: ' || statement) from unnest(array[
+  $$ insert into submissions (organization_id, title, description, type) values (tests.id('acme'), 'A title', 'A description that is long enough.', 'idea') $$,
+  $$ update submissions set title = 'Another title' where false $$,
+  $$ delete from submissions where false $$,
+  $$ insert into votes (submission_id) values (tests.id('An idea')) $$,
+  $$ insert into votes (submission_id) values (tests.id('An idea')) returning id $$,
+  $$ delete from votes where submission_id = tests.id('An idea') $$,
+  $$ insert into follows (submission_id) values (tests.id('An idea')) $$,
+  $$ delete from follows where submission_id = tests.id('An idea') $$,
+  $$ insert into comments (submission_id, body) values (tests.id('An idea'), 'By the table') $$,
+  $$ update comments set body = 'By the table' where id = tests.id('A comment') $$,
+  $$ delete from comments where id = tests.id('A comment') $$,
+  $$ insert into comment_votes (comment_id) values (tests.id('A comment')) $$,
+  $$ delete from comment_votes where comment_id = tests.id('A comment') $$,
+  $$ update notifications set read_at = now() where user_id = tests.id('bob') $$,
+  $$ update profiles set name = 'By the table' where id = tests.id('bob') $$,
+  $$ insert into survey_responses (survey_id, answers) values (tests.id('A survey'), '[]') $$]) as statement;
+select is(tests.try('anon', 'insert into votes (submission_id) values (tests.id(''An idea''))'), '42501', 'nobody in particular has no right to begin with');
+select is(tests.try('service_role', $$ insert into votes (organization_id, submission_id, user_id) values (tests.id('acme'), tests.id('An idea'), tests.id('carol')) $$), '1',
+  'the secret key writes tables');
+select is(pg_temp.try('adam', $$ insert into status_changes (submission_id, new_status) values (tests.id('An idea'), 'planned') returning new_status $$), 'planned',
+  'an admin changes a status, which changes the submission in a trigger');
+
+-- Functions
+select is(pg_temp.try(who, call), outcome, claim) from (values
+  ('anon', $$ select vote(tests.id('An idea')) $$, '42501', 'nobody votes without signing in'),
+  ('bob', $$ select vote(tests.id('An idea')) $$, 'true', 'a person votes'),
+  ('bob', $$ select vote(tests.id('An idea')) $$, 'false', 'a second vote changes nothing'),
+  ('bob', $$ select vote(tests.id('Nowhere')) $$, 'FB404', 'nobody votes for what does not exist'),
+  ('bob', $$ select vote(tests.id('In the vault')) $$, 'FB404', 'or for what they cannot see'),
+  ('bob', $$ select vote(tests.id('Merged away')) $$, 'FBM09', 'or for what was merged'),
+  ('bob', $$ select vote_count from submissions where id = tests.id('An idea') $$, '3', 'the vote is counted once'),
+  ('bob', $$ select unvote(tests.id('An idea')) $$, 'true', 'it is taken back'),
+  ('bob', $$ select unvote(tests.id('An idea')) $$, 'false', 'once'),
+  ('bob', $$ select unvote(tests.id('In the vault')) $$, 'false', 'what one did not vote for is not touched'),
+  ('bob', $$ select vote_count from submissions where id = tests.id('An idea') $$, '2', 'and no longer counted'),
+  ('bob', $$ select unfollow(tests.id('An idea')) $$, 'true', 'a person stops following'),
+  ('bob', $$ select unfollow(tests.id('An idea')) $$, 'false', 'once'),
+  ('bob', $$ select follow(tests.id('An idea')) $$, 'true', 'and follows again'),
+  ('bob', $$ select follow(tests.id('An idea')) $$, 'false', 'once'),
+  ('bob', $$ select follow(tests.id('In the vault')) $$, 'FB404', 'nobody follows what they cannot see'),
+  ('bob', $$ select follow(tests.id('Merged away')) $$, 'FBM09', 'or what was merged'),
+  ('bob', $$ select create_comment(tests.id('An idea'), ' Said. ', id => tests.id('Said')) = tests.id('Said') $$, 'true', 'a person comments'),
+  ('bob', $$ select create_comment(tests.id('An idea'), 'Replied.', tests.id('Said'), tests.id('Replied')) = tests.id('Replied') $$, 'true', 'and replies'),
+  ('bob', $$ select body from comments where id = tests.id('Said') $$, 'Said.', 'which is trimmed'),
+  ('bob', $$ select create_comment(tests.id('An idea'), '') $$, '23514', 'a comment says something'),
+  ('bob', $$ select create_comment(tests.id('An idea'), 'To whom?', tests.id('Nowhere')) $$, 'FB404', 'a reply has a comment to reply to'),
+  ('bob', $$ select create_comment(tests.id('Merged away'), 'Here?') $$, 'FBM09', 'what was merged takes no comment'),
+  ('carol', $$ select update_comment(tests.id('Said'), 'Not mine.') $$, 'false', 'nobody edits a comment of another'),
+  ('adam', $$ select update_comment(tests.id('Said'), 'Not mine.') $$, 'false', 'an admin neither'),
+  ('bob', $$ select update_comment(tests.id('Said'), 'Better said.') $$, 'true', 'a person edits their own'),
+  ('bob', $$ select body from comments where id = tests.id('Said') $$, 'Better said.', 'to what they wrote'),
+  ('carol', $$ select delete_comment(tests.id('Said')) $$, 'false', 'nobody deletes a comment of another'),
+  ('carol', $$ select vote_comment(tests.id('Said')) $$, 'true', 'a person votes for a comment'),
+  ('carol', $$ select vote_comment(tests.id('Said')) $$, 'false', 'once'),
+  ('carol', $$ select vote_comment(tests.id('Nowhere')) $$, 'FB404', 'for one that is there'),
+  ('carol', $$ select vote_count from comments where id = tests.id('Said') $$, '1', 'and is counted'),
+  ('carol', $$ select unvote_comment(tests.id('Said')) $$, 'true', 'takes it back'),
+  ('carol', $$ select unvote_comment(tests.id('Said')) $$, 'false', 'once'),
+  ('carol', $$ select vote_count from comments where id = tests.id('Said') $$, '0', 'and is no longer counted'),
+  ('bob', $$ select delete_comment(tests.id('Said')) $$, 'true', 'a person deletes their own'),
+  ('bob', $$ select count(*) from comments where id in (tests.id('Said'), tests.id('Replied')) $$, '0', 'with its replies'),
+  ('adam', $$ select delete_comment(tests.id('A comment')) $$, 'true', 'an admin deletes what others wrote'),
+  ('bob', $$ select create_submission('A new idea', 'A description that is long enough.', 'idea', organization_id => tests.id('acme'), id => tests.id('New')) = tests.id('New') $$,
+    'true', 'a person submits'),
+  ('bob', $$ select vote_count from submissions where id = tests.id('New') and author_id = tests.id('bob') $$, '1', 'as themselves, with their vote'),
+  ('bob', $$ select create_submission('A new idea', 'A description that is long enough.', 'idea') $$, 'FB400', 'the organization is named where there are several'),
+  ('bob', $$ select create_submission('A new idea', 'A description that is long enough.', 'idea', organization_id => tests.id('vault')) $$, '42501',
+    'nobody submits to a board they do not see'),
+  ('bob', $$ select create_submission('New', 'A description that is long enough.', 'idea', organization_id => tests.id('acme')) $$, '23514', 'a title has five characters'),
+  ('carol', $$ select update_submission(tests.id('New'), '{"title": "Not mine"}') $$, 'false', 'nobody edits a submission of another'),
+  ('bob', $$ select update_submission(tests.id('New'), '{"title": " A better idea "}') $$, 'true', 'a person edits their own'),
+  ('bob', $$ select title || ' ' || description from submissions where id = tests.id('New') $$, 'A better idea A description that is long enough.', 'and only what they name'),
+  ('bob', $$ select update_submission(tests.id('New'), '{"tracker_issue_url": "https://tracker.example/1"}') $$, 'FB403', 'the link to a tracker is for admins'),
+  ('adam', $$ select update_submission(tests.id('New'), '{"tracker_issue_url": "https://tracker.example/1"}') $$, 'true', 'who set it'),
+  ('bob', $$ select update_submission(tests.id('New'), '{"vote_count": 1000}') $$, 'FB400', 'a count is nobody''s to change'),
+  ('bob', $$ select update_submission(tests.id('New'), '[]') $$, 'FB400', 'changes are an object'),
+  ('bob', $$ select update_submission(tests.id('New'), null) $$, 'FB400', 'and have to be there'),
+  ('carol', $$ select delete_submission(tests.id('New')) $$, 'false', 'nobody deletes a submission of another'),
+  ('bob', $$ select delete_submission(tests.id('New')) $$, 'true', 'a person deletes their own'),
+  ('alice', $$ select mark_notifications_read(array[tests.id('Nowhere')]) $$, '0', 'notifications are marked read by their ids'),
+  ('bob', $$ select update_profile('{"name": "Robert"}') $$, 'true', 'a person has a name'),
+  ('bob', $$ select name from profiles where id = tests.id('bob') $$, 'Robert', 'of their own choice'),
+  ('bob', $$ select update_profile('{"email": "robert@example.test"}') $$, 'FB400', 'but changes no address here'),
+  ('bob', $$ select submit_survey_response(tests.id('A survey'), '[]') $$, 'FB400', 'an answer is checked'),
+  ('bob', $$ select submit_survey_response(tests.id('Nowhere'), '[]') $$, 'FB404', 'a survey has to be there'),
+  ('bob', $$ select submit_survey_response(tests.id('A survey'), (select jsonb_agg(jsonb_build_object('question_id', q.id, 'value', 9))
+      from survey_questions q where q.survey_id = tests.id('A survey') and q.type = 'nps')) is not null $$, 'true', 'a person answers'),
+  ('bob', $$ select submit_survey_response(tests.id('A survey'), (select jsonb_agg(jsonb_build_object('question_id', q.id, 'value', 9))
+      from survey_questions q where q.survey_id = tests.id('A survey') and q.type = 'nps')) $$, 'FBR09', 'once'))
+  as t (who, call, outcome, claim);
+select is(pg_temp.try('alice', 'select mark_notifications_read() > 0'), 'true', 'all notifications of a person are marked read');
+select is((select count(*) from notifications where user_id = tests.id('alice') and read_at is null), 0::bigint, 'and are read');
+select is(tests.refusal('bob', $$ select update_profile('{"email": "x"}') $$) ->> 'field', 'changes.email', 'a refusal names what cannot be changed');
+select is(pg_temp.try('bob', $$ with voted as (select vote(tests.id('An idea'))) insert into votes (submission_id) select tests.id('An idea') from voted $$), 'FB403',
+  'what a function may write, the rest of its transaction may not');
+select is_empty('select * from private.count_mistakes()', 'counters are exact');
+
+-- Charges
+select is(pg_temp.try('carol', $$ select count(vote_comment(tests.id('Nobody'))) $$), 'FB404', 'a comment that is gone takes no vote');
+do $$ begin
+  insert into comments (id, submission_id, author_id, body)
+  select md5('c' || n)::uuid, tests.id('An idea'), tests.id('mia'), 'One of many' from generate_series(1, 11) n;
+end $$;
+select is(pg_temp.try('mia', $$ select count(*) from (select delete_comment(md5('c' || n)::uuid) from generate_series(1, 11) n) t $$), 'FB429',
+  'many calls in one statement are charged one by one');
+select is((select count(*) from comments where author_id = tests.id('mia')), 11::bigint, 'and what does not fit is undone whole');
+select is(pg_temp.try('mia', $$ select count(*) from (select delete_comment(md5('c' || n)::uuid) from generate_series(1, 10) n) t $$), '10', 'as many as the limit pass');
+
+-- Every request
+create function pg_temp.request(method text, headers text, who text default 'bob') returns text language plpgsql as $$
+begin
+  perform set_config('request.method', method, true), set_config('request.headers', headers, true),
+    set_config('statement_timeout', '8s', true), set_config('lock_timeout', '0', true);
+  return pg_temp.try(who, 'select private.before_request()') || ' ' || current_setting('statement_timeout') || ' ' || current_setting('lock_timeout');
+end
+$$;
+select is(pg_temp.request(method, headers, who), outcome, format('%s %s by %s', method, headers, who)) from (values
+  ('GET', '{}', 'anon', ' 8s 0'), ('HEAD', '{}', 'bob', ' 8s 0'),
+  ('POST', '{}', 'bob', ' 2s 1s'), ('PATCH', '{"prefer": "return=minimal"}', 'bob', ' 2s 1s'), ('DELETE', '{}', 'anon', ' 2s 1s'),
+  ('POST', '{}', 'service_role', ' 8s 0'),
+  ('GET', '{"prefer": "count=exact"}', 'anon', ' 8s 0'),
+  ('GET', '{"prefer": "count=planned"}', 'anon', 'FB400 8s 0'), ('GET', '{"prefer": "return=minimal, Count = Estimated"}', 'bob', 'FB400 8s 0'),
+  ('POST', '{"prefer": "count=\"planned\""}', 'bob', 'FB400 8s 0'), ('GET', '', 'anon', ' 8s 0')) as t (method, headers, who, outcome);
+select * from finish();
+rollback;

@@ -1,0 +1,161 @@
+import { randomBytes } from "node:crypto";
+import { chown, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
+import postgres from "postgres";
+import { openDataFolder } from "../../local/data-folder.ts";
+import { withDatabase } from "../../local/database.ts";
+import { defaultMigrations, root, startDatabase } from "../../local/database-server.ts";
+import { type Functions, startFunctions } from "../../local/functions.ts";
+import { makeCertificates } from "./certificates.ts";
+
+/** A project as hosted Supabase has it: Postgres that takes TLS only, and an auth service that publishes its keys. */
+export interface Project {
+  sql: postgres.Sql;
+  /** Of the role postgres, without TLS in it. */
+  ownerUrl: string;
+  superuserUrl: string;
+  /** What step 4 of docs/deploy.md sets, and what hosted Supabase adds. */
+  environment: Record<string, string>;
+  signIn(userId: string, key: SigningKey): Promise<string>;
+  /** Known from the environment; published by the auth service only, as after a rotation; the shared secret. */
+  keys: Record<"known" | "rotated" | "shared", SigningKey>;
+  /** Whether the check of docs/deploy.md may trust the server. */
+  authority: string;
+  start(name: "api" | "webhook-dispatch", how: Run): Promise<Functions & { log(): Promise<string> }>;
+  remove(): Promise<void>;
+}
+
+/** Which Deno runs what: the sources or a folder with bundles. */
+export interface Run {
+  program: string;
+  bundles?: string;
+  environment?: Record<string, string>;
+}
+
+type SigningKey = { alg: string; kid?: string; key: CryptoKey | Uint8Array };
+
+const random = () => randomBytes(32).toString("base64");
+
+export async function startProject(): Promise<Project> {
+  const path = await mkdtemp(join(tmpdir(), "feedback-hosted-"));
+  const folder = await openDataFolder(path, "none");
+  const database = await startDatabase({
+    folder,
+    port: 0,
+    migrations: defaultMigrations,
+    settings: { fsync: "off", synchronous_commit: "off", full_page_writes: "off" },
+    progress: () => undefined,
+  });
+  const authority = await requireTls(database.superuserUrl, join(path, "postgres"));
+  const passwords = { feedback_api: random(), feedback_webhooks: random() };
+  const sql = postgres(database.ownerUrl, {
+    max: 2,
+    onnotice: () => undefined,
+    ssl: { rejectUnauthorized: false },
+  });
+  for (const [role, password] of Object.entries(passwords))
+    await sql.unsafe(`alter role ${role} password '${password}'`);
+  const loginOf = (role: keyof typeof passwords) => {
+    const url = new URL(database.url(role, encodeURIComponent(passwords[role])));
+    url.search = "?sslmode=verify-full";
+    return url.href;
+  };
+
+  const [known, rotated] = await Promise.all([makeKey("known"), makeKey("rotated")]);
+  const secret = random();
+  const auth = createServer((request, response) => {
+    const keys = request.url === "/auth/v1/.well-known/jwks.json" ? [known.published, rotated.published] : [];
+    response.setHeader("Content-Type", "application/json").end(JSON.stringify({ keys }));
+  });
+  await new Promise<void>((resolve) => auth.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(auth.address() as AddressInfo).port}`;
+
+  const settings: Record<string, string> = {
+    DATABASE_URL: loginOf("feedback_api"),
+    // In one line, as an env file has it.
+    DATABASE_CA: authority.replaceAll("\n", "\\n"),
+    DATABASE_CONNECTIONS: "2",
+    SITE_URL: "https://feedback.example",
+    ADDRESS_HASH_KEY: random(),
+    ADDRESS_HEADER: "cf-connecting-ip",
+    JWT_SECRET: secret,
+    WEBHOOK_DATABASE_URL: loginOf("feedback_webhooks"),
+    WEBHOOK_DISPATCH_SECRET: random(),
+    WEBHOOK_SECRETS_KEYS: `first:${random()}`,
+    SUPABASE_URL: url,
+    SUPABASE_JWKS: JSON.stringify([known.published]),
+    SUPABASE_PUBLISHABLE_KEYS: JSON.stringify({ default: "sb_publishable_x" }),
+    // For the receiver of the test.
+    WEBHOOK_ALLOWED_HOSTS: "127.0.0.1",
+  };
+
+  return {
+    sql,
+    ownerUrl: database.ownerUrl,
+    superuserUrl: database.superuserUrl,
+    environment: settings,
+    authority,
+    keys: { known, rotated, shared: { alg: "HS256", key: new TextEncoder().encode(secret) } },
+    signIn: (userId, { alg, kid, key }) =>
+      new SignJWT({ sub: userId, role: "authenticated" })
+        .setProtectedHeader({ alg, ...(kid ? { kid } : {}) })
+        .setAudience("authenticated")
+        .setIssuer(`${url}/auth/v1`)
+        .setIssuedAt()
+        .setExpirationTime("1h")
+        .sign(key),
+    async start(name, { program, bundles, environment }) {
+      const place = bundles ?? join(root, "functions");
+      // One for each version: they do not share what they keep.
+      const cache = join(root, "node_modules", ".cache", program.includes("deno-2.1") ? "deno-2.1" : "deno");
+      await mkdir(join(path, "logs"), { recursive: true });
+      const logPath = join(path, "logs", `${randomBytes(4).toString("hex")}.log`);
+      const functions = await startFunctions({
+        root: bundles ?? root,
+        program,
+        name,
+        entry: join(place, name, "index.ts"),
+        healthPath: name === "api" ? "/api/health" : "/webhook-dispatch/health",
+        environment: { DENO_DIR: cache, ...settings, ...environment },
+        logPath,
+        onTrouble: (message) => console.error(message),
+      });
+      return Object.assign(functions, { log: () => readFile(logPath, "utf8") });
+    },
+    async remove() {
+      auth.close();
+      await sql.end({ timeout: 1 }).catch(() => undefined);
+      await database.stop();
+      await folder.release();
+      await rm(path, { recursive: true, force: true });
+    },
+  };
+}
+
+async function makeKey(kid: string): Promise<SigningKey & { published: JWK }> {
+  const { privateKey, publicKey } = await generateKeyPair("ES256");
+  const published = { ...(await exportJWK(publicKey)), alg: "ES256", kid, use: "sig" };
+  return { alg: "ES256", kid, key: privateKey, published };
+}
+
+/** Gives Postgres a certificate, and the roles of the functions no way in without TLS; the authority, in PEM. */
+async function requireTls(superuserUrl: string, data: string): Promise<string> {
+  const { authority, certificate, key } = makeCertificates("127.0.0.1");
+  const { uid, gid } = await stat(data);
+  for (const [name, text] of Object.entries({ "server.crt": certificate, "server.key": key })) {
+    await writeFile(join(data, name), text, { mode: 0o600 });
+    await chown(join(data, name), uid, gid);
+  }
+  const rules = join(data, "pg_hba.conf");
+  const onlyTls = "hostnossl all feedback_api,feedback_webhooks all reject\n";
+  await writeFile(rules, onlyTls + (await readFile(rules, "utf8")));
+  await withDatabase(superuserUrl, async (superuser) => {
+    await superuser`alter system set ssl = on`;
+    await superuser`select pg_reload_conf()`;
+  });
+  return authority;
+}

@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { expectUnavailable, expectWhole } from "../faults/storm.ts";
+import { type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
+import { until } from "../until.ts";
+
+// What one caller asks for must not take the connections that others need.
+
+let own: OwnStack;
+let greedy: Person;
+let others: Person[];
+let submissionId: string;
+
+beforeAll(async () => {
+  own = await startOwnStack();
+  await own.sql`update private.rate_limit_rules set max_requests = 2000000000`;
+  [greedy, ...others] = (await own.people(20)) as [Person, ...Person[]];
+  submissionId = await own.submission(others[0] as Person);
+});
+afterAll(() => own?.remove());
+
+const vote = ({ token }: Person) => own.call("POST", `/api/submissions/${submissionId}/vote`, { token });
+const read = ({ token }: Person) => own.call("GET", "/api/submissions", { token });
+const used = async ({ id }: Person, rule: string) => {
+  const [counter] = await own.sql<{ used: number }[]>`
+    select used from private.rate_counters where subject = ${id} and rule = ${rule}`;
+  return counter?.used ?? 0;
+};
+
+/** Connections of the functions that wait for a row just now. */
+async function waitingForRows(): Promise<number> {
+  const rows = await own.sql`
+    select from pg_stat_activity where application_name = 'feedback-functions' and wait_event_type = 'Lock'`;
+  return rows.length;
+}
+
+/** Keeps the submission from everybody else; `release` gives it back. */
+async function hold(): Promise<() => Promise<void>> {
+  const holder = await own.sql.reserve();
+  await holder`begin`;
+  await holder`select from public.submissions where id = ${submissionId} for update`;
+  return async () => {
+    await holder`commit`;
+    holder.release();
+  };
+}
+
+test("the functions open connections when they are needed", async () => {
+  const open = async () =>
+    (await own.sql`select from pg_stat_activity where application_name = 'feedback-functions'`).length;
+  const before = await open();
+  expect(before).toBeLessThanOrEqual(1);
+  await Promise.all(others.map(read));
+  expect(await open()).toBeGreaterThan(before);
+  expect(await open()).toBeLessThanOrEqual(8);
+});
+
+test("one caller has at most a quarter of the connections, however many calls wait; others are served", async () => {
+  const release = await hold();
+  const asked = Promise.all(Array.from({ length: 30 }, () => vote(greedy)));
+  await until(async () => (await waitingForRows()) > 0);
+  for (let look = 0; look < 15; look++) {
+    expect(await waitingForRows()).toBeLessThanOrEqual(2);
+    expect((await read(others[look] as Person)).status).toBe(200);
+  }
+  await release();
+  for (const answer of await asked) {
+    if (answer.status === 503) expectUnavailable(answer);
+    else expect([200, 201]).toContain(answer.status);
+  }
+  await expectWhole(own);
+});
+
+test("who waits for a row gives the connection up, tries once more, and is charged once", async () => {
+  const person = others[1] as Person;
+  const before = await used(person, "vote_create");
+  const release = await hold();
+  const asked = vote(person);
+  await until(async () => (await waitingForRows()) === 1);
+  await until(async () => (await waitingForRows()) === 0);
+  await release();
+  expect((await asked).status).toBe(201);
+  expect(await used(person, "vote_create")).toBe(before + 1);
+});
+
+test("a row that stays locked is 503 with Retry-After, and is charged", async () => {
+  const person = others[2] as Person;
+  const before = await used(person, "vote_create");
+  const release = await hold();
+  const startedAt = Date.now();
+  expectUnavailable(await vote(person));
+  expect(Date.now() - startedAt).toBeLessThan(5_000);
+  await release();
+  expect(await used(person, "vote_create")).toBe(before + 1);
+});
+
+test("a call that may run long does not hold the caller's other calls up", async () => {
+  const person = others[3] as Person;
+  await own.sql.unsafe(`
+    create function private.test_slow() returns trigger language plpgsql as $$ begin perform pg_sleep(3); return old; end $$;
+    create trigger test_slow before delete on public.follows for each statement execute function private.test_slow()`);
+  try {
+    let done = false;
+    const erased = own
+      .call("DELETE", "/api/me?confirm=erase", { token: person.token })
+      .finally(() => (done = true));
+    await until(async () => {
+      const rows = await own.sql`
+        select from pg_stat_activity where application_name = 'feedback-functions' and wait_event = 'PgSleep'`;
+      return rows.length === 1;
+    });
+    expect((await read(person)).status).toBe(200);
+    expect(done).toBe(false);
+    await erased;
+  } finally {
+    await own.sql.unsafe("drop trigger test_slow on public.follows; drop function private.test_slow()");
+  }
+});

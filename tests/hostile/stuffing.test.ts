@@ -1,0 +1,213 @@
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, it, test } from "vitest";
+import { signUp } from "../../local/sign-up.ts";
+import { api, type Caller } from "../api/client.ts";
+import { newSurvey } from "../api/survey-world.ts";
+import {
+  countMistakes,
+  merge,
+  newComment,
+  newKey,
+  newOrganization,
+  newSubmission,
+  newUser,
+  type Organization,
+  type User,
+} from "../api/world.ts";
+import { sql, stack } from "../stack.ts";
+import { rpc } from "./rest.ts";
+
+let organization: Organization;
+let admin: User;
+let author: User;
+beforeAll(async () => {
+  organization = await newOrganization();
+  admin = await newUser("Admin", { organization, role: "admin" });
+  author = await newUser("Author");
+});
+
+type Account = Caller & { id: string; email: string };
+
+async function account(email = `${randomUUID()}@stuffing.example`): Promise<Account> {
+  const auth = {
+    url: stack.supabase_url,
+    publishableKey: stack.publishable_key,
+    fetch: (request: Request) => fetch(request),
+  };
+  const { access_token, user } = await signUp(auth, { email, password: "correct horse battery" });
+  return { id: user.id, email, token: access_token };
+}
+
+const inOrganization = async (person: Account) => {
+  const { status } = await api("DELETE", "/api/me?confirm=erase", { as: person, on: organization });
+  expect(status).toBe(200);
+  return person;
+};
+const byAdmin = async (person: Account) => {
+  const { status } = await api("POST", `/api/admin/people/${person.id}/erase`, {
+    as: admin,
+    on: organization,
+  });
+  expect(status).toBe(200);
+  return person;
+};
+const wholly = async (person: Account) => {
+  expect((await api("DELETE", "/api/me?confirm=erase", { as: person })).status).toBe(200);
+  return account(person.email.toUpperCase());
+};
+const byTheAuthService = async (person: Account) => {
+  await sql`delete from auth.users where id = ${person.id}`;
+  return account(person.email);
+};
+
+const vote = (id: string, as: Caller) => api("POST", `/api/submissions/${id}/vote`, { as });
+const voteForComment = (id: string, as: Caller) => api("POST", `/api/comments/${id}/vote`, { as });
+const votesOf = async (id: string) =>
+  (await sql<{ vote_count: number }[]>`select vote_count from submissions where id = ${id}`)[0]?.vote_count;
+
+describe.each([
+  ["in the organization", inOrganization],
+  ["by an admin", byAdmin],
+  ["in the organization and then wholly", async (person: Account) => wholly(await inOrganization(person))],
+  ["wholly, with a new account of the same address", wholly],
+  ["by the auth service, with a new account of the same address", byTheAuthService],
+])("who is erased %s", (_, erase) => {
+  it("does not vote a second time, by the API or the data API", async () => {
+    const id = await newSubmission(organization, author);
+    const comment = await newComment(id, author);
+    const person = await account();
+    expect((await vote(id, person)).status).toBe(201);
+    expect((await voteForComment(comment, person)).status).toBe(201);
+    const again = await erase(person);
+    for (const _ of ["once", "twice"]) expect((await vote(id, again)).status).toBe(409);
+    expect((await voteForComment(comment, again)).status).toBe(409);
+    const direct = [
+      await rpc("vote", { submission_id: id }, { token: again.token }),
+      await rpc("vote_comment", { comment_id: comment }, { token: again.token }),
+    ];
+    for (const { code } of direct) expect(code).toBe("FB409");
+    expect(await votesOf(id)).toBe(2);
+    expect(await countMistakes(organization)).toEqual([]);
+    // Elsewhere they take part as anybody.
+    expect((await vote(await newSubmission(organization, author), again)).status).toBe(201);
+  });
+
+  it("does not answer a survey of one response a second time, and one of many as before", async () => {
+    const questions = [{ type: "nps", text: "Would you recommend us?" }];
+    const once = await newSurvey(admin, organization, { questions });
+    const often = await newSurvey(admin, organization, {
+      questions,
+      settings: { allow_multiple_responses: true },
+    });
+    const answer = ({ id, questions: [asked] }: typeof once, as: Caller) =>
+      api("POST", `/api/surveys/${id}/responses`, {
+        as,
+        body: { answers: [{ question_id: asked?.id, value: 9 }] },
+      });
+    const person = await account();
+    for (const survey of [once, often]) expect((await answer(survey, person)).status).toBe(201);
+    const again = await erase(person);
+    expect((await answer(once, again)).status).toBe(409);
+    expect((await answer(often, again)).status).toBe(201);
+  });
+});
+
+describe("merges, with an erasure between", () => {
+  const unmerge = (id: string) =>
+    api("POST", "/api/admin/unmerge", { as: admin, on: organization, body: { submission_id: id } });
+  const voted = async () => {
+    const person = await account();
+    const [source, target] = [
+      await newSubmission(organization, author),
+      await newSubmission(organization, author),
+    ];
+    return { person, source, target };
+  };
+
+  it("who voted for a source does not vote for the target it was merged into, nor for the source after", async () => {
+    const { person, source, target } = await voted();
+    await vote(source, person);
+    const again = await wholly(person);
+    await merge(source, target);
+    expect((await vote(target, again)).status).toBe(409);
+    expect((await unmerge(source)).status).toBe(200);
+    expect((await vote(source, again)).status).toBe(409);
+    expect((await vote(target, again)).status).toBe(201);
+    expect([await votesOf(source), await votesOf(target)]).toEqual([2, 2]);
+  });
+
+  it.each(["source", "target", "both"])(
+    "who voted for the %s before the merge and is erased after it has those votes and no more",
+    async (which) => {
+      const { person, source, target } = await voted();
+      if (which !== "target") await vote(source, person);
+      if (which !== "source") await vote(target, person);
+      await merge(source, target);
+      await inOrganization(person);
+      expect((await vote(target, person)).status).toBe(409);
+      expect((await unmerge(source)).status).toBe(200);
+      expect((await vote(source, person)).status).toBe(which === "target" ? 201 : 409);
+      expect((await vote(target, person)).status).toBe(which === "source" ? 201 : 409);
+      expect([await votesOf(source), await votesOf(target)]).toEqual([2, 2]);
+    },
+  );
+
+  it("a merged source that is deleted leaves its votes to the target, and who is behind them counted", async () => {
+    const { person, source, target } = await voted();
+    await vote(source, person);
+    await merge(source, target);
+    await inOrganization(person);
+    expect((await api("DELETE", `/api/submissions/${source}`, { as: admin })).status).toBe(200);
+    expect((await vote(target, person)).status).toBe(409);
+    expect(await votesOf(target)).toBe(2);
+  });
+});
+
+test("an author known by e-mail who is erased is not voted for a second time by a key", async () => {
+  const key = await newKey(organization, ["submissions:read", "submissions:write"]);
+  const id = await newSubmission(organization, author);
+  const author_email = `${randomUUID()}@stuffing.example`;
+  const cast = () => api("POST", `/api/submissions/${id}/vote`, { as: key, body: { author_email } });
+  const made = await cast();
+  expect(made.status).toBe(201);
+  const { user_id } = (made.body as { data: { user_id: string } }).data;
+  await byAdmin({ id: user_id, email: author_email, token: "" });
+  expect((await cast()).status).toBe(409);
+  expect(await votesOf(id)).toBe(2);
+});
+
+test("the token of a deleted account votes no more, by the data API either", async () => {
+  const id = await newSubmission(organization, author);
+  const person = await account();
+  await sql`delete from auth.users where id = ${person.id}`;
+  const { code } = await rpc("vote", { submission_id: id }, { token: person.token });
+  expect(code).toBe("FB401");
+});
+
+test("votes and erasures at the same time count one vote", async () => {
+  const id = await newSubmission(organization, author);
+  const person = await account();
+  const rounds = Array.from({ length: 12 }, (_, round) =>
+    round % 3 === 2
+      ? api("DELETE", "/api/me?confirm=erase", { as: person, on: organization })
+      : vote(id, person),
+  );
+  for (const { status } of await Promise.all(rounds)) expect([200, 201, 409]).toContain(status);
+  expect(await votesOf(id)).toBe(2);
+});
+
+test("what is kept names nobody, and goes with the row", async () => {
+  const id = await newSubmission(organization, author);
+  const person = await account();
+  await vote(id, person);
+  await wholly(person);
+  const kept = () => sql`select * from private.erased_participations where row_id = ${id}`;
+  const rows = await kept();
+  expect(rows).toHaveLength(2);
+  for (const row of rows) {
+    expect(Object.keys(row).sort()).toEqual(["hash", "hashed_id", "organization_id", "row_id"]);
+    expect(row.hash).toHaveLength(32);
+  }
+  await sql`delete from submissions where id = ${id}`;
+  expect(await kept()).toHaveLength(0);
+});

@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createApiKey } from "../../local/api-keys.ts";
+import { tokenIssuer } from "../../local/auth-config.ts";
+import { expectNoLeak, expectWhole } from "../faults/storm.ts";
+import { type OwnFunctions, startOwnFunctions } from "../mcp/own-functions.ts";
+import { type Answer, type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
+import { hasPgbouncer, startPgbouncer } from "./pgbouncer.ts";
+import { startPooler } from "./pooler.ts";
+
+// A pooler in transaction mode gives each transaction the server connection that is free: nothing a request needs may be
+// left in a session.
+
+const password = "known-to-the-test";
+const size = 3;
+let own: OwnStack;
+let people: Person[];
+let submissionOf: Map<string, string>;
+let shared: string;
+let boards: { key: string; submissions: Set<string> }[];
+
+beforeAll(async () => {
+  own = await startOwnStack();
+  await own.sql.unsafe(`alter role feedback_api password '${password}'`);
+  await own.sql`update private.rate_limit_rules set max_requests = 2000000000`;
+  people = await own.people(24);
+  submissionOf = new Map();
+  for (const person of people) submissionOf.set(person.id, await own.submission(person));
+  // Everybody's own submission is the only one they voted for.
+  const [host] = await own.people(1);
+  shared = await own.submission(host as Person);
+  boards = [await board("first"), await board("second")];
+});
+afterAll(() => own?.remove());
+
+/** An organization of its own with two submissions, and a key that sees nothing else. */
+async function board(slug: string) {
+  const [made] = await own.sql<{ id: string }[]>`
+    insert into public.organizations (slug, name) values (${slug}, ${slug}) returning id`;
+  const id = made?.id ?? "";
+  const rows = await own.sql<{ id: string }[]>`
+    insert into public.submissions (organization_id, author_id, title, description, type)
+    select ${id}, ${people[0]?.id ?? ""}, 'Number ' || n, 'A description that is long enough.', 'idea' from generate_series(1, 2) n
+    returning id`;
+  return {
+    key: await createApiKey(own.sql, id, slug, ["submissions:read", "submissions:write"], null),
+    submissions: new Set(rows.map((row) => row.id)),
+  };
+}
+
+const idsIn = ({ body }: Answer, name = "id") =>
+  (body.data as unknown as Record<string, string>[]).map((row) => row[name]);
+
+/** What client n does once, and what only its own answers can say. */
+async function visit(base: string, n: number): Promise<void> {
+  const person = people[n % people.length] as Person;
+  const mine = submissionOf.get(person.id);
+  const as = (token: string | undefined) => (method: string, path: string, body?: object) =>
+    own.call(method, `/api${path}`, { base, token, body, from: `127.0.0.${2 + (n % 200)}` });
+  if (n % 4 === 0) {
+    const { key, submissions } = boards[(n / 4) % 2] as (typeof boards)[number];
+    const call = as(key);
+    const list = await call("GET", "/submissions");
+    expect([list.status, new Set(idsIn(list))]).toEqual([200, submissions]);
+    expect((await call("GET", `/submissions/${mine}`)).status).toBe(404);
+    const lacking = await call("GET", "/surveys/00000000-0000-4000-8000-000000000000/responses");
+    expect([403, 404]).toContain(lacking.status);
+  } else if (n % 4 === 1) {
+    const call = as(undefined);
+    const detail = await call("GET", `/submissions/${mine}`);
+    expect([detail.status, detail.body.data?.id, detail.body.data?.user_vote]).toEqual([200, mine, null]);
+    expect((await call("POST", `/submissions/${mine}/vote`)).status).toBe(401);
+    expect((await call("GET", "/submissions?page=0")).status).toBe(400);
+  } else {
+    const call = as(person.token);
+    const votes = await call("GET", "/me/votes");
+    expect([votes.status, idsIn(votes, "submission_id").filter((id) => id !== shared)]).toEqual([
+      200,
+      [mine],
+    ]);
+    const vote = await call("POST", `/submissions/${shared}/vote`);
+    expect([200, 201]).toContain(vote.status);
+    expect(vote.body.data?.user_id).toBe(person.id);
+    const detail = await call("GET", `/submissions/${mine}`);
+    expect([detail.status, detail.body.data?.id, detail.body.data?.user_vote !== null]).toEqual([
+      200,
+      mine,
+      true,
+    ]);
+    const comment = await call("POST", `/submissions/${mine}/comments`, { body: person.id });
+    expect([comment.status, comment.body.data?.author]).toMatchObject([201, { id: person.id }]);
+    expect((await call("DELETE", `/submissions/${submissionOf.get(other(person))}`)).status).toBe(403);
+  }
+}
+
+const other = ({ id }: Person) => (people[0]?.id === id ? people[1] : people[0])?.id ?? "";
+
+const poolers = {
+  "that forgets prepared statements": {
+    prepare: "false",
+    start: (port: number) => startPooler(port, { size, tracksStatements: false }),
+  },
+  "that tracks prepared statements": {
+    prepare: "true",
+    start: (port: number) => startPooler(port, { size, tracksStatements: true }),
+  },
+  "PgBouncer, where it is installed": {
+    prepare: "false",
+    start: (port: number) => startPgbouncer(port, { user: "feedback_api", password, size }),
+  },
+};
+const chosen = Object.entries(poolers).filter(([name]) => hasPgbouncer || !name.startsWith("PgBouncer"));
+
+describe.each(chosen)("a pooler in transaction mode, %s", (_, { prepare, start }) => {
+  let pooler: Awaited<ReturnType<typeof start>>;
+  let workers: OwnFunctions[] = [];
+
+  beforeAll(async () => {
+    pooler = await start(Number(new URL(own.db_url).port));
+    const environment = {
+      DATABASE_URL: `postgresql://feedback_api:${password}@127.0.0.1:${pooler.port}/postgres`,
+      DATABASE_PREPARE: prepare,
+      SUPABASE_URL: own.supabase_url,
+      JWT_SECRET: own.jwtSecret,
+      JWT_ISSUERS: tokenIssuer,
+    };
+    workers = await Promise.all([startOwnFunctions(environment), startOwnFunctions(environment)]);
+  });
+  afterAll(async () => {
+    await Promise.all(workers.map((worker) => worker.stop()));
+    await pooler?.close();
+  });
+
+  test.each([
+    [16, 8],
+    [200, 1],
+  ])("%i clients at once: nothing is refused or mixed up, nothing is left open", async (clients, times) => {
+    const base = (n: number) => `http://127.0.0.1:${workers[n % workers.length]?.port}`;
+    await Promise.all(
+      Array.from({ length: clients }, async (_, n) => {
+        for (let time = 0; time < times; time++) await visit(base(n >> 2), n);
+      }),
+    );
+    if ("handed" in pooler) {
+      const { transactions, toAnother } = pooler.handed();
+      expect(toAnother).toBeGreaterThan(transactions / 3);
+      expect(pooler.held()).toBe(0);
+    }
+    await expectWhole(own);
+    await expectNoLeak(own, size + 1);
+    const strangers = await own.sql`select from public.comments where body <> author_id::text`;
+    expect(strangers).toHaveLength(0);
+  });
+});

@@ -1,0 +1,368 @@
+import postgres from "postgres";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { fillScaleBoard, slugOf } from "../../bench/scale-board.ts";
+import { listMeta } from "../../functions/_shared/cursor.ts";
+import type { Sql, Statement } from "../../functions/_shared/database.ts";
+import { commentDetail, listComments } from "../../functions/_shared/statements/comments.ts";
+import {
+  listSubmissions,
+  searchSubmissions,
+  similarSubmissions,
+  submissionDetail,
+} from "../../functions/_shared/statements/submissions.ts";
+import { withTemporaryDatabase } from "../../local/temporary-database.ts";
+import { type SubmissionListQuery, submissionListQuery } from "../../shared/submissions.ts";
+
+const [few, some, many] = [1_000, 5_000, 30_000];
+const boards: Record<number, { id: string; first: string; parent: string; heavy: string }> = {};
+let sql: Sql;
+let finish: () => void = () => undefined;
+let finished: Promise<void>;
+
+beforeAll(async () => {
+  const urls = await new Promise<{ ownerUrl: string; superuserUrl: string }>((resolve, reject) => {
+    finished = withTemporaryDatabase((database) => {
+      resolve(database);
+      return new Promise<void>((done) => {
+        finish = done;
+      });
+    });
+    finished.catch(reject);
+  });
+  sql = postgres(urls.ownerUrl, {
+    max: 1,
+    onnotice: () => undefined,
+    types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
+  }) as unknown as Sql;
+  for (const size of [few, some, many]) {
+    await sql`insert into public.organizations (name, slug, visibility) values (${slugOf(size)}, ${slugOf(size)}, 'public')`;
+    await fillScaleBoard(urls.superuserUrl, size, size / 10);
+  }
+  await sql`set jit = off`;
+  for (const size of [few, some, many]) {
+    const [board] = await sql<(typeof boards)[number][]>`
+      select o.id, s.id as first, c.id as parent, (
+        select author_id from public.submissions where organization_id = o.id group by 1 order by count(*) desc limit 1) as heavy
+      from public.organizations o join public.submissions s on s.organization_id = o.id and s.vote_count = ${size}
+        join public.comments c on c.submission_id = s.id and c.reply_count > 0
+      where o.slug = ${slugOf(size)}`;
+    if (!board) throw new Error("a board was not filled");
+    boards[size] = board;
+  }
+}, 120_000);
+
+afterAll(async () => {
+  await sql?.end({ timeout: 5 });
+  finish();
+  await finished;
+});
+
+/** As nobody, about the board of that size. */
+async function on<Result>(
+  size: number,
+  use: (board: (typeof boards)[number]) => Promise<Result>,
+): Promise<Result> {
+  const board = boards[size];
+  if (!board) throw new Error(`there is no board of ${size}`);
+  await sql`select set_config('feedback.organization_id', ${board.id}, false)`;
+  await sql`set role anon`;
+  try {
+    return await use(board);
+  } finally {
+    await sql`reset role`;
+  }
+}
+
+const listQuery = (query: Partial<SubmissionListQuery>) => submissionListQuery.parse(query);
+
+async function list(query: Partial<SubmissionListQuery>) {
+  const [page] = await listSubmissions(listQuery(query))(sql);
+  if (!page) throw new Error("a list answers one row");
+  return { ...page, ids: (JSON.parse(page.data) as { id: string }[]).map(({ id }) => id) };
+}
+
+async function search(q: string) {
+  const [found] = await searchSubmissions({ q, page: 1, limit: 100, status: undefined, type: undefined })(
+    sql,
+  );
+  if (!found) throw new Error("a search answers one row");
+  return { ...found, hits: JSON.parse(found.data) as { id: string; relevance: number }[] };
+}
+
+const filters: Record<string, Partial<SubmissionListQuery>> = {
+  nothing: {},
+  "a status": { status: "declined" },
+  "a common type": { type: "idea" },
+  "a rare type": { type: "problem" },
+  "a category": { category: "area-1" },
+  "a rare category": { category: "rare" },
+  "a category that is not there": { category: "none" },
+  "a common tag": { tag: "common" },
+  "a tag": { tag: "tag-1" },
+  "a rare tag": { tag: "rare" },
+  "a tag that is not there": { tag: "none" },
+  "status and rare type": { status: "declined", type: "problem" },
+  "status and category": { status: "declined", category: "area-1" },
+  "tag and status": { tag: "tag-1", status: "declined" },
+  "tag and rare type": { tag: "common", type: "problem" },
+};
+const texts = [
+  "needle",
+  "need",
+  "we need",
+  '"we need"',
+  "every needle",
+  "calendar",
+  "phone or calendar",
+  "phone keyboard",
+  "-need",
+  "calendar -phone",
+  "n",
+  "we",
+  "cal",
+  "R1",
+  "R12",
+  "ダークモード",
+  "暗い",
+  "%",
+  "qq",
+  "xyzzy",
+  "ation",
+  "the",
+  "and the",
+  "ing",
+  "a or b",
+  "we we we",
+];
+
+describe("a read costs about as much on six times the board", () => {
+  // What a walk and a sort cost in the worst case grows with the root of the board.
+  const most = 3.3;
+  type Read = (board: (typeof boards)[number]) => Statement<unknown>;
+  const reads: [string, Read][] = [
+    ...Object.entries(filters).flatMap(([name, filter]) =>
+      (["created_at", "votes", "title"] as const).flatMap((sort) =>
+        (name === "a tag" ? (["desc", "asc"] as const) : (["desc"] as const)).map((order): [string, Read] => [
+          `list by ${name}, ${sort} ${order}`,
+          () => listSubmissions(listQuery({ ...filter, sort, order })),
+        ]),
+      ),
+    ),
+    ["list of an author", ({ heavy }) => listSubmissions(listQuery({ author: heavy, sort: "votes" }))],
+    ...texts.flatMap((q): [string, Read][] => [
+      [`search ${q}`, () => searchSubmissions({ q, page: 1, limit: 50, status: undefined, type: undefined })],
+      [`list with ${q}`, () => listSubmissions(listQuery({ q, sort: "votes" }))],
+      [`list with ${q} and a tag`, () => listSubmissions(listQuery({ q, tag: "tag-1" }))],
+    ]),
+    ...[
+      "Offline access to calendar on the phone",
+      "We need a needle",
+      "Ofline acces to calender",
+      "ダークモード",
+      "x",
+    ].map((title): [string, Read] => [
+      `duplicates of ${title}`,
+      () => similarSubmissions(title, "We need it every day.", 5),
+    ]),
+    [
+      "detail with comments",
+      ({ first }) => submissionDetail(first, ["author", "category", "tags", "comments"], "en"),
+    ],
+    ["a comment with replies", ({ parent }) => commentDetail(parent, true)],
+  ];
+
+  it("for every list, search and page", async () => {
+    const dear: string[] = [];
+    for (const [name, read] of reads) {
+      const [small, big] = [await blocks(some, read), await blocks(many, read)];
+      // A scan of the big board reads more than 30,000 blocks; a few thousand rows are what may be looked at.
+      if (big > Math.max(most * small, 20_000)) dear.push(`${name}: ${small} and ${big} blocks`);
+    }
+    expect(dear).toEqual([]);
+  }, 120_000);
+
+  const blocks = (size: number, read: Read) =>
+    on(size, async (board) => {
+      const [explained] = await sql<{ "QUERY PLAN": { Plan: Record<string, number> }[] }[]>`
+        explain (analyze, buffers, timing off, format json) ${read(board)(sql) as unknown as ReturnType<Sql>}`;
+      const plan = explained?.["QUERY PLAN"][0]?.Plan ?? {};
+      return (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0);
+    });
+
+  it("but for comments, whose total is exact", async () => {
+    const page = { page: 1, limit: 50, sort: "created_at", order: "asc" } as const;
+    const total = (size: number) =>
+      on(
+        size,
+        async ({ first }) => (await listComments(first, { ...page, parent_id: undefined })(sql))[0]?.total,
+      );
+    expect([await total(some), await total(many)]).toEqual([400, 2400]);
+  });
+});
+
+describe("on boards up to some thousand", () => {
+  it("a search finds what a scan finds, in its order", async () => {
+    for (const q of texts) {
+      const expected = await scan(few, q);
+      const { total, total_is_capped, hits } = await on(few, () => search(q));
+      expect({ q, total, total_is_capped }).toEqual({ q, total: expected.length, total_is_capped: false });
+      expect(hits.map(({ relevance }) => relevance)).toEqual(
+        expected.slice(0, 100).map(({ relevance }) => relevance),
+      );
+      expect(new Set(expected.map(({ id }) => id))).toEqual(
+        new Set([...expected.map(({ id }) => id), ...hits.map(({ id }) => id)]),
+      );
+    }
+  });
+
+  it("a list with any filter and sort is what a scan is, page by page", async () => {
+    for (const [name, filter] of Object.entries({
+      ...filters,
+      words: { q: "need" },
+      "words and tag": { q: "phone", tag: "common" },
+    })) {
+      for (const sort of ["created_at", "votes", "title"] as const) {
+        const expected = await scanList(some, filter, sort);
+        const read = await on(some, () => readOn({ ...filter, sort, limit: 100 }, 6));
+        expect({ name, sort, ids: read.ids }).toEqual({ name, sort, ids: expected.slice(0, 600) });
+        if (!filter.q)
+          expect({ name, total: read.total }).toEqual({
+            name,
+            total: Math.min(expected.length, filter.tag ? 1000 : expected.length),
+          });
+      }
+    }
+  }, 60_000);
+});
+
+describe("on a big board", () => {
+  it("a total is exact, or says that there are at least so many", async () => {
+    for (const q of texts.filter((_, n) => n % 3 === 0)) {
+      const truth = (await scan(many, q)).length;
+      const { total, total_is_capped, hits } = await on(many, () => search(q));
+      if (total_is_capped) expect({ q, total: Math.min(total, truth, 1000) }).toEqual({ q, total });
+      else expect({ q, total }).toEqual({ q, total: truth });
+      expect(hits).toHaveLength(Math.min(total, 100));
+    }
+  });
+
+  it("what is rare is found all, what is common at least a thousand times", async () => {
+    const totals = await on(many, async () => [
+      await search("needle"),
+      await search("we need"),
+      await search("calendar"),
+    ]);
+    expect(totals.map(({ total }) => total)).toEqual([20, 1000, 300]);
+    expect(totals[1]?.total_is_capped).toBe(true);
+  });
+
+  it("a list with common words is read to its end by cursors, newest first", async () => {
+    const expected = await scanList(many, { q: "every day" }, "created_at");
+    const { ids } = await on(many, () => readOn({ q: "every day", limit: 100 }, 400));
+    expect(ids).toEqual(expected);
+  }, 60_000);
+
+  it("a page that stops before it is full says so", async () => {
+    const page = await on(many, () => list({ q: "calendar", tag: "common", type: "idea" }));
+    expect(page.total).toBeLessThanOrEqual(1000);
+    const meta = listMeta(
+      {
+        ...page,
+        more: true,
+        last: ["2026-01-01 00:00:00+00", boards[many]?.id ?? ""],
+        total: 1000,
+        total_is_capped: true,
+      },
+      { page: 20, limit: 50 },
+      "created_at",
+      "desc",
+    );
+    expect(meta).toMatchObject({
+      total: 1000,
+      total_is_capped: true,
+      has_next: true,
+      next_cursor: expect.any(String),
+    });
+  });
+
+  it("finds a duplicate by the rare words of its title, and by parts of them", async () => {
+    const [known] = await sql<{ id: string; title: string }[]>`
+      select id, title from public.submissions where organization_id = ${boards[many]?.id ?? ""} and title like '%calendar%' order by id limit 1`;
+    for (const title of [known?.title ?? "", (known?.title ?? "").replace("calendar", "calender")]) {
+      const [found] = await on(many, async () => [...(await similarSubmissions(title, null, 5)(sql))]);
+      const similar = JSON.parse(found?.data ?? "[]") as { title: string; similarity: number }[];
+      expect(similar[0]?.title).toBe(known?.title);
+    }
+  });
+
+  it("shows nothing that waits for approval, was merged, or is another organization's", async () => {
+    const id = boards[many]?.id ?? "";
+    const hidden = await sql<{ id: string }[]>`
+      select submission_id as id from private.submission_search where organization_id = ${id} and content like '%needle%' order by 1 limit 10`;
+    const ids = hidden.map((row) => row.id);
+    await sql`update public.submissions set is_public = false where id = any (${ids.slice(0, 5)})`;
+    await sql`update public.submissions set status = 'duplicate', merged_into_id = ${boards[many]?.first ?? ""} where id = any (${ids.slice(5)})`;
+    const shown = await on(many, async () => [
+      ...(await search("needle")).hits.map((hit) => hit.id),
+      ...(await list({ q: "needle", limit: 100 })).ids,
+      ...(await list({ category: "rare", sort: "votes", limit: 100 })).ids,
+      ...(await list({ tag: "rare", limit: 100 })).ids,
+    ]);
+    expect(shown).toHaveLength(40);
+    expect(shown.filter((one) => ids.includes(one))).toEqual([]);
+    const owners =
+      await sql`select distinct organization_id from public.submissions where id = any (${shown})`;
+    expect(owners).toEqual([{ organization_id: id }]);
+  });
+});
+
+/** Follows cursors for at most so many pages. */
+async function readOn(query: Partial<SubmissionListQuery>, pages: number) {
+  const ids: string[] = [];
+  let total: number | undefined;
+  let cursor: string | undefined;
+  for (let page = 0; page < pages; page++) {
+    const asked = { ...query, ...(cursor && { cursor }) };
+    const answer = await list(asked);
+    ids.push(...answer.ids);
+    total ??= answer.total;
+    const parsed = listQuery(asked);
+    cursor =
+      listMeta(answer, parsed as { page: number; limit: number }, parsed.sort, parsed.order).next_cursor ??
+      undefined;
+    if (!cursor) break;
+  }
+  return { ids, total };
+}
+
+/** What a search has to find, told by looking at everything. */
+function scan(size: number, q: string) {
+  return sql<{ id: string; relevance: number }[]>`
+    select c.submission_id as id, round((ts_rank(c.document, words)
+      + case when c.title like pattern then 0.5 when c.content like pattern then 0.1 else 0 end)::real::numeric, 4)::float8 as relevance
+    from private.submission_search c, private.search_query(${q}) words, private.like_pattern(${q}) pattern
+    where c.organization_id = ${boards[size]?.id ?? ""} and (c.document @@ words or c.content like pattern)
+    order by 2 desc, 1`;
+}
+
+async function scanList(
+  size: number,
+  { status, type, category, tag, q }: Partial<SubmissionListQuery>,
+  sort: "created_at" | "votes" | "title",
+) {
+  const column = sql(sort === "votes" ? "vote_count" : sort);
+  const id = boards[size]?.id ?? "";
+  const rows = await sql<{ id: string }[]>`
+    select s.id from public.submissions s
+    where s.organization_id = ${id} and s.merged_into_id is null
+      and (${status ?? null}::text is null or s.status = ${status ?? null}) and (${type ?? null}::text is null or s.type = ${type ?? null})
+      and (${category ?? null}::text is null or s.category_id = (select c.id from public.categories c where c.organization_id = ${id} and c.slug = ${category ?? null}))
+      and (${tag ?? null}::text is null or s.id in (
+        select st.submission_id from public.submission_tags st join public.tags t on t.id = st.tag_id
+        where t.organization_id = ${id} and t.slug = ${tag ?? null}))
+      and (${q ?? null}::text is null or s.id in (
+        select c.submission_id from private.submission_search c
+        where c.organization_id = ${id} and (c.document @@ private.search_query(${q ?? ""}) or c.content like private.like_pattern(${q ?? ""}))))
+    order by s.${column} desc, s.id desc`;
+  return rows.map((row) => row.id);
+}
