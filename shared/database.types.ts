@@ -298,6 +298,7 @@ export type Database = {
       organizations: {
         Row: {
           allowed_origins: string[];
+          anonymous_may: string;
           created_at: string;
           id: string;
           is_default: boolean;
@@ -316,6 +317,7 @@ export type Database = {
         ComputedFields: never;
         Insert: {
           allowed_origins?: string[];
+          anonymous_may?: string;
           created_at?: string;
           id?: string;
           is_default?: boolean;
@@ -333,6 +335,7 @@ export type Database = {
         };
         Update: {
           allowed_origins?: string[];
+          anonymous_may?: string;
           created_at?: string;
           id?: string;
           is_default?: boolean;
@@ -357,6 +360,7 @@ export type Database = {
           created_at: string;
           email: string | null;
           id: string;
+          is_anonymous: boolean;
           kind: string;
           name: string | null;
           organization_id: string | null;
@@ -369,6 +373,7 @@ export type Database = {
           created_at?: string;
           email?: string | null;
           id?: string;
+          is_anonymous?: boolean;
           kind?: string;
           name?: string | null;
           organization_id?: string | null;
@@ -380,6 +385,7 @@ export type Database = {
           created_at?: string;
           email?: string | null;
           id?: string;
+          is_anonymous?: boolean;
           kind?: string;
           name?: string | null;
           organization_id?: string | null;

@@ -239,6 +239,13 @@ export const importQuery = z
       .describe(
         "Where a file only counts votes: whether that many nameless people vote, at most 10,000 a row and 1,000,000 a file.",
       ),
+    async: choice
+      .default(false)
+      .describe("Whether to answer 202 once the file is received: the import is then run in steps."),
+  })
+  .refine((query) => !(query.async && query.dry_run), {
+    path: ["async"],
+    error: "must be false for a dry run, which writes nothing that a later step could meet",
   })
   .meta({ id: "ImportQuery", description: "How to read a file of feedback." });
 
@@ -268,8 +275,9 @@ const importShown = z
     source: z.string(),
     dry_run: z.boolean(),
     state: z
-      .enum(["running", "completed", "failed", "interrupted"])
+      .enum(["receiving", "running", "completed", "failed", "interrupted"])
       .describe("`interrupted`: nothing was heard of it for two minutes. Send the file again."),
+    rows: count.nullable().describe("Rows received, where the import is run in steps."),
     processed: count.describe("Records read: created, skipped and failed together."),
     created: count,
     skipped: count.describe("They were there already."),

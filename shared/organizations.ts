@@ -17,6 +17,7 @@ export const organization = z
 // Its settings --------------------------------------------------------------------------------------------------
 
 const visibilities = ["public", "private"] as const;
+const anonymousRights = ["read", "vote", "participate"] as const;
 
 export const newSlug = z
   .string()
@@ -40,6 +41,12 @@ export const organizationPatch = z
       .nullable()
       .optional()
       .describe("After how many approvals an author needs none; null for never."),
+    anonymous_may: z
+      .enum(anonymousRights)
+      .optional()
+      .describe(
+        "What people who signed in anonymously may do: `read`; `vote`, which is also to follow; or `participate` as others do.",
+      ),
     time_zone: z
       .string()
       .max(64)
@@ -58,7 +65,7 @@ export const organizationPatch = z
   })
   .refine((patch) => Object.keys(patch).length > 0, {
     error:
-      "must name at least one of name, slug, visibility, require_approval, trust_after, time_zone, settings",
+      "must name at least one of name, slug, visibility, require_approval, trust_after, anonymous_may, time_zone, settings",
   })
   .meta({ id: "OrganizationPatch", description: "What to change; at least one field.", minProperties: 1 });
 
@@ -75,6 +82,7 @@ export const organizationDetailAnswer = dataOf(
       visibility: z.enum(visibilities),
       require_approval: z.boolean(),
       trust_after: count.nullable(),
+      anonymous_may: z.enum(anonymousRights),
       time_zone: z.string(),
       settings: z.record(z.string(), z.unknown()),
       role: z.enum(memberRoles).nullable().describe("The caller's own; null for a key."),

@@ -1,3 +1,6 @@
+import { environment } from "./environment.ts";
+import { createLogWriter, hostedLimit, noLimit } from "./log-writer.ts";
+
 type Line = {
   requestId: string;
   method?: string;
@@ -8,29 +11,27 @@ type Line = {
   error?: unknown;
 };
 
+// Without a port of its own a function runs on the platform's workers, which limit what is logged.
+const writer = createLogWriter(environment.port ? noLimit : hostedLimit, {
+  line: (text) => console.log(text),
+  error: (text) => console.error(text),
+});
+
 /** One line of JSON a request, and one an error. No addresses, bodies, names or credentials. */
 export function log({ error, startedAt, ...line }: Line) {
+  const at = new Date().toISOString();
+  if (error !== undefined) return writer.error(JSON.stringify({ at, ...line, error: describe(error) }));
   const duration =
     startedAt === undefined
       ? undefined
       : { duration_ms: Math.round((performance.now() - startedAt) * 10) / 10 };
-  if (error === undefined) collect(JSON.stringify({ at: new Date().toISOString(), ...line, ...duration }));
-  else console.error(JSON.stringify({ at: new Date().toISOString(), ...line, error: describe(error) }));
+  writer.request(JSON.stringify({ at, ...line, ...duration }));
 }
 
-// Writing each line by itself costs a busy process more than the line is worth.
-let lines: string[] = [];
-
-function collect(line: string) {
-  if (lines.push(line) === 1) setTimeout(flushLog, 20);
-}
-
-/** Writes what is collected, at the latest 20 ms after it was logged; call it before the process ends. */
-export function flushLog() {
-  if (lines.length === 0) return;
-  console.log(lines.join("\n"));
-  lines = [];
-}
+/** Writes what is collected; call it before the process ends. */
+export const flushLog = writer.flush;
+// What workers of hosted Supabase hear before they are ended.
+if (!environment.port) globalThis.addEventListener?.("beforeunload", flushLog);
 
 function describe(error: unknown): object {
   if (!(error instanceof Error)) return { message: String(error) };
@@ -42,5 +43,5 @@ function describe(error: unknown): object {
 
 /** What an operator should mend. */
 export function logWarning(warning: string) {
-  console.error(JSON.stringify({ at: new Date().toISOString(), warning }));
+  writer.error(JSON.stringify({ at: new Date().toISOString(), warning }));
 }

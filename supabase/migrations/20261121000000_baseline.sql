@@ -206,6 +206,7 @@ create table public.organizations (
   is_default boolean not null default false,
   require_approval boolean not null default false,
   trust_after integer,
+  anonymous_may text not null default 'read',
   time_zone text not null default 'UTC',
   allowed_origins text[] not null default '{}',
   settings jsonb not null default '{}',
@@ -220,10 +221,11 @@ create table public.organizations (
   constraint time_zone_is_known check (private.is_time_zone(time_zone)),
   constraint settings_are_a_small_object check (jsonb_typeof(settings) = 'object' and octet_length(settings::text) <= 20000),
   constraint trust_after_is_1_to_1000 check (trust_after between 1 and 1000),
+  constraint anonymous_may_is_known check (anonymous_may in ('read', 'vote', 'participate')),
   constraint allowed_origins_are_origins check (private.are_origins(allowed_origins)),
   constraint plan_limits_are_not_negative check (least(max_submissions, max_members, max_surveys) >= 0)
 );
-comment on table public.organizations is 'A tenant: one board of feedback, its surveys and its team. settings are the team''s own, which the service keeps and does not read. Plan limits are null for none.';
+comment on table public.organizations is 'A tenant: one board of feedback, its surveys and its team. settings are the team''s own, which the service keeps and does not read. anonymous_may is what users without an account of their own may do. Plan limits are null for none.';
 create unique index at_most_one_default_organization on public.organizations (is_default) where is_default;
 create trigger touch_updated_at before update on public.organizations
   for each row execute function private.touch_updated_at();
@@ -238,6 +240,7 @@ create table public.profiles (
   email text,
   name text,
   avatar_url text,
+  is_anonymous boolean not null default false,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   constraint kind_is_known check (kind in ('user', 'email', 'key', 'agent', 'anonymous')),
@@ -246,7 +249,7 @@ create table public.profiles (
   constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
   constraint avatar_url_is_a_web_address check (avatar_url ~ '^https?://\S+$' and char_length(avatar_url) <= 2000)
 );
-comment on table public.profiles is 'Who acts: a user of the app, an author an organization knows by e-mail alone, an API key, an agent, or somebody without an address: erased, or imported by name. A user''s id is the auth user''s id; e-mail is never granted to clients.';
+comment on table public.profiles is 'Who acts: a user of the app, an author an organization knows by e-mail alone, an API key, an agent, or somebody without an address: erased, or imported by name. A user''s id is the auth user''s id; e-mail is never granted to clients. is_anonymous: the user signed in anonymously (Supabase''s anonymous sign-ins).';
 create unique index one_email_author_an_organization on public.profiles (organization_id, lower(email)) where kind = 'email';
 create index profiles_email_idx on public.profiles (lower(email)) where kind = 'user';
 create trigger touch_updated_at before update on public.profiles
@@ -256,17 +259,23 @@ create trigger touch_updated_at before update on public.profiles
 create function private.keep_profile_of_user() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  insert into public.profiles (id, kind, auth_user_id, email, name)
+  if new.deleted_at is not null then
+    update public.profiles set auth_user_id = null where auth_user_id = new.id;
+    return null;
+  end if;
+  insert into public.profiles as p (id, kind, auth_user_id, email, name, is_anonymous)
   values (
     new.id, 'user', new.id, new.email,
-    left(nullif(private.person_name(coalesce(new.raw_user_meta_data ->> 'name', new.raw_user_meta_data ->> 'full_name')), ''), 100)
+    left(nullif(private.person_name(coalesce(new.raw_user_meta_data ->> 'name', new.raw_user_meta_data ->> 'full_name')), ''), 100),
+    new.is_anonymous
   )
-  on conflict (id) do update set email = excluded.email;
+  on conflict (id) do update set email = excluded.email, is_anonymous = excluded.is_anonymous
+  where p.auth_user_id is not null;
   return null;
 end
 $$;
-comment on function private.keep_profile_of_user() is 'Trigger on auth.users: a user has a profile with the same id. The name is what the user gave at sign-up, never a part of the address.';
-create trigger keep_profile after insert or update of email on auth.users
+comment on function private.keep_profile_of_user() is 'Trigger on auth.users: a user has a profile with the same id. The name is what the user gave at sign-up, never a part of the address. A soft-deleted user is forgotten as a deleted one.';
+create trigger keep_profile after insert or update of email, is_anonymous, deleted_at on auth.users
   for each row execute function private.keep_profile_of_user();
 
 create function private.person_name(value text) returns text
@@ -5561,6 +5570,80 @@ $$;
 comment on function private.latest_migration() is 'Version of the newest applied migration, for readiness.';
 grant execute on function private.latest_migration() to feedback_api;
 
+-- What users of the auth service lose: with their account everything, with an anonymous sign-in what the organization keeps for others.
+
+-- Deleted accounts ---------------------------------------------------------------------------------------------
+-- Their access tokens are valid until they expire. The API refuses them in private.enter; these policies refuse
+-- them to clients of the data API and of realtime.
+
+-- definer: profiles are not readable as a whole.
+create function private.has_account() returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (select from public.profiles p where p.auth_user_id = auth.uid());
+end
+$$;
+comment on function private.has_account() is 'Whether the auth user of the access token still exists.';
+
+create function private.is_active_user() returns boolean
+language sql stable
+return session_user = 'feedback_api' or private.has_account();
+comment on function private.is_active_user() is 'As private.has_account, which the API knows already.';
+grant execute on function private.has_account(), private.is_active_user() to authenticated;
+
+do $$
+declare name text;
+begin
+  for name in
+    select c.relname from pg_class c
+    where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' order by c.relname
+  loop
+    execute format('create policy "a deleted user sees and changes nothing" on public.%I
+      as restrictive to authenticated using ((select private.is_active_user()))', name);
+  end loop;
+end
+$$;
+
+-- Anonymous sign-ins -------------------------------------------------------------------------------------------
+-- Anyone can make any number of them. The auth service's row counts, not the claim: it is right the moment somebody
+-- links an address, and the API passes no claims on.
+
+-- definer: neither profiles nor settings of an organization are readable as a whole.
+create function private.require_participation() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare allowed text;
+begin
+  if private.is_key() or private.is_quiet()
+    or not exists (select from public.profiles p where p.id = auth.uid() and p.is_anonymous) then
+    return new;
+  end if;
+  allowed := (select o.anonymous_may from public.organizations o where o.id = new.organization_id);
+  if allowed <> 'participate' and allowed <> tg_argv[0] then
+    perform private.raise_error('FORBIDDEN', case allowed
+      when 'vote' then 'Anonymous users may read and vote here: sign up to do more.'
+      else 'Anonymous users may only read here: sign up to take part.' end);
+  end if;
+  return new;
+end
+$$;
+comment on function private.require_participation() is 'Trigger: an anonymous user does what organizations.anonymous_may allows. The argument is what it takes: vote or participate.';
+
+-- By their names these triggers run after prepare, which fills in the organization.
+create trigger require_participation before insert on public.votes
+  for each row execute function private.require_participation('vote');
+create trigger require_participation before insert on public.comment_votes
+  for each row execute function private.require_participation('vote');
+create trigger require_participation before insert on public.follows
+  for each row execute function private.require_participation('vote');
+create trigger require_participation before insert or update of title, description on public.submissions
+  for each row execute function private.require_participation('participate');
+create trigger require_participation before insert or update of body on public.comments
+  for each row execute function private.require_participation('participate');
+create trigger require_participation before insert on public.survey_responses
+  for each row execute function private.require_participation('participate');
+create trigger require_participation before insert on private.survey_starts
+  for each row execute function private.require_participation('participate');
+
 -- Agents: identities with their policies, the keys they call with, and the trail of what they did.
 
 create table private.agents (
@@ -6826,7 +6909,7 @@ $$;
 -- Broadcasts ---------------------------------------------------------------------------------------------------
 -- For a board of many viewers: row changes cost a policy check a viewer and change, a topic one a join. What anyone may
 -- see goes to submission:<id>, what only the team may see to submission:<id>:team, decided anew for each message: who
--- joined while a board was public hears nothing of it once it is private.
+-- joined while a board was public hears nothing of it once it is private. organization:<id> is the board: what a list shows.
 
 create table private.switches (
   name text primary key,
@@ -6850,21 +6933,33 @@ language sql immutable
 return 'submission:' || submission_id::text || case when is_public then '' else ':team' end;
 comment on function private.submission_topic(uuid, boolean) is 'Where a row is told of: to everyone, or to the team.';
 
+create function private.board_topic(organization_id uuid, is_public boolean) returns text
+language sql immutable
+return 'organization:' || organization_id::text || case when is_public then '' else ':team' end;
+comment on function private.board_topic(uuid, boolean) is 'Where a board hears of a submission: everyone, or the team.';
+
 create function private.counts_of(submission public.submissions) returns jsonb
 language sql immutable set search_path = ''
 return jsonb_build_object('id', (submission).id, 'vote_count', (submission).vote_count, 'comment_count', (submission).comment_count);
 comment on function private.counts_of(public.submissions) is 'What comes with each vote and comment, so that a count costs no message of its own.';
 
+create function private.broadcast_reload(changed_table text, topics text[]) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform realtime.send(
+    jsonb_build_object('schema', 'public', 'table', changed_table, 'operation', 'RELOAD'), 'RELOAD', told.topic, true)
+  from (select distinct topic from unnest(topics) as topic where topic is not null order by topic limit 100) told;
+end
+$$;
+comment on function private.broadcast_reload(text, text[]) is 'Tells up to 100 topics that so much of a table changed at once that they had better read again; boards come first.';
+
 create function private.broadcast(changed_table text, changes jsonb) returns void
 language plpgsql set search_path = '' as $$
 begin
+  if changes is null then return; end if;
   if jsonb_array_length(changes) > 100 then
-    perform realtime.send(jsonb_build_object('schema', 'public', 'table', changed_table, 'operation', 'RELOAD'), 'RELOAD', topic, true)
-    from (
-      select distinct topic
-      from jsonb_array_elements(changes) c cross join lateral (values (c ->> 'old_topic'), (c ->> 'topic')) as told (topic)
-      where topic is not null
-      limit 100) told;
+    perform private.broadcast_reload(changed_table, array(
+      select topic from jsonb_array_elements(changes) c cross join lateral (values (c ->> 'old_topic'), (c ->> 'topic')) told (topic)));
     return;
   end if;
   perform realtime.send(
@@ -6893,17 +6988,23 @@ create function private.broadcast_votes() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   if private.is_quiet() or not private.broadcasts_changes() then return null; end if;
-  if tg_op = 'INSERT' then
-    perform private.broadcast('votes', jsonb_agg(jsonb_build_object(
-      'topic', private.submission_topic(s.id, s.is_public), 'home', private.submission_topic(s.id, s.is_public), 'submission', private.counts_of(s),
-      'record', jsonb_build_object('id', v.id, 'organization_id', v.organization_id, 'submission_id', v.submission_id, 'created_at', v.created_at))))
-    from changed v join public.submissions s on s.id = v.submission_id;
-  else
-    perform private.broadcast('votes', jsonb_agg(jsonb_build_object(
-      'old_topic', private.submission_topic(s.id, s.is_public), 'home', private.submission_topic(s.id, s.is_public), 'submission', private.counts_of(s),
-      'key', jsonb_build_object('submission_id', v.submission_id, 'id', v.id))))
-    from changed v join public.submissions s on s.id = v.submission_id;
+  if (select count(*) from changed) > 100 then
+    perform private.broadcast_reload('votes', array(
+      select private.submission_topic(s.id, s.is_public) from public.submissions s
+      where s.id in (select submission_id from changed)));
+    return null;
   end if;
+  -- Not by private.broadcast: a vote never moves from one topic to another, and is what happens most.
+  perform realtime.send(jsonb_build_object('schema', 'public', 'table', 'votes', 'operation', tg_op,
+      'record', case when tg_op = 'INSERT' then jsonb_build_object('id', v.id, 'organization_id', v.organization_id,
+        'submission_id', v.submission_id, 'created_at', v.created_at) end,
+      'old_record', case when tg_op = 'DELETE' then jsonb_build_object('submission_id', v.submission_id, 'id', v.id) end,
+      'submission', private.counts_of(s)), tg_op, private.submission_topic(s.id, s.is_public), true)
+  from changed v join public.submissions s on s.id = v.submission_id;
+  return null;
+-- What cannot be told must not undo what happened.
+exception when others then
+  raise warning 'votes were not broadcast: %', sqlerrm;
   return null;
 end
 $$;
@@ -6951,36 +7052,119 @@ create trigger tell_removed after delete on public.comments
   referencing old table as old_rows for each statement execute function private.broadcast_comments();
 
 -- definer: as above.
+create function private.told_submission(submission public.submissions) returns jsonb
+language sql immutable set search_path = ''
+return jsonb_build_object('id', (submission).id, 'organization_id', (submission).organization_id,
+  'title', (submission).title, 'type', (submission).type, 'status', (submission).status,
+  'vote_count', (submission).vote_count, 'comment_count', (submission).comment_count,
+  'category_id', (submission).category_id, 'merged_into_id', (submission).merged_into_id,
+  'created_at', (submission).created_at, 'updated_at', (submission).updated_at);
+comment on function private.told_submission(public.submissions) is 'A submission as broadcasts show it: without its description.';
+
+-- definer: as above.
 create function private.broadcast_submissions() returns trigger
 language plpgsql security definer set search_path = '' as $$
+declare own jsonb; board jsonb;
 begin
-  if not private.broadcasts_changes() then return null; end if;
-  if tg_op = 'UPDATE' then
-    perform private.broadcast('submissions', jsonb_agg(jsonb_build_object(
-      'old_topic', private.submission_topic(o.id, o.is_public), 'topic', private.submission_topic(n.id, n.is_public),
-      'key', jsonb_build_object('organization_id', o.organization_id, 'id', o.id),
-      'record', jsonb_build_object('id', n.id, 'organization_id', n.organization_id, 'title', n.title, 'type', n.type, 'status', n.status,
-        'vote_count', n.vote_count, 'comment_count', n.comment_count, 'category_id', n.category_id,
-        'merged_into_id', n.merged_into_id, 'created_at', n.created_at, 'updated_at', n.updated_at))))
-    from old_rows o join new_rows n using (id)
-    where (o.is_public, o.title, o.type, o.status, o.category_id, o.merged_into_id, o.updated_at)
-        is distinct from (n.is_public, n.title, n.type, n.status, n.category_id, n.merged_into_id, n.updated_at)
-      -- A merge moves votes without telling of each.
-      or private.is_quiet() and (o.vote_count, o.comment_count) is distinct from (n.vote_count, n.comment_count);
-  else
-    perform private.broadcast('submissions', jsonb_agg(jsonb_build_object(
-      'old_topic', private.submission_topic(o.id, o.is_public),
-      'key', jsonb_build_object('organization_id', o.organization_id, 'id', o.id))))
-    from old_rows o;
+  -- First, for most updates are a vote's.
+  if tg_op = 'UPDATE' and not private.is_quiet() then
+    if not exists (
+      select from old_rows o join new_rows n using (id)
+      where (o.is_public, o.title, o.type, o.status, o.category_id, o.merged_into_id, o.updated_at, o.comment_count) is distinct
+        from (n.is_public, n.title, n.type, n.status, n.category_id, n.merged_into_id, n.updated_at, n.comment_count)) then
+      return null;
+    end if;
   end if;
+  if not private.broadcasts_changes() then return null; end if;
+  case tg_op
+    when 'INSERT' then
+      select jsonb_agg(jsonb_build_object('topic', private.board_topic(n.organization_id, n.is_public),
+        'record', private.told_submission(n))) into board
+      from new_rows n;
+    when 'UPDATE' then
+      select jsonb_agg(c.change || jsonb_build_object(
+          'old_topic', private.submission_topic(c.id, c.was_public), 'topic', private.submission_topic(c.id, c.is_public)))
+          filter (where not c.only_comments),
+        jsonb_agg(c.change || jsonb_build_object(
+          'old_topic', private.board_topic(c.organization_id, c.was_public),
+          'topic', private.board_topic(c.organization_id, c.is_public)))
+      into own, board
+      from (
+        select n.id, n.organization_id, o.is_public as was_public, n.is_public,
+          not (changed or private.is_quiet() and (o.vote_count, o.comment_count)
+            is distinct from (n.vote_count, n.comment_count)) as only_comments,
+          jsonb_build_object('key', jsonb_build_object('organization_id', o.organization_id, 'id', o.id),
+            'record', private.told_submission(n)) as change
+        from old_rows o join new_rows n using (id)
+        cross join lateral (select
+          (o.is_public, o.title, o.type, o.status, o.category_id, o.merged_into_id, o.updated_at)
+            is distinct from (n.is_public, n.title, n.type, n.status, n.category_id, n.merged_into_id, n.updated_at)) t (changed)
+        -- A merge moves votes without telling of each. Otherwise a vote is told with itself, and to the board later.
+        where changed or o.comment_count <> n.comment_count or private.is_quiet() and o.vote_count <> n.vote_count) c;
+    else
+      select jsonb_agg(d.change || jsonb_build_object('old_topic', private.submission_topic(d.id, d.is_public))),
+        jsonb_agg(d.change || jsonb_build_object('old_topic', private.board_topic(d.organization_id, d.is_public)))
+      into own, board
+      from (
+        select o.*, jsonb_build_object('key', jsonb_build_object('organization_id', o.organization_id, 'id', o.id)) as change
+        from old_rows o) d;
+  end case;
+  perform private.broadcast('submissions', own);
+  perform private.broadcast('submissions', board);
   return null;
 end
 $$;
-comment on function private.broadcast_submissions() is 'Trigger: a submission on its own topic, without its description; counts that change by a vote or comment come with that.';
+comment on function private.broadcast_submissions() is 'Trigger: a submission on its own topic and on its board''s; counts that change by a vote or comment come with that, to the board comments at once and votes by private.broadcast_counts.';
+create trigger tell_added after insert on public.submissions
+  referencing new table as new_rows for each statement execute function private.broadcast_submissions();
 create trigger tell_changed after update on public.submissions
   referencing old table as old_rows new table as new_rows for each statement execute function private.broadcast_submissions();
 create trigger tell_removed after delete on public.submissions
   referencing old table as old_rows for each statement execute function private.broadcast_submissions();
+
+create table private.broadcast_cursor (
+  is_only boolean primary key default true constraint there_is_one_cursor check (is_only),
+  xid xid8 not null,
+  id bigint not null
+);
+comment on table private.broadcast_cursor is 'Up to where votes in the outbox have been told to their boards.';
+insert into private.broadcast_cursor (xid, id) values ('0', 0);
+alter table private.broadcast_cursor enable row level security;
+revoke all on private.broadcast_cursor from public, anon, authenticated, service_role, service_key;
+
+create function private.broadcast_counts() returns integer
+language plpgsql set search_path = '' as $$
+declare at private.broadcast_cursor; last record; told integer := 0;
+begin
+  select * into at from private.broadcast_cursor for update skip locked;
+  if at.xid is null then return 0; end if;
+  select e.xid, e.id into last from (
+    select o.xid, o.id from private.outbox o
+    where (o.xid, o.id) > (at.xid, at.id) and o.xid < pg_snapshot_xmin(pg_current_snapshot())
+    order by o.xid, o.id limit 10000) e
+  order by e.xid desc, e.id desc limit 1;
+  if last.xid is null then return 0; end if;
+  if private.broadcasts_changes() then
+    perform realtime.send(jsonb_build_object('schema', 'public', 'table', 'submissions', 'operation', 'COUNTS',
+      'records', page.records), 'COUNTS', page.topic, true)
+    from (
+      select n.topic, jsonb_agg(n.counts) as records
+      from (
+        select private.board_topic(s.organization_id, s.is_public) as topic, private.counts_of(s) as counts,
+          row_number() over (partition by s.organization_id, s.is_public order by s.id) / 100 as page
+        from public.submissions s
+        where s.id in (
+          select o.subject_id from private.outbox o
+          where (o.xid, o.id) > (at.xid, at.id) and (o.xid, o.id) <= (last.xid, last.id)
+            and o.type in ('submission.vote_added', 'submission.vote_removed'))) n
+      group by n.topic, n.page) page;
+    get diagnostics told = row_count;
+  end if;
+  update private.broadcast_cursor c set xid = last.xid, id = last.id where c.is_only;
+  return told;
+end
+$$;
+comment on function private.broadcast_counts() is 'For the schedule: tells each board the counts of the submissions that were voted for since the last time, up to 100 a message. So a vote costs the board''s audience no message of its own.';
 
 -- Responses go to survey:<id>, for admins, without their answers; not through the publication, which would hand anyone the
 -- ids of a million responses deleted with their survey.
@@ -7004,18 +7188,21 @@ create trigger tell_added after insert on public.survey_responses
 
 create function private.may_listen(topic text) returns boolean
 language plpgsql stable set search_path = '' as $$
-declare part text[] := regexp_match(topic, '^(submission|survey):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(:team)?$');
+declare part text[] := regexp_match(topic, '^(submission|organization|survey):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(:team)?$');
 begin
   if part is null then return false; end if;
   if part[1] = 'survey' then
     return part[3] is null and exists (select from public.surveys s where s.id = part[2]::uuid
       and s.organization_id = any (private.admin_organization_ids('responses:read')));
+  elsif part[1] = 'organization' then
+    return exists (select from public.organizations o where o.id = part[2]::uuid
+      and (part[3] is null or o.id = any (private.team_organization_ids())));
   end if;
   return exists (select from public.submissions s where s.id = part[2]::uuid
     and (part[3] is null or s.organization_id = any (private.team_organization_ids())));
 end
 $$;
-comment on function private.may_listen(text) is 'Whether the caller may join a private topic: submission:<id> if they see the submission, submission:<id>:team if they are on its team, survey:<id> if they are Admin of it.';
+comment on function private.may_listen(text) is 'Whether the caller may join a private topic: submission:<id> if they see the submission, organization:<id> if they see the board, either with :team if they are on its team, survey:<id> if they are Admin of it.';
 grant execute on function private.may_listen(text) to anon, authenticated;
 
 -- Nobody is let to send: what comes by these topics comes from the triggers above.
@@ -7026,13 +7213,14 @@ create policy "who may listen hears" on realtime.messages
 
 create function private.run_schedule() returns jsonb
 language plpgsql set search_path = '' as $$
-declare fanouts integer; activity integer; surveys integer; counters integer; keys integer; events integer; deliveries integer; streams integer; labels integer;
+declare fanouts integer; activity integer; surveys integer; counters integer; keys integer; events integer; deliveries integer; streams integer; labels integer; boards integer; imports integer;
 begin
   -- What is deleted is found once and by its place: joined, by a plan made while a table was empty, it would be looked for again row after row.
   -- What may be renewed meanwhile is locked first.
   fanouts := private.run_fanouts();
   activity := private.sum_activity();
   surveys := private.close_surveys();
+  boards := private.broadcast_counts();
   delete from private.rate_counters c where ctid = any (array(
     -- A window that is no rule of its own (an agent's calls a day) has at most a day.
     select o.ctid from private.rate_counters o where o.started_at < now() - make_interval(secs => greatest(7200, coalesce(
@@ -7047,6 +7235,7 @@ begin
   delete from private.invites i where ctid = any (array(
     select o.ctid from private.invites o where o.expires_at < now() - interval '30 days' limit 5000));
   deliveries := private.trim_deliveries();
+  imports := private.end_idle_imports();
   delete from private.agent_streams s where ctid = any (array(
     select o.ctid from private.agent_streams o where o.expires_at < now() limit 5000 for update skip locked));
   get diagnostics streams = row_count;
@@ -7056,10 +7245,10 @@ begin
     select o.ctid from private.agent_audit o where o.created_at < now() - interval '400 days' limit 5000));
   -- Last, for it holds submissions until the end.
   labels := private.run_retirements();
-  return jsonb_build_object('fanouts', fanouts, 'activity', activity, 'surveys', surveys, 'rate_counters', counters, 'idempotency_keys', keys, 'events', events, 'deliveries', deliveries, 'agent_streams', streams, 'labels', labels);
+  return jsonb_build_object('fanouts', fanouts, 'activity', activity, 'surveys', surveys, 'rate_counters', counters, 'idempotency_keys', keys, 'events', events, 'deliveries', deliveries, 'agent_streams', streams, 'labels', labels, 'boards', boards, 'imports', imports);
 end
 $$;
-comment on function private.run_schedule() is 'Every few seconds, by pg_cron on hosted Supabase and by a timer in the embedded stack: writes waiting notifications, closes surveys whose time has passed and deletes what has expired, in bounded batches. Idempotent; says what it did.';
+comment on function private.run_schedule() is 'Every few seconds, by pg_cron on hosted Supabase and by a timer in the embedded stack: writes waiting notifications, tells boards their counts, closes surveys whose time has passed and deletes what has expired, in bounded batches. Idempotent; says what it did.';
 
 -- Hosted Supabase offers these extensions; a new project has not created them yet. Where one cannot be created, the rest
 -- goes on without it.
@@ -7811,9 +8000,9 @@ end
 $$;
 comment on function private.announce_organization() is 'Trigger: org.updated and the trail say what changed, from what to what.';
 create trigger announce after update on public.organizations
-  for each row when ((old.slug, old.name, old.visibility, old.is_default, old.require_approval, old.trust_after, old.time_zone, old.allowed_origins, old.settings,
+  for each row when ((old.slug, old.name, old.visibility, old.is_default, old.require_approval, old.trust_after, old.anonymous_may, old.time_zone, old.allowed_origins, old.settings,
       old.max_submissions, old.max_members, old.max_surveys)
-    is distinct from (new.slug, new.name, new.visibility, new.is_default, new.require_approval, new.trust_after, new.time_zone, new.allowed_origins, new.settings,
+    is distinct from (new.slug, new.name, new.visibility, new.is_default, new.require_approval, new.trust_after, new.anonymous_may, new.time_zone, new.allowed_origins, new.settings,
       new.max_submissions, new.max_members, new.max_surveys))
   execute function private.announce_organization();
 
@@ -7823,7 +8012,8 @@ create function private.organization_shape(organization public.organizations) re
 language plpgsql stable set search_path = '' as $$
 begin
   return json_build_object('id', organization.id, 'slug', organization.slug, 'name', organization.name, 'visibility', organization.visibility,
-    'require_approval', organization.require_approval, 'trust_after', organization.trust_after, 'time_zone', organization.time_zone, 'settings', organization.settings,
+    'require_approval', organization.require_approval, 'trust_after', organization.trust_after,
+    'anonymous_may', organization.anonymous_may, 'time_zone', organization.time_zone, 'settings', organization.settings,
     'role', (select m.role from public.memberships m where m.organization_id = organization.id and m.user_id = private.caller_id()),
     'plan', json_build_object(
       'submissions', (select coalesce(sum(c.total), 0) from private.submission_counts c where c.organization_id = organization.id)
@@ -7862,6 +8052,7 @@ begin
     visibility = coalesce(fields ->> 'visibility', o.visibility),
     require_approval = coalesce((fields ->> 'require_approval')::boolean, o.require_approval),
     trust_after = case when fields ? 'trust_after' then (fields ->> 'trust_after')::integer else o.trust_after end,
+    anonymous_may = coalesce(fields ->> 'anonymous_may', o.anonymous_may),
     time_zone = coalesce(fields ->> 'time_zone', o.time_zone),
     settings = coalesce((select jsonb_object_agg(s.key, s.value) from jsonb_each(o.settings || coalesce(fields -> 'settings', '{}')) s
       where s.value <> 'null'), '{}')
@@ -8859,13 +9050,16 @@ create table private.imports (
   skipped integer not null default 0,
   failed integer not null default 0,
   problem text,
+  query jsonb,
+  rows integer not null default 0,
+  nameless_votes integer,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   constraint imports_belong_to_their_organization unique (organization_id, id),
   constraint source_is_a_slug check (private.is_slug(source)),
-  constraint state_is_known check (state in ('running', 'completed', 'failed'))
+  constraint state_is_known check (state in ('receiving', 'running', 'completed', 'failed'))
 );
-comment on table private.imports is 'Imports and how far they came. processed = created + skipped + failed; problem is what ended one that failed.';
+comment on table private.imports is 'Imports and how far they came. processed = created + skipped + failed; problem is what ended one that failed. A job has its query: its rows were received first and are written in steps.';
 create index imports_newest_idx on private.imports (organization_id, created_at desc, id desc);
 
 create table private.import_errors (
@@ -8881,6 +9075,19 @@ create table private.import_errors (
     references private.imports (organization_id, id) on delete cascade
 );
 comment on table private.import_errors is 'What was wrong with which line of an import: the first 100. No value of the file is in it.';
+
+create table private.import_pieces (
+  organization_id uuid not null,
+  import_id uuid not null,
+  n integer not null,
+  -- Not jsonb, which refuses texts that one row alone is refused for.
+  rows json not null,
+  chunks_done integer not null default 0,
+  primary key (organization_id, import_id, n),
+  constraint import_pieces_import_is_of_the_same_organization foreign key (organization_id, import_id)
+    references private.imports (organization_id, id) on delete cascade
+);
+comment on table private.import_pieces is 'Rows of a job that are not yet written, as the file has them. chunks_done: of its rows so many chunks are written; it goes with the last.';
 
 create table private.external_ids (
   organization_id uuid not null references public.organizations (id) on delete cascade,
@@ -8910,8 +9117,9 @@ create index external_ids_response_idx on private.external_ids (response_id) whe
 
 alter table private.imports enable row level security;
 alter table private.import_errors enable row level security;
+alter table private.import_pieces enable row level security;
 alter table private.external_ids enable row level security;
-revoke all on private.imports, private.import_errors, private.external_ids from public, anon, authenticated, service_role, service_key;
+revoke all on private.imports, private.import_errors, private.import_pieces, private.external_ids from public, anon, authenticated, service_role, service_key;
 
 -- What an id means ---------------------------------------------------------------------------------------------
 
@@ -9473,9 +9681,12 @@ comment on function private.start_import(uuid, text, text, boolean, boolean) is 
 create function private.finish_import(import_id uuid, problem text) returns json
 language plpgsql set search_path = '' as $$
 begin
-  update private.imports i set state = case when finish_import.problem is null then 'completed' else 'failed' end,
+  update private.imports i set
+    state = case when finish_import.problem is null then 'completed' else 'failed' end,
     problem = finish_import.problem, updated_at = clock_timestamp()
-  where i.id = import_id and i.state = 'running';
+  where i.id = import_id and i.state in ('receiving', 'running');
+  delete from private.import_pieces p using private.imports i
+  where i.id = finish_import.import_id and p.organization_id = i.organization_id and p.import_id = i.id;
   return (select private.import_shape(i) from private.imports i where i.id = import_id);
 end
 $$;
@@ -9486,7 +9697,9 @@ language plpgsql stable set search_path = '' as $$
 begin
   return json_build_object('id', import.id, 'format', import.format, 'source', import.source, 'dry_run', import.is_dry_run,
     -- Its sender, or the functions, went away without a word.
-    'state', case when import.state = 'running' and import.updated_at < now() - interval '2 minutes' then 'interrupted' else import.state end,
+    'state', case when (import.state = 'receiving' or import.state = 'running' and import.query is null)
+      and import.updated_at < now() - interval '2 minutes' then 'interrupted' else import.state end,
+    'rows', case when import.query is not null then import.rows end,
     'processed', import.processed, 'created', import.created, 'skipped', import.skipped, 'failed', import.failed, 'problem', import.problem,
     'errors', coalesce((select json_agg(jsonb_strip_nulls(jsonb_build_object('file', e.file))
         || jsonb_build_object('line', e.line, 'field', e.field, 'message', e.message) order by e.id)
@@ -9495,6 +9708,18 @@ begin
 end
 $$;
 comment on function private.import_shape(private.imports) is 'An import as admins see it, with the first 100 errors.';
+
+create function private.end_idle_imports() returns integer
+language plpgsql set search_path = '' as $$
+declare ended integer;
+begin
+  perform private.finish_import(i.id, 'Nobody ran it for a week: send the file again.') from private.imports i
+  where i.state in ('receiving', 'running') and i.query is not null and i.updated_at < now() - interval '7 days';
+  get diagnostics ended = row_count;
+  return ended;
+end
+$$;
+comment on function private.end_idle_imports() is 'For the schedule: the rows of a job are kept for a week.';
 
 -- For admins ---------------------------------------------------------------------------------------------------
 
@@ -9552,6 +9777,76 @@ end
 $$;
 comment on function private.admin_finish_import(uuid, text) is 'Ends an import of the current organization.';
 
+create function private.own_import(import_id uuid) returns private.imports
+language plpgsql set search_path = '' as $$
+declare own_id uuid := private.require_importer(); import private.imports;
+begin
+  select * into import from private.imports i where i.id = import_id and i.organization_id = own_id for no key update;
+  if import.id is null then perform private.raise_error('NOT_FOUND', 'There is no such import.'); end if;
+  return import;
+end
+$$;
+comment on function private.own_import(uuid) is 'An import of the current organization, locked; NOT_FOUND without.';
+
+create function private.admin_receive_import(import_id uuid, n integer, rows json, query jsonb) returns void
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare import private.imports := private.own_import(import_id);
+begin
+  insert into private.import_pieces (organization_id, import_id, n, rows)
+  select import.organization_id, import.id, receive.n, receive.rows
+  from (values (admin_receive_import.n, admin_receive_import.rows)) receive (n, rows) where receive.rows is not null;
+  update private.imports i set state = 'receiving', query = admin_receive_import.query,
+    rows = i.rows + coalesce(json_array_length(admin_receive_import.rows), 0), updated_at = clock_timestamp()
+  where i.id = import.id;
+end
+$$;
+comment on function private.admin_receive_import(uuid, integer, json, jsonb) is 'Keeps a piece of a job''s rows; without rows, only makes a job of the import.';
+
+create function private.admin_begin_import(import_id uuid) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare import private.imports := private.own_import(import_id);
+begin
+  update private.imports i set state = 'running', updated_at = clock_timestamp() where i.id = import.id returning i.* into import;
+  return private.import_shape(import);
+end
+$$;
+comment on function private.admin_begin_import(uuid) is 'All of a job''s rows are there.';
+
+create function private.admin_next_piece(import_id uuid) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare import private.imports := private.own_import(import_id);
+begin
+  if import.state = 'receiving' or import.state = 'running' and import.query is null then
+    perform private.raise_error('CONFLICT', 'The request that sends this import has not ended.');
+  end if;
+  return (select json_build_object('n', p.n, 'rows', p.rows, 'chunks_done', p.chunks_done, 'query', import.query, 'nameless_votes', import.nameless_votes)
+    from private.import_pieces p where p.organization_id = import.organization_id and p.import_id = import.id order by p.n limit 1);
+end
+$$;
+comment on function private.admin_next_piece(uuid) is 'The first piece of a job that is not yet written; null where there is none.';
+
+create function private.admin_advance_piece(import_id uuid, n integer, chunk integer, is_last boolean, nameless_votes integer)
+returns void
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare import private.imports := private.own_import(import_id);
+begin
+  if is_last then
+    delete from private.import_pieces p where p.organization_id = import.organization_id and p.import_id = import.id
+      and p.n = admin_advance_piece.n and p.chunks_done = chunk;
+  else
+    update private.import_pieces p set chunks_done = chunk + 1 where p.organization_id = import.organization_id
+      and p.import_id = import.id and p.n = admin_advance_piece.n and p.chunks_done = chunk;
+  end if;
+  if not found then
+    perform private.raise_error('CONFLICT', 'Somebody else is running this import: look at how far it came.');
+  end if;
+  if is_last then
+    update private.imports i set nameless_votes = admin_advance_piece.nameless_votes where i.id = import.id;
+  end if;
+end
+$$;
+comment on function private.admin_advance_piece(uuid, integer, integer, boolean, integer) is 'A chunk of a piece is written: in the transaction that writes it, so that of two who do one fails whole.';
+
 create function private.admin_imports(import_id uuid) returns json
 language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
 declare own_id uuid := private.require_importer();
@@ -9564,7 +9859,9 @@ $$;
 comment on function private.admin_imports(uuid) is 'The import of that id, or the newest 50, of the current organization.';
 
 grant execute on function private.admin_start_import(text, text, boolean, boolean), private.admin_run_import(uuid, jsonb, jsonb),
-  private.admin_finish_import(uuid, text), private.admin_imports(uuid) to authenticated, service_key;
+  private.admin_finish_import(uuid, text), private.admin_imports(uuid), private.admin_receive_import(uuid, integer, json, jsonb),
+  private.admin_begin_import(uuid), private.admin_next_piece(uuid), 
+  private.admin_advance_piece(uuid, integer, integer, boolean, integer) to authenticated, service_key;
 
 -- An account counts once, also after it was erased: what it took part in is kept as keyed hashes, one for each row.
 

@@ -21,6 +21,7 @@ create table public.organizations (
   is_default boolean not null default false,
   require_approval boolean not null default false,
   trust_after integer,
+  anonymous_may text not null default 'read',
   time_zone text not null default 'UTC',
   allowed_origins text[] not null default '{}',
   settings jsonb not null default '{}',
@@ -35,10 +36,11 @@ create table public.organizations (
   constraint time_zone_is_known check (private.is_time_zone(time_zone)),
   constraint settings_are_a_small_object check (jsonb_typeof(settings) = 'object' and octet_length(settings::text) <= 20000),
   constraint trust_after_is_1_to_1000 check (trust_after between 1 and 1000),
+  constraint anonymous_may_is_known check (anonymous_may in ('read', 'vote', 'participate')),
   constraint allowed_origins_are_origins check (private.are_origins(allowed_origins)),
   constraint plan_limits_are_not_negative check (least(max_submissions, max_members, max_surveys) >= 0)
 );
-comment on table public.organizations is 'A tenant: one board of feedback, its surveys and its team. settings are the team''s own, which the service keeps and does not read. Plan limits are null for none.';
+comment on table public.organizations is 'A tenant: one board of feedback, its surveys and its team. settings are the team''s own, which the service keeps and does not read. anonymous_may is what users without an account of their own may do. Plan limits are null for none.';
 create unique index at_most_one_default_organization on public.organizations (is_default) where is_default;
 create trigger touch_updated_at before update on public.organizations
   for each row execute function private.touch_updated_at();
@@ -53,6 +55,7 @@ create table public.profiles (
   email text,
   name text,
   avatar_url text,
+  is_anonymous boolean not null default false,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   constraint kind_is_known check (kind in ('user', 'email', 'key', 'agent', 'anonymous')),
@@ -61,7 +64,7 @@ create table public.profiles (
   constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
   constraint avatar_url_is_a_web_address check (avatar_url ~ '^https?://\S+$' and char_length(avatar_url) <= 2000)
 );
-comment on table public.profiles is 'Who acts: a user of the app, an author an organization knows by e-mail alone, an API key, an agent, or somebody without an address: erased, or imported by name. A user''s id is the auth user''s id; e-mail is never granted to clients.';
+comment on table public.profiles is 'Who acts: a user of the app, an author an organization knows by e-mail alone, an API key, an agent, or somebody without an address: erased, or imported by name. A user''s id is the auth user''s id; e-mail is never granted to clients. is_anonymous: the user signed in anonymously (Supabase''s anonymous sign-ins).';
 create unique index one_email_author_an_organization on public.profiles (organization_id, lower(email)) where kind = 'email';
 create index profiles_email_idx on public.profiles (lower(email)) where kind = 'user';
 create trigger touch_updated_at before update on public.profiles
@@ -71,17 +74,23 @@ create trigger touch_updated_at before update on public.profiles
 create function private.keep_profile_of_user() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  insert into public.profiles (id, kind, auth_user_id, email, name)
+  if new.deleted_at is not null then
+    update public.profiles set auth_user_id = null where auth_user_id = new.id;
+    return null;
+  end if;
+  insert into public.profiles as p (id, kind, auth_user_id, email, name, is_anonymous)
   values (
     new.id, 'user', new.id, new.email,
-    left(nullif(private.person_name(coalesce(new.raw_user_meta_data ->> 'name', new.raw_user_meta_data ->> 'full_name')), ''), 100)
+    left(nullif(private.person_name(coalesce(new.raw_user_meta_data ->> 'name', new.raw_user_meta_data ->> 'full_name')), ''), 100),
+    new.is_anonymous
   )
-  on conflict (id) do update set email = excluded.email;
+  on conflict (id) do update set email = excluded.email, is_anonymous = excluded.is_anonymous
+  where p.auth_user_id is not null;
   return null;
 end
 $$;
-comment on function private.keep_profile_of_user() is 'Trigger on auth.users: a user has a profile with the same id. The name is what the user gave at sign-up, never a part of the address.';
-create trigger keep_profile after insert or update of email on auth.users
+comment on function private.keep_profile_of_user() is 'Trigger on auth.users: a user has a profile with the same id. The name is what the user gave at sign-up, never a part of the address. A soft-deleted user is forgotten as a deleted one.';
+create trigger keep_profile after insert or update of email, is_anonymous, deleted_at on auth.users
   for each row execute function private.keep_profile_of_user();
 
 create function private.person_name(value text) returns text

@@ -23,7 +23,7 @@ $$;
 -- Broadcasts ---------------------------------------------------------------------------------------------------
 -- For a board of many viewers: row changes cost a policy check a viewer and change, a topic one a join. What anyone may
 -- see goes to submission:<id>, what only the team may see to submission:<id>:team, decided anew for each message: who
--- joined while a board was public hears nothing of it once it is private.
+-- joined while a board was public hears nothing of it once it is private. organization:<id> is the board: what a list shows.
 
 create table private.switches (
   name text primary key,
@@ -47,21 +47,33 @@ language sql immutable
 return 'submission:' || submission_id::text || case when is_public then '' else ':team' end;
 comment on function private.submission_topic(uuid, boolean) is 'Where a row is told of: to everyone, or to the team.';
 
+create function private.board_topic(organization_id uuid, is_public boolean) returns text
+language sql immutable
+return 'organization:' || organization_id::text || case when is_public then '' else ':team' end;
+comment on function private.board_topic(uuid, boolean) is 'Where a board hears of a submission: everyone, or the team.';
+
 create function private.counts_of(submission public.submissions) returns jsonb
 language sql immutable set search_path = ''
 return jsonb_build_object('id', (submission).id, 'vote_count', (submission).vote_count, 'comment_count', (submission).comment_count);
 comment on function private.counts_of(public.submissions) is 'What comes with each vote and comment, so that a count costs no message of its own.';
 
+create function private.broadcast_reload(changed_table text, topics text[]) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform realtime.send(
+    jsonb_build_object('schema', 'public', 'table', changed_table, 'operation', 'RELOAD'), 'RELOAD', told.topic, true)
+  from (select distinct topic from unnest(topics) as topic where topic is not null order by topic limit 100) told;
+end
+$$;
+comment on function private.broadcast_reload(text, text[]) is 'Tells up to 100 topics that so much of a table changed at once that they had better read again; boards come first.';
+
 create function private.broadcast(changed_table text, changes jsonb) returns void
 language plpgsql set search_path = '' as $$
 begin
+  if changes is null then return; end if;
   if jsonb_array_length(changes) > 100 then
-    perform realtime.send(jsonb_build_object('schema', 'public', 'table', changed_table, 'operation', 'RELOAD'), 'RELOAD', topic, true)
-    from (
-      select distinct topic
-      from jsonb_array_elements(changes) c cross join lateral (values (c ->> 'old_topic'), (c ->> 'topic')) as told (topic)
-      where topic is not null
-      limit 100) told;
+    perform private.broadcast_reload(changed_table, array(
+      select topic from jsonb_array_elements(changes) c cross join lateral (values (c ->> 'old_topic'), (c ->> 'topic')) told (topic)));
     return;
   end if;
   perform realtime.send(
@@ -90,17 +102,23 @@ create function private.broadcast_votes() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   if private.is_quiet() or not private.broadcasts_changes() then return null; end if;
-  if tg_op = 'INSERT' then
-    perform private.broadcast('votes', jsonb_agg(jsonb_build_object(
-      'topic', private.submission_topic(s.id, s.is_public), 'home', private.submission_topic(s.id, s.is_public), 'submission', private.counts_of(s),
-      'record', jsonb_build_object('id', v.id, 'organization_id', v.organization_id, 'submission_id', v.submission_id, 'created_at', v.created_at))))
-    from changed v join public.submissions s on s.id = v.submission_id;
-  else
-    perform private.broadcast('votes', jsonb_agg(jsonb_build_object(
-      'old_topic', private.submission_topic(s.id, s.is_public), 'home', private.submission_topic(s.id, s.is_public), 'submission', private.counts_of(s),
-      'key', jsonb_build_object('submission_id', v.submission_id, 'id', v.id))))
-    from changed v join public.submissions s on s.id = v.submission_id;
+  if (select count(*) from changed) > 100 then
+    perform private.broadcast_reload('votes', array(
+      select private.submission_topic(s.id, s.is_public) from public.submissions s
+      where s.id in (select submission_id from changed)));
+    return null;
   end if;
+  -- Not by private.broadcast: a vote never moves from one topic to another, and is what happens most.
+  perform realtime.send(jsonb_build_object('schema', 'public', 'table', 'votes', 'operation', tg_op,
+      'record', case when tg_op = 'INSERT' then jsonb_build_object('id', v.id, 'organization_id', v.organization_id,
+        'submission_id', v.submission_id, 'created_at', v.created_at) end,
+      'old_record', case when tg_op = 'DELETE' then jsonb_build_object('submission_id', v.submission_id, 'id', v.id) end,
+      'submission', private.counts_of(s)), tg_op, private.submission_topic(s.id, s.is_public), true)
+  from changed v join public.submissions s on s.id = v.submission_id;
+  return null;
+-- What cannot be told must not undo what happened.
+exception when others then
+  raise warning 'votes were not broadcast: %', sqlerrm;
   return null;
 end
 $$;
@@ -148,36 +166,119 @@ create trigger tell_removed after delete on public.comments
   referencing old table as old_rows for each statement execute function private.broadcast_comments();
 
 -- definer: as above.
+create function private.told_submission(submission public.submissions) returns jsonb
+language sql immutable set search_path = ''
+return jsonb_build_object('id', (submission).id, 'organization_id', (submission).organization_id,
+  'title', (submission).title, 'type', (submission).type, 'status', (submission).status,
+  'vote_count', (submission).vote_count, 'comment_count', (submission).comment_count,
+  'category_id', (submission).category_id, 'merged_into_id', (submission).merged_into_id,
+  'created_at', (submission).created_at, 'updated_at', (submission).updated_at);
+comment on function private.told_submission(public.submissions) is 'A submission as broadcasts show it: without its description.';
+
+-- definer: as above.
 create function private.broadcast_submissions() returns trigger
 language plpgsql security definer set search_path = '' as $$
+declare own jsonb; board jsonb;
 begin
-  if not private.broadcasts_changes() then return null; end if;
-  if tg_op = 'UPDATE' then
-    perform private.broadcast('submissions', jsonb_agg(jsonb_build_object(
-      'old_topic', private.submission_topic(o.id, o.is_public), 'topic', private.submission_topic(n.id, n.is_public),
-      'key', jsonb_build_object('organization_id', o.organization_id, 'id', o.id),
-      'record', jsonb_build_object('id', n.id, 'organization_id', n.organization_id, 'title', n.title, 'type', n.type, 'status', n.status,
-        'vote_count', n.vote_count, 'comment_count', n.comment_count, 'category_id', n.category_id,
-        'merged_into_id', n.merged_into_id, 'created_at', n.created_at, 'updated_at', n.updated_at))))
-    from old_rows o join new_rows n using (id)
-    where (o.is_public, o.title, o.type, o.status, o.category_id, o.merged_into_id, o.updated_at)
-        is distinct from (n.is_public, n.title, n.type, n.status, n.category_id, n.merged_into_id, n.updated_at)
-      -- A merge moves votes without telling of each.
-      or private.is_quiet() and (o.vote_count, o.comment_count) is distinct from (n.vote_count, n.comment_count);
-  else
-    perform private.broadcast('submissions', jsonb_agg(jsonb_build_object(
-      'old_topic', private.submission_topic(o.id, o.is_public),
-      'key', jsonb_build_object('organization_id', o.organization_id, 'id', o.id))))
-    from old_rows o;
+  -- First, for most updates are a vote's.
+  if tg_op = 'UPDATE' and not private.is_quiet() then
+    if not exists (
+      select from old_rows o join new_rows n using (id)
+      where (o.is_public, o.title, o.type, o.status, o.category_id, o.merged_into_id, o.updated_at, o.comment_count) is distinct
+        from (n.is_public, n.title, n.type, n.status, n.category_id, n.merged_into_id, n.updated_at, n.comment_count)) then
+      return null;
+    end if;
   end if;
+  if not private.broadcasts_changes() then return null; end if;
+  case tg_op
+    when 'INSERT' then
+      select jsonb_agg(jsonb_build_object('topic', private.board_topic(n.organization_id, n.is_public),
+        'record', private.told_submission(n))) into board
+      from new_rows n;
+    when 'UPDATE' then
+      select jsonb_agg(c.change || jsonb_build_object(
+          'old_topic', private.submission_topic(c.id, c.was_public), 'topic', private.submission_topic(c.id, c.is_public)))
+          filter (where not c.only_comments),
+        jsonb_agg(c.change || jsonb_build_object(
+          'old_topic', private.board_topic(c.organization_id, c.was_public),
+          'topic', private.board_topic(c.organization_id, c.is_public)))
+      into own, board
+      from (
+        select n.id, n.organization_id, o.is_public as was_public, n.is_public,
+          not (changed or private.is_quiet() and (o.vote_count, o.comment_count)
+            is distinct from (n.vote_count, n.comment_count)) as only_comments,
+          jsonb_build_object('key', jsonb_build_object('organization_id', o.organization_id, 'id', o.id),
+            'record', private.told_submission(n)) as change
+        from old_rows o join new_rows n using (id)
+        cross join lateral (select
+          (o.is_public, o.title, o.type, o.status, o.category_id, o.merged_into_id, o.updated_at)
+            is distinct from (n.is_public, n.title, n.type, n.status, n.category_id, n.merged_into_id, n.updated_at)) t (changed)
+        -- A merge moves votes without telling of each. Otherwise a vote is told with itself, and to the board later.
+        where changed or o.comment_count <> n.comment_count or private.is_quiet() and o.vote_count <> n.vote_count) c;
+    else
+      select jsonb_agg(d.change || jsonb_build_object('old_topic', private.submission_topic(d.id, d.is_public))),
+        jsonb_agg(d.change || jsonb_build_object('old_topic', private.board_topic(d.organization_id, d.is_public)))
+      into own, board
+      from (
+        select o.*, jsonb_build_object('key', jsonb_build_object('organization_id', o.organization_id, 'id', o.id)) as change
+        from old_rows o) d;
+  end case;
+  perform private.broadcast('submissions', own);
+  perform private.broadcast('submissions', board);
   return null;
 end
 $$;
-comment on function private.broadcast_submissions() is 'Trigger: a submission on its own topic, without its description; counts that change by a vote or comment come with that.';
+comment on function private.broadcast_submissions() is 'Trigger: a submission on its own topic and on its board''s; counts that change by a vote or comment come with that, to the board comments at once and votes by private.broadcast_counts.';
+create trigger tell_added after insert on public.submissions
+  referencing new table as new_rows for each statement execute function private.broadcast_submissions();
 create trigger tell_changed after update on public.submissions
   referencing old table as old_rows new table as new_rows for each statement execute function private.broadcast_submissions();
 create trigger tell_removed after delete on public.submissions
   referencing old table as old_rows for each statement execute function private.broadcast_submissions();
+
+create table private.broadcast_cursor (
+  is_only boolean primary key default true constraint there_is_one_cursor check (is_only),
+  xid xid8 not null,
+  id bigint not null
+);
+comment on table private.broadcast_cursor is 'Up to where votes in the outbox have been told to their boards.';
+insert into private.broadcast_cursor (xid, id) values ('0', 0);
+alter table private.broadcast_cursor enable row level security;
+revoke all on private.broadcast_cursor from public, anon, authenticated, service_role, service_key;
+
+create function private.broadcast_counts() returns integer
+language plpgsql set search_path = '' as $$
+declare at private.broadcast_cursor; last record; told integer := 0;
+begin
+  select * into at from private.broadcast_cursor for update skip locked;
+  if at.xid is null then return 0; end if;
+  select e.xid, e.id into last from (
+    select o.xid, o.id from private.outbox o
+    where (o.xid, o.id) > (at.xid, at.id) and o.xid < pg_snapshot_xmin(pg_current_snapshot())
+    order by o.xid, o.id limit 10000) e
+  order by e.xid desc, e.id desc limit 1;
+  if last.xid is null then return 0; end if;
+  if private.broadcasts_changes() then
+    perform realtime.send(jsonb_build_object('schema', 'public', 'table', 'submissions', 'operation', 'COUNTS',
+      'records', page.records), 'COUNTS', page.topic, true)
+    from (
+      select n.topic, jsonb_agg(n.counts) as records
+      from (
+        select private.board_topic(s.organization_id, s.is_public) as topic, private.counts_of(s) as counts,
+          row_number() over (partition by s.organization_id, s.is_public order by s.id) / 100 as page
+        from public.submissions s
+        where s.id in (
+          select o.subject_id from private.outbox o
+          where (o.xid, o.id) > (at.xid, at.id) and (o.xid, o.id) <= (last.xid, last.id)
+            and o.type in ('submission.vote_added', 'submission.vote_removed'))) n
+      group by n.topic, n.page) page;
+    get diagnostics told = row_count;
+  end if;
+  update private.broadcast_cursor c set xid = last.xid, id = last.id where c.is_only;
+  return told;
+end
+$$;
+comment on function private.broadcast_counts() is 'For the schedule: tells each board the counts of the submissions that were voted for since the last time, up to 100 a message. So a vote costs the board''s audience no message of its own.';
 
 -- Responses go to survey:<id>, for admins, without their answers; not through the publication, which would hand anyone the
 -- ids of a million responses deleted with their survey.
@@ -201,18 +302,21 @@ create trigger tell_added after insert on public.survey_responses
 
 create function private.may_listen(topic text) returns boolean
 language plpgsql stable set search_path = '' as $$
-declare part text[] := regexp_match(topic, '^(submission|survey):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(:team)?$');
+declare part text[] := regexp_match(topic, '^(submission|organization|survey):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(:team)?$');
 begin
   if part is null then return false; end if;
   if part[1] = 'survey' then
     return part[3] is null and exists (select from public.surveys s where s.id = part[2]::uuid
       and s.organization_id = any (private.admin_organization_ids('responses:read')));
+  elsif part[1] = 'organization' then
+    return exists (select from public.organizations o where o.id = part[2]::uuid
+      and (part[3] is null or o.id = any (private.team_organization_ids())));
   end if;
   return exists (select from public.submissions s where s.id = part[2]::uuid
     and (part[3] is null or s.organization_id = any (private.team_organization_ids())));
 end
 $$;
-comment on function private.may_listen(text) is 'Whether the caller may join a private topic: submission:<id> if they see the submission, submission:<id>:team if they are on its team, survey:<id> if they are Admin of it.';
+comment on function private.may_listen(text) is 'Whether the caller may join a private topic: submission:<id> if they see the submission, organization:<id> if they see the board, either with :team if they are on its team, survey:<id> if they are Admin of it.';
 grant execute on function private.may_listen(text) to anon, authenticated;
 
 -- Nobody is let to send: what comes by these topics comes from the triggers above.

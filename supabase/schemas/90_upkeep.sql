@@ -2,13 +2,14 @@
 
 create function private.run_schedule() returns jsonb
 language plpgsql set search_path = '' as $$
-declare fanouts integer; activity integer; surveys integer; counters integer; keys integer; events integer; deliveries integer; streams integer; labels integer;
+declare fanouts integer; activity integer; surveys integer; counters integer; keys integer; events integer; deliveries integer; streams integer; labels integer; boards integer; imports integer;
 begin
   -- What is deleted is found once and by its place: joined, by a plan made while a table was empty, it would be looked for again row after row.
   -- What may be renewed meanwhile is locked first.
   fanouts := private.run_fanouts();
   activity := private.sum_activity();
   surveys := private.close_surveys();
+  boards := private.broadcast_counts();
   delete from private.rate_counters c where ctid = any (array(
     -- A window that is no rule of its own (an agent's calls a day) has at most a day.
     select o.ctid from private.rate_counters o where o.started_at < now() - make_interval(secs => greatest(7200, coalesce(
@@ -23,6 +24,7 @@ begin
   delete from private.invites i where ctid = any (array(
     select o.ctid from private.invites o where o.expires_at < now() - interval '30 days' limit 5000));
   deliveries := private.trim_deliveries();
+  imports := private.end_idle_imports();
   delete from private.agent_streams s where ctid = any (array(
     select o.ctid from private.agent_streams o where o.expires_at < now() limit 5000 for update skip locked));
   get diagnostics streams = row_count;
@@ -32,10 +34,10 @@ begin
     select o.ctid from private.agent_audit o where o.created_at < now() - interval '400 days' limit 5000));
   -- Last, for it holds submissions until the end.
   labels := private.run_retirements();
-  return jsonb_build_object('fanouts', fanouts, 'activity', activity, 'surveys', surveys, 'rate_counters', counters, 'idempotency_keys', keys, 'events', events, 'deliveries', deliveries, 'agent_streams', streams, 'labels', labels);
+  return jsonb_build_object('fanouts', fanouts, 'activity', activity, 'surveys', surveys, 'rate_counters', counters, 'idempotency_keys', keys, 'events', events, 'deliveries', deliveries, 'agent_streams', streams, 'labels', labels, 'boards', boards, 'imports', imports);
 end
 $$;
-comment on function private.run_schedule() is 'Every few seconds, by pg_cron on hosted Supabase and by a timer in the embedded stack: writes waiting notifications, closes surveys whose time has passed and deletes what has expired, in bounded batches. Idempotent; says what it did.';
+comment on function private.run_schedule() is 'Every few seconds, by pg_cron on hosted Supabase and by a timer in the embedded stack: writes waiting notifications, tells boards their counts, closes surveys whose time has passed and deletes what has expired, in bounded batches. Idempotent; says what it did.';
 
 -- Hosted Supabase offers these extensions; a new project has not created them yet. Where one cannot be created, the rest
 -- goes on without it.

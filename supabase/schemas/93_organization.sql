@@ -62,9 +62,9 @@ end
 $$;
 comment on function private.announce_organization() is 'Trigger: org.updated and the trail say what changed, from what to what.';
 create trigger announce after update on public.organizations
-  for each row when ((old.slug, old.name, old.visibility, old.is_default, old.require_approval, old.trust_after, old.time_zone, old.allowed_origins, old.settings,
+  for each row when ((old.slug, old.name, old.visibility, old.is_default, old.require_approval, old.trust_after, old.anonymous_may, old.time_zone, old.allowed_origins, old.settings,
       old.max_submissions, old.max_members, old.max_surveys)
-    is distinct from (new.slug, new.name, new.visibility, new.is_default, new.require_approval, new.trust_after, new.time_zone, new.allowed_origins, new.settings,
+    is distinct from (new.slug, new.name, new.visibility, new.is_default, new.require_approval, new.trust_after, new.anonymous_may, new.time_zone, new.allowed_origins, new.settings,
       new.max_submissions, new.max_members, new.max_surveys))
   execute function private.announce_organization();
 
@@ -74,7 +74,8 @@ create function private.organization_shape(organization public.organizations) re
 language plpgsql stable set search_path = '' as $$
 begin
   return json_build_object('id', organization.id, 'slug', organization.slug, 'name', organization.name, 'visibility', organization.visibility,
-    'require_approval', organization.require_approval, 'trust_after', organization.trust_after, 'time_zone', organization.time_zone, 'settings', organization.settings,
+    'require_approval', organization.require_approval, 'trust_after', organization.trust_after,
+    'anonymous_may', organization.anonymous_may, 'time_zone', organization.time_zone, 'settings', organization.settings,
     'role', (select m.role from public.memberships m where m.organization_id = organization.id and m.user_id = private.caller_id()),
     'plan', json_build_object(
       'submissions', (select coalesce(sum(c.total), 0) from private.submission_counts c where c.organization_id = organization.id)
@@ -113,6 +114,7 @@ begin
     visibility = coalesce(fields ->> 'visibility', o.visibility),
     require_approval = coalesce((fields ->> 'require_approval')::boolean, o.require_approval),
     trust_after = case when fields ? 'trust_after' then (fields ->> 'trust_after')::integer else o.trust_after end,
+    anonymous_may = coalesce(fields ->> 'anonymous_may', o.anonymous_may),
     time_zone = coalesce(fields ->> 'time_zone', o.time_zone),
     settings = coalesce((select jsonb_object_agg(s.key, s.value) from jsonb_each(o.settings || coalesce(fields -> 'settings', '{}')) s
       where s.value <> 'null'), '{}')

@@ -14,13 +14,16 @@ create table private.imports (
   skipped integer not null default 0,
   failed integer not null default 0,
   problem text,
+  query jsonb,
+  rows integer not null default 0,
+  nameless_votes integer,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   constraint imports_belong_to_their_organization unique (organization_id, id),
   constraint source_is_a_slug check (private.is_slug(source)),
-  constraint state_is_known check (state in ('running', 'completed', 'failed'))
+  constraint state_is_known check (state in ('receiving', 'running', 'completed', 'failed'))
 );
-comment on table private.imports is 'Imports and how far they came. processed = created + skipped + failed; problem is what ended one that failed.';
+comment on table private.imports is 'Imports and how far they came. processed = created + skipped + failed; problem is what ended one that failed. A job has its query: its rows were received first and are written in steps.';
 create index imports_newest_idx on private.imports (organization_id, created_at desc, id desc);
 
 create table private.import_errors (
@@ -36,6 +39,19 @@ create table private.import_errors (
     references private.imports (organization_id, id) on delete cascade
 );
 comment on table private.import_errors is 'What was wrong with which line of an import: the first 100. No value of the file is in it.';
+
+create table private.import_pieces (
+  organization_id uuid not null,
+  import_id uuid not null,
+  n integer not null,
+  -- Not jsonb, which refuses texts that one row alone is refused for.
+  rows json not null,
+  chunks_done integer not null default 0,
+  primary key (organization_id, import_id, n),
+  constraint import_pieces_import_is_of_the_same_organization foreign key (organization_id, import_id)
+    references private.imports (organization_id, id) on delete cascade
+);
+comment on table private.import_pieces is 'Rows of a job that are not yet written, as the file has them. chunks_done: of its rows so many chunks are written; it goes with the last.';
 
 create table private.external_ids (
   organization_id uuid not null references public.organizations (id) on delete cascade,
@@ -65,8 +81,9 @@ create index external_ids_response_idx on private.external_ids (response_id) whe
 
 alter table private.imports enable row level security;
 alter table private.import_errors enable row level security;
+alter table private.import_pieces enable row level security;
 alter table private.external_ids enable row level security;
-revoke all on private.imports, private.import_errors, private.external_ids from public, anon, authenticated, service_role, service_key;
+revoke all on private.imports, private.import_errors, private.import_pieces, private.external_ids from public, anon, authenticated, service_role, service_key;
 
 -- What an id means ---------------------------------------------------------------------------------------------
 
@@ -628,9 +645,12 @@ comment on function private.start_import(uuid, text, text, boolean, boolean) is 
 create function private.finish_import(import_id uuid, problem text) returns json
 language plpgsql set search_path = '' as $$
 begin
-  update private.imports i set state = case when finish_import.problem is null then 'completed' else 'failed' end,
+  update private.imports i set
+    state = case when finish_import.problem is null then 'completed' else 'failed' end,
     problem = finish_import.problem, updated_at = clock_timestamp()
-  where i.id = import_id and i.state = 'running';
+  where i.id = import_id and i.state in ('receiving', 'running');
+  delete from private.import_pieces p using private.imports i
+  where i.id = finish_import.import_id and p.organization_id = i.organization_id and p.import_id = i.id;
   return (select private.import_shape(i) from private.imports i where i.id = import_id);
 end
 $$;
@@ -641,7 +661,9 @@ language plpgsql stable set search_path = '' as $$
 begin
   return json_build_object('id', import.id, 'format', import.format, 'source', import.source, 'dry_run', import.is_dry_run,
     -- Its sender, or the functions, went away without a word.
-    'state', case when import.state = 'running' and import.updated_at < now() - interval '2 minutes' then 'interrupted' else import.state end,
+    'state', case when (import.state = 'receiving' or import.state = 'running' and import.query is null)
+      and import.updated_at < now() - interval '2 minutes' then 'interrupted' else import.state end,
+    'rows', case when import.query is not null then import.rows end,
     'processed', import.processed, 'created', import.created, 'skipped', import.skipped, 'failed', import.failed, 'problem', import.problem,
     'errors', coalesce((select json_agg(jsonb_strip_nulls(jsonb_build_object('file', e.file))
         || jsonb_build_object('line', e.line, 'field', e.field, 'message', e.message) order by e.id)
@@ -650,6 +672,18 @@ begin
 end
 $$;
 comment on function private.import_shape(private.imports) is 'An import as admins see it, with the first 100 errors.';
+
+create function private.end_idle_imports() returns integer
+language plpgsql set search_path = '' as $$
+declare ended integer;
+begin
+  perform private.finish_import(i.id, 'Nobody ran it for a week: send the file again.') from private.imports i
+  where i.state in ('receiving', 'running') and i.query is not null and i.updated_at < now() - interval '7 days';
+  get diagnostics ended = row_count;
+  return ended;
+end
+$$;
+comment on function private.end_idle_imports() is 'For the schedule: the rows of a job are kept for a week.';
 
 -- For admins ---------------------------------------------------------------------------------------------------
 
@@ -707,6 +741,76 @@ end
 $$;
 comment on function private.admin_finish_import(uuid, text) is 'Ends an import of the current organization.';
 
+create function private.own_import(import_id uuid) returns private.imports
+language plpgsql set search_path = '' as $$
+declare own_id uuid := private.require_importer(); import private.imports;
+begin
+  select * into import from private.imports i where i.id = import_id and i.organization_id = own_id for no key update;
+  if import.id is null then perform private.raise_error('NOT_FOUND', 'There is no such import.'); end if;
+  return import;
+end
+$$;
+comment on function private.own_import(uuid) is 'An import of the current organization, locked; NOT_FOUND without.';
+
+create function private.admin_receive_import(import_id uuid, n integer, rows json, query jsonb) returns void
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare import private.imports := private.own_import(import_id);
+begin
+  insert into private.import_pieces (organization_id, import_id, n, rows)
+  select import.organization_id, import.id, receive.n, receive.rows
+  from (values (admin_receive_import.n, admin_receive_import.rows)) receive (n, rows) where receive.rows is not null;
+  update private.imports i set state = 'receiving', query = admin_receive_import.query,
+    rows = i.rows + coalesce(json_array_length(admin_receive_import.rows), 0), updated_at = clock_timestamp()
+  where i.id = import.id;
+end
+$$;
+comment on function private.admin_receive_import(uuid, integer, json, jsonb) is 'Keeps a piece of a job''s rows; without rows, only makes a job of the import.';
+
+create function private.admin_begin_import(import_id uuid) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare import private.imports := private.own_import(import_id);
+begin
+  update private.imports i set state = 'running', updated_at = clock_timestamp() where i.id = import.id returning i.* into import;
+  return private.import_shape(import);
+end
+$$;
+comment on function private.admin_begin_import(uuid) is 'All of a job''s rows are there.';
+
+create function private.admin_next_piece(import_id uuid) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare import private.imports := private.own_import(import_id);
+begin
+  if import.state = 'receiving' or import.state = 'running' and import.query is null then
+    perform private.raise_error('CONFLICT', 'The request that sends this import has not ended.');
+  end if;
+  return (select json_build_object('n', p.n, 'rows', p.rows, 'chunks_done', p.chunks_done, 'query', import.query, 'nameless_votes', import.nameless_votes)
+    from private.import_pieces p where p.organization_id = import.organization_id and p.import_id = import.id order by p.n limit 1);
+end
+$$;
+comment on function private.admin_next_piece(uuid) is 'The first piece of a job that is not yet written; null where there is none.';
+
+create function private.admin_advance_piece(import_id uuid, n integer, chunk integer, is_last boolean, nameless_votes integer)
+returns void
+language plpgsql security definer set search_path = '' as $$ -- definer: as above
+declare import private.imports := private.own_import(import_id);
+begin
+  if is_last then
+    delete from private.import_pieces p where p.organization_id = import.organization_id and p.import_id = import.id
+      and p.n = admin_advance_piece.n and p.chunks_done = chunk;
+  else
+    update private.import_pieces p set chunks_done = chunk + 1 where p.organization_id = import.organization_id
+      and p.import_id = import.id and p.n = admin_advance_piece.n and p.chunks_done = chunk;
+  end if;
+  if not found then
+    perform private.raise_error('CONFLICT', 'Somebody else is running this import: look at how far it came.');
+  end if;
+  if is_last then
+    update private.imports i set nameless_votes = admin_advance_piece.nameless_votes where i.id = import.id;
+  end if;
+end
+$$;
+comment on function private.admin_advance_piece(uuid, integer, integer, boolean, integer) is 'A chunk of a piece is written: in the transaction that writes it, so that of two who do one fails whole.';
+
 create function private.admin_imports(import_id uuid) returns json
 language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
 declare own_id uuid := private.require_importer();
@@ -719,4 +823,6 @@ $$;
 comment on function private.admin_imports(uuid) is 'The import of that id, or the newest 50, of the current organization.';
 
 grant execute on function private.admin_start_import(text, text, boolean, boolean), private.admin_run_import(uuid, jsonb, jsonb),
-  private.admin_finish_import(uuid, text), private.admin_imports(uuid) to authenticated, service_key;
+  private.admin_finish_import(uuid, text), private.admin_imports(uuid), private.admin_receive_import(uuid, integer, json, jsonb),
+  private.admin_begin_import(uuid), private.admin_next_piece(uuid), 
+  private.admin_advance_piece(uuid, integer, integer, boolean, integer) to authenticated, service_key;

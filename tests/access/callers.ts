@@ -215,6 +215,7 @@ async function newRow({ method, path }: Pick<Route, "method" | "path">, board: B
     case "admin/imports": {
       const [made] = await sql<{ id: string }[]>`
         select private.start_import(${organization.id}, 'feedback', 'feedback', true, true) as id`;
+      await sql`update private.imports set query = '{}' where id = ${only(made).id}`;
       return only(made).id;
     }
     case "admin/people": {

@@ -22,7 +22,7 @@ select is_empty($$ select path from our_tables t
   where not exists (select from pg_attribute where attrelid = t.oid and attname = 'organization_id' and attnotnull)
     -- Tenants themselves, people who span them, and settings of the whole deployment.
     and path not in ('public.organizations', 'public.profiles', 'private.rate_limit_rules', 'private.rate_counters', 'private.switches',
-      'private.webhook_cursor', 'private.erasure_key') $$,
+      'private.webhook_cursor', 'private.broadcast_cursor', 'private.erasure_key') $$,
   'every row of a tenant names its organization');
 select is_empty($$
   select t.path || ' ' || k.conname from our_tables t join pg_constraint k on k.conrelid = t.oid
@@ -123,7 +123,8 @@ insert into helpers values
     'change_survey_status', 'create_survey_version', 'clone_survey', 'delete_survey',
     'count_survey_responses', 'admin_merge', 'admin_unmerge', 'admin_moderate', 'admin_moderation_queue',
     'admin_bulk', 'admin_origins', 'admin_start_export', 'admin_export_page', 'admin_start_import',
-    'admin_run_import', 'admin_finish_import', 'admin_imports', 'admin_find_people', 'admin_personal_data',
+    'admin_run_import', 'admin_finish_import', 'admin_imports',
+    'admin_receive_import', 'admin_begin_import', 'admin_next_piece', 'admin_advance_piece', 'admin_find_people', 'admin_personal_data',
     'admin_erase_person', 'admin_organization', 'admin_update_organization', 'admin_labels',
     'admin_create_label', 'admin_update_label', 'admin_order_categories', 'admin_delete_label',
     'admin_merge_labels', 'admin_members', 'admin_remove_member', 'admin_invites', 'admin_revoke_invite',
@@ -138,7 +139,7 @@ insert into helpers values
   (array['anon', 'authenticated'], array['may_listen']),
   (array['anon', 'authenticated', 'service_role'], array['before_request']),
   (array['authenticated'], array['refuse_unknown_changes']),
-  (array['authenticated'], array['with_sources', 'start_survey', 'mark_start', 'submit_survey_response',
+  (array['authenticated'], array['has_account', 'is_active_user', 'with_sources', 'start_survey', 'mark_start', 'submit_survey_response',
     'judge_survey_response', 'admin_change_role', 'admin_transfer_ownership', 'admin_invite',
     'accept_invite', 'my_personal_data', 'erase_me', 'admin_list_api_keys', 'admin_create_api_key',
     'admin_rotate_api_key', 'admin_revoke_api_key', 'admin_audit', 'admin_list_agents', 'admin_create_agent',

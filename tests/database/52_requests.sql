@@ -342,7 +342,7 @@ select is_empty($$ select from private.rate_counters where rule = 'vote_create' 
 select isnt_empty($$ select from private.rate_counters $$, 'while the rest is kept');
 select is_empty($$ select from private.outbox where type = 'comment.created' $$, 'events for 30 days');
 select isnt_empty($$ select from private.outbox $$, 'while the rest is kept');
-select is(private.run_schedule(), '{"fanouts": 0, "surveys": 0, "activity": 0, "rate_counters": 0, "idempotency_keys": 0, "events": 0, "deliveries": 0, "agent_streams": 0, "labels": 0}', 'and a second run finds nothing to do');
+select is(private.run_schedule(), '{"fanouts": 0, "surveys": 0, "activity": 0, "rate_counters": 0, "idempotency_keys": 0, "events": 0, "deliveries": 0, "agent_streams": 0, "labels": 0, "boards": 0, "imports": 0}', 'and a second run finds nothing to do');
 
 select * from finish();
 rollback;

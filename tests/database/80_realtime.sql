@@ -1,7 +1,7 @@
 -- What clients hear of, and who may listen.
 begin;
 set local search_path = public, extensions;
-select plan(53);
+select plan(68);
 do $$ begin
   perform tests.start();
   perform tests.submission('An idea', 'alice');
@@ -32,9 +32,13 @@ select is(tests.see(who, format('select private.may_listen(%L)', 'submission:' |
   ('alice', 'Waiting', '', true), ('alice', 'Waiting', ':team', false),
   ('mia', 'An idea', ':team', true), ('mia', 'Waiting', ':team', true), ('mia', 'In the vault', ':team', false),
   ('rita', 'An idea', ':team', false), ('vic', 'In the vault', ':team', true), ('vic', 'An idea', ':team', false)) as t (who, submission, topic, may);
+select is(tests.see(who, format('select private.may_listen(%L)', 'organization:' || tests.id(board) || topic)), may::text,
+  format('%s %s to the board %s%s', who, case when may then 'listens' else 'does not listen' end, board, topic)) from (values
+  ('anon', 'acme', '', true), ('anon', 'acme', ':team', false), ('anon', 'vault', '', false), ('bob', 'acme', ':team', false), ('bob', 'vault', '', false),
+  ('mia', 'acme', ':team', true), ('mia', 'vault', ':team', false), ('vic', 'vault', '', true), ('vic', 'vault', ':team', true)) as t (who, board, topic, may);
 select is(tests.see('mia', format('select private.may_listen(%L)', topic)), 'false', format('nobody listens to %L', topic))
-from unnest(array['', 'submission:', 'submission:*', 'submission:not-an-id', 'organization:' || tests.id('acme'), 'submission:' || tests.id('An idea') || ':team:more',
-  'x submission:' || tests.id('An idea'), 'submission:' || upper(tests.id('An idea')::text), null]) as topic
+from unnest(array['', 'submission:', 'submission:*', 'submission:not-an-id', 'submission:' || tests.id('An idea') || ':team:more',
+  'organization:*', 'organizations:' || tests.id('acme'), 'x submission:' || tests.id('An idea'), 'submission:' || upper(tests.id('An idea')::text), null]) as topic
 where topic is not null;
 select is(tests.try(who, format('select set_config(''realtime.topic'', %L, true); insert into realtime.messages (topic, extension, event, payload, private)
     values (%1$L, ''broadcast'', ''INSERT'', ''{}'', true)', 'submission:' || tests.id('An idea'))), '42501', format('%s sends nothing there', who))
@@ -47,8 +51,10 @@ create function pg_temp.news() returns setof realtime.messages language sql as $
     noted as (insert into heard select id from new) select * from new
 $$;
 create function pg_temp.told() returns text language sql as $$
-  select string_agg(format('%s %s to %s%s', event, payload ->> 'table', s.title, substr(topic, 48)), ', ' order by event, payload ->> 'table', title, topic)
-  from pg_temp.news() m left join submissions s on s.id = substr(topic, 12, 36)::uuid
+  select string_agg(format('%s %s to %s%s', event, payload ->> 'table', coalesce(s.title, o.slug), substr(topic, length(part[1]) + 37)), ', '
+    order by event, payload ->> 'table', coalesce(s.title, o.slug), topic)
+  from pg_temp.news() m cross join regexp_match(topic, '^(submission:|organization:)(.{36})') part
+  left join submissions s on s.id = part[2]::uuid left join organizations o on o.id = part[2]::uuid
 $$;
 create function pg_temp.after(who text, statement text) returns text language plpgsql as $$
 declare outcome text := tests.try(who, statement);
@@ -62,28 +68,57 @@ select is(pg_temp.after(who, statement), told, claim) from (values
     'a vote is told with the count it makes'),
   ('bob', $$ insert into votes (submission_id) values (tests.id('An idea')) on conflict do nothing $$, 'nothing', 'once'),
   ('bob', $$ delete from votes $$, 'DELETE votes to An idea', 'its removal too'),
-  ('bob', $$ insert into comments (submission_id, body) values (tests.id('An idea'), 'A comment') $$, 'INSERT comments to An idea',
-    'a comment'),
+  ('bob', $$ insert into comments (submission_id, body) values (tests.id('An idea'), 'A comment') $$, 'INSERT comments to An idea, UPDATE submissions to acme',
+    'a comment, and its count to the board'),
   ('bob', $$ update comments set body = 'Changed' $$, 'UPDATE comments to An idea', 'its edit'),
   ('service_role', $$ update comments set moderation_state = 'spam' $$,
-    'DELETE comments to An idea, INSERT comments to An idea:team', 'what turns out to be spam goes from everyone to the team'),
+    'DELETE comments to An idea, INSERT comments to An idea:team, UPDATE submissions to acme', 'what turns out to be spam goes from everyone to the team'),
   ('vera', $$ insert into votes (submission_id) values (tests.id('In the vault')) $$, 'INSERT votes to In the vault:team',
     'a private board is told of to its team alone'),
-  ('mia', $$ insert into comments (submission_id, body) values (tests.id('Waiting'), 'Not yet') $$, 'INSERT comments to Waiting:team',
+  ('mia', $$ insert into comments (submission_id, body) values (tests.id('Waiting'), 'Not yet') $$, 'INSERT comments to Waiting:team, UPDATE submissions to acme:team',
     'so is what waits for approval'),
   ('operator', $$ update submissions set moderation_state = 'approved' where title = 'Waiting' $$,
-    'DELETE comments to Waiting:team, DELETE submissions to Waiting:team, INSERT comments to Waiting, INSERT submissions to Waiting',
+    'DELETE comments to Waiting:team, DELETE submissions to Waiting:team, DELETE submissions to acme:team, INSERT comments to Waiting, INSERT submissions to Waiting, INSERT submissions to acme',
       'what is approved appears to everyone, with its comments'),
   ('service_role', $$ update organizations set visibility = 'private' where slug = 'acme' $$,
-    'DELETE comments to Waiting, DELETE submissions to An idea, DELETE submissions to Waiting, INSERT comments to Waiting:team, INSERT submissions to An idea:team, INSERT submissions to Waiting:team',
+    'DELETE comments to Waiting, DELETE submissions to An idea, DELETE submissions to Waiting, DELETE submissions to acme, DELETE submissions to acme, INSERT comments to Waiting:team, INSERT submissions to An idea:team, INSERT submissions to Waiting:team, INSERT submissions to acme:team, INSERT submissions to acme:team',
     'a board that turns private disappears for everyone'),
   ('service_role', $$ update organizations set visibility = 'public' where slug = 'acme' $$,
-    'DELETE comments to Waiting:team, DELETE submissions to An idea:team, DELETE submissions to Waiting:team, INSERT comments to Waiting, INSERT submissions to An idea, INSERT submissions to Waiting',
+    'DELETE comments to Waiting:team, DELETE submissions to An idea:team, DELETE submissions to Waiting:team, DELETE submissions to acme:team, DELETE submissions to acme:team, INSERT comments to Waiting, INSERT submissions to An idea, INSERT submissions to Waiting, INSERT submissions to acme, INSERT submissions to acme',
     'and comes back'),
-  ('alice', $$ insert into submissions (organization_id, title, description, type) values (tests.id('acme'), 'Brand new', 'A description that is long enough.', 'idea') $$, 'nothing',
-    'nobody listens yet to what is new'),
-  ('alice', $$ delete from submissions where title = 'Brand new' $$, 'DELETE submissions to ', 'a deleted submission is told once, without its votes'))
+  ('alice', $$ insert into submissions (organization_id, title, description, type) values (tests.id('acme'), 'Brand new', 'A description that is long enough.', 'idea') $$, 'INSERT submissions to acme',
+    'the board hears of what is new'),
+  ('alice', $$ delete from submissions where title = 'Brand new' $$, 'DELETE submissions to acme, DELETE submissions to ', 'a deleted submission is told once, without its votes'))
   as t (who, statement, told, claim);
+
+-- What the schedule tells boards
+create function pg_temp.counts() returns text language sql as $$
+  select string_agg(format('%s to %s%s', (
+      select string_agg(format('%s %s %s', s.title, r ->> 'vote_count', r ->> 'comment_count'), ' and ' order by s.title)
+      from jsonb_array_elements(payload -> 'records') r join submissions s on s.id = (r ->> 'id')::uuid),
+    o.slug, substr(topic, 50)), ', ' order by o.slug)
+  from pg_temp.news() m left join organizations o on o.id = substr(topic, 14, 36)::uuid where m.event = 'COUNTS'
+$$;
+-- What this transaction wrote is readable once it has ended: here as if it had.
+create function pg_temp.end_of_transaction() returns void language sql as $$ update private.outbox set xid = '1' $$;
+do $$ begin
+  perform tests.try('vera', 'delete from votes');
+  perform pg_temp.end_of_transaction(), private.broadcast_counts(), pg_temp.told();
+  perform tests.try(who, $q$ insert into votes (submission_id) select id from submissions on conflict do nothing $q$) from unnest(array['bob', 'vera']) who;
+  update private.outbox set xid = '2' where xid > '1';
+  perform pg_temp.told();
+end $$;
+select is(private.broadcast_counts(), 2, 'a board hears of the votes since the last time in one message, a private one to its team');
+select is(pg_temp.counts(), 'An idea 3 0 and Waiting 3 1 to acme, In the vault 2 0 to vault:team', 'each submission once, with both counts');
+select is(private.broadcast_counts(), 0, 'and once');
+do $$ begin
+  delete from votes where user_id in (tests.id('bob'), tests.id('vera'));
+  update private.outbox set xid = '3' where xid > '2';
+  update private.switches set is_on = false;
+end $$;
+select is(private.broadcast_counts(), 0, 'switched off, nothing');
+do $$ begin update private.switches set is_on = true; end $$;
+select is(private.broadcast_counts(), 0, 'nor later what was not told');
 
 -- What is said
 do $$ begin

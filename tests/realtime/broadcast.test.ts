@@ -230,6 +230,54 @@ describe("the topic of a submission", () => {
   });
 });
 
+describe("the topic of a board", () => {
+  const privately = { config: { private: true } };
+
+  test("tells of new submissions, statuses, comments and, by the schedule, votes; privately once the board is private", async () => {
+    const [organization] = await sql<{ id: string }[]>`
+      insert into organizations (slug, name) values (${`board-${randomUUID().slice(0, 8)}`}, 'Board') returning id`;
+    const board = organization?.id ?? "";
+    const [member, voter] = (await manyUsers(2)) as [User, User];
+    await sql`insert into memberships (organization_id, user_id) values (${board}, ${member.id})`;
+    const heard = await hear(client().channel(`organization:${board}`, privately));
+    const theirs = client(member);
+    await theirs.realtime.setAuth();
+    const team = await hear(theirs.channel(`organization:${board}:team`, privately));
+
+    const submission = await newSubmission(author, sql, board);
+    await sql`insert into status_changes (submission_id, new_status) values (${submission}, 'planned')`;
+    await comment(submission, author, "told by its count");
+    await vote(submission, voter);
+    await until(async () => {
+      await sql`select private.broadcast_counts()`;
+      return heard.some(({ event }) => event === "COUNTS");
+    });
+    expect(heard).toMatchObject([
+      { event: "INSERT", payload: { table: "submissions", record: { id: submission, vote_count: 1 } } },
+      { event: "UPDATE", payload: { record: { id: submission, status: "planned" } } },
+      { event: "UPDATE", payload: { record: { id: submission, comment_count: 1 } } },
+      { event: "COUNTS", payload: { records: [{ id: submission, vote_count: 2, comment_count: 1 }] } },
+    ]);
+    expect(JSON.stringify(heard)).not.toContain(voter.id);
+    expect(JSON.stringify(heard)).not.toContain("description");
+
+    await sql`update organizations set visibility = 'private' where id = ${board}`;
+    await newSubmission(member, sql, board);
+    await sql`insert into status_changes (submission_id, new_status) values (${submission}, 'completed')`;
+    await until(() =>
+      team.some(({ payload }) => (payload.record as { status?: string })?.status === "completed"),
+    );
+    expect(heard.slice(4)).toMatchObject([
+      { event: "DELETE", payload: { record: null, old_record: { id: submission } } },
+    ]);
+    const late = client(stranger);
+    await late.realtime.setAuth();
+    await expect(joined(late.channel(`organization:${board}`, privately))).rejects.toThrow(
+      /permissions to read/,
+    );
+  });
+});
+
 test("policies decide who may send on a private topic and be present there", async () => {
   // Hosted lets postgres make them too, by an extension.
   await withDatabase(stack.superuserUrl, (superuser) =>

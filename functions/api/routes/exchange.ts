@@ -12,14 +12,18 @@ import { answer, endpoint, longEndpoint } from "../../_shared/endpoint.ts";
 import { exportText, exportTypes } from "../../_shared/export.ts";
 import { chunksOf, problemOf, writeChunk } from "../../_shared/import/chunks.ts";
 import { fiderRows } from "../../_shared/import/fider.ts";
+import { rowPieces, runPieces } from "../../_shared/import/job.ts";
 import { type FileType, type Row, rowsOf } from "../../_shared/import/rows.ts";
 import { heldBytes } from "../../_shared/import/zip.ts";
 import { patient } from "../../_shared/patient.ts";
 import {
+  beginImport,
   exportPage,
   finishImport,
   listImports,
+  receiveImport,
   runImport,
+  showImport,
   startExport,
   startImport,
 } from "../../_shared/statements/exchange.ts";
@@ -43,6 +47,8 @@ const mostHeldOfOne = 1.5 * file.largest;
 const mostHeld = 2 * file.largest;
 /** An import that writes nothing for two minutes counts as broken off. */
 const longestUploadMs = 100_000;
+/** A step of a job: hosted Supabase ends what used 2 s of CPU. */
+const stepMs = 1000;
 
 /** What the file is, or why it is not even begun with. */
 function fileTypeOf(request: Request, format: ImportQuery["format"]): FileType | "zip" | ApiError {
@@ -95,7 +101,7 @@ export const exchange = [
     summary: "Import a file of feedback; sent again, it makes nothing twice",
     query: importQuery,
     takes: Object.keys(fileTypes),
-    answers: { 201: importAnswer },
+    answers: { 201: importAnswer, 202: importAnswer },
     work: async ({ input: { query }, request, ask }) => {
       const type = fileTypeOf(request, query.format);
       if (typeof type !== "string") {
@@ -109,6 +115,13 @@ export const exchange = [
       const bytes = piecesOf(request, file);
       const rows = type === "zip" ? zipRows(bytes) : rowsOf(bytes, type);
       try {
+        if (query.async) {
+          let n = 0;
+          await again([receiveImport(id, n, null, query)]);
+          for await (const piece of rowPieces(rows)) await again([receiveImport(id, ++n, piece, query)]);
+          const [[received]] = await again([beginImport(id)]);
+          return answer(202, received?.data ?? "null", undefined, { Location: `imports/${id}` });
+        }
         for await (const chunk of chunksOf(rows, query))
           await writeChunk(chunk, (part) => again([runImport(id, part)]));
       } catch (error) {
@@ -127,8 +140,25 @@ export const exchange = [
     scopes: [...scopes],
     summary: "List the newest 50 imports, as an admin",
     answers: { 200: importListAnswer },
-    call: () => [listImports(null)],
+    call: () => [listImports()],
     respond: ([[imports]]) => answer(200, imports?.data ?? "[]"),
+  }),
+  longEndpoint({
+    method: "post",
+    path: "/admin/imports/:id/run",
+    tag,
+    access: "caller",
+    scopes: [...scopes],
+    summary: "Write the next rows of an import that was received with async=true",
+    answers: { 200: importAnswer },
+    work: async ({ input: { params }, ask }) => {
+      const again = patient(ask);
+      const isDone = await runPieces(params.id, stepMs, again);
+      const [[shown]] = isDone
+        ? await again([finishImport(params.id, null)])
+        : await again([showImport(params.id)]);
+      return answer(200, shown?.data ?? "null");
+    },
   }),
   endpoint({
     method: "get",
@@ -138,11 +168,10 @@ export const exchange = [
     scopes: [...scopes],
     summary: "Show how far an import came, and what was wrong with which line",
     answers: { 200: importAnswer },
-    call: ({ params }) => [listImports(params.id)],
-    respond: ([[imports]]) => {
-      const list = imports?.data ?? "[]";
-      if (list === "[]") throw notFound("import");
-      return answer(200, list.slice(1, -1));
+    call: ({ params }) => [showImport(params.id)],
+    respond: ([[shown]]) => {
+      if (!shown) throw notFound("import");
+      return answer(200, shown.data);
     },
   }),
   endpoint({

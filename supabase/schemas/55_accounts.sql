@@ -1,0 +1,73 @@
+-- What users of the auth service lose: with their account everything, with an anonymous sign-in what the organization keeps for others.
+
+-- Deleted accounts ---------------------------------------------------------------------------------------------
+-- Their access tokens are valid until they expire. The API refuses them in private.enter; these policies refuse
+-- them to clients of the data API and of realtime.
+
+-- definer: profiles are not readable as a whole.
+create function private.has_account() returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (select from public.profiles p where p.auth_user_id = auth.uid());
+end
+$$;
+comment on function private.has_account() is 'Whether the auth user of the access token still exists.';
+
+create function private.is_active_user() returns boolean
+language sql stable
+return session_user = 'feedback_api' or private.has_account();
+comment on function private.is_active_user() is 'As private.has_account, which the API knows already.';
+grant execute on function private.has_account(), private.is_active_user() to authenticated;
+
+do $$
+declare name text;
+begin
+  for name in
+    select c.relname from pg_class c
+    where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' order by c.relname
+  loop
+    execute format('create policy "a deleted user sees and changes nothing" on public.%I
+      as restrictive to authenticated using ((select private.is_active_user()))', name);
+  end loop;
+end
+$$;
+
+-- Anonymous sign-ins -------------------------------------------------------------------------------------------
+-- Anyone can make any number of them. The auth service's row counts, not the claim: it is right the moment somebody
+-- links an address, and the API passes no claims on.
+
+-- definer: neither profiles nor settings of an organization are readable as a whole.
+create function private.require_participation() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare allowed text;
+begin
+  if private.is_key() or private.is_quiet()
+    or not exists (select from public.profiles p where p.id = auth.uid() and p.is_anonymous) then
+    return new;
+  end if;
+  allowed := (select o.anonymous_may from public.organizations o where o.id = new.organization_id);
+  if allowed <> 'participate' and allowed <> tg_argv[0] then
+    perform private.raise_error('FORBIDDEN', case allowed
+      when 'vote' then 'Anonymous users may read and vote here: sign up to do more.'
+      else 'Anonymous users may only read here: sign up to take part.' end);
+  end if;
+  return new;
+end
+$$;
+comment on function private.require_participation() is 'Trigger: an anonymous user does what organizations.anonymous_may allows. The argument is what it takes: vote or participate.';
+
+-- By their names these triggers run after prepare, which fills in the organization.
+create trigger require_participation before insert on public.votes
+  for each row execute function private.require_participation('vote');
+create trigger require_participation before insert on public.comment_votes
+  for each row execute function private.require_participation('vote');
+create trigger require_participation before insert on public.follows
+  for each row execute function private.require_participation('vote');
+create trigger require_participation before insert or update of title, description on public.submissions
+  for each row execute function private.require_participation('participate');
+create trigger require_participation before insert or update of body on public.comments
+  for each row execute function private.require_participation('participate');
+create trigger require_participation before insert on public.survey_responses
+  for each row execute function private.require_participation('participate');
+create trigger require_participation before insert on private.survey_starts
+  for each row execute function private.require_participation('participate');
