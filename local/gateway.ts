@@ -76,6 +76,11 @@ const unavailable: Refusal = {
   message: "The service is not available; try again shortly.",
   retryAfter: 1,
 };
+const tooLarge: Refusal = {
+  status: 413,
+  code: "PAYLOAD_TOO_LARGE",
+  message: "The body is larger than 64 MiB.",
+};
 const late: Refusal = {
   status: 400,
   code: "VALIDATION_ERROR",
@@ -100,6 +105,7 @@ async function route(incoming: IncomingMessage, response: ServerResponse, gatewa
   if (port === undefined) return refuse(response, nothingHere);
   if (port === null) return refuse(response, isDown(isRealtime ? "Realtime is" : "The functions are"));
   const { addressHeader, agent, limits } = gateway;
+  if (Number(incoming.headers["content-length"]) > limits.functionsBody) return refuse(response, tooLarge);
   const held = await holdBody(incoming, heldOfBody, limits.bodyMs);
   if (held === "late") return refuse(response, late);
   return forward(incoming, held, response, {
