@@ -60,6 +60,7 @@ export function createGateway(options: GatewayOptions): Server {
   server.on("upgrade", (incoming, socket, head) => {
     socket.on("error", () => undefined);
     if ("status" in readTarget(incoming) || !options.upgrade?.(incoming, socket, head)) {
+      socket.once("finish", () => socket.destroy());
       socket.end("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     }
   });
