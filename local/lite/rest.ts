@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import { callBeforeRequest, jsonTypes, withRequest } from "../before-request.ts";
+import { refuseEmbeddingInAnswer } from "../function-answers.ts";
 import { refuseUnfiltered } from "../safe-update.ts";
 import { authConfig } from "./auth-config.ts";
 import { boundedSocket } from "./bounded-socket.ts";
@@ -50,6 +51,7 @@ async function openRest({ databaseUrl, secrets, siteUrl }: LiteOptions): Promise
   const answer = async (request: Request) =>
     refuseNoToken(request, keys) ??
     refuseUnfiltered(request) ??
+    refuseEmbeddingInAnswer(request) ??
     withRequest(request, async () => app.fetch(request));
   // The first request takes longer than those after it.
   await answer(
