@@ -112,6 +112,36 @@ describe.each([
   });
 });
 
+describe("who has two addresses", () => {
+  // What the auth service does when the person follows the links sent to both.
+  const changeAddress = async (person: Account, email: string) => {
+    await sql`update auth.users set email = ${email} where id = ${person.id}`;
+    return { ...person, email };
+  };
+  const other = () => `${randomUUID()}@stuffing.example`;
+
+  it("does not vote again by an address they had before they were erased", async () => {
+    const id = await newSubmission(organization, author);
+    const person = await account();
+    expect((await vote(id, person)).status).toBe(201);
+    const moved = await changeAddress(await changeAddress(person, other()), other());
+    const again = await wholly(moved);
+    expect((await vote(id, again)).status).toBe(409);
+    expect((await vote(id, await account(person.email))).status).toBe(409);
+    expect(await votesOf(id)).toBe(2);
+    expect(await sql`select from private.former_addresses where profile_id = ${person.id}`).toHaveLength(0);
+  });
+
+  it("may take a vote back and give it again while the account lives", async () => {
+    const id = await newSubmission(organization, author);
+    const person = await account();
+    expect((await vote(id, person)).status).toBe(201);
+    const back = await changeAddress(await changeAddress(person, other()), person.email);
+    expect((await api("DELETE", `/api/submissions/${id}/vote`, { as: back })).status).toBe(200);
+    expect((await vote(id, back)).status).toBe(201);
+  });
+});
+
 describe("merges, with an erasure between", () => {
   const unmerge = (id: string) =>
     api("POST", "/api/admin/unmerge", { as: admin, on: organization, body: { submission_id: id } });
