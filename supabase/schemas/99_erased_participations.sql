@@ -140,18 +140,34 @@ create trigger keep_participations before update of auth_user_id on public.profi
   for each row when (old.auth_user_id is not null and new.auth_user_id is null)
   execute function private.keep_participations_of_account();
 
-create function private.participated(profile_id uuid, row_ids uuid[]) returns boolean
+create function private.participated(accounts text[], row_ids uuid[]) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
   return exists (
-    select from public.profiles p
-    cross join unnest(private.accounts_of(p)) account
+    select from unnest(accounts) account
     cross join (select distinct e.hashed_id from private.erased_participations e where e.row_id = any (row_ids)) h
-    join private.erased_participations e on e.hash = private.erasure_hash(private.read_erasure_key(), account, h.hashed_id)
-    where p.id = profile_id);
+    join private.erased_participations e on e.hash = private.erasure_hash(private.read_erasure_key(), account, h.hashed_id));
+end
+$$;
+comment on function private.participated(text[], uuid[]) is 'Whether one of the accounts took part in one of the rows before it was erased.';
+
+create function private.participated(profile_id uuid, row_ids uuid[]) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return private.participated((select private.accounts_of(p) from public.profiles p where p.id = profile_id), row_ids);
 end
 $$;
 comment on function private.participated(uuid, uuid[]) is 'Whether the account took part in one of the rows before it was erased.';
+
+create function private.participated(address text, row_ids uuid[]) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  -- First, for most rows of most imports have no such hash.
+  return exists (select from private.erased_participations e where e.row_id = any (row_ids))
+    and private.participated(array['author ' || address, 'user ' || private.address_hash(address)], row_ids);
+end
+$$;
+comment on function private.participated(text, uuid[]) is 'For imports: whether an author or a user of the address, in lower case, took part before the erasure.';
 
 -- definer: private tables.
 create function private.refuse_second_participation() returns trigger
