@@ -1,6 +1,7 @@
 import { decodeJwt } from "jose";
 import { sql } from "kysely";
 import { callBeforeRequest, jsonTypes, withRequest } from "../before-request.ts";
+import { refuseEmbeddingInAnswer } from "../function-answers.ts";
 import { refuseUnfiltered } from "../safe-update.ts";
 import { authConfig, tokenIssuer } from "./auth-config.ts";
 import { boundedSocket } from "./bounded-socket.ts";
@@ -51,6 +52,7 @@ async function openRest({ databaseUrl, secrets, siteUrl }: LiteOptions): Promise
   const answer = async (request: Request) =>
     refuseToken(request, keys) ??
     refuseUnfiltered(request) ??
+    refuseEmbeddingInAnswer(request) ??
     asBadBody(await withRequest(request, async () => app.fetch(request)), request);
   // The first request takes longer than those after it.
   await answer(

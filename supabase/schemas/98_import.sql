@@ -324,6 +324,7 @@ begin
       -- Somebody who signs in with that address has voted already.
       and not exists (select from public.profiles p join public.votes v on v.user_id = p.id
         where p.kind = 'user' and lower(p.email) = r.author and v.submission_id = r.target_id)
+      and not private.participated(r.author, private.with_sources(r.target_id))
     order by r.target_id, r.user_id, r.n
     on conflict on constraint one_vote_a_person_and_submission do nothing
     returning submission_id, user_id, created_at
@@ -359,6 +360,7 @@ begin
     from r where r.target_id is not null
       and not exists (select from public.profiles p join public.comment_votes v on v.user_id = p.id
         where p.kind = 'user' and lower(p.email) = r.author and v.comment_id = r.target_id)
+      and not private.participated(r.author, array[r.target_id])
     order by r.target_id, r.user_id, r.n
     on conflict on constraint one_vote_a_person_and_comment do nothing
     returning comment_id
@@ -543,6 +545,7 @@ begin
       -- Somebody who signs in with that address has answered already.
       and not (f.is_only and exists (select from public.profiles p join public.survey_responses x on x.user_id = p.id
         where p.kind = 'user' and lower(p.email) = f.author and x.survey_id = f.target_id))
+      and not (f.is_only and private.participated(f.author, array[f.target_id]))
     order by f.n
     on conflict (survey_id, user_id) where is_only do nothing
     returning id
@@ -752,10 +755,30 @@ end
 $$;
 comment on function private.own_import(uuid) is 'An import of the current organization, locked; NOT_FOUND without.';
 
+create function private.require_room_for_job(organization_id uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform pg_advisory_xact_lock(hashtextextended('import jobs ' || organization_id, 0));
+  perform private.finish_import(i.id, 'Its rows stopped coming: send the file again.') from private.imports i
+  where i.organization_id = require_room_for_job.organization_id and i.state = 'receiving' and i.updated_at < now() - interval '2 minutes';
+  if (select count(*) from private.imports i where i.organization_id = require_room_for_job.organization_id
+      and i.state in ('receiving', 'running') and i.query is not null) >= 5 then
+    perform private.raise_error('CONFLICT',
+      'Five imports are still to be written: run them to their end first (POST /api/admin/imports/:id/run).');
+  end if;
+end
+$$;
+comment on function private.require_room_for_job(uuid) is 'CONFLICT where five jobs of the organization are unfinished: each keeps up to 64 MiB of rows. Ends those whose sender went away.';
+
 create function private.admin_receive_import(import_id uuid, n integer, rows json, query jsonb) returns void
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
 declare import private.imports := private.own_import(import_id);
 begin
+  if admin_receive_import.rows is null then
+    perform private.require_room_for_job(import.organization_id);
+  elsif import.state <> 'receiving' then
+    perform private.raise_error('CONFLICT', 'This import has ended: start another.');
+  end if;
   insert into private.import_pieces (organization_id, import_id, n, rows)
   select import.organization_id, import.id, receive.n, receive.rows
   from (values (admin_receive_import.n, admin_receive_import.rows)) receive (n, rows) where receive.rows is not null;
@@ -770,6 +793,9 @@ create function private.admin_begin_import(import_id uuid) returns json
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
 declare import private.imports := private.own_import(import_id);
 begin
+  if import.state <> 'receiving' then
+    perform private.raise_error('CONFLICT', 'This import has ended: start another.');
+  end if;
   update private.imports i set state = 'running', updated_at = clock_timestamp() where i.id = import.id returning i.* into import;
   return private.import_shape(import);
 end

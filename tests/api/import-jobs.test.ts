@@ -123,3 +123,33 @@ test("rows nobody runs for a week are forgotten", async () => {
   expect(await pieces(id)).toHaveLength(0);
   expect(await newSubmission(organization, await newUser())).toBeTruthy();
 });
+
+test("an organization has five jobs at most that are not yet written, and those whose sender went away are ended", async () => {
+  const { organization, key } = await newBoard();
+  const one = JSON.stringify(rows[0]);
+  const received = await Promise.all(Array.from({ length: 8 }, () => send(key, "?async=true", one)));
+  const jobs = received
+    .filter(({ status }) => status === 202)
+    .map((sent) => answered(sent, 202, importAnswer).data.id);
+  expect(jobs).toHaveLength(5);
+  for (const sent of received.filter(({ status }) => status !== 202)) refused(sent, "CONFLICT");
+  const [first, second] = jobs as [string, string];
+  await runToEnd(key, first);
+  answered(await send(key, "?async=true", one), 202, importAnswer);
+  await sql`update private.imports set state = 'receiving', updated_at = now() - interval '3 minutes' where id = ${second}`;
+  answered(await send(key, "?async=true", one), 202, importAnswer);
+  expect(await pieces(second)).toHaveLength(0);
+  // The sender was only slow: what it sends now is too late.
+  for (const late of [
+    `admin_receive_import('${second}', 2, '[]', '{}')`,
+    `admin_begin_import('${second}')`,
+  ]) {
+    const sent = sql.begin(async (transaction) => {
+      await transaction`
+        select set_config('feedback.organization_id', ${organization.id}, true),
+          set_config('feedback.scopes', 'submissions:moderate', true), set_config('role', 'service_key', true)`;
+      await transaction.unsafe(`select private.${late}`);
+    });
+    await expect(sent).rejects.toThrow("has ended");
+  }
+});
