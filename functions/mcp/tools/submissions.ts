@@ -48,7 +48,10 @@ const list_submissions = tool({
     "List ideas and problems that people submitted, filtered and sorted, newest first by default. Use search_submissions to find by words.",
   input: z
     .object({ ...pageInput, status, type, category: inCategory, tag, author, q, sort, order })
-    .refine(isShallow, { path: ["page"], error: "times limit must be at most 10000: filter the list to see the rest" }),
+    .refine(isShallow, {
+      path: ["page"],
+      error: "times limit must be at most 10000: filter the list to see the rest",
+    }),
   output: z.object({ submissions: z.array(listed), ...pageOutput }),
   scope: "submissions:read",
   annotations: reads,
