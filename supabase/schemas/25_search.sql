@@ -228,7 +228,7 @@ set search_path = '' set enable_seqscan = off set plan_cache_mode = force_custom
 #variable_conflict use_column
 declare
   own_id constant uuid := narrow_submissions.organization_id;
-  few constant double precision := least(sqrt(50 * private.board_size(own_id)), 3000);
+  few constant double precision := least(sqrt(50 * private.board_size(own_id)), 2000);
   most constant integer := 5000;
   most_texts constant integer := 1000;
   carry_tag boolean := tag_id is null;
@@ -265,8 +265,7 @@ begin
   -- With a second filter a walk may look for what both leave in vain.
   is_few := is_complete and (cardinality(submission_ids) <= few
     or num_nonnulls(status, type, category_id, tag_id, author_id) > 1);
-  -- Of more than these, enough for a total of 1,000 and a bit.
-  if not is_complete then submission_ids := submission_ids[1:1500]; end if;
+  if not is_complete then submission_ids := submission_ids[1:1001]; end if;
   if q is not null and is_complete and cardinality(submission_ids) <= most_texts then
     submission_ids := private.submissions_with_text(submission_ids, q);
     is_few := true;
@@ -321,13 +320,13 @@ begin
     select quote_literal(w.lexeme) from (
       select l.lexeme, (select count(*) from unnest(documents) d where d operator(pg_catalog.@@) quote_literal(l.lexeme)::tsquery) as n
       from unnest(to_tsvector('private.plain', rare_in_title.title)) l where l.lexeme ~ '^[[:alnum:]]{4,}$' limit 30) w
-    where w.n * everything / sampled <= 150000 order by w.n, w.lexeme limit 5);
+    where w.n * everything / sampled <= 60000 order by w.n, w.lexeme limit 5);
   parts := array(
     select '%' || p.part || '%' from (
       select t.part, (select count(*) from unnest(contents) c where position(t.part in c) > 0) as n
       from (select distinct substr(plain, i, 3) as part from generate_series(1, least(char_length(plain), 62) - 2) i) t
       where t.part ~ '^[[:alnum:]]{3}$') p
-    where p.n * everything / sampled <= 50000 order by p.n, p.part limit 8);
+    where p.n * everything / sampled <= 15000 order by p.n, p.part limit 8);
 end
 $$;
 comment on function private.rare_in_title(uuid, text) is 'The rarest words of a title and its rarest trigrams, as patterns, rarest first; none that is common.';
@@ -350,36 +349,36 @@ begin
     select c.submission_id
     from (
       (select s.id from public.submissions s where s.organization_id = own_id and s.merged_into_id is null
-        order by s.created_at desc, s.id desc limit 250)
+        order by s.created_at desc, s.id desc limit 150)
       union
       (select s.id from public.submissions s where s.organization_id = own_id and s.merged_into_id is null
-        order by s.vote_count desc, s.id desc limit 250)) l
+        order by s.vote_count desc, s.id desc limit 150)) l
       cross join lateral (select c.submission_id from private.submission_search c
         where c.submission_id = l.id and c.title operator(extensions.%) wanted offset 0) c
-    limit 100);
+    limit 60);
   for n in reverse cardinality(rare_words)..1 loop
-    exit when cardinality(found) >= 200;
+    exit when cardinality(found) >= 120;
     some_words := array_to_string(rare_words[1:n], ' & ')::tsquery;
     found := found || array(
       select c.submission_id from (
         select c.submission_id, c.title from private.submission_search c
         where (is_alone or c.organization_id = own_id) and c.document operator(pg_catalog.@@) some_words
-          and (c.organization_id = own_id) is true limit 200) c
-      order by extensions.similarity(c.title, wanted) desc limit 60);
+          and (c.organization_id = own_id) is true limit 150) c
+      order by extensions.similarity(c.title, wanted) desc limit 40);
   end loop;
   foreach part in array rare_parts loop
-    exit when cardinality(found) >= 300;
+    exit when cardinality(found) >= 150;
     found := found || array(
       select c.submission_id from (
         select c.submission_id, c.title from private.submission_search c
         where (is_alone or c.organization_id = own_id) and c.title operator(pg_catalog.~~) part
-          and (c.organization_id = own_id) is true limit 200) c
-      order by extensions.similarity(c.title, wanted) desc limit 40);
+          and (c.organization_id = own_id) is true limit 150) c
+      order by extensions.similarity(c.title, wanted) desc limit 25);
   end loop;
   return found;
 end
 $$;
-comment on function private.similar_candidates(uuid, text) is 'At most 340 submissions of a big board that may be like the one described.';
+comment on function private.similar_candidates(uuid, text) is 'At most 175 submissions of a big board that may be like the one described.';
 
 -- definer: as above.
 create function private.similar_submissions(organization_id uuid, title text, description text) returns table (submission_id uuid, similarity real)

@@ -20,7 +20,7 @@ const columns = {
 const types = { created_at: "timestamptz", votes: "integer", comments: "integer", title: "text" } as const;
 
 /** How many rows a page walks at most: where few of them pass the filters, it is short, and the cursor says where to go on. */
-const longestWalk = 5_000;
+const longestWalk = 3_000;
 /** Where each of them is looked at for words too. */
 const longestSearch = 1_000;
 /** Stands for a category or tag that is not there. */
