@@ -196,8 +196,9 @@ async function measure(stack: Stack, sql: Sql, token: string, read: Read, boards
   };
 }
 
-const ratioOf = (ms: Record<number, number>) =>
-  rounded(Math.max(...Object.values(ms)) / (ms[sizes[0] ?? 0] ?? Number.NaN), 2);
+function ratioOf(ms: Record<number, number>): number {
+  return rounded(Math.max(...Object.values(ms)) / (ms[sizes[0] ?? 0] ?? Number.NaN), 2);
+}
 
 /** What the API's connections spent of a processor, in milliseconds: other work on the machine does not change it. Linux only. */
 async function processorTime(sql: Sql): Promise<number> {
