@@ -33,6 +33,8 @@ export class Pipeline {
   private length = 0;
   /** How many bytes there have to be for the next message. */
   private wanted = 0;
+  // Unique: a pooler that does not track statements might run another connection's of the same name.
+  private readonly prefix = crypto.randomUUID();
   private count = 0;
 
   constructor(
@@ -58,7 +60,7 @@ export class Pipeline {
     const key = `${types} ${text}`;
     let statement = this.prepared.get(key);
     if (!statement?.isReady) {
-      statement = { name: this.prepares ? `s${++this.count}` : "", fields: [], isReady: false };
+      statement = { name: this.prepares ? `${this.prefix} ${++this.count}` : "", fields: [], isReady: false };
       if (this.prepares) this.prepared.set(key, statement);
       out.message("P").text(statement.name).text(text).int16(types.length);
       for (const type of types) out.int32(type);

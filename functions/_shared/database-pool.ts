@@ -29,7 +29,7 @@ const mostWaiting = 2000;
 const mostOfOne = Math.max(1, Math.floor(mostConnections / 4));
 const mostWaitingOfOne = mostWaiting / 4;
 const longestWaitMs = 4_000;
-const longestIdleMs = 30_000;
+const longestIdleMs = environment.databaseIdle * 1000;
 // Above the role's statement_timeout: it comes to this only where the database does not answer at all.
 const longestWorkMs = 9_000;
 
