@@ -31,8 +31,10 @@ describe.each([
     socket.removeAllListeners("data");
     pipeline = new Pipeline(socket, prepares);
   });
-  const run = (...made: ((sql: Sql) => unknown)[]) =>
-    pipeline.run(made.map((make) => make(sql) as Query)) as Promise<Rows<Row>[]>;
+  const run = async (...made: ((sql: Sql) => unknown)[]) => {
+    const results = (await pipeline.run(made.map((make) => make(sql) as Query))) as Rows<Row>[];
+    return results.map((rows) => [...rows]);
+  };
 
   test.each([
     ["text", 'it\'s "quoted" $1 \\ ü 😀'],
