@@ -5,8 +5,9 @@ export const environment = {
   databaseUrl: read("DATABASE_URL"),
   databaseCa: read("DATABASE_CA"),
   databaseConnections: Number(read("DATABASE_CONNECTIONS") ?? 4),
-  /** Seconds after which a connection that nobody uses is closed. */
-  databaseIdle: Number(read("DATABASE_IDLE") ?? 30),
+  databaseWaitSeconds: Number(read("DATABASE_WAIT_SECONDS") ?? 4),
+  /** A connection that nobody uses for so long is closed. */
+  databaseIdleSeconds: Number(read("DATABASE_IDLE_SECONDS") ?? 30),
   databasePrepare: read("DATABASE_PREPARE") !== "false",
   supabaseUrl: read("SUPABASE_URL") ?? "http://127.0.0.1:54321",
   siteUrl: (read("SITE_URL") ?? read("SUPABASE_URL") ?? "http://127.0.0.1:54321").replace(/\/+$/, ""),

@@ -11,7 +11,7 @@ let others: Person[];
 let submissionId: string;
 
 beforeAll(async () => {
-  own = await startOwnStack({ functionsEnvironment: { DATABASE_IDLE: "2" } });
+  own = await startOwnStack({ functionsEnvironment: { DATABASE_IDLE_SECONDS: "2" } });
   await own.sql`update private.rate_limit_rules set max_requests = 2000000000`;
   [greedy, ...others] = (await own.people(20)) as [Person, ...Person[]];
   submissionId = await own.submission(others[0] as Person);
