@@ -40,7 +40,7 @@ export const functionsPid = (name = "api") =>
   descendant(new RegExp(`^\\S*deno run .*functions/${name}/index\\.ts`));
 
 /** The process of auth or of the data API. */
-export const litePid = (name: "auth" | "rest") => descendant(new RegExp(`lite/${name}\\.ts`));
+export const litePid = (name: "auth" | "rest") => descendant(new RegExp(`feedback/${name}-\\w+\\.mjs`));
 
 export const realtimePid = () => descendant(/realtime\/process\.ts/);
 
