@@ -39,7 +39,7 @@ export type Budget = { chunks: number; milliseconds: number };
 
 /**
  * Writes rows of an import until they are all written or the budget is spent, and ends it where it cannot go on. False where
- * somebody else runs it or it has ended; throws what may pass.
+ * somebody else writes, or it has ended; throws what may pass.
  */
 export async function runJob(id: string, budget: Budget, ask: Ask): Promise<boolean> {
   try {
@@ -47,7 +47,7 @@ export async function runJob(id: string, budget: Budget, ask: Ask): Promise<bool
     return true;
   } catch (error) {
     const code = toApiError(error)?.code;
-    if (code === "CONFLICT") return false;
+    if (code === "CONFLICT" || code === "SERVICE_UNAVAILABLE") return false;
     if (code !== "VALIDATION_ERROR" && code !== "PLAN_LIMIT_REACHED") throw error;
     await ask([finishImport(id, problemOf(error))]);
     return true;

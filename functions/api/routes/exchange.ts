@@ -13,7 +13,7 @@ import { exportText, exportTypes } from "../../_shared/export.ts";
 import { problemOf } from "../../_shared/import/chunks.ts";
 import { fiderRows } from "../../_shared/import/fider.ts";
 import { filePieces, rowLines, runJob } from "../../_shared/import/job.ts";
-import { type FileType, type Row } from "../../_shared/import/rows.ts";
+import type { FileType, Row } from "../../_shared/import/rows.ts";
 import { heldBytes } from "../../_shared/import/zip.ts";
 import { patient } from "../../_shared/patient.ts";
 import {
