@@ -25,7 +25,7 @@ const mostWaiting = 2000;
 // One caller, however busy, leaves the rest to the others.
 const mostOfOne = Math.max(1, Math.floor(mostConnections / 4));
 const mostWaitingOfOne = mostWaiting / 4;
-const longestWaitMs = 4_000;
+const longestWaitMs = environment.databaseWaitSeconds * 1000;
 const longestIdleMs = 30_000;
 // Above the role's statement_timeout: it comes to this only where the database does not answer at all.
 const longestWorkMs = 9_000;

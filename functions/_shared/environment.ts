@@ -5,6 +5,7 @@ export const environment = {
   databaseUrl: read("DATABASE_URL"),
   databaseCa: read("DATABASE_CA"),
   databaseConnections: Number(read("DATABASE_CONNECTIONS") ?? 4),
+  databaseWaitSeconds: Number(read("DATABASE_WAIT_SECONDS") ?? 4),
   databasePrepare: read("DATABASE_PREPARE") !== "false",
   supabaseUrl: read("SUPABASE_URL") ?? "http://127.0.0.1:54321",
   siteUrl: (read("SITE_URL") ?? read("SUPABASE_URL") ?? "http://127.0.0.1:54321").replace(/\/+$/, ""),

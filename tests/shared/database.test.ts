@@ -99,6 +99,7 @@ test("what is one of a list is one of the same list in the database", () => {
   );
   const targeting = surveyCreate.shape.targeting.unwrap().unwrap();
   const schemas: Record<string, readonly unknown[]> = {
+    "organizations.anonymous_may": optionsOf(organizationPatch.shape.anonymous_may),
     "organizations.visibility": optionsOf(organizationPatch.shape.visibility),
     "memberships.role": memberRoles,
     "private.invites.role": memberRoles,

@@ -164,9 +164,9 @@ test("a bare database has what a hosted project has, and lets migrations do what
 test("the data API refuses to change or delete every row, as safeupdate does", async () => {
   const client = supabase(await signUp());
   const everything = [
-    client.from("comments").delete(),
-    client.from("comments").update({ body: "all of them" }).select("id"),
-    client.from("comments").delete().eq("submissions.type", "idea"),
+    client.from("survey_options").delete(),
+    client.from("survey_options").update({ text: "all of them" }).select("id"),
+    client.from("survey_options").delete().eq("survey_questions.type", "text"),
   ];
   for (const answer of await Promise.all(everything))
     expect([answer.status, answer.error?.code, answer.error?.message]).toEqual([
@@ -174,7 +174,7 @@ test("the data API refuses to change or delete every row, as safeupdate does", a
       "21000",
       expect.stringMatching(/^(?:DELETE|UPDATE) requires a WHERE clause$/),
     ]);
-  const { error } = await client.from("comments").delete().eq("body", "nothing says this");
+  const { error } = await client.from("survey_options").delete().eq("text", "nothing says this");
   expect(error).toBeNull();
 });
 
