@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Scope } from "../../shared/scopes.ts";
 import { sql } from "../stack.ts";
-import { answered, api, type Caller, refused, send } from "./client.ts";
+import { type Caller, send } from "./client.ts";
 import { importFrom } from "./imports.ts";
 import { change, detailOf, newDraft, newSurvey, respond } from "./survey-world.ts";
 import { countMistakes, newKey, newOrganization, newSubmission, newUser, only } from "./world.ts";

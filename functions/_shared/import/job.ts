@@ -63,7 +63,7 @@ async function writeRows(
   const endsAt = performance.now() + milliseconds;
   const [[found]] = await ask([importJob(id)]);
   const job = found?.job;
-  if (!job || job.state !== "running") return false;
+  if (job?.state !== "running") return false;
   let { position, chunks_done } = job;
   let written = 0;
   let votes = job.nameless_votes ?? mostCounted;

@@ -48,7 +48,7 @@ const mostHeld = 2 * file.largest;
 /** An import that writes nothing for two minutes counts as broken off. */
 const longestUploadMs = 100_000;
 /** Hosted Supabase ends a request that used 2 s of CPU. */
-const step = { chunks: 20, milliseconds: 1000 };
+const step = { chunks: 12, milliseconds: 1000 };
 
 /** What the file is, or why it is not even begun with. */
 function fileTypeOf(request: Request, format: ImportQuery["format"]): FileType | "zip" | ApiError {
