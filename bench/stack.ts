@@ -7,10 +7,16 @@ export async function onOwnStack(
   measure: (stack: Stack, sql: Sql, folder: string) => Promise<void>,
   {
     connections = 1,
+    folder: kept,
     ...options
-  }: Pick<StackOptions, "functionsEnvironment" | "postgresSettings"> & { connections?: number } = {},
+  }: Pick<StackOptions, "functionsEnvironment" | "postgresSettings"> & {
+    connections?: number;
+    /** Kept and used again, for what takes long to fill. */
+    folder?: string | undefined;
+  } = {},
 ): Promise<never> {
-  await withTemporaryFolder(async (folder) => {
+  const within = (use: (folder: string) => Promise<void>) => (kept ? use(kept) : withTemporaryFolder(use));
+  await within(async (folder) => {
     const stack = await startStack({
       port: 0,
       dbPort: 0,

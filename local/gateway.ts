@@ -60,6 +60,7 @@ export function createGateway(options: GatewayOptions): Server {
   server.on("upgrade", (incoming, socket, head) => {
     socket.on("error", () => undefined);
     if ("status" in readTarget(incoming) || !options.upgrade?.(incoming, socket, head)) {
+      socket.once("finish", () => socket.destroy());
       socket.end("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     }
   });
@@ -75,6 +76,11 @@ const unavailable: Refusal = {
   code: "SERVICE_UNAVAILABLE",
   message: "The service is not available; try again shortly.",
   retryAfter: 1,
+};
+const tooLarge: Refusal = {
+  status: 413,
+  code: "PAYLOAD_TOO_LARGE",
+  message: "The body is larger than 64 MiB.",
 };
 const late: Refusal = {
   status: 400,
@@ -100,6 +106,7 @@ async function route(incoming: IncomingMessage, response: ServerResponse, gatewa
   if (port === undefined) return refuse(response, nothingHere);
   if (port === null) return refuse(response, isDown(isRealtime ? "Realtime is" : "The functions are"));
   const { addressHeader, agent, limits } = gateway;
+  if (Number(incoming.headers["content-length"]) > limits.functionsBody) return refuse(response, tooLarge);
   const held = await holdBody(incoming, heldOfBody, limits.bodyMs);
   if (held === "late") return refuse(response, late);
   return forward(incoming, held, response, {

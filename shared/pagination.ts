@@ -23,6 +23,16 @@ export const pageFields = {
   limit: queryInteger(1, largestLimit).prefault(defaultLimit).describe("Items a page, 1 to 100."),
 };
 
+const largestOffset = 10_000;
+
+/** For lists that read on by cursor: Postgres counts through all rows before a page, so a deep one costs as much as them all. */
+export const isShallow = ({ page, limit, cursor }: PageQuery & { cursor?: string | undefined }) =>
+  cursor !== undefined || page * limit <= largestOffset;
+export const shallowOnly = {
+  path: ["page"],
+  error: `times limit must be at most ${largestOffset}: send next_cursor as cursor to read on`,
+};
+
 export const pageQuery = z.object(pageFields).meta({ id: "PageQuery", description: "Which page of a list." });
 
 export type PageQuery = z.infer<typeof pageQuery>;

@@ -12,7 +12,7 @@ import {
   webAddress,
   wholeNumber,
 } from "./fields.ts";
-import { cursor, fullMeta, order, pageFields, totalIsCapped } from "./pagination.ts";
+import { cursor, fullMeta, isShallow, order, pageFields, shallowOnly, totalIsCapped } from "./pagination.ts";
 import { author, category, tagReference } from "./taxonomy.ts";
 import { text } from "./text.ts";
 
@@ -58,6 +58,7 @@ export const submissionListQuery = z
     sort: z.enum(["created_at", "votes", "comments", "title"]).default("created_at"),
     order: order.default("desc"),
   })
+  .refine(isShallow, shallowOnly)
   .meta({ id: "SubmissionListQuery", description: "Filters, sort and page of the list of submissions." });
 
 export type SubmissionListQuery = z.infer<typeof submissionListQuery>;

@@ -1,9 +1,10 @@
+import type { Duplex } from "node:stream";
 import postgres from "postgres";
 import { isConnectionFailure, unavailable } from "./api-error.ts";
+import { Pipeline } from "./database-pipeline.ts";
 import { connectingTo, connectionLost } from "./database-socket.ts";
 import { environment } from "./environment.ts";
 
-export type Sql = postgres.Sql;
 /** The role that a connection served last: Postgres plans a statement anew where the role changed. */
 type Role = "anon" | "authenticated" | "service_key" | "login";
 /** For whom a connection is wanted. `caller` is a user, a key or an address; undefined where none is known. */
@@ -11,7 +12,9 @@ export type Borrower = { role: Role; caller: string | undefined };
 
 // A connection serves one request at a time, so that its statements can be sent without waiting for each other.
 type Connection = {
-  sql: Sql;
+  /** Logs in and watches over the connection; statements go by the pipeline. */
+  login: postgres.Sql;
+  pipeline: Promise<Pipeline>;
   role: Role;
   lost: boolean;
   onLost: () => void;
@@ -26,7 +29,7 @@ const mostWaiting = 2000;
 const mostOfOne = Math.max(1, Math.floor(mostConnections / 4));
 const mostWaitingOfOne = mostWaiting / 4;
 const longestWaitMs = environment.databaseWaitSeconds * 1000;
-const longestIdleMs = 30_000;
+const longestIdleMs = environment.databaseIdleSeconds * 1000;
 // Above the role's statement_timeout: it comes to this only where the database does not answer at all.
 const longestWorkMs = 9_000;
 
@@ -63,7 +66,7 @@ const waitingOf = new Counts();
 /** Lends a connection to `work`. Nothing that came of a connection that was lost meanwhile is to be trusted: 503. */
 export async function withConnection<Result>(
   borrower: Borrower,
-  work: (sql: Sql) => Promise<Result>,
+  work: (pipeline: Pipeline) => Promise<Result>,
 ): Promise<Result> {
   await turnOf(borrower.caller);
   const connection = takeIdle(borrower.role) ?? connect();
@@ -74,7 +77,7 @@ export async function withConnection<Result>(
     timer = setTimeout(connection.onLost, longestWorkMs);
   });
   try {
-    const result = await Promise.race([work(connection.sql), failure]);
+    const result = await Promise.race([connection.pipeline.then(work), failure]);
     if (connection.lost) throw connectionLost();
     return result;
   } catch (error) {
@@ -146,32 +149,50 @@ function close(connection: Connection) {
   connection.onLost = () => {};
   const at = idle.indexOf(connection);
   if (at !== -1) idle.splice(at, 1);
-  connection.sql.end({ timeout: 0 }).catch(() => {});
+  connection.login.end({ timeout: 0 }).catch(() => {});
 }
 
-/** One that is lost stays lost: postgres.js by itself would run what is left of a request on its next connection, as the login role. */
+/** One that is lost stays lost: postgres.js by itself would open another for the same object. */
 function connect(): Connection {
+  let opened: Duplex | undefined;
+  const open = async (address: Parameters<typeof socket>[0]) => {
+    opened = await socket(address);
+    return opened;
+  };
   // The types of postgres.js do not know `socket`.
-  const transport = { socket: once(socket), ssl };
+  const transport = { socket: once(open), ssl };
+  const login = postgres(databaseUrl, {
+    ...transport,
+    max: 1,
+    max_lifetime: null,
+    connect_timeout: 5,
+    fetch_types: false,
+    onclose: () => {
+      connection.lost = true;
+      connection.onLost();
+    },
+    connection: { application_name: "feedback-functions" },
+    onnotice: () => {},
+  });
+  const logIn = async () => {
+    try {
+      await login`select 1`.simple();
+    } catch (error) {
+      connection.lost = true;
+      throw error;
+    }
+    if (!opened) throw connectionLost();
+    // From here on postgres.js only hears when it closes.
+    opened.removeAllListeners("data");
+    return new Pipeline(opened, environment.databasePrepare);
+  };
   const connection: Connection = {
     role: "login",
     lost: false,
     onLost: () => {},
     idleSince: 0,
-    sql: postgres(databaseUrl, {
-      ...transport,
-      max: 1,
-      max_lifetime: null,
-      connect_timeout: 5,
-      prepare: environment.databasePrepare,
-      onclose: () => {
-        connection.lost = true;
-        connection.onLost();
-      },
-      connection: { application_name: "feedback-functions" },
-      types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
-      onnotice: () => {},
-    }),
+    login,
+    pipeline: logIn(),
   };
   return connection;
 }

@@ -2,7 +2,9 @@ import { Buffer } from "node:buffer";
 import postgres from "postgres";
 import type { ErrorCode } from "../../shared/errors.ts";
 import { ApiError, isConnectionFailure } from "./api-error.ts";
-import { type Borrower, type Sql, withConnection } from "./database-pool.ts";
+import type { Pipeline, Rows } from "./database-pipeline.ts";
+import { type Borrower, withConnection } from "./database-pool.ts";
+import { type Query, type Sql, sql } from "./database-query.ts";
 import {
   chargeRequest,
   enter,
@@ -14,8 +16,7 @@ import {
 
 export type { Sql };
 
-type Rows<Row = object> = readonly Row[] & { command: string };
-/** One statement of a request: sent when it is awaited. */
+/** One statement of a request, which `sql` builds. */
 export type Statement<Row = object> = (sql: Sql) => PromiseLike<Rows<Row>>;
 export type Results<Statements extends readonly Statement[]> = {
   -readonly [Index in keyof Statements]: Statements[Index] extends Statement<infer Row> ? Rows<Row> : never;
@@ -60,8 +61,8 @@ export type RateState = { max_requests: number; remaining: number; reset_at: num
 export type Verdict = RateState & { origin_allowed: boolean };
 
 /**
- * Admits a request and runs its statements as its caller, in one transaction and one network round trip: everything is
- * sent at once, and Postgres answers in order. A failure rolls all of it back, then the charge is made again by itself.
+ * Admits a request and runs its statements as its caller, in one transaction and one network round trip: one batch of a
+ * pipeline. A failure rolls all of it back, then the charge is made again by itself.
  * `hear` is told the verdict, also where the request fails.
  */
 export function run<const Statements extends readonly Statement[]>(
@@ -71,14 +72,8 @@ export function run<const Statements extends readonly Statement[]>(
 ): Promise<Results<Statements>> {
   return charged(admission, hear, (charge) =>
     onceMore(() =>
-      withConnection(borrowerOf(admission), async (sql) => {
-        const [, entered, ...results] = await send(sql, [
-          begin,
-          enter(admission, charge),
-          ...statements,
-          commit,
-        ]);
-        assertCommitted(results.pop());
+      withConnection(borrowerOf(admission), async (pipeline) => {
+        const [entered, ...results] = await send(pipeline, [enter(admission, charge), ...statements]);
         return { verdict: entered?.[0] as Verdict, result: results as Results<Statements> };
       }),
     ),
@@ -111,15 +106,15 @@ function takeSteps<const First extends readonly Statement[], Result>(
   work: Steps<First, Result>,
   charge: boolean,
 ): Promise<Outcome<Result>> {
-  return withConnection(borrowerOf(admission), async (sql) => {
+  return withConnection(borrowerOf(admission), async (pipeline) => {
     try {
-      const [, entered, ...results] = await send(sql, [begin, enter(admission, charge), ...first]);
-      const ask = ((statements) => send(sql, statements)) as Ask;
+      const [, entered, ...results] = await send(pipeline, [begin, enter(admission, charge), ...first]);
+      const ask = ((statements) => send(pipeline, statements)) as Ask;
       const { result, last } = await work(results as Results<First>, ask);
-      assertCommitted((await send(sql, [...last, commit])).at(-1));
+      assertCommitted((await send(pipeline, [...last, commit])).at(-1));
       return { verdict: entered?.[0] as Verdict, result };
     } catch (error) {
-      if (!isConnectionFailure(error)) await sql`rollback`.catch(() => {});
+      if (!isConnectionFailure(error)) await send(pipeline, [rollback]).catch(() => {});
       throw error;
     }
   });
@@ -228,31 +223,11 @@ function borrowerOf({ userId, digest, address }: Admission): Borrower {
 
 const begin: Statement = (sql) => sql`begin`;
 const commit: Statement = (sql) => sql`commit`;
+const rollback: Statement = (sql) => sql`rollback`;
 
 /** Sends all at once, in order, and answers all, or throws the first error. */
-async function send(sql: Sql, statements: readonly Statement[]): Promise<Rows[]> {
-  return valuesOf(await settle(statements.map((make) => make(sql))));
-}
-
-/** Waits for every answer, so that the connection is free afterwards; rejects where it is lost, for then some answers may never come. */
-function settle(queries: PromiseLike<Rows>[]): Promise<PromiseSettledResult<Rows>[]> {
-  return new Promise((resolve, reject) => {
-    const rejectIfLost = (error: unknown) => {
-      if (isConnectionFailure(error)) reject(error);
-    };
-    for (const query of queries) query.then(undefined, rejectIfLost);
-    Promise.allSettled(queries).then(resolve);
-  });
-}
-
-const abortedTransaction = "25P02";
-
-/** All answers, or the first error: what follows it only says that the transaction was aborted. */
-function valuesOf(outcomes: PromiseSettledResult<Rows>[]): Rows[] {
-  const failures = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
-  const cause = failures.find((error) => error?.code !== abortedTransaction) ?? failures[0];
-  if (cause) throw cause;
-  return outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
+function send(pipeline: Pipeline, statements: readonly Statement[]): Promise<Rows[]> {
+  return pipeline.run(statements.map((make) => make(sql) as unknown as Query));
 }
 
 function assertCommitted(result: Rows | undefined) {
@@ -274,9 +249,9 @@ export async function isAllowedOrigin(origin: string): Promise<boolean> {
 }
 
 /** One statement as the login role, in a transaction of its own. */
-export function alone<Row>(
+export function alone<Row extends object>(
   statement: Statement<Row>,
   borrower: Borrower = { role: "login", caller: undefined },
 ): Promise<Rows<Row>> {
-  return withConnection(borrower, async (sql) => await statement(sql));
+  return withConnection(borrower, async (pipeline) => (await send(pipeline, [statement]))[0] as Rows<Row>);
 }

@@ -6,6 +6,8 @@ export const environment = {
   databaseCa: read("DATABASE_CA"),
   databaseConnections: Number(read("DATABASE_CONNECTIONS") ?? 4),
   databaseWaitSeconds: Number(read("DATABASE_WAIT_SECONDS") ?? 4),
+  /** A connection that nobody uses for so long is closed. */
+  databaseIdleSeconds: Number(read("DATABASE_IDLE_SECONDS") ?? 30),
   databasePrepare: read("DATABASE_PREPARE") !== "false",
   supabaseUrl: read("SUPABASE_URL") ?? "http://127.0.0.1:54321",
   siteUrl: (read("SITE_URL") ?? read("SUPABASE_URL") ?? "http://127.0.0.1:54321").replace(/\/+$/, ""),

@@ -43,3 +43,24 @@ export function holdBody(incoming: IncomingMessage, most: number, timeMs: number
     incoming.on("data", take).on("end", end).on("error", fail).on("close", leave);
   });
 }
+
+/** Levels of a body of the data API, which reads JSON by functions that call themselves. */
+export const deepestBody = 64;
+
+/** Whether brackets outside of strings are nested deeper than that. */
+export function isNestedTooDeep(chunks: Buffer[]): boolean {
+  let [depth, isText, isEscaped] = [0, false, false];
+  for (const chunk of chunks) {
+    for (const byte of chunk) {
+      if (isText) {
+        if (isEscaped) isEscaped = false;
+        else if (byte === 0x5c) isEscaped = true;
+        else if (byte === 0x22) isText = false;
+      } else if (byte === 0x22) isText = true;
+      else if (byte === 0x5b || byte === 0x7b) {
+        if (++depth > deepestBody) return true;
+      } else if (byte === 0x5d || byte === 0x7d) depth--;
+    }
+  }
+  return false;
+}

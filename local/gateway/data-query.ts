@@ -25,6 +25,8 @@ export function problemOfQuery(search: string, prefer: string | undefined): Prob
   if (parameters.length > mostParameters)
     return invalid(`The query has more than ${mostParameters} parameters.`);
   for (const [name, value] of parameters) {
+    // lite leaves a filter of such a name out, and would then change every row.
+    if (name in Object.prototype) return invalid(`There is no column ${name}.`);
     const isList = /(?:^|\.)(?:select|order|columns)$/.test(name);
     if (!isList && !/(?:^|\.)(?:or|and)$/.test(name)) continue;
     const { deepest, opened, commas } = parentheses(value);

@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { largestAnswer } from "../lite/limits.ts";
 import { isServedBy, type LiteName } from "../lite/paths.ts";
-import { holdBody } from "./body.ts";
+import { deepestBody, holdBody, isNestedTooDeep } from "./body.ts";
 import { problemOfQuery } from "./data-query.ts";
 import { ask } from "./forward.ts";
 import { valuesOf } from "./headers.ts";
@@ -48,6 +48,8 @@ export function createData({ addressHeader, limits, port, personOf }: DataOption
     ) {
       const say = (refusal: Refusal) => refuse(response, { ...refusal, headers: cors, form: name });
       if (incoming.method === "OPTIONS") return preflight(incoming, response);
+      // lite takes any other method for GET.
+      if (!methods.has(incoming.method ?? "")) return say(notThisMethod);
       if (!isServedBy(name, target.path)) return refuse(response, { ...nothingHere, headers: cors });
       const problem =
         name === "rest" && problemOfQuery(target.search, valuesOf(incoming.rawHeaders, "prefer").join(","));
@@ -68,6 +70,13 @@ export function createData({ addressHeader, limits, port, personOf }: DataOption
           status: 413,
           code: "PAYLOAD_TOO_LARGE",
           message: `The body is larger than ${largest >> 10} KiB.`,
+        });
+      const isCsv = /^text\/csv/i.test(incoming.headers["content-type"] ?? "");
+      if (name === "rest" && !isCsv && isNestedTooDeep(held.chunks))
+        return say({
+          status: 400,
+          code: "VALIDATION_ERROR",
+          message: `The body is nested more than ${deepestBody} levels deep.`,
         });
       const callers = await callersOf(incoming, address);
       const wait = name === "rest" ? slowWork.retryAfter(callers) : 0;
@@ -111,6 +120,12 @@ export function createData({ addressHeader, limits, port, personOf }: DataOption
   }
 }
 
+const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
+const notThisMethod: Refusal = {
+  status: 405,
+  code: "VALIDATION_ERROR",
+  message: "The method is not offered: use GET, HEAD, POST, PUT, PATCH or DELETE.",
+};
 const tooMuchHeld = tooMany("Too many bodies and answers are on their way: read what was answered first.", 1);
 
 /** In one piece nobody could tell how much of it was read. */

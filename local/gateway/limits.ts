@@ -7,6 +7,8 @@ export interface GatewayLimits {
   connectionsPerAddress: number;
   /** Milliseconds a body may take, or pause where it is a large one. */
   bodyMs: number;
+  /** Bytes of a body for the functions: of the largest file to import. */
+  functionsBody: number;
   /** Bytes of a body of /auth/v1 and /rest/v1. */
   authBody: number;
   restBody: number;
@@ -40,6 +42,7 @@ export const defaultLimits: GatewayLimits = {
   connections: 20_000,
   connectionsPerAddress: 1_000,
   bodyMs: 10_000,
+  functionsBody: 64 * 1024 * 1024,
   authBody: 64 * 1024,
   restBody: 1024 * 1024,
   auth: { total: 128, perCaller: 48, waitingPerCaller: 100, waitMs: 10_000 },

@@ -1,7 +1,9 @@
+import { decodeJwt } from "jose";
 import { sql } from "kysely";
 import { callBeforeRequest, jsonTypes, withRequest } from "../before-request.ts";
+import { refuseEmbeddingInAnswer } from "../function-answers.ts";
 import { refuseUnfiltered } from "../safe-update.ts";
-import { authConfig } from "./auth-config.ts";
+import { authConfig, tokenIssuer } from "./auth-config.ts";
 import { boundedSocket } from "./bounded-socket.ts";
 import { largestAnswer, restConnections } from "./limits.ts";
 import { loadLite } from "./load.ts";
@@ -48,9 +50,10 @@ async function openRest({ databaseUrl, secrets, siteUrl }: LiteOptions): Promise
   await app.init();
   const keys = new Set([secrets.publishable_key, secrets.secret_key]);
   const answer = async (request: Request) =>
-    refuseNoToken(request, keys) ??
+    refuseToken(request, keys) ??
     refuseUnfiltered(request) ??
-    withRequest(request, async () => app.fetch(request));
+    refuseEmbeddingInAnswer(request) ??
+    asBadBody(await withRequest(request, async () => app.fetch(request)), request);
   // The first request takes longer than those after it.
   await answer(
     new Request(`${siteUrl}/rest/v1/organizations?select=id&limit=0`, {
@@ -103,12 +106,46 @@ async function takeRole(executor: Executor, { auth }: Context): Promise<void> {
       on r.rolname = ${role} and setting like 'statement_timeout=%'`.execute(executor);
 }
 
-/** lite takes a bearer that is no token for nobody; PostgREST refuses it. */
-function refuseNoToken(request: Request, keys: Set<string>): Response | undefined {
+/** lite takes a bearer that is no token for nobody, and asks of a token for its signature and time alone. */
+function refuseToken(request: Request, keys: Set<string>): Response | undefined {
   const token = /^Bearer (.*)$/i.exec(request.headers.get("authorization") ?? "")?.[1]?.trim();
-  if (!token || keys.has(token) || /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return undefined;
+  if (!token || keys.has(token)) return undefined;
+  const claims = claimsOf(token);
+  if (claims === undefined) return unauthorized("PGRST301", "JWT invalid");
+  if (claims.iss !== tokenIssuer) return unauthorized("PGRST303", "JWT not of this issuer");
+  if (![claims.aud].flat().includes("authenticated")) return unauthorized("PGRST303", "JWT not in audience");
+  if (claims.exp === undefined) return unauthorized("PGRST303", "JWT without an expiry");
+  return undefined;
+}
+
+/** Before the signature is verified, which lite does. */
+function claimsOf(token: string) {
+  try {
+    return decodeJwt(token);
+  } catch {
+    return undefined;
+  }
+}
+
+const unauthorized = (code: string, message: string) =>
+  Response.json({ code, details: null, hint: null, message }, { status: 401 });
+
+/** lite fails at some bodies instead of refusing them, and tells how. */
+async function asBadBody(answer: Response, request: Request): Promise<Response> {
+  if (answer.status !== 500 || request.body === null) return answer;
+  const { code, message } = (await answer
+    .clone()
+    .json()
+    .catch(() => ({}))) as Record<string, unknown>;
+  if (code !== "SUP" || !/^(?:RangeError|TypeError|Error: MAX_PARAMETERS)/.test(String(message)))
+    return answer;
   return Response.json(
-    { code: "PGRST301", details: null, hint: null, message: "JWT invalid" },
-    { status: 401 },
+    {
+      code: "PGRST102",
+      details: null,
+      hint: null,
+      message: "The body could not be read: send an object, or an array of fewer objects.",
+    },
+    { status: 400 },
   );
 }

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { keepRunning } from "../keep-running.ts";
 import { StartError } from "../start-error.ts";
+import { compile } from "./compile.ts";
 import type { LiteName } from "./paths.ts";
 import { type LiteOptions, launcherAddress, type Order, type Report } from "./process.ts";
 
@@ -30,11 +30,12 @@ export async function startLiteProcess({
   onTrouble,
   ...options
 }: LiteProcessOptions): Promise<LiteProcess> {
+  const program = await compile(name);
   let port: number | null = null;
 
   const start = () => {
-    const child = fork(fileURLToPath(new URL(`${name}.ts`, import.meta.url)), {
-      execArgv: ["--import", "tsx", `--max-old-space-size=${memoryMegabytes[name]}`],
+    const child = fork(program, {
+      execArgv: ["--enable-source-maps", `--max-old-space-size=${memoryMegabytes[name]}`],
       stdio: ["ignore", "ignore", "ignore", "ipc"],
     });
     let failure = "";

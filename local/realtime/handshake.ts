@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { addressOf } from "../request-address.ts";
 import { type Identity, identityOfKey, type Keys } from "./identity.ts";
 import type { Version } from "./protocol.ts";
 
@@ -8,7 +9,7 @@ export type Handshake =
 
 /** Reads `GET /realtime/v1/websocket?apikey=…&vsn=…`. */
 export function readHandshake(request: IncomingMessage, keys: Keys): Handshake {
-  const url = new URL(request.url ?? "/", "http://127.0.0.1");
+  const url = addressOf(request);
   if (url.pathname !== "/realtime/v1/websocket")
     return { accepted: false, status: 404, error: "There is nothing at this address" };
   const apiKey = apiKeyOf(request, url);

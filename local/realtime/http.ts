@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { addressOf } from "../request-address.ts";
 import type { Core } from "./core.ts";
 import { BytesFrame, broadcastFrame } from "./frames.ts";
 import { apiKeyOf } from "./handshake.ts";
@@ -44,7 +45,7 @@ export function answerHttp(core: Core, request: IncomingMessage, response: Serve
 }
 
 async function answer(core: Core, request: IncomingMessage): Promise<number> {
-  const url = new URL(request.url ?? "/", "http://127.0.0.1");
+  const url = addressOf(request);
   const path = /^\/realtime\/v1\/api\/broadcast(?:\/([^/]+)\/events\/([^/]+))?\/?$/.exec(url.pathname);
   if (path === null) throw new Refusal(404, "There is nothing at this address");
   const [, topic, event] = path;

@@ -175,6 +175,8 @@ function refuse(socket: Duplex, status: number, error: string): true {
     404: "Not Found",
     429: "Too Many Requests",
   };
+  // A client that keeps its side open would hold a socket that nobody counts.
+  socket.once("finish", () => socket.destroy());
   socket.end(
     `HTTP/1.1 ${status} ${names[status]}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );

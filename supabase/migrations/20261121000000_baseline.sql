@@ -2184,7 +2184,7 @@ comment on function private.rarest_trigrams(text, text[]) is 'The two rarest tri
 -- Of a board of up to 4,000 all are found. Of a bigger one those the indexes give (1,001 of each, enough to know that there
 -- are more than 1,000), and where these are not all, or a word is too common for the index, the newest and most voted ones.
 -- definer: reads private.submission_search; the caller joins the ids with submissions, where policies apply.
-create function private.find_submissions(organization_id uuid, q text, status text,
+create function private.find_submissions(organization_id uuid, q text, status text, most_looked_at integer,
   out submission_ids uuid[], out relevances real[], out is_complete boolean, out is_cut boolean)
 language plpgsql stable security definer
 set search_path = '' set enable_seqscan = off set plan_cache_mode = force_custom_plan as $$
@@ -2210,7 +2210,7 @@ begin
     into asks_words, asks_text, rare_parts
     from private.newest_texts(own_id) n, private.rarest_trigrams(private.plain_text(q), n.contents) t;
   end if;
-  at_newest := case when size <= 4000 then 4000 when asks_words then 500 else 1250 end;
+  at_newest := case when size <= 4000 then 4000 when asks_words then most_looked_at / 4 else most_looked_at end;
   with by_words as materialized (
     select c.submission_id, private.relevance(c.document, c.title, c.content, words, pattern) as relevance
     from private.submission_search c
@@ -2252,7 +2252,7 @@ begin
   is_cut := is_cut and not is_complete;
 end
 $$;
-comment on function private.find_submissions(uuid, text, text) is 'Ids and relevance of an organization''s submissions that hold the words or the text itself: all of them (of that status) where is_complete, else some thousand; is_cut tells that more are known of.';
+comment on function private.find_submissions(uuid, text, text, integer) is 'Ids and relevance of an organization''s submissions that hold the words or the text itself: all of them (of that status) where is_complete, else what the indexes give and what is found among most_looked_at of the newest and as many of the most voted; is_cut tells that more are known of.';
 
 -- definer: as above.
 create function private.submissions_with_text(submission_ids uuid[], q text) returns uuid[]
@@ -2282,8 +2282,9 @@ set search_path = '' set enable_seqscan = off set plan_cache_mode = force_custom
 #variable_conflict use_column
 declare
   own_id constant uuid := narrow_submissions.organization_id;
-  few constant double precision := sqrt(50 * private.board_size(own_id));
+  few constant double precision := least(sqrt(50 * private.board_size(own_id)), 2000);
   most constant integer := 5000;
+  most_texts constant integer := 1000;
   carry_tag boolean := tag_id is null;
 begin
   if (status is not null or type is not null or category_id is not null) and coalesce((
@@ -2318,12 +2319,13 @@ begin
   -- With a second filter a walk may look for what both leave in vain.
   is_few := is_complete and (cardinality(submission_ids) <= few
     or num_nonnulls(status, type, category_id, tag_id, author_id) > 1);
-  if q is not null and is_complete then
+  if not is_complete then submission_ids := submission_ids[1:1001]; end if;
+  if q is not null and is_complete and cardinality(submission_ids) <= most_texts then
     submission_ids := private.submissions_with_text(submission_ids, q);
     is_few := true;
   elsif q is not null then
     select f.submission_ids, f.is_complete, not f.is_cut into submission_ids, is_complete, is_few
-    from private.find_submissions(own_id, q, narrow_submissions.status) f;
+    from private.find_submissions(own_id, q, narrow_submissions.status, 500) f;
     carry_tag := tag_id is null;
   end if;
   if not carry_tag then
@@ -2372,13 +2374,13 @@ begin
     select quote_literal(w.lexeme) from (
       select l.lexeme, (select count(*) from unnest(documents) d where d operator(pg_catalog.@@) quote_literal(l.lexeme)::tsquery) as n
       from unnest(to_tsvector('private.plain', rare_in_title.title)) l where l.lexeme ~ '^[[:alnum:]]{4,}$' limit 30) w
-    where w.n * everything / sampled <= 150000 order by w.n, w.lexeme limit 5);
+    where w.n * everything / sampled <= 60000 order by w.n, w.lexeme limit 5);
   parts := array(
     select '%' || p.part || '%' from (
       select t.part, (select count(*) from unnest(contents) c where position(t.part in c) > 0) as n
       from (select distinct substr(plain, i, 3) as part from generate_series(1, least(char_length(plain), 62) - 2) i) t
       where t.part ~ '^[[:alnum:]]{3}$') p
-    where p.n * everything / sampled <= 50000 order by p.n, p.part limit 8);
+    where p.n * everything / sampled <= 15000 order by p.n, p.part limit 8);
 end
 $$;
 comment on function private.rare_in_title(uuid, text) is 'The rarest words of a title and its rarest trigrams, as patterns, rarest first; none that is common.';
@@ -2401,36 +2403,36 @@ begin
     select c.submission_id
     from (
       (select s.id from public.submissions s where s.organization_id = own_id and s.merged_into_id is null
-        order by s.created_at desc, s.id desc limit 250)
+        order by s.created_at desc, s.id desc limit 150)
       union
       (select s.id from public.submissions s where s.organization_id = own_id and s.merged_into_id is null
-        order by s.vote_count desc, s.id desc limit 250)) l
+        order by s.vote_count desc, s.id desc limit 150)) l
       cross join lateral (select c.submission_id from private.submission_search c
         where c.submission_id = l.id and c.title operator(extensions.%) wanted offset 0) c
-    limit 100);
+    limit 60);
   for n in reverse cardinality(rare_words)..1 loop
-    exit when cardinality(found) >= 200;
+    exit when cardinality(found) >= 120;
     some_words := array_to_string(rare_words[1:n], ' & ')::tsquery;
     found := found || array(
       select c.submission_id from (
         select c.submission_id, c.title from private.submission_search c
         where (is_alone or c.organization_id = own_id) and c.document operator(pg_catalog.@@) some_words
-          and (c.organization_id = own_id) is true limit 200) c
-      order by extensions.similarity(c.title, wanted) desc limit 60);
+          and (c.organization_id = own_id) is true limit 150) c
+      order by extensions.similarity(c.title, wanted) desc limit 40);
   end loop;
   foreach part in array rare_parts loop
-    exit when cardinality(found) >= 300;
+    exit when cardinality(found) >= 150;
     found := found || array(
       select c.submission_id from (
         select c.submission_id, c.title from private.submission_search c
         where (is_alone or c.organization_id = own_id) and c.title operator(pg_catalog.~~) part
-          and (c.organization_id = own_id) is true limit 200) c
-      order by extensions.similarity(c.title, wanted) desc limit 40);
+          and (c.organization_id = own_id) is true limit 150) c
+      order by extensions.similarity(c.title, wanted) desc limit 25);
   end loop;
   return found;
 end
 $$;
-comment on function private.similar_candidates(uuid, text) is 'At most 340 submissions of a big board that may be like the one described.';
+comment on function private.similar_candidates(uuid, text) is 'At most 175 submissions of a big board that may be like the one described.';
 
 -- definer: as above.
 create function private.similar_submissions(organization_id uuid, title text, description text) returns table (submission_id uuid, similarity real)
@@ -2467,7 +2469,7 @@ $$;
 comment on function private.similar_submissions(uuid, text, text) is 'At most 50 submissions like the one described, with a similarity from 0 to 1, best first.';
 
 revoke all on private.submission_search from public, anon, authenticated, service_role, service_key;
-grant execute on function private.find_submissions(uuid, text, text),
+grant execute on function private.find_submissions(uuid, text, text, integer),
   private.highlight(text, text, tsquery, boolean), private.escape_html(text),
   private.similar_submissions(uuid, text, text), private.search_query(text),
   private.narrow_submissions(uuid, text, text, uuid, uuid, uuid, text), private.submissions_with_text(uuid[], text)
@@ -3277,8 +3279,9 @@ comment on table private.fanouts is 'Notifications still to be written: submissi
 alter table private.fanouts enable row level security;
 revoke all on private.fanouts from public, anon, authenticated, service_role, service_key;
 
+-- rows: with the default of 1000, the join with profiles reads all of them.
 create function private.followers_after(fanout private.fanouts, most integer) returns setof uuid
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = '' rows 20 as $$
 declare followed uuid[];
 begin
   if fanout.type = 'merged' then
@@ -4801,9 +4804,14 @@ begin
   if unknown is not null then
     perform private.raise_error('VALIDATION_ERROR', format('must be one of %s', array_to_string(known, ', ')), 'changes.' || unknown);
   end if;
+  -- A number or an object would be written as its JSON.
+  unknown := (select key from jsonb_each(changes) where jsonb_typeof(value) not in ('string', 'null') order by key limit 1);
+  if unknown is not null then
+    perform private.raise_error('VALIDATION_ERROR', 'must be text or null', 'changes.' || unknown);
+  end if;
 end
 $$;
-comment on function private.refuse_unknown_changes(jsonb, text[]) is 'VALIDATION_ERROR unless changes is an object whose keys are known.';
+comment on function private.refuse_unknown_changes(jsonb, text[]) is 'VALIDATION_ERROR unless changes is an object whose keys are known and whose values are text or null.';
 
 -- Submissions --------------------------------------------------------------------------------------------------
 
@@ -9386,6 +9394,7 @@ begin
       -- Somebody who signs in with that address has voted already.
       and not exists (select from public.profiles p join public.votes v on v.user_id = p.id
         where p.kind = 'user' and lower(p.email) = r.author and v.submission_id = r.target_id)
+      and not private.participated(r.author, private.with_sources(r.target_id))
     order by r.target_id, r.user_id, r.n
     on conflict on constraint one_vote_a_person_and_submission do nothing
     returning submission_id, user_id, created_at
@@ -9421,6 +9430,7 @@ begin
     from r where r.target_id is not null
       and not exists (select from public.profiles p join public.comment_votes v on v.user_id = p.id
         where p.kind = 'user' and lower(p.email) = r.author and v.comment_id = r.target_id)
+      and not private.participated(r.author, array[r.target_id])
     order by r.target_id, r.user_id, r.n
     on conflict on constraint one_vote_a_person_and_comment do nothing
     returning comment_id
@@ -9605,6 +9615,7 @@ begin
       -- Somebody who signs in with that address has answered already.
       and not (f.is_only and exists (select from public.profiles p join public.survey_responses x on x.user_id = p.id
         where p.kind = 'user' and lower(p.email) = f.author and x.survey_id = f.target_id))
+      and not (f.is_only and private.participated(f.author, array[f.target_id]))
     order by f.n
     on conflict (survey_id, user_id) where is_only do nothing
     returning id
@@ -9824,20 +9835,24 @@ end
 $$;
 comment on function private.import_shape(private.imports) is 'An import as admins see it, with the first 100 errors.';
 
-create function private.end_idle_imports() returns integer
+create function private.end_idle_imports(organization_id uuid default null) returns integer
 language plpgsql set search_path = '' as $$
 declare ended integer;
 begin
   perform private.finish_import(i.id, case i.state when 'receiving' then 'The file stopped arriving: send it again.'
     else 'It did not go on for a week: send the file again.' end)
-  from private.imports i
-  where i.state in ('receiving', 'running') and i.query is not null
-    and i.updated_at < now() - case i.state when 'receiving' then interval '15 minutes' else interval '7 days' end;
+  from (
+    select w.id, w.state from private.imports w
+    where w.state in ('receiving', 'running') and w.query is not null
+      and (end_idle_imports.organization_id is null or w.organization_id = end_idle_imports.organization_id)
+      and w.updated_at < now() - case w.state when 'receiving' then interval '2 minutes' else interval '7 days' end
+    -- One that just goes on is not idle.
+    for update skip locked) i;
   get diagnostics ended = row_count;
   return ended;
 end
 $$;
-comment on function private.end_idle_imports() is 'For the schedule: ends imports whose file stopped arriving, and those that did not go on for a week.';
+comment on function private.end_idle_imports(uuid) is 'Ends imports, of one organization or all, whose file stopped arriving two minutes ago, and those that did not go on for a week.';
 
 -- Who runs the steps ------------------------------------------------------------------------------------------
 
@@ -9902,9 +9917,10 @@ language plpgsql security definer set search_path = '' as $$
 declare own_id uuid := private.require_importer(); import_id uuid;
 begin
   perform pg_advisory_xact_lock(hashtextextended('imports of ' || own_id, 0));
-  if (select count(*) >= 20 from private.imports i
+  perform private.end_idle_imports(own_id);
+  if (select count(*) >= 5 from private.imports i
       where i.organization_id = own_id and i.state in ('receiving', 'running') and i.query is not null) then
-    perform private.raise_error('CONFLICT', 'Twenty imports of this organization have not ended: wait for one, or cancel it.');
+    perform private.raise_error('CONFLICT', 'Five imports of this organization have not ended: wait for one, or cancel it.');
   end if;
   import_id := private.start_import(own_id, query ->> 'format', coalesce(query ->> 'source', query ->> 'format'),
     (query ->> 'dry_run')::boolean, (query ->> 'create_missing')::boolean);
@@ -10065,7 +10081,7 @@ create table private.erasure_key (
   is_only boolean primary key default true,
   constraint there_is_one_key check (is_only)
 );
-comment on table private.erasure_key is 'Keys the hashes of erased participations where there is no Vault. Made at the first erasure; no API role reads it.';
+comment on table private.erasure_key is 'Keys the hashes of erased participations where there is no Vault. Made at the first erasure or change of address; no API role reads it.';
 
 create table private.erased_participations (
   hash bytea primary key,
@@ -10076,9 +10092,18 @@ create table private.erased_participations (
 comment on table private.erased_participations is 'Votes and survey responses of erased people, without the people. row_id is the submission, comment or survey. hash is an HMAC-SHA-256 of an account (by its id, and by its e-mail address) and hashed_id: the first row_id.';
 create index erased_participations_row_idx on private.erased_participations (row_id, hashed_id);
 create index erased_participations_organization_idx on private.erased_participations (organization_id);
+
+create table private.former_addresses (
+  profile_id uuid not null references public.profiles (id) on delete cascade,
+  hash text not null,
+  primary key (profile_id, hash)
+);
+comment on table private.former_addresses is 'E-mail addresses that living accounts had before, as keyed hashes: erased with the account, each counts as the account does.';
 alter table private.erasure_key enable row level security;
 alter table private.erased_participations enable row level security;
-revoke all on private.erasure_key, private.erased_participations from public, anon, authenticated, service_role, service_key;
+alter table private.former_addresses enable row level security;
+revoke all on private.erasure_key, private.erased_participations, private.former_addresses
+  from public, anon, authenticated, service_role, service_key;
 
 create function private.read_erasure_key() returns bytea
 language plpgsql stable set search_path = '' as $$
@@ -10090,7 +10115,7 @@ begin
   return key;
 end
 $$;
-comment on function private.read_erasure_key() is 'The key of erased participations, from the table or from Vault. Null before the first erasure.';
+comment on function private.read_erasure_key() is 'The key of erased participations, from the table or from Vault. Null before it is made.';
 
 create function private.make_erasure_key() returns bytea
 language plpgsql set search_path = '' as $$
@@ -10116,20 +10141,47 @@ language sql immutable
 return extensions.hmac(convert_to(account || ' ' || row_id, 'UTF8'), key, 'sha256');
 comment on function private.erasure_hash(bytea, text, uuid) is 'Stands for an account on a row. Hashes of one account on two rows have nothing in common.';
 
+create function private.address_hash(address text) returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  return encode(extensions.hmac(convert_to(lower(address), 'UTF8'), private.read_erasure_key(), 'sha256'), 'hex');
+end
+$$;
+comment on function private.address_hash(text) is 'Stands for an e-mail address of a user. Null before the first erasure or change of address.';
+
 create function private.accounts_of(person public.profiles) returns text[]
-language sql immutable
-return case (person).kind
-  when 'user' then array_remove(array['user ' || (person).id, 'user ' || lower((person).email)], null)
-  when 'email' then array['author ' || lower((person).email)]
-  else '{}'
-end;
-comment on function private.accounts_of(public.profiles) is 'What a person is known by again: the id and the address of a user, who may sign up anew; the address of an author known by e-mail.';
+language plpgsql stable set search_path = '' as $$
+begin
+  return case person.kind
+    when 'user' then array_remove(array['user ' || person.id, 'user ' || private.address_hash(person.email)], null)
+      || array(select 'user ' || f.hash from private.former_addresses f where f.profile_id = person.id)
+    when 'email' then array['author ' || lower(person.email)]
+    else '{}'
+  end;
+end
+$$;
+comment on function private.accounts_of(public.profiles) is 'What identifies a person after an erasure: the id and all addresses of a user, who may sign up anew; the address of an author known by e-mail.';
+
+-- definer: private tables.
+create function private.keep_former_address() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform private.make_erasure_key();
+  insert into private.former_addresses (profile_id, hash) values (old.id, private.address_hash(old.email)) on conflict do nothing;
+  return null;
+end
+$$;
+comment on function private.keep_former_address() is 'Trigger: a user who changes address, is erased, and signs up with the old one counts once.';
+create trigger keep_former_address after update of email on public.profiles
+  for each row when (new.auth_user_id is not null and lower(old.email) <> lower(new.email))
+  execute function private.keep_former_address();
 
 create function private.keep_participations(person public.profiles, organization_id uuid) returns void
 language plpgsql set search_path = '' as $$
+declare key bytea := private.make_erasure_key(); accounts text[] := private.accounts_of(person);
 begin
   insert into private.erased_participations (hash, organization_id, row_id, hashed_id)
-  select private.erasure_hash(k.key, account, t.row_id), t.organization_id, t.row_id, t.row_id
+  select private.erasure_hash(key, account, t.row_id), t.organization_id, t.row_id, t.row_id
   from (
     select v.organization_id, coalesce(v.merged_from, v.submission_id) as row_id from public.votes v where v.user_id = person.id
     union
@@ -10141,8 +10193,7 @@ begin
     select v.organization_id, v.comment_id from public.comment_votes v where v.user_id = person.id
     union
     select r.organization_id, r.survey_id from public.survey_responses r where r.user_id = person.id and r.is_only) t
-  cross join unnest(private.accounts_of(person)) account
-  cross join (select private.make_erasure_key() as key) k
+  cross join unnest(accounts) account
   where keep_participations.organization_id is null or t.organization_id = keep_participations.organization_id
   on conflict do nothing;
 end
@@ -10156,6 +10207,7 @@ begin
   -- Waits for votes on their way, which lock the profile as well.
   perform 1 from public.profiles p where p.id = old.id for update;
   perform private.keep_participations(old, null);
+  delete from private.former_addresses f where f.profile_id = old.id;
   return new;
 end
 $$;
@@ -10164,18 +10216,34 @@ create trigger keep_participations before update of auth_user_id on public.profi
   for each row when (old.auth_user_id is not null and new.auth_user_id is null)
   execute function private.keep_participations_of_account();
 
-create function private.participated(profile_id uuid, row_ids uuid[]) returns boolean
+create function private.participated(accounts text[], row_ids uuid[]) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
   return exists (
-    select from public.profiles p
-    cross join unnest(private.accounts_of(p)) account
+    select from unnest(accounts) account
     cross join (select distinct e.hashed_id from private.erased_participations e where e.row_id = any (row_ids)) h
-    join private.erased_participations e on e.hash = private.erasure_hash(private.read_erasure_key(), account, h.hashed_id)
-    where p.id = profile_id);
+    join private.erased_participations e on e.hash = private.erasure_hash(private.read_erasure_key(), account, h.hashed_id));
+end
+$$;
+comment on function private.participated(text[], uuid[]) is 'Whether one of the accounts took part in one of the rows before it was erased.';
+
+create function private.participated(profile_id uuid, row_ids uuid[]) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return private.participated((select private.accounts_of(p) from public.profiles p where p.id = profile_id), row_ids);
 end
 $$;
 comment on function private.participated(uuid, uuid[]) is 'Whether the account took part in one of the rows before it was erased.';
+
+create function private.participated(address text, row_ids uuid[]) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  -- First, for most rows of most imports have no such hash.
+  return exists (select from private.erased_participations e where e.row_id = any (row_ids))
+    and private.participated(array['author ' || address, 'user ' || private.address_hash(address)], row_ids);
+end
+$$;
+comment on function private.participated(text, uuid[]) is 'For imports: whether an author or a user of the address, in lower case, took part before the erasure.';
 
 -- definer: private tables.
 create function private.refuse_second_participation() returns trigger

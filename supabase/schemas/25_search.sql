@@ -130,7 +130,7 @@ comment on function private.rarest_trigrams(text, text[]) is 'The two rarest tri
 -- Of a board of up to 4,000 all are found. Of a bigger one those the indexes give (1,001 of each, enough to know that there
 -- are more than 1,000), and where these are not all, or a word is too common for the index, the newest and most voted ones.
 -- definer: reads private.submission_search; the caller joins the ids with submissions, where policies apply.
-create function private.find_submissions(organization_id uuid, q text, status text,
+create function private.find_submissions(organization_id uuid, q text, status text, most_looked_at integer,
   out submission_ids uuid[], out relevances real[], out is_complete boolean, out is_cut boolean)
 language plpgsql stable security definer
 set search_path = '' set enable_seqscan = off set plan_cache_mode = force_custom_plan as $$
@@ -156,7 +156,7 @@ begin
     into asks_words, asks_text, rare_parts
     from private.newest_texts(own_id) n, private.rarest_trigrams(private.plain_text(q), n.contents) t;
   end if;
-  at_newest := case when size <= 4000 then 4000 when asks_words then 500 else 1250 end;
+  at_newest := case when size <= 4000 then 4000 when asks_words then most_looked_at / 4 else most_looked_at end;
   with by_words as materialized (
     select c.submission_id, private.relevance(c.document, c.title, c.content, words, pattern) as relevance
     from private.submission_search c
@@ -198,7 +198,7 @@ begin
   is_cut := is_cut and not is_complete;
 end
 $$;
-comment on function private.find_submissions(uuid, text, text) is 'Ids and relevance of an organization''s submissions that hold the words or the text itself: all of them (of that status) where is_complete, else some thousand; is_cut tells that more are known of.';
+comment on function private.find_submissions(uuid, text, text, integer) is 'Ids and relevance of an organization''s submissions that hold the words or the text itself: all of them (of that status) where is_complete, else what the indexes give and what is found among most_looked_at of the newest and as many of the most voted; is_cut tells that more are known of.';
 
 -- definer: as above.
 create function private.submissions_with_text(submission_ids uuid[], q text) returns uuid[]
@@ -228,8 +228,9 @@ set search_path = '' set enable_seqscan = off set plan_cache_mode = force_custom
 #variable_conflict use_column
 declare
   own_id constant uuid := narrow_submissions.organization_id;
-  few constant double precision := sqrt(50 * private.board_size(own_id));
+  few constant double precision := least(sqrt(50 * private.board_size(own_id)), 2000);
   most constant integer := 5000;
+  most_texts constant integer := 1000;
   carry_tag boolean := tag_id is null;
 begin
   if (status is not null or type is not null or category_id is not null) and coalesce((
@@ -264,12 +265,13 @@ begin
   -- With a second filter a walk may look for what both leave in vain.
   is_few := is_complete and (cardinality(submission_ids) <= few
     or num_nonnulls(status, type, category_id, tag_id, author_id) > 1);
-  if q is not null and is_complete then
+  if not is_complete then submission_ids := submission_ids[1:1001]; end if;
+  if q is not null and is_complete and cardinality(submission_ids) <= most_texts then
     submission_ids := private.submissions_with_text(submission_ids, q);
     is_few := true;
   elsif q is not null then
     select f.submission_ids, f.is_complete, not f.is_cut into submission_ids, is_complete, is_few
-    from private.find_submissions(own_id, q, narrow_submissions.status) f;
+    from private.find_submissions(own_id, q, narrow_submissions.status, 500) f;
     carry_tag := tag_id is null;
   end if;
   if not carry_tag then
@@ -318,13 +320,13 @@ begin
     select quote_literal(w.lexeme) from (
       select l.lexeme, (select count(*) from unnest(documents) d where d operator(pg_catalog.@@) quote_literal(l.lexeme)::tsquery) as n
       from unnest(to_tsvector('private.plain', rare_in_title.title)) l where l.lexeme ~ '^[[:alnum:]]{4,}$' limit 30) w
-    where w.n * everything / sampled <= 150000 order by w.n, w.lexeme limit 5);
+    where w.n * everything / sampled <= 60000 order by w.n, w.lexeme limit 5);
   parts := array(
     select '%' || p.part || '%' from (
       select t.part, (select count(*) from unnest(contents) c where position(t.part in c) > 0) as n
       from (select distinct substr(plain, i, 3) as part from generate_series(1, least(char_length(plain), 62) - 2) i) t
       where t.part ~ '^[[:alnum:]]{3}$') p
-    where p.n * everything / sampled <= 50000 order by p.n, p.part limit 8);
+    where p.n * everything / sampled <= 15000 order by p.n, p.part limit 8);
 end
 $$;
 comment on function private.rare_in_title(uuid, text) is 'The rarest words of a title and its rarest trigrams, as patterns, rarest first; none that is common.';
@@ -347,36 +349,36 @@ begin
     select c.submission_id
     from (
       (select s.id from public.submissions s where s.organization_id = own_id and s.merged_into_id is null
-        order by s.created_at desc, s.id desc limit 250)
+        order by s.created_at desc, s.id desc limit 150)
       union
       (select s.id from public.submissions s where s.organization_id = own_id and s.merged_into_id is null
-        order by s.vote_count desc, s.id desc limit 250)) l
+        order by s.vote_count desc, s.id desc limit 150)) l
       cross join lateral (select c.submission_id from private.submission_search c
         where c.submission_id = l.id and c.title operator(extensions.%) wanted offset 0) c
-    limit 100);
+    limit 60);
   for n in reverse cardinality(rare_words)..1 loop
-    exit when cardinality(found) >= 200;
+    exit when cardinality(found) >= 120;
     some_words := array_to_string(rare_words[1:n], ' & ')::tsquery;
     found := found || array(
       select c.submission_id from (
         select c.submission_id, c.title from private.submission_search c
         where (is_alone or c.organization_id = own_id) and c.document operator(pg_catalog.@@) some_words
-          and (c.organization_id = own_id) is true limit 200) c
-      order by extensions.similarity(c.title, wanted) desc limit 60);
+          and (c.organization_id = own_id) is true limit 150) c
+      order by extensions.similarity(c.title, wanted) desc limit 40);
   end loop;
   foreach part in array rare_parts loop
-    exit when cardinality(found) >= 300;
+    exit when cardinality(found) >= 150;
     found := found || array(
       select c.submission_id from (
         select c.submission_id, c.title from private.submission_search c
         where (is_alone or c.organization_id = own_id) and c.title operator(pg_catalog.~~) part
-          and (c.organization_id = own_id) is true limit 200) c
-      order by extensions.similarity(c.title, wanted) desc limit 40);
+          and (c.organization_id = own_id) is true limit 150) c
+      order by extensions.similarity(c.title, wanted) desc limit 25);
   end loop;
   return found;
 end
 $$;
-comment on function private.similar_candidates(uuid, text) is 'At most 340 submissions of a big board that may be like the one described.';
+comment on function private.similar_candidates(uuid, text) is 'At most 175 submissions of a big board that may be like the one described.';
 
 -- definer: as above.
 create function private.similar_submissions(organization_id uuid, title text, description text) returns table (submission_id uuid, similarity real)
@@ -413,7 +415,7 @@ $$;
 comment on function private.similar_submissions(uuid, text, text) is 'At most 50 submissions like the one described, with a similarity from 0 to 1, best first.';
 
 revoke all on private.submission_search from public, anon, authenticated, service_role, service_key;
-grant execute on function private.find_submissions(uuid, text, text),
+grant execute on function private.find_submissions(uuid, text, text, integer),
   private.highlight(text, text, tsquery, boolean), private.escape_html(text),
   private.similar_submissions(uuid, text, text), private.search_query(text),
   private.narrow_submissions(uuid, text, text, uuid, uuid, uuid, text), private.submissions_with_text(uuid[], text)

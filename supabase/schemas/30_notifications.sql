@@ -35,8 +35,9 @@ comment on table private.fanouts is 'Notifications still to be written: submissi
 alter table private.fanouts enable row level security;
 revoke all on private.fanouts from public, anon, authenticated, service_role, service_key;
 
+-- rows: with the default of 1000, the join with profiles reads all of them.
 create function private.followers_after(fanout private.fanouts, most integer) returns setof uuid
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = '' rows 20 as $$
 declare followed uuid[];
 begin
   if fanout.type = 'merged' then

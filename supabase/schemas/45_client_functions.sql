@@ -59,9 +59,14 @@ begin
   if unknown is not null then
     perform private.raise_error('VALIDATION_ERROR', format('must be one of %s', array_to_string(known, ', ')), 'changes.' || unknown);
   end if;
+  -- A number or an object would be written as its JSON.
+  unknown := (select key from jsonb_each(changes) where jsonb_typeof(value) not in ('string', 'null') order by key limit 1);
+  if unknown is not null then
+    perform private.raise_error('VALIDATION_ERROR', 'must be text or null', 'changes.' || unknown);
+  end if;
 end
 $$;
-comment on function private.refuse_unknown_changes(jsonb, text[]) is 'VALIDATION_ERROR unless changes is an object whose keys are known.';
+comment on function private.refuse_unknown_changes(jsonb, text[]) is 'VALIDATION_ERROR unless changes is an object whose keys are known and whose values are text or null.';
 
 -- Submissions --------------------------------------------------------------------------------------------------
 

@@ -341,6 +341,7 @@ begin
       -- Somebody who signs in with that address has voted already.
       and not exists (select from public.profiles p join public.votes v on v.user_id = p.id
         where p.kind = 'user' and lower(p.email) = r.author and v.submission_id = r.target_id)
+      and not private.participated(r.author, private.with_sources(r.target_id))
     order by r.target_id, r.user_id, r.n
     on conflict on constraint one_vote_a_person_and_submission do nothing
     returning submission_id, user_id, created_at
@@ -376,6 +377,7 @@ begin
     from r where r.target_id is not null
       and not exists (select from public.profiles p join public.comment_votes v on v.user_id = p.id
         where p.kind = 'user' and lower(p.email) = r.author and v.comment_id = r.target_id)
+      and not private.participated(r.author, array[r.target_id])
     order by r.target_id, r.user_id, r.n
     on conflict on constraint one_vote_a_person_and_comment do nothing
     returning comment_id
@@ -560,6 +562,7 @@ begin
       -- Somebody who signs in with that address has answered already.
       and not (f.is_only and exists (select from public.profiles p join public.survey_responses x on x.user_id = p.id
         where p.kind = 'user' and lower(p.email) = f.author and x.survey_id = f.target_id))
+      and not (f.is_only and private.participated(f.author, array[f.target_id]))
     order by f.n
     on conflict (survey_id, user_id) where is_only do nothing
     returning id
@@ -779,20 +782,24 @@ end
 $$;
 comment on function private.import_shape(private.imports) is 'An import as admins see it, with the first 100 errors.';
 
-create function private.end_idle_imports() returns integer
+create function private.end_idle_imports(organization_id uuid default null) returns integer
 language plpgsql set search_path = '' as $$
 declare ended integer;
 begin
   perform private.finish_import(i.id, case i.state when 'receiving' then 'The file stopped arriving: send it again.'
     else 'It did not go on for a week: send the file again.' end)
-  from private.imports i
-  where i.state in ('receiving', 'running') and i.query is not null
-    and i.updated_at < now() - case i.state when 'receiving' then interval '15 minutes' else interval '7 days' end;
+  from (
+    select w.id, w.state from private.imports w
+    where w.state in ('receiving', 'running') and w.query is not null
+      and (end_idle_imports.organization_id is null or w.organization_id = end_idle_imports.organization_id)
+      and w.updated_at < now() - case w.state when 'receiving' then interval '2 minutes' else interval '7 days' end
+    -- One that just goes on is not idle.
+    for update skip locked) i;
   get diagnostics ended = row_count;
   return ended;
 end
 $$;
-comment on function private.end_idle_imports() is 'For the schedule: ends imports whose file stopped arriving, and those that did not go on for a week.';
+comment on function private.end_idle_imports(uuid) is 'Ends imports, of one organization or all, whose file stopped arriving two minutes ago, and those that did not go on for a week.';
 
 -- Who runs the steps ------------------------------------------------------------------------------------------
 
@@ -857,9 +864,10 @@ language plpgsql security definer set search_path = '' as $$
 declare own_id uuid := private.require_importer(); import_id uuid;
 begin
   perform pg_advisory_xact_lock(hashtextextended('imports of ' || own_id, 0));
-  if (select count(*) >= 20 from private.imports i
+  perform private.end_idle_imports(own_id);
+  if (select count(*) >= 5 from private.imports i
       where i.organization_id = own_id and i.state in ('receiving', 'running') and i.query is not null) then
-    perform private.raise_error('CONFLICT', 'Twenty imports of this organization have not ended: wait for one, or cancel it.');
+    perform private.raise_error('CONFLICT', 'Five imports of this organization have not ended: wait for one, or cancel it.');
   end if;
   import_id := private.start_import(own_id, query ->> 'format', coalesce(query ->> 'source', query ->> 'format'),
     (query ->> 'dry_run')::boolean, (query ->> 'create_missing')::boolean);

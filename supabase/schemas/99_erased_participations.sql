@@ -5,7 +5,7 @@ create table private.erasure_key (
   is_only boolean primary key default true,
   constraint there_is_one_key check (is_only)
 );
-comment on table private.erasure_key is 'Keys the hashes of erased participations where there is no Vault. Made at the first erasure; no API role reads it.';
+comment on table private.erasure_key is 'Keys the hashes of erased participations where there is no Vault. Made at the first erasure or change of address; no API role reads it.';
 
 create table private.erased_participations (
   hash bytea primary key,
@@ -16,9 +16,18 @@ create table private.erased_participations (
 comment on table private.erased_participations is 'Votes and survey responses of erased people, without the people. row_id is the submission, comment or survey. hash is an HMAC-SHA-256 of an account (by its id, and by its e-mail address) and hashed_id: the first row_id.';
 create index erased_participations_row_idx on private.erased_participations (row_id, hashed_id);
 create index erased_participations_organization_idx on private.erased_participations (organization_id);
+
+create table private.former_addresses (
+  profile_id uuid not null references public.profiles (id) on delete cascade,
+  hash text not null,
+  primary key (profile_id, hash)
+);
+comment on table private.former_addresses is 'E-mail addresses that living accounts had before, as keyed hashes: erased with the account, each counts as the account does.';
 alter table private.erasure_key enable row level security;
 alter table private.erased_participations enable row level security;
-revoke all on private.erasure_key, private.erased_participations from public, anon, authenticated, service_role, service_key;
+alter table private.former_addresses enable row level security;
+revoke all on private.erasure_key, private.erased_participations, private.former_addresses
+  from public, anon, authenticated, service_role, service_key;
 
 create function private.read_erasure_key() returns bytea
 language plpgsql stable set search_path = '' as $$
@@ -30,7 +39,7 @@ begin
   return key;
 end
 $$;
-comment on function private.read_erasure_key() is 'The key of erased participations, from the table or from Vault. Null before the first erasure.';
+comment on function private.read_erasure_key() is 'The key of erased participations, from the table or from Vault. Null before it is made.';
 
 create function private.make_erasure_key() returns bytea
 language plpgsql set search_path = '' as $$
@@ -56,20 +65,47 @@ language sql immutable
 return extensions.hmac(convert_to(account || ' ' || row_id, 'UTF8'), key, 'sha256');
 comment on function private.erasure_hash(bytea, text, uuid) is 'Stands for an account on a row. Hashes of one account on two rows have nothing in common.';
 
+create function private.address_hash(address text) returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  return encode(extensions.hmac(convert_to(lower(address), 'UTF8'), private.read_erasure_key(), 'sha256'), 'hex');
+end
+$$;
+comment on function private.address_hash(text) is 'Stands for an e-mail address of a user. Null before the first erasure or change of address.';
+
 create function private.accounts_of(person public.profiles) returns text[]
-language sql immutable
-return case (person).kind
-  when 'user' then array_remove(array['user ' || (person).id, 'user ' || lower((person).email)], null)
-  when 'email' then array['author ' || lower((person).email)]
-  else '{}'
-end;
-comment on function private.accounts_of(public.profiles) is 'What a person is known by again: the id and the address of a user, who may sign up anew; the address of an author known by e-mail.';
+language plpgsql stable set search_path = '' as $$
+begin
+  return case person.kind
+    when 'user' then array_remove(array['user ' || person.id, 'user ' || private.address_hash(person.email)], null)
+      || array(select 'user ' || f.hash from private.former_addresses f where f.profile_id = person.id)
+    when 'email' then array['author ' || lower(person.email)]
+    else '{}'
+  end;
+end
+$$;
+comment on function private.accounts_of(public.profiles) is 'What identifies a person after an erasure: the id and all addresses of a user, who may sign up anew; the address of an author known by e-mail.';
+
+-- definer: private tables.
+create function private.keep_former_address() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform private.make_erasure_key();
+  insert into private.former_addresses (profile_id, hash) values (old.id, private.address_hash(old.email)) on conflict do nothing;
+  return null;
+end
+$$;
+comment on function private.keep_former_address() is 'Trigger: a user who changes address, is erased, and signs up with the old one counts once.';
+create trigger keep_former_address after update of email on public.profiles
+  for each row when (new.auth_user_id is not null and lower(old.email) <> lower(new.email))
+  execute function private.keep_former_address();
 
 create function private.keep_participations(person public.profiles, organization_id uuid) returns void
 language plpgsql set search_path = '' as $$
+declare key bytea := private.make_erasure_key(); accounts text[] := private.accounts_of(person);
 begin
   insert into private.erased_participations (hash, organization_id, row_id, hashed_id)
-  select private.erasure_hash(k.key, account, t.row_id), t.organization_id, t.row_id, t.row_id
+  select private.erasure_hash(key, account, t.row_id), t.organization_id, t.row_id, t.row_id
   from (
     select v.organization_id, coalesce(v.merged_from, v.submission_id) as row_id from public.votes v where v.user_id = person.id
     union
@@ -81,8 +117,7 @@ begin
     select v.organization_id, v.comment_id from public.comment_votes v where v.user_id = person.id
     union
     select r.organization_id, r.survey_id from public.survey_responses r where r.user_id = person.id and r.is_only) t
-  cross join unnest(private.accounts_of(person)) account
-  cross join (select private.make_erasure_key() as key) k
+  cross join unnest(accounts) account
   where keep_participations.organization_id is null or t.organization_id = keep_participations.organization_id
   on conflict do nothing;
 end
@@ -96,6 +131,7 @@ begin
   -- Waits for votes on their way, which lock the profile as well.
   perform 1 from public.profiles p where p.id = old.id for update;
   perform private.keep_participations(old, null);
+  delete from private.former_addresses f where f.profile_id = old.id;
   return new;
 end
 $$;
@@ -104,18 +140,34 @@ create trigger keep_participations before update of auth_user_id on public.profi
   for each row when (old.auth_user_id is not null and new.auth_user_id is null)
   execute function private.keep_participations_of_account();
 
-create function private.participated(profile_id uuid, row_ids uuid[]) returns boolean
+create function private.participated(accounts text[], row_ids uuid[]) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
   return exists (
-    select from public.profiles p
-    cross join unnest(private.accounts_of(p)) account
+    select from unnest(accounts) account
     cross join (select distinct e.hashed_id from private.erased_participations e where e.row_id = any (row_ids)) h
-    join private.erased_participations e on e.hash = private.erasure_hash(private.read_erasure_key(), account, h.hashed_id)
-    where p.id = profile_id);
+    join private.erased_participations e on e.hash = private.erasure_hash(private.read_erasure_key(), account, h.hashed_id));
+end
+$$;
+comment on function private.participated(text[], uuid[]) is 'Whether one of the accounts took part in one of the rows before it was erased.';
+
+create function private.participated(profile_id uuid, row_ids uuid[]) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return private.participated((select private.accounts_of(p) from public.profiles p where p.id = profile_id), row_ids);
 end
 $$;
 comment on function private.participated(uuid, uuid[]) is 'Whether the account took part in one of the rows before it was erased.';
+
+create function private.participated(address text, row_ids uuid[]) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  -- First, for most rows of most imports have no such hash.
+  return exists (select from private.erased_participations e where e.row_id = any (row_ids))
+    and private.participated(array['author ' || address, 'user ' || private.address_hash(address)], row_ids);
+end
+$$;
+comment on function private.participated(text, uuid[]) is 'For imports: whether an author or a user of the address, in lower case, took part before the erasure.';
 
 -- definer: private tables.
 create function private.refuse_second_participation() returns trigger

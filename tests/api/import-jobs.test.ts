@@ -230,18 +230,10 @@ test("the schedule's call needs its password", async () => {
   expect((await call(stack.secret_key)).status).toBe(401);
 });
 
-test("an organization has at most twenty imports that have not ended", async () => {
-  const { organization, key } = await newBoard();
-  await sql`insert into private.imports (organization_id, source, format, is_dry_run, makes_missing, query, state)
-    select ${organization.id}, 'feedback', 'feedback', false, true, '{}', 'receiving' from generate_series(1, 20)`;
-  const headers = { "content-type": "application/x-ndjson" };
-  refused(await api("POST", "/api/admin/import", { as: key, raw: file, headers }), "CONFLICT");
-});
-
 test("a file that stopped arriving, and one that did not go on for a week, are forgotten", async () => {
   const { key } = await newBoard();
   const [sent, written] = [await sendUnscheduled(key), await sendUnscheduled(key)];
-  await sql`update private.imports set state = 'receiving', updated_at = now() - interval '16 minutes' where id = ${sent}`;
+  await sql`update private.imports set state = 'receiving', updated_at = now() - interval '3 minutes' where id = ${sent}`;
   await sql`update private.imports set updated_at = now() - interval '8 days' where id = ${written}`;
   await sql`select private.end_idle_imports()`;
   expect(await show(key, sent)).toMatchObject({
@@ -250,4 +242,41 @@ test("a file that stopped arriving, and one that did not go on for a week, are f
   });
   expect(await show(key, written)).toMatchObject({ state: "failed", problem: expect.stringMatching(/week/) });
   expect([await kept(sent), await kept(written)]).toEqual([0, 0]);
+});
+
+test("an organization has five imports at most that have not ended, and those whose sender went away are ended", async () => {
+  const { organization, key } = await newBoard();
+  const one = JSON.stringify(rows[0]);
+  const headers = { "content-type": "application/x-ndjson" };
+  const post = () => api("POST", "/api/admin/import", { as: key, raw: one, headers });
+  const lock = sql`hashtextextended(${`import ${organization.id}`}, 0)`;
+  const [second, ...others] = await sql.begin(async (holder) => {
+    // Nothing is written meanwhile.
+    await holder`select pg_advisory_xact_lock(${lock})`;
+    const sent = await Promise.all(Array.from({ length: 8 }, post));
+    const received = sent
+      .filter(({ status }) => status === 202)
+      .map((answer) => answered(answer, 202, importAnswer).data.id);
+    expect(received).toHaveLength(5);
+    for (const answer of sent.filter(({ status }) => status !== 202)) refused(answer, "CONFLICT");
+    const [first, second, ...others] = received as [string, string, ...string[]];
+    answered(await cancel(key, first), 200, importAnswer);
+    answered(await post(), 202, importAnswer);
+    refused(await post(), "CONFLICT");
+    await sql`update private.imports set state = 'receiving', updated_at = now() - interval '3 minutes' where id = ${second}`;
+    answered(await post(), 202, importAnswer);
+    expect(await kept(second)).toBe(0);
+    return [second, ...others];
+  });
+  // The sender was only slow: what it sends now is too late.
+  for (const late of [`admin_receive_import('${second}', 2, 'late')`, `admin_begin_import('${second}')`]) {
+    const sent = sql.begin(async (transaction) => {
+      await transaction`
+        select set_config('feedback.organization_id', ${organization.id}, true),
+          set_config('feedback.scopes', 'submissions:moderate', true), set_config('role', 'service_key', true)`;
+      await transaction.unsafe(`select private.${late}`);
+    });
+    await expect(sent).rejects.toThrow("has ended");
+  }
+  for (const id of others) expect(await endOf(key, id)).toMatchObject({ state: "completed" });
 });

@@ -20,12 +20,12 @@ end $$;
 -- What is found, best first, by the names given above
 create function pg_temp.found(q text, board text default 'acme') returns text language sql as $$
   select string_agg(name, ', ' order by relevance desc, name)
-  from private.find_submissions(tests.id(board), q, null) f cross join unnest(f.submission_ids, f.relevances) h (submission_id, relevance)
+  from private.find_submissions(tests.id(board), q, null, 1250) f cross join unnest(f.submission_ids, f.relevances) h (submission_id, relevance)
     join unnest(array['cafe', 'export', 'invoice', 'dark', 'percent', 'width', 'html', 'quote', 'rival']) as name
     on tests.id(name) = submission_id
 $$;
 create function pg_temp.relevance(q text, name text) returns real language sql as $$
-  select relevance from private.find_submissions(tests.id('acme'), q, null) f cross join unnest(f.submission_ids, f.relevances) h (submission_id, relevance)
+  select relevance from private.find_submissions(tests.id('acme'), q, null, 1250) f cross join unnest(f.submission_ids, f.relevances) h (submission_id, relevance)
   where submission_id = tests.id(name)
 $$;
 select is(pg_temp.found(q), found, format('%s finds %s', q, coalesce(found, 'nothing'))) from (values
@@ -40,7 +40,7 @@ select is(pg_temp.found('export', 'rival'), 'rival', 'an organization''s search 
 select cmp_ok(pg_temp.relevance('export', 'export'), '>',
   pg_temp.relevance('accountants', 'export'),
   'a word in the title counts for more than one in the description');
-select lives_ok(format('select count(*) from private.find_submissions(tests.id(''acme''), %L, null)', q), format('%s is searched for without an error', left(q, 20)))
+select lives_ok(format('select count(*) from private.find_submissions(tests.id(''acme''), %L, null, 1250)', q), format('%s is searched for without an error', left(q, 20)))
 from unnest(array['', ' ', '''''', '\\', '"', '"unclosed', '- - -', 'or', ':*', E'\u0001', '😀', repeat('x', 5000), repeat('a ', 2000), '%_%_\%']) as q;
 
 -- What is written can be found at once, and what was written cannot any more
@@ -56,7 +56,7 @@ do $$ begin update submissions set title = 'Export invoices to PDF' where id = t
 -- Nobody finds what they may not see
 do $$ begin update submissions set moderation_state = 'pending' where id = tests.id('export'); end $$;
 select is(tests.see(who, $$ select string_agg(s.title, ', ')
-from private.find_submissions(tests.id('acme'), 'export', null) f join submissions s on s.id = any (f.submission_ids) $$), found, claim)
+from private.find_submissions(tests.id('acme'), 'export', null, 1250) f join submissions s on s.id = any (f.submission_ids) $$), found, claim)
 from (values
   ('anon', null, 'what waits for approval is found by nobody in particular'),
   ('bob', null, 'nor by a stranger'),

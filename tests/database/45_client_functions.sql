@@ -1,7 +1,7 @@
 -- How clients of the data API write: by functions, and by no table that others write too.
 begin;
 set local search_path = public, extensions;
-select plan(100);
+select plan(102);
 do $$ begin
   perform tests.start();
   perform tests.submission('An idea', 'alice');
@@ -112,6 +112,8 @@ select is(pg_temp.try(who, call), outcome, claim) from (values
   ('alice', $$ select mark_notifications_read(array[tests.id('Nowhere')]) $$, '0', 'notifications are marked read by their ids'),
   ('bob', $$ select update_profile('{"name": "Robert"}') $$, 'true', 'a person has a name'),
   ('bob', $$ select name from profiles where id = tests.id('bob') $$, 'Robert', 'of their own choice'),
+  ('bob', $$ select update_profile('{"name": {"first": "Robert"}}') $$, 'FB400', 'which is text'),
+  ('bob', $$ select update_submission(tests.id('An idea'), '{"title": 1234567}') $$, 'FB400', 'as a title is'),
   ('bob', $$ select update_profile('{"email": "robert@example.test"}') $$, 'FB400', 'but changes no address here'),
   ('bob', $$ select submit_survey_response(tests.id('A survey'), '[]') $$, 'FB400', 'an answer is checked'),
   ('bob', $$ select submit_survey_response(tests.id('Nowhere'), '[]') $$, 'FB404', 'a survey has to be there'),

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Answer, type OwnStack, startOwnStack } from "../own-stack.ts";
 import { functionsPid } from "../processes.ts";
+import { until } from "../until.ts";
 import { expectClear, expectNoLeak, expectUnavailable, expectWhole, recovered, startStorm } from "./storm.ts";
 
 let own: OwnStack;
@@ -21,22 +22,38 @@ const isAlive = (pid: number) => {
   }
 };
 
-/** A request that waits for a lock until it is let go. */
+/** A request that runs until it is let go: its vote waits in a trigger, since nobody waits long for a lock. */
 async function slowRequest(base: string): Promise<{ answer: Promise<Answer>; letGo(): Promise<void> }> {
   const person = await own.person();
   const submissionId = await own.submission(person);
+  const voter = await own.person();
+  await own.sql.unsafe(`
+    create function private.wait_slowly() returns trigger language plpgsql security definer set search_path = '' as $$
+    begin
+      while not pg_try_advisory_xact_lock_shared(42) loop perform pg_sleep(0.02); end loop;
+      return new;
+    end $$;
+    create trigger wait_slowly before insert on public.votes for each row execute function private.wait_slowly()`);
   let letGo = () => {};
+  let holds = () => {};
+  const held = new Promise<void>((resolve) => {
+    holds = resolve;
+  });
   const holder = own.sql.begin(async (transaction) => {
-    await transaction`select from public.submissions where id = ${submissionId} for update`;
+    await transaction`select pg_advisory_xact_lock(42)`;
+    holds();
     await new Promise<void>((resolve) => {
       letGo = resolve;
     });
   });
-  await sleep(100);
-  const voter = await own.person();
+  await held;
   const answer = own.call("POST", `/api/submissions/${submissionId}/vote`, { token: voter.token, base });
   answer.catch(() => undefined);
-  await sleep(300);
+  await until(async () => {
+    const [waiting] = await own.sql`
+      select 1 from pg_stat_activity where wait_event = 'PgSleep' and query like '%votes%'`;
+    return waiting !== undefined;
+  });
   return {
     answer,
     async letGo() {

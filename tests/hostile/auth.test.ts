@@ -550,6 +550,13 @@ describe.each(["HS256", "ES256"])("an access token signed by %s", (alg) => {
     const token = await signed(claims);
     expect((await own.call("GET", "/api/me/votes", { token })).status).toBe(status);
     expect((await own.call("GET", "/api/submissions", { token })).status).toBe(status);
+    // lite knows the secret alone; the data API asks for issuer and audience as the API does.
+    const rest = await own.call("GET", "/rest/v1/organizations?select=id", {
+      base: own.supabase_url,
+      token,
+      headers: { apikey: own.publishable_key },
+    });
+    expect(rest.status).toBe(alg === "HS256" ? status : 401);
     const toAgents = await own.call("POST", "/api/mcp", {
       token,
       body: { jsonrpc: "2.0", id: 1, method: "tools/list" },

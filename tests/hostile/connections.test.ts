@@ -11,7 +11,7 @@ let others: Person[];
 let submissionId: string;
 
 beforeAll(async () => {
-  own = await startOwnStack();
+  own = await startOwnStack({ functionsEnvironment: { DATABASE_IDLE_SECONDS: "2" } });
   await own.sql`update private.rate_limit_rules set max_requests = 2000000000`;
   [greedy, ...others] = (await own.people(20)) as [Person, ...Person[]];
   submissionId = await own.submission(others[0] as Person);
@@ -44,14 +44,20 @@ async function hold(): Promise<() => Promise<void>> {
   };
 }
 
-test("the functions open connections when they are needed", async () => {
-  const open = async () =>
-    (await own.sql`select from pg_stat_activity where application_name = 'feedback-functions'`).length;
-  const before = await open();
+async function openConnections(): Promise<number> {
+  const rows = await own.sql`select from pg_stat_activity where application_name = 'feedback-functions'`;
+  return rows.length;
+}
+
+test("the functions open connections when they are needed, and close those that nobody uses", async () => {
+  const before = await openConnections();
   expect(before).toBeLessThanOrEqual(1);
   await Promise.all(others.map(read));
-  expect(await open()).toBeGreaterThan(before);
-  expect(await open()).toBeLessThanOrEqual(8);
+  const open = await openConnections();
+  expect(open).toBeGreaterThan(before);
+  expect(open).toBeLessThanOrEqual(8);
+  await until(async () => (await openConnections()) === 0);
+  expect((await read(greedy)).status).toBe(200);
 });
 
 test("one caller has at most a quarter of the connections, however many calls wait; others are served", async () => {

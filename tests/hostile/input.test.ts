@@ -451,11 +451,8 @@ describe("sizes", () => {
 
   it("of the last page, of expand and of lists of ids are bounded", async () => {
     expect(
-      (
-        await api<{ data: unknown[] }>(
-          `/api/submissions?page=1000000&limit=100&organization=${world.home.slug}`,
-        )
-      ).body.data,
+      (await api<{ data: unknown[] }>(`/api/submissions?page=100&limit=100&organization=${world.home.slug}`))
+        .body.data,
     ).toEqual([]);
     const detail = `/api/submissions/${open.submission}?expand=`;
     for (const expand of ["author,".repeat(1000), "x".repeat(5000), ",".repeat(3000), "author%00"]) {

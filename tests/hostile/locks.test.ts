@@ -143,10 +143,24 @@ describe("a write that asks something slow", () => {
     type: "idea",
   });
   const throughSubmission = `select=id,submissions(id,comments(id))&submissions.comments.body=${slow}`;
+  const slowTables = `select=submissions(comments(body))&submissions.comments.body=${slow}`;
   const throughOrganization = `organizations(id,submissions(id,comments(id)))&organizations.submissions.comments.body=${slow}`;
   const attacks: [string, string, () => string, () => object | undefined][] = [
     ["29 votes", "POST", () => `votes?${throughSubmission}`, rows],
     ["a vote by its function", "POST", () => `rpc/vote?${throughSubmission}`, () => rows()[0]],
+    ["a vote that embeds other tables", "POST", () => `rpc/vote?${slowTables}`, () => rows()[2]],
+    [
+      "a comment that embeds other tables",
+      "POST",
+      () => `rpc/create_comment?${slowTables}`,
+      () => ({ ...rows()[3], body: "Said." }),
+    ],
+    [
+      "votes looked up that embed other tables",
+      "POST",
+      () => `rpc/my_votes?${slowTables}`,
+      () => ({ submission_ids: board }),
+    ],
     ["a vote whose answer is a pattern", "POST", () => `rpc/vote?vote=${slow}`, () => rows()[1]],
     [
       "votes taken back",
@@ -247,7 +261,7 @@ describe("a write that asks something slow", () => {
         async () =>
           answered ||
           (
-            await sql`select from pg_stat_activity where usename = 'supabase_lite' and state = 'active' and query like '% ~ %'`
+            await sql`select from pg_stat_activity where application_name = 'rest' and state = 'active' and query like '% ~ %'`
           ).length > 0,
         { interval: 5, timeout: 10_000 },
       )

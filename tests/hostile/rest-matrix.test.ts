@@ -422,9 +422,13 @@ describe("functions", () => {
         name,
         (await rest(`rpc/${name}`, { token: world.token("admin"), body })).code,
       ];
-      expect(await Promise.all(others.map(({ name }) => call(name)))).toEqual(
-        others.map(({ name }) => [name, "PGRST202"]),
-      );
+      // One address may have so many requests waiting, and no more.
+      for (let from = 0; from < others.length; from += 50) {
+        const some = others.slice(from, from + 50);
+        expect(await Promise.all(some.map(({ name }) => call(name)))).toEqual(
+          some.map(({ name }) => [name, "PGRST202"]),
+        );
+      }
     }
   });
 });

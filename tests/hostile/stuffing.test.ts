@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it, test } from "vitest";
 import { signUp } from "../../local/sign-up.ts";
 import { api, type Caller } from "../api/client.ts";
+import { importFrom } from "../api/imports.ts";
 import { newSurvey } from "../api/survey-world.ts";
 import {
   countMistakes,
@@ -112,6 +113,36 @@ describe.each([
   });
 });
 
+describe("who has two addresses", () => {
+  // What the auth service does when the person follows the links sent to both.
+  const changeAddress = async (person: Account, email: string) => {
+    await sql`update auth.users set email = ${email} where id = ${person.id}`;
+    return { ...person, email };
+  };
+  const other = () => `${randomUUID()}@stuffing.example`;
+
+  it("does not vote again by an address they had before they were erased", async () => {
+    const id = await newSubmission(organization, author);
+    const person = await account();
+    expect((await vote(id, person)).status).toBe(201);
+    const moved = await changeAddress(await changeAddress(person, other()), other());
+    const again = await wholly(moved);
+    expect((await vote(id, again)).status).toBe(409);
+    expect((await vote(id, await account(person.email))).status).toBe(409);
+    expect(await votesOf(id)).toBe(2);
+    expect(await sql`select from private.former_addresses where profile_id = ${person.id}`).toHaveLength(0);
+  });
+
+  it("may take a vote back and give it again while the account lives", async () => {
+    const id = await newSubmission(organization, author);
+    const person = await account();
+    expect((await vote(id, person)).status).toBe(201);
+    const back = await changeAddress(await changeAddress(person, other()), person.email);
+    expect((await api("DELETE", `/api/submissions/${id}/vote`, { as: back })).status).toBe(200);
+    expect((await vote(id, back)).status).toBe(201);
+  });
+});
+
 describe("merges, with an erasure between", () => {
   const unmerge = (id: string) =>
     api("POST", "/api/admin/unmerge", { as: admin, on: organization, body: { submission_id: id } });
@@ -176,12 +207,52 @@ test("an author known by e-mail who is erased is not voted for a second time by 
   expect(await votesOf(id)).toBe(2);
 });
 
+test("a file that is imported again after an erasure brings no vote back", async () => {
+  const key = await newKey(organization, ["submissions:moderate", "members:write"]);
+  const person = await account();
+  const email = `${randomUUID()}@stuffing.example`;
+  const title = `Imported ${randomUUID()}`;
+  const voters = [{ author_email: email }, { author_email: person.email.toUpperCase() }];
+  const line = JSON.stringify({
+    id: title,
+    title,
+    description: "A description that is long enough to be taken.",
+    votes: voters,
+    comments: [
+      { id: `${title}-c`, body: "So it is", author_email: "someone@stuffing.example", votes: voters },
+    ],
+  });
+  const send = () => importFrom(key, line);
+  const counts = () => sql`
+    select s.vote_count, (select count(*)::int from public.comment_votes v join public.comments c on c.id = v.comment_id where c.submission_id = s.id) as comment_votes
+    from public.submissions s where s.title = ${title}`;
+  expect(await send()).toMatchObject({ state: "completed", failed: 0 });
+  const before = await counts();
+  expect(before[0]?.vote_count).toBe(2);
+  const found = await api("GET", `/api/admin/people?email=${email}`, { as: key });
+  const [{ id }] = (found.body as { data: [{ id: string }] }).data;
+  await byAdmin({ id, email, token: "" });
+  // A user's own vote, erased with the account, is not brought back under the address either.
+  const own = await newSubmission(organization, author);
+  expect((await vote(own, person)).status).toBe(201);
+  await wholly(person);
+  await sql`delete from auth.users where lower(email) = lower(${person.email})`;
+  const again = JSON.stringify({ submission_id: own, author_email: person.email });
+  expect(await importFrom(key, again, "?what=votes")).toMatchObject({ created: 0, skipped: 1 });
+  expect(await votesOf(own)).toBe(2);
+  expect(await send()).toMatchObject({ state: "completed", created: 0 });
+  expect(await counts()).toEqual(before);
+  expect(await countMistakes(organization)).toEqual([]);
+});
+
 test("the token of a deleted account votes no more, by the data API either", async () => {
   const id = await newSubmission(organization, author);
   const person = await account();
   await sql`delete from auth.users where id = ${person.id}`;
   const { code } = await rpc("vote", { submission_id: id }, { token: person.token });
-  expect(code).toBe("FB401");
+  // A deleted user sees no submission to vote for.
+  expect(code).toBe("FB404");
+  expect(await votesOf(id)).toBe(1);
 });
 
 test("votes and erasures at the same time count one vote", async () => {

@@ -13,7 +13,7 @@ import {
 import { withTemporaryDatabase } from "../../local/temporary-database.ts";
 import { type SubmissionListQuery, submissionListQuery } from "../../shared/submissions.ts";
 
-const [few, some, many] = [1_000, 5_000, 30_000];
+const [few, some, many] = [1_000, 5_000, 20_000];
 const boards: Record<number, { id: string; first: string; parent: string; heavy: string }> = {};
 let sql: Sql;
 let finish: () => void = () => undefined;
@@ -135,13 +135,13 @@ const texts = [
   "we we we",
 ];
 
-describe("a read costs about as much on six times the board", () => {
+describe("a read costs about as much on four times the board", () => {
   // What a walk and a sort cost in the worst case grows with the root of the board.
-  const most = 3.3;
+  const most = 2;
   type Read = (board: (typeof boards)[number]) => Statement<unknown>;
   const reads: [string, Read][] = [
     ...Object.entries(filters).flatMap(([name, filter]) =>
-      (["created_at", "votes", "title"] as const).flatMap((sort) =>
+      (["created_at", "title"] as const).flatMap((sort) =>
         (name === "a tag" ? (["desc", "asc"] as const) : (["desc"] as const)).map((order): [string, Read] => [
           `list by ${name}, ${sort} ${order}`,
           () => listSubmissions(listQuery({ ...filter, sort, order })),
@@ -149,8 +149,11 @@ describe("a read costs about as much on six times the board", () => {
       ),
     ),
     ["list of an author", ({ heavy }) => listSubmissions(listQuery({ author: heavy, sort: "votes" }))],
-    ...texts.flatMap((q): [string, Read][] => [
-      [`search ${q}`, () => searchSubmissions({ q, page: 1, limit: 50, status: undefined, type: undefined })],
+    ...texts.map((q): [string, Read] => [
+      `search ${q}`,
+      () => searchSubmissions({ q, page: 1, limit: 50, status: undefined, type: undefined }),
+    ]),
+    ...["needle", "we need", "calendar -phone", "n"].flatMap((q): [string, Read][] => [
       [`list with ${q}`, () => listSubmissions(listQuery({ q, sort: "votes" }))],
       [`list with ${q} and a tag`, () => listSubmissions(listQuery({ q, tag: "tag-1" }))],
     ]),
@@ -175,8 +178,8 @@ describe("a read costs about as much on six times the board", () => {
     const dear: string[] = [];
     for (const [name, read] of reads) {
       const [small, big] = [await blocks(some, read), await blocks(many, read)];
-      // A scan of the big board reads more than 30,000 blocks; a few thousand rows are what may be looked at.
-      if (big > Math.max(most * small, 20_000)) dear.push(`${name}: ${small} and ${big} blocks`);
+      // A scan of the big board reads more than 40,000 blocks; a few thousand rows are what may be looked at.
+      if (big > Math.max(most * small, 15_000)) dear.push(`${name}: ${small} and ${big} blocks`);
     }
     expect(dear).toEqual([]);
   }, 120_000);
@@ -196,7 +199,7 @@ describe("a read costs about as much on six times the board", () => {
         size,
         async ({ first }) => (await listComments(first, { ...page, parent_id: undefined })(sql))[0]?.total,
       );
-    expect([await total(some), await total(many)]).toEqual([400, 2400]);
+    expect([await total(some), await total(many)]).toEqual([400, 1600]);
   });
 });
 
@@ -237,7 +240,7 @@ describe("on boards up to some thousand", () => {
 
 describe("on a big board", () => {
   it("a total is exact, or says that there are at least so many", async () => {
-    for (const q of texts.filter((_, n) => n % 3 === 0)) {
+    for (const q of texts.filter((_, n) => n % 5 === 0)) {
       const truth = (await scan(many, q)).length;
       const { total, total_is_capped, hits } = await on(many, () => search(q));
       if (total_is_capped) expect({ q, total: Math.min(total, truth, 1000) }).toEqual({ q, total });
@@ -252,13 +255,13 @@ describe("on a big board", () => {
       await search("we need"),
       await search("calendar"),
     ]);
-    expect(totals.map(({ total }) => total)).toEqual([20, 1000, 300]);
+    expect(totals.map(({ total }) => total)).toEqual([20, 1000, 200]);
     expect(totals[1]?.total_is_capped).toBe(true);
   });
 
   it("a list with common words is read to its end by cursors, newest first", async () => {
-    const expected = await scanList(many, { q: "every day" }, "created_at");
-    const { ids } = await on(many, () => readOn({ q: "every day", limit: 100 }, 400));
+    const expected = await scanList(many, { q: "every day", status: "declined" }, "created_at");
+    const { ids } = await on(many, () => readOn({ q: "every day", status: "declined", limit: 100 }, 400));
     expect(ids).toEqual(expected);
   }, 60_000);
 

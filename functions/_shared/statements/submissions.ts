@@ -20,9 +20,9 @@ const columns = {
 const types = { created_at: "timestamptz", votes: "integer", comments: "integer", title: "text" } as const;
 
 /** How many rows a page walks at most: where few of them pass the filters, it is short, and the cursor says where to go on. */
-const longestWalk = 10_000;
+const longestWalk = 3_000;
 /** Where each of them is looked at for words too. */
-const longestSearch = 2_000;
+const longestSearch = 1_000;
 /** Stands for a category or tag that is not there. */
 const unknownId = "00000000-0000-0000-0000-000000000000";
 /** Totals that are counted row by row end here. */
@@ -69,8 +69,6 @@ function listNarrowed(query: SubmissionListQuery): Statement<Page> {
     const category = query.category
       ? sql`coalesce((${categoryId(sql, query.category)}), ${unknownId})`
       : sql`null`;
-    // What was narrowed carries the tag.
-    const narrowed = sql`s.id = any ((select submission_ids from narrow)::uuid[]) and ${matches(sql, { ...query, tag: undefined })}`;
     const walk = sql`
       select s.* from public.submissions s
       where not (select is_few from narrow) and ${matches(sql, leading(query))} ${after}
@@ -78,12 +76,17 @@ function listNarrowed(query: SubmissionListQuery): Statement<Page> {
     const walked = sql`select s.* from (${walk} limit ${steps}) s where ${matches(sql, query)}`;
     return sql`
       with narrow as materialized (
-        select n.* from private.narrow_submissions(private.current_organization_id(), ${status ?? null}, ${type ?? null}, ${category},
+        select n.* from private.narrow_submissions(private.current_organization_id(),
+          ${status ?? null}, ${type ?? null}, ${category},
           ${tag ? sql`coalesce((${tagId(sql, tag)}), ${unknownId})` : sql`null`}, ${author ?? null}, ${q ?? null}) n
+      ), passing as materialized (
+        -- What was narrowed carries the tag. All are read where they are sorted, else as many as are counted.
+        select s.id, s.created_at, s.vote_count, s.comment_count, s.title from public.submissions s
+        where (${counted} or (select is_few from narrow))
+          and s.id = any ((select submission_ids from narrow)::uuid[]) and ${matches(sql, { ...query, tag: undefined })}
+        limit (select case when not is_few then ${largestCount + 1}::bigint end from narrow)
       ), few as materialized (
-        select s.* from public.submissions s
-        where (select is_few from narrow) and ${narrowed} ${after}
-        order by ${sorted} ${some}
+        select s.id from passing s where (select is_few from narrow) ${after} order by ${sorted} ${some}
       ), many as materialized (
         ${
           q
@@ -93,14 +96,12 @@ function listNarrowed(query: SubmissionListQuery): Statement<Page> {
             : walked
         }
         order by ${sorted} ${some}
-      ), page as (select * from few union all select * from many),
-      stopped as materialized (
+      ), page as materialized (
+        select s.* from public.submissions s where s.id = any (array(select id from few))
+        union all select * from many
+      ), stopped as materialized (
         select ${place} as place from (${walk} limit 1 offset ${steps - 1}) s where (select count(*) from page) <= ${limit}
-      ), counted as materialized (
-        select count(*) as n from (
-          select from public.submissions s
-          where ${counted} and ${narrowed} limit ${largestCount + 1}) s
-      )
+      ), counted as materialized (select count(*) as n from passing)
       select
         ${counted ? sql`(select least(n, ${largestCount}) from counted)` : keptTotal(sql, query)} as total,
         ${counted ? sql`(select n > ${largestCount} from counted) or not (select is_complete from narrow)` : sql`false`} as total_is_capped,
@@ -174,7 +175,7 @@ export function searchSubmissions({
 }: SubmissionSearchQuery): Statement<{ total: number; total_is_capped: boolean; data: string }> {
   return (sql) => sql`
     with found as materialized (
-      select f.* from private.find_submissions(private.current_organization_id(), ${q}, ${status ?? null}) f
+      select f.* from private.find_submissions(private.current_organization_id(), ${q}, ${status ?? null}, 1250) f
     ), hits as materialized (
       select s.id, s.title, s.description, h.relevance
       from found f cross join unnest(f.submission_ids, f.relevances) h (submission_id, relevance)

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { timestamp, uuid } from "../../../shared/fields.ts";
 import { merge, merged } from "../../../shared/moderation.ts";
+import { isShallow } from "../../../shared/pagination.ts";
 import {
   duplicateCheck,
   duplicates,
@@ -45,7 +46,12 @@ const list_submissions = tool({
   title: "List submissions",
   description:
     "List ideas and problems that people submitted, filtered and sorted, newest first by default. Use search_submissions to find by words.",
-  input: z.object({ ...pageInput, status, type, category: inCategory, tag, author, q, sort, order }),
+  input: z
+    .object({ ...pageInput, status, type, category: inCategory, tag, author, q, sort, order })
+    .refine(isShallow, {
+      path: ["page"],
+      error: "times limit must be at most 10000: filter the list to see the rest",
+    }),
   output: z.object({ submissions: z.array(listed), ...pageOutput }),
   scope: "submissions:read",
   annotations: reads,

@@ -1,0 +1,31 @@
+import { createHash, randomUUID } from "node:crypto";
+import { mkdir, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { buildSync } from "esbuild";
+import type { LiteName } from "./paths.ts";
+
+const folder = fileURLToPath(new URL("../../node_modules/.cache/feedback", import.meta.url));
+
+/** The program of a process as one JavaScript file: tsx takes a second to load @supabase/lite, Node itself a third of one. */
+export async function compile(name: LiteName): Promise<string> {
+  const { outputFiles } = buildSync({
+    entryPoints: [fileURLToPath(new URL(`${name}.ts`, import.meta.url))],
+    bundle: true,
+    packages: "external",
+    platform: "node",
+    format: "esm",
+    target: "node20",
+    sourcemap: "inline",
+    write: false,
+    logLevel: "error",
+  });
+  const program = outputFiles[0]?.contents ?? new Uint8Array();
+  const path = join(folder, `${name}-${createHash("sha256").update(program).digest("hex").slice(0, 16)}.mjs`);
+  // Renamed into place: another stack may be about to run the same file.
+  const draft = `${path}.${randomUUID()}`;
+  await mkdir(folder, { recursive: true });
+  await writeFile(draft, program);
+  await rename(draft, path);
+  return path;
+}

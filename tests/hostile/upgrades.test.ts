@@ -1,0 +1,91 @@
+import { readdirSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { WebSocket } from "ws";
+import { type OwnStack, startOwnStack } from "../own-stack.ts";
+import { realtimePid } from "../processes.ts";
+import { until } from "../until.ts";
+
+// What a stranger may do with requests that ask for a websocket.
+
+let own: OwnStack;
+beforeAll(async () => {
+  own = await startOwnStack({ realtimeLimits: { socketsPerAddress: 5 } });
+});
+afterAll(() => own?.remove());
+
+const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13";
+
+/** Asks and keeps its own side open. */
+function ask(path: string, from = "127.0.5.1"): { socket: Socket; answer: Promise<string> } {
+  const { port } = new URL(own.supabase_url);
+  const socket = connect({
+    port: Number(port),
+    host: "127.0.0.1",
+    localAddress: from,
+    allowHalfOpen: true,
+  });
+  const answer = new Promise<string>((resolve) => {
+    socket.once("data", (chunk) => resolve(String(chunk)));
+    socket.once("error", () => resolve(""));
+    socket.once("close", () => resolve(""));
+  });
+  socket.write(
+    `GET ${path} HTTP/1.1\r\nHost: a\r\n${upgrade}\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
+  );
+  return { socket, answer };
+}
+
+test.each([
+  "//a:99999/realtime/v1/websocket",
+  "//a:b@c/realtime/v1/websocket",
+  "///",
+  "//",
+  "/_system/info",
+  "/api/health",
+  "/rest/v1/organizations",
+  "/realtime/v1/websocket/",
+])("an upgrade of %s is 404 and leaves realtime running", async (path) => {
+  const pid = await realtimePid();
+  const { socket, answer } = ask(path);
+  expect(await answer).toMatch(/^HTTP\/1.1 404 /);
+  socket.destroy();
+  expect(await realtimePid()).toBe(pid);
+});
+
+test("refused upgrades leave no socket behind, however long the client keeps its side open", async () => {
+  const pid = await realtimePid();
+  const open = () => readdirSync(`/proc/${pid}/fd`).length;
+  const before = open();
+  const asked = Array.from({ length: 60 }, (_, n) =>
+    ask(n % 2 ? "/realtime/v1/websocket" : "/realtime/v1/x"),
+  );
+  for (const { answer } of asked) expect(await answer).toMatch(/^HTTP\/1.1 40[14] /);
+  await until(() => open() < before + 10, 5_000);
+  for (const { socket } of asked) socket.destroy();
+});
+
+test("one address has so many websockets and no more; others have theirs, and a closed one makes room", async () => {
+  const url = `${own.supabase_url.replace("http", "ws")}/realtime/v1/websocket?apikey=${own.publishable_key}&vsn=2.0.0`;
+  const join = (localAddress: string) =>
+    new Promise<WebSocket | number>((resolve) => {
+      const socket = new WebSocket(url, { localAddress });
+      socket.once("open", () => resolve(socket));
+      socket.once("unexpected-response", (request, answer) => {
+        resolve(answer.statusCode ?? 0);
+        request.destroy();
+      });
+      socket.on("error", () => resolve(0));
+    });
+  const joined = await Promise.all(Array.from({ length: 8 }, () => join("127.0.5.2")));
+  const open = joined.filter((socket) => typeof socket !== "number");
+  expect([open.length, joined.filter((socket) => socket === 429).length]).toEqual([5, 3]);
+  const other = await join("127.0.5.3");
+  expect(other).toBeInstanceOf(WebSocket);
+  open[0]?.close();
+  const again = await until(async () => {
+    const socket = await join("127.0.5.2");
+    return typeof socket !== "number" && socket;
+  });
+  for (const socket of [...open, other, again]) if (typeof socket !== "number") socket.close();
+});
