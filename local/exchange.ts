@@ -2,7 +2,7 @@ import { createReadStream, createWriteStream, statSync } from "node:fs";
 import { extname } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { exportText } from "../functions/_shared/export.ts";
-import { chunksOf, problemOf, recordsOf, writeChunk } from "../functions/_shared/import/chunks.ts";
+import { chunksOf, problemOf, recordsOf } from "../functions/_shared/import/chunks.ts";
 import { fiderRows } from "../functions/_shared/import/fider.ts";
 import { type FileType, rowsOf } from "../functions/_shared/import/rows.ts";
 import type { Bytes } from "../functions/_shared/import/zip.ts";
@@ -53,12 +53,9 @@ export async function importFile(
   let problem: string | null = null;
   try {
     for await (const chunk of chunksOf(rows, query)) {
-      const write = async (part: typeof chunk) => {
-        const [told] = await sql<{ done: { processed: number } }[]>`
-          select private.run_import(${id}, ${JSON.stringify(recordsOf(part))}::text::jsonb, ${JSON.stringify(part.refused)}::text::jsonb) as done`;
-        progress(told?.done.processed ?? 0);
-      };
-      await writeChunk(chunk, write);
+      const [told] = await sql<{ done: { processed: number } }[]>`
+        select private.run_import(${id}, ${JSON.stringify(recordsOf(chunk))}::text::jsonb, ${JSON.stringify(chunk.refused)}::text::jsonb) as done`;
+      progress(told?.done.processed ?? 0);
     }
   } catch (error) {
     problem = problemOf(error, String(error));

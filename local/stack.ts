@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { openDataFolder, type Secrets, writePrivately } from "./data-folder.ts";
 import { connect } from "./database.ts";
 import { defaultMigrations, root, startDatabase } from "./database-server.ts";
-import { startDispatcherCalls } from "./dispatcher.ts";
+import { startFunctionCalls } from "./function-calls.ts";
 import { type Functions, startFunctions } from "./functions.ts";
 import type { GatewayLimits } from "./gateway/limits.ts";
 import { createGateway } from "./gateway.ts";
@@ -217,8 +217,13 @@ async function start(
   undo.push(async () => clearInterval(rotating));
   const scheduler = startScheduler(sql, 5, trouble);
   undo.push(() => scheduler.stop());
-  const calls = await startDispatcherCalls(sql, dispatcher, secrets.webhook_dispatch_secret, 5);
-  undo.push(() => calls.stop());
+  for (const called of [
+    { functions: dispatcher, path: "/webhook-dispatch", channel: "webhooks", seconds: 5 },
+    { functions, path: "/api/imports/run", channel: "imports" },
+  ]) {
+    const calls = await startFunctionCalls(sql, called, secrets.webhook_dispatch_secret);
+    undo.push(() => calls.stop());
+  }
   const addresses: StackAddresses = {
     supabase_url: supabaseUrl,
     base_url: `http://127.0.0.1:${functions.port}`,
@@ -250,6 +255,7 @@ function functionsEnvironment(
     ADDRESS_FROM_SOCKET: "true",
     ADDRESS_HASH_KEY: secrets.address_hash_key,
     WEBHOOK_SECRETS_KEYS: secrets.webhook_secrets_key,
+    WEBHOOK_DISPATCH_SECRET: secrets.webhook_dispatch_secret,
   };
 }
 

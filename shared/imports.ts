@@ -239,13 +239,6 @@ export const importQuery = z
       .describe(
         "Where a file only counts votes: whether that many nameless people vote, at most 10,000 a row and 1,000,000 a file.",
       ),
-    async: choice
-      .default(false)
-      .describe("Whether to answer 202 once the file is received: the import is then run in steps."),
-  })
-  .refine((query) => !(query.async && query.dry_run), {
-    path: ["async"],
-    error: "must be false for a dry run, which writes nothing that a later step could meet",
   })
   .meta({ id: "ImportQuery", description: "How to read a file of feedback." });
 
@@ -275,9 +268,10 @@ const importShown = z
     source: z.string(),
     dry_run: z.boolean(),
     state: z
-      .enum(["receiving", "running", "completed", "failed", "interrupted"])
-      .describe("`interrupted`: nothing was heard of it for two minutes. Send the file again."),
-    rows: count.nullable().describe("Rows received, where the import is run in steps."),
+      .enum(["receiving", "running", "completed", "failed", "canceled"])
+      .describe("`receiving`: the file is still being sent. `running`: it is written."),
+    bytes: count.describe("Of the file, as far as it was received; of a zip, of its rows."),
+    bytes_read: count.describe("So much of it is written."),
     processed: count.describe("Records read: created, skipped and failed together."),
     created: count,
     skipped: count.describe("They were there already."),

@@ -1,9 +1,7 @@
 import { type Admission, run } from "./database.ts";
 import type { Answer } from "./endpoint.ts";
+import { keepAlive } from "./keep-alive.ts";
 import { log } from "./log.ts";
-
-/** Of Supabase's workers, which stop when nothing waits for them. */
-declare const EdgeRuntime: { waitUntil(work: Promise<void>): void } | undefined;
 
 /** At most so many at a time: what comes above that is left undone, so that a slow service piles nothing up. */
 const mostAtOnce = 50;
@@ -16,7 +14,7 @@ export function doLater(later: NonNullable<Answer["later"]>, admission: Admissio
   const work = perform(later, admission).finally(() => {
     running--;
   });
-  if (typeof EdgeRuntime !== "undefined") EdgeRuntime.waitUntil(work);
+  keepAlive(work);
 }
 
 async function perform(later: NonNullable<Answer["later"]>, admission: Admission): Promise<void> {

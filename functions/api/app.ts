@@ -1,9 +1,12 @@
 import { Hono, type MiddlewareHandler } from "hono";
-import { notFound } from "../_shared/api-error.ts";
+import { ApiError, notFound } from "../_shared/api-error.ts";
 import { preflight } from "../_shared/cors.ts";
 import type { Endpoint } from "../_shared/endpoint.ts";
+import { runImports } from "../_shared/import/importer.ts";
+import { keepAlive } from "../_shared/keep-alive.ts";
 import { rateHeaders } from "../_shared/rate-headers.ts";
 import { refusal } from "../_shared/refusal.ts";
+import { showsSchedulePassword } from "../_shared/schedule-password.ts";
 import { respond, serve } from "../_shared/serve.ts";
 import { mcp } from "../mcp/app.ts";
 import { documentation } from "./documentation.ts";
@@ -63,6 +66,19 @@ const uncharged: MiddlewareHandler = async (c, next) => {
 for (const path of ["/health", "/ready", "/openapi.json", "/docs", "/mcp/health"]) app.get(path, uncharged);
 app.route("/", health);
 app.route("/", documentation(endpoints));
+
+// For the schedule, which shows a password: answers at once and goes on.
+app.post("/imports/run", (c) => {
+  const requestId = crypto.randomUUID();
+  if (!showsSchedulePassword(c.req.raw))
+    return respond(
+      c,
+      requestId,
+      refusal(new ApiError("UNAUTHORIZED", "The password is not valid."), requestId, false),
+    );
+  keepAlive(runImports());
+  return respond(c, requestId, { status: 202, json: '{"data":{"running":true}}' });
+});
 
 app.options("*", uncharged, (c) => preflight(c));
 for (const endpoint of endpoints) {

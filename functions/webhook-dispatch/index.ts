@@ -1,20 +1,19 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import { environment } from "../_shared/environment.ts";
+import { keepAlive } from "../_shared/keep-alive.ts";
 import { flushLog, log } from "../_shared/log.ts";
+import { showsSchedulePassword } from "../_shared/schedule-password.ts";
 import { dispatch, finish } from "./dispatcher.ts";
 
 // Called by the database and by a schedule, with a password; answers at once and sends afterwards.
-const password = environment.webhookDispatchSecret;
-if (!password)
+if (!environment.webhookDispatchSecret)
   throw new Error("WEBHOOK_DISPATCH_SECRET is missing: callers prove themselves by it (docs/deploy.md)");
-const expected = digestOf(`Bearer ${password}`);
 
 const listen = environment.port ? { port: Number(environment.port), hostname: "127.0.0.1" } : {};
 const server = Deno.serve({ ...listen, onListen: () => {} }, answer);
 
 function answer(request: Request): Response {
   if (new URL(request.url).pathname.endsWith("/health")) return Response.json({ status: "ok" });
-  if (!timingSafeEqual(digestOf(request.headers.get("Authorization") ?? ""), expected))
+  if (!showsSchedulePassword(request))
     return Response.json(
       { error: { code: "UNAUTHORIZED", message: "The password is not valid.", details: [] } },
       { status: 401 },
@@ -23,16 +22,6 @@ function answer(request: Request): Response {
   const run = dispatch().catch((error) => log({ requestId: "dispatch", error }));
   keepAlive(run);
   return Response.json({ data: { dispatching: true } }, { status: 202 });
-}
-
-function digestOf(text: string): Uint8Array {
-  return createHash("sha256").update(text).digest();
-}
-
-/** Hosted Supabase ends a worker that has answered, unless it is told to wait. */
-function keepAlive(work: Promise<void>) {
-  const { EdgeRuntime } = globalThis as { EdgeRuntime?: { waitUntil(work: Promise<void>): void } };
-  EdgeRuntime?.waitUntil(work);
 }
 
 if (environment.port) {

@@ -1,4 +1,4 @@
--- The queue and signatures of pg_net 0.20 on hosted Supabase. local/dispatcher.ts makes the calls.
+-- The queue and signatures of pg_net 0.20 on hosted Supabase. local/function-calls.ts makes the calls.
 create schema net;
 create unlogged table net.http_request_queue (
   id bigserial,

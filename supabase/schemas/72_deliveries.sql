@@ -242,7 +242,7 @@ grant execute on function private.fan_out_events(integer), private.exchange_deli
 
 -- The dispatcher is woken --------------------------------------------------------------------------------------
 
-create function private.call_dispatcher() returns boolean
+create function private.call_function(path text) returns boolean
 language plpgsql set search_path = '' as $$
 declare dispatcher text; password text;
 begin
@@ -250,13 +250,21 @@ begin
   dispatcher := (select s.decrypted_secret from vault.decrypted_secrets s where s.name = 'webhook_dispatch_url');
   password := (select s.decrypted_secret from vault.decrypted_secrets s where s.name = 'webhook_dispatch_secret');
   if dispatcher is null or password is null then return false; end if;
-  perform net.http_post(url => dispatcher, body => '{}'::jsonb,
+  perform net.http_post(url => regexp_replace(dispatcher, '/webhook-dispatch/?$', path), body => '{}'::jsonb,
     headers => jsonb_build_object('Content-Type', 'application/json', 'Authorization', 'Bearer ' || password),
     timeout_milliseconds => 5000);
   return true;
 end
 $$;
-comment on function private.call_dispatcher() is 'Asks functions/webhook-dispatch to run, by pg_net, which sends once this transaction has committed. The Vault has its address and password as webhook_dispatch_url and webhook_dispatch_secret; false where it has not.';
+comment on function private.call_function(text) is 'Asks a function to run, by pg_net, which sends once this transaction has committed. The Vault has the address of functions/webhook-dispatch, which the others stand beside, and the password as webhook_dispatch_url and webhook_dispatch_secret; false where it has not.';
+
+create function private.call_dispatcher() returns boolean
+language plpgsql set search_path = '' as $$
+begin
+  return private.call_function('/webhook-dispatch');
+end
+$$;
+comment on function private.call_dispatcher() is 'Asks functions/webhook-dispatch to run; false where the Vault does not say where it is.';
 
 create function private.wake_dispatcher(organization_id uuid) returns void
 language plpgsql set search_path = '' as $$

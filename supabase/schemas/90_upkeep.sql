@@ -25,6 +25,7 @@ begin
     select o.ctid from private.invites o where o.expires_at < now() - interval '30 days' limit 5000));
   deliveries := private.trim_deliveries();
   imports := private.end_idle_imports();
+  perform private.call_importer();
   delete from private.agent_streams s where ctid = any (array(
     select o.ctid from private.agent_streams o where o.expires_at < now() limit 5000 for update skip locked));
   get diagnostics streams = row_count;
@@ -37,7 +38,7 @@ begin
   return jsonb_build_object('fanouts', fanouts, 'activity', activity, 'surveys', surveys, 'rate_counters', counters, 'idempotency_keys', keys, 'events', events, 'deliveries', deliveries, 'agent_streams', streams, 'labels', labels, 'boards', boards, 'imports', imports);
 end
 $$;
-comment on function private.run_schedule() is 'Every few seconds, by pg_cron on hosted Supabase and by a timer in the embedded stack: writes waiting notifications, tells boards their counts, closes surveys whose time has passed and deletes what has expired, in bounded batches. Idempotent; says what it did.';
+comment on function private.run_schedule() is 'Every few seconds, by pg_cron on hosted Supabase and by a timer in the embedded stack: writes waiting notifications, tells boards their counts, has waiting imports go on, closes surveys whose time has passed and deletes what has expired, in bounded batches. Idempotent; says what it did.';
 
 -- Hosted Supabase offers these extensions; a new project has not created them yet. Where one cannot be created, the rest
 -- goes on without it.

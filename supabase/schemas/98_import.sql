@@ -15,16 +15,23 @@ create table private.imports (
   failed integer not null default 0,
   problem text,
   query jsonb,
-  rows integer not null default 0,
+  file_type text,
+  profile_id uuid,
+  key_id uuid,
+  bytes bigint not null default 0,
+  position jsonb not null default '{"at": 0, "line": 1}',
+  chunks_done integer not null default 0,
   nameless_votes integer,
+  claimed_until timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   constraint imports_belong_to_their_organization unique (organization_id, id),
   constraint source_is_a_slug check (private.is_slug(source)),
-  constraint state_is_known check (state in ('receiving', 'running', 'completed', 'failed'))
+  constraint state_is_known check (state in ('receiving', 'running', 'completed', 'failed', 'canceled'))
 );
-comment on table private.imports is 'Imports and how far they came. processed = created + skipped + failed; problem is what ended one that failed. A job has its query: its rows were received first and are written in steps.';
+comment on table private.imports is 'Imports and how far they came. processed = created + skipped + failed; problem is what ended one that failed. A job has its query: its file is received first and written in steps, as the profile or key that sent it. position: where the next rows begin in the file; chunks_done: so many chunks of these rows are written. claimed_until: the schedule runs it.';
 create index imports_newest_idx on private.imports (organization_id, created_at desc, id desc);
+create index imports_running_idx on private.imports (updated_at) where state in ('receiving', 'running');
 
 create table private.import_errors (
   organization_id uuid not null,
@@ -44,14 +51,23 @@ create table private.import_pieces (
   organization_id uuid not null,
   import_id uuid not null,
   n integer not null,
-  -- Not jsonb, which refuses texts that one row alone is refused for.
-  rows json not null,
-  chunks_done integer not null default 0,
+  bytes bytea not null,
   primary key (organization_id, import_id, n),
   constraint import_pieces_import_is_of_the_same_organization foreign key (organization_id, import_id)
     references private.imports (organization_id, id) on delete cascade
 );
-comment on table private.import_pieces is 'Rows of a job that are not yet written, as the file has them. chunks_done: of its rows so many chunks are written; it goes with the last.';
+comment on table private.import_pieces is 'The file of an import that has not ended, in pieces of 1 MiB.';
+
+create table private.import_ids (
+  organization_id uuid not null,
+  import_id uuid not null,
+  kind text not null,
+  external_id text not null,
+  primary key (organization_id, import_id, kind, external_id),
+  constraint import_ids_import_is_of_the_same_organization foreign key (organization_id, import_id)
+    references private.imports (organization_id, id) on delete cascade
+);
+comment on table private.import_ids is 'Ids that earlier chunks of a dry run brought, since it takes back what it writes.';
 
 create table private.external_ids (
   organization_id uuid not null references public.organizations (id) on delete cascade,
@@ -82,8 +98,9 @@ create index external_ids_response_idx on private.external_ids (response_id) whe
 alter table private.imports enable row level security;
 alter table private.import_errors enable row level security;
 alter table private.import_pieces enable row level security;
+alter table private.import_ids enable row level security;
 alter table private.external_ids enable row level security;
-revoke all on private.imports, private.import_errors, private.import_pieces, private.external_ids from public, anon, authenticated, service_role, service_key;
+revoke all on private.imports, private.import_errors, private.import_pieces, private.import_ids, private.external_ids from public, anon, authenticated, service_role, service_key;
 
 -- What an id means ---------------------------------------------------------------------------------------------
 
@@ -601,6 +618,86 @@ end
 $$;
 comment on function private.write_import(private.imports, jsonb) is 'Writes records, kind by kind, with nothing announced.';
 
+create function private.part_of_records(records jsonb, first integer, past integer) returns jsonb
+language plpgsql immutable set search_path = '' as $$
+declare part jsonb;
+begin
+  part := coalesce((
+    select jsonb_object_agg(l.kind, l.list) from (
+      select r.key as kind, jsonb_agg(e.value order by e.place) as list
+      from jsonb_each(records) r
+        cross join jsonb_array_elements(case jsonb_typeof(r.value) when 'array' then r.value else '[]' end) with ordinality e (value, place)
+      where (e.value ->> 'n')::integer >= first and (e.value ->> 'n')::integer < past group by r.key) l), '{}');
+  return part || jsonb_build_object('people', coalesce((
+      select jsonb_object_agg(p.key, p.value) from jsonb_each(records -> 'people') p
+      where p.key in (select e ->> 'author' from jsonb_each(part) l, jsonb_array_elements(l.value) e)), '{}'),
+    'categories', coalesce((
+      select jsonb_object_agg(c.key, c.value) from jsonb_each(records -> 'categories') c
+      where c.key in (select e ->> 'category' from jsonb_each(part) l, jsonb_array_elements(l.value) e)), '{}'),
+    'tags', coalesce((
+      select jsonb_object_agg(t.key, t.value) from jsonb_each(records -> 'tags') t
+      where exists (select from jsonb_each(part) l, jsonb_array_elements(l.value) e where e -> 'tags' ? t.key)), '{}'));
+end
+$$;
+comment on function private.part_of_records(jsonb, integer, integer) is 'The records of a chunk from one number to before another, with the people, categories and tags they name.';
+
+create function private.write_good_records(import private.imports, records jsonb) returns private.import_outcome
+language plpgsql set search_path = '' as $$
+declare
+  first integer; last integer; middle integer; one private.import_outcome; other private.import_outcome;
+begin
+  begin
+    return private.write_import(import, records);
+  exception when sqlstate 'FB400' or check_violation or string_data_right_truncation or invalid_text_representation
+    or untranslatable_character or character_not_in_repertoire or invalid_datetime_format or datetime_field_overflow then
+    null;
+  end;
+  select min((e ->> 'n')::integer), max((e ->> 'n')::integer) into first, last from jsonb_each(records) r
+    cross join jsonb_array_elements(case jsonb_typeof(r.value) when 'array' then r.value else '[]' end) e;
+  if first = last then
+    return row(0, 0, (
+      select jsonb_build_array(jsonb_build_object('line', e -> 'line', 'message', 'was refused by the database')) from jsonb_each(records) r
+        cross join jsonb_array_elements(case jsonb_typeof(r.value) when 'array' then r.value else '[]' end) e))::private.import_outcome;
+  end if;
+  middle := (first + last + 1) / 2;
+  one := private.write_good_records(import, private.part_of_records(records, first, middle));
+  other := private.write_good_records(import, private.part_of_records(records, middle, last + 1));
+  return row(one.created + other.created, one.skipped + other.skipped, one.failures || other.failures)::private.import_outcome;
+end
+$$;
+comment on function private.write_good_records(private.imports, jsonb) is 'As private.write_import. Where the database refuses records, their halves are written, down to the one it refuses, which is then a failure like any other.';
+
+create function private.note_ids(import private.imports, records jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare noted jsonb;
+begin
+  noted := coalesce((
+    select jsonb_object_agg(r.key, case jsonb_typeof(r.value) when 'array' then (
+        select coalesce(jsonb_agg(e.value
+            - case when known.parent then 'parent_id' else '' end
+            - case when known.audience then 'audience_submission_id' else '' end
+            || jsonb_build_object('seen', known.target) order by e.place), '[]')
+        from jsonb_array_elements(r.value) with ordinality e (value, place)
+          cross join lateral (
+            select coalesce(bool_or(i.kind = 'comment' and i.external_id = e.value ->> 'parent_id'), false) as parent,
+              coalesce(bool_or(i.kind = 'submission' and i.external_id = e.value ->> 'audience_submission_id'), false) as audience,
+              coalesce(bool_or(i.external_id = e.value ->> (i.kind || '_id')), false) as target
+            from private.import_ids i
+            where i.organization_id = import.organization_id and i.import_id = import.id
+              and (i.kind, i.external_id) in (('comment', e.value ->> 'parent_id'), ('submission', e.value ->> 'audience_submission_id'),
+                ('submission', e.value ->> 'submission_id'), ('comment', e.value ->> 'comment_id'), ('survey', e.value ->> 'survey_id'))) known
+      ) else r.value end)
+    from jsonb_each(records) r), '{}');
+  insert into private.import_ids (organization_id, import_id, kind, external_id)
+  select import.organization_id, import.id, case r.key when 'merged' then 'submission' else r.key end, e ->> 'id'
+  from jsonb_each(records) r cross join jsonb_array_elements(r.value) e
+  where r.key in ('submission', 'merged', 'comment', 'survey') and e ->> 'id' is not null
+  on conflict do nothing;
+  return noted;
+end
+$$;
+comment on function private.note_ids(private.imports, jsonb) is 'Records of a dry run as they stand after its earlier chunks, whose ids count as seen; notes the ids they bring.';
+
 create function private.run_import(import_id uuid, records jsonb, refused jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -613,8 +710,9 @@ begin
   if import.state is distinct from 'running' then
     perform private.raise_error('CONFLICT', 'This import has ended: start another.');
   end if;
+  if import.is_dry_run then records := private.note_ids(import, records); end if;
   begin
-    outcome := private.write_import(import, records);
+    outcome := private.write_good_records(import, records);
     if import.is_dry_run then raise exception using errcode = 'FBDRY'; end if;
   exception when sqlstate 'FBDRY' then null;
   end;
@@ -652,21 +750,29 @@ begin
     state = case when finish_import.problem is null then 'completed' else 'failed' end,
     problem = finish_import.problem, updated_at = clock_timestamp()
   where i.id = import_id and i.state in ('receiving', 'running');
-  delete from private.import_pieces p using private.imports i
-  where i.id = finish_import.import_id and p.organization_id = i.organization_id and p.import_id = i.id;
+  perform private.drop_import_file(import_id);
   return (select private.import_shape(i) from private.imports i where i.id = import_id);
 end
 $$;
 comment on function private.finish_import(uuid, text) is 'Ends an import; problem says why it could not go on.';
 
+create function private.drop_import_file(import_id uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  delete from private.import_pieces p using private.imports i
+  where i.id = drop_import_file.import_id and p.organization_id = i.organization_id and p.import_id = i.id;
+  delete from private.import_ids d using private.imports i
+  where i.id = drop_import_file.import_id and d.organization_id = i.organization_id and d.import_id = i.id;
+end
+$$;
+comment on function private.drop_import_file(uuid) is 'Deletes what an import kept of its file.';
+
 create function private.import_shape(import private.imports) returns json
 language plpgsql stable set search_path = '' as $$
 begin
   return json_build_object('id', import.id, 'format', import.format, 'source', import.source, 'dry_run', import.is_dry_run,
-    -- Its sender, or the functions, went away without a word.
-    'state', case when (import.state = 'receiving' or import.state = 'running' and import.query is null)
-      and import.updated_at < now() - interval '2 minutes' then 'interrupted' else import.state end,
-    'rows', case when import.query is not null then import.rows end,
+    'state', import.state, 'bytes', import.bytes,
+    'bytes_read', case when import.state = 'completed' then import.bytes else (import.position ->> 'at')::bigint end,
     'processed', import.processed, 'created', import.created, 'skipped', import.skipped, 'failed', import.failed, 'problem', import.problem,
     'errors', coalesce((select json_agg(jsonb_strip_nulls(jsonb_build_object('file', e.file))
         || jsonb_build_object('line', e.line, 'field', e.field, 'message', e.message) order by e.id)
@@ -676,17 +782,69 @@ end
 $$;
 comment on function private.import_shape(private.imports) is 'An import as admins see it, with the first 100 errors.';
 
-create function private.end_idle_imports() returns integer
+create function private.end_idle_imports(organization_id uuid default null) returns integer
 language plpgsql set search_path = '' as $$
 declare ended integer;
 begin
-  perform private.finish_import(i.id, 'Nobody ran it for a week: send the file again.') from private.imports i
-  where i.state in ('receiving', 'running') and i.query is not null and i.updated_at < now() - interval '7 days';
+  perform private.finish_import(i.id, case i.state when 'receiving' then 'The file stopped arriving: send it again.'
+    else 'It did not go on for a week: send the file again.' end)
+  from (
+    select w.id, w.state from private.imports w
+    where w.state in ('receiving', 'running') and w.query is not null
+      and (end_idle_imports.organization_id is null or w.organization_id = end_idle_imports.organization_id)
+      and w.updated_at < now() - case w.state when 'receiving' then interval '2 minutes' else interval '7 days' end
+    -- One that just goes on is not idle.
+    for update skip locked) i;
   get diagnostics ended = row_count;
   return ended;
 end
 $$;
-comment on function private.end_idle_imports() is 'For the schedule: the rows of a job are kept for a week.';
+comment on function private.end_idle_imports(uuid) is 'Ends imports, of one organization or all, whose file stopped arriving two minutes ago, and those that did not go on for a week.';
+
+-- Who runs the steps ------------------------------------------------------------------------------------------
+
+create function private.call_importer() returns boolean
+language plpgsql set search_path = '' as $$
+begin
+  if not exists (select from private.imports i where i.state = 'running' and i.query is not null
+      and (i.claimed_until is null or i.claimed_until < now())) then return false; end if;
+  begin
+    if not private.call_function('/api/imports/run') then perform pg_notify('imports', ''); end if;
+    return true;
+  -- The schedule comes again; what was done must not be undone.
+  exception when others then
+    raise warning 'the importer was not called: %', sqlerrm;
+    return false;
+  end;
+end
+$$;
+comment on function private.call_importer() is 'Has functions/api run imports that wait, once this transaction commits: by pg_net where the Vault has the address of the functions, by a notification elsewhere.';
+
+-- definer: the functions'' login reads no imports but by this. It may act as any user already; of keys it gets the digest of one that sends an import.
+create function private.claim_import(previous_id uuid, problem text, takes boolean)
+returns table (id uuid, organization_id uuid, user_id uuid, digest bytea)
+language plpgsql security definer set search_path = '' as $$
+begin
+  if problem is not null then
+    perform private.finish_import(previous_id, problem);
+  else
+    update private.imports i set claimed_until = null where i.id = previous_id;
+  end if;
+  return query
+    with claimed as (
+      update private.imports i set claimed_until = now() + interval '10 seconds'
+      where i.id = (
+        select w.id from private.imports w
+        where takes and w.state = 'running' and w.query is not null and (w.claimed_until is null or w.claimed_until < now())
+        order by w.updated_at limit 1 for update skip locked)
+      returning i.*)
+    select c.id, c.organization_id, p.auth_user_id, k.digest from claimed c
+    left join public.profiles p on p.id = c.profile_id and c.key_id is null
+    left join private.api_keys k on k.id = c.key_id;
+end
+$$;
+comment on function private.claim_import(uuid, text, boolean) is 'Gives back the import that was run before, or ends it for a problem; where takes, claims the one that waits longest, for ten seconds or until its next chunk: with the credential of who sent it.';
+grant execute on function private.claim_import(uuid, text, boolean) to feedback_api;
 
 -- For admins ---------------------------------------------------------------------------------------------------
 
@@ -701,17 +859,35 @@ $$;
 comment on function private.require_importer() is 'The current organization, for its admins and keys with submissions:moderate; FORBIDDEN otherwise.';
 
 -- definer: private tables; each asks for an admin, chunk by chunk.
-create function private.admin_start_import(format text, source text, is_dry_run boolean, makes_missing boolean) returns uuid
+create function private.admin_start_import(query jsonb, file_type text) returns uuid
 language plpgsql security definer set search_path = '' as $$
+declare own_id uuid := private.require_importer(); import_id uuid;
 begin
-  return private.start_import(private.require_importer(), format, source, is_dry_run, makes_missing);
+  perform pg_advisory_xact_lock(hashtextextended('imports of ' || own_id, 0));
+  perform private.end_idle_imports(own_id);
+  if (select count(*) >= 5 from private.imports i
+      where i.organization_id = own_id and i.state in ('receiving', 'running') and i.query is not null) then
+    perform private.raise_error('CONFLICT', 'Five imports of this organization have not ended: wait for one, or cancel it.');
+  end if;
+  import_id := private.start_import(own_id, query ->> 'format', coalesce(query ->> 'source', query ->> 'format'),
+    (query ->> 'dry_run')::boolean, (query ->> 'create_missing')::boolean);
+  update private.imports i set state = 'receiving', query = admin_start_import.query, file_type = admin_start_import.file_type,
+    profile_id = nullif(current_setting('feedback.profile_id', true), '')::uuid,
+    key_id = nullif(current_setting('feedback.key_id', true), '')::uuid
+  where i.id = import_id;
+  return import_id;
 end
 $$;
-comment on function private.admin_start_import(text, text, boolean, boolean) is 'Starts an import into the current organization.';
+comment on function private.admin_start_import(jsonb, text) is 'Starts an import into the current organization, whose file is received next.';
 
-create function private.admin_run_import(import_id uuid, records jsonb, refused jsonb) returns jsonb
+create function private.admin_run_import(
+  import_id uuid, records jsonb, refused jsonb,
+  at bigint, chunk integer,  -- where its rows begin, and which of their chunks it is
+  next jsonb,                -- with the last chunk of these rows: where the next begin
+  nameless_votes integer     -- left after these rows
+) returns jsonb
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare own_id uuid := private.require_importer();
+declare own_id uuid := private.require_importer(); import private.imports; told jsonb;
 begin
   if not exists (select from private.imports i where i.id = import_id and i.organization_id = own_id) then
     perform private.raise_error('NOT_FOUND', 'There is no such import.');
@@ -719,6 +895,10 @@ begin
   -- Who comes second waits without a connection: a few imports of one organization would have all of them.
   if not pg_try_advisory_xact_lock(hashtextextended('import ' || own_id, 0)) then
     perform private.raise_error('SERVICE_UNAVAILABLE', 'Another import of this organization is just being written.');
+  end if;
+  select * into import from private.imports i where i.id = import_id for no key update;
+  if (import.position ->> 'at')::bigint <> at or import.chunks_done <> chunk then
+    perform private.raise_error('CONFLICT', 'Somebody else is running this import.');
   end if;
   -- As with exports, a key that may not touch surveys brings the rest.
   if records ?| array['survey', 'survey_response']
@@ -728,10 +908,18 @@ begin
       from jsonb_array_elements(coalesce(records -> 'survey', '[]') || coalesce(records -> 'survey_response', '[]')) r), '[]');
     records := records - 'survey' - 'survey_response';
   end if;
-  return private.run_import(import_id, records, refused);
+  told := private.run_import(import_id, records, refused);
+  -- In the transaction that writes the chunk: nothing is written or counted twice.
+  update private.imports i set
+    position = coalesce(next, i.position),
+    chunks_done = case when next is null then i.chunks_done + 1 else 0 end,
+    nameless_votes = case when next is null then i.nameless_votes else admin_run_import.nameless_votes end,
+    claimed_until = case when i.claimed_until is not null then clock_timestamp() + interval '10 seconds' end
+  where i.id = import_id;
+  return told;
 end
 $$;
-comment on function private.admin_run_import(uuid, jsonb, jsonb) is 'A chunk of an import of the current organization.';
+comment on function private.admin_run_import(uuid, jsonb, jsonb, bigint, integer, jsonb, integer) is 'Writes a chunk of an import of the current organization and notes that it is written; CONFLICT where somebody else wrote it.';
 
 create function private.admin_finish_import(import_id uuid, problem text) returns json
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
@@ -755,87 +943,66 @@ end
 $$;
 comment on function private.own_import(uuid) is 'An import of the current organization, locked; NOT_FOUND without.';
 
-create function private.require_room_for_job(organization_id uuid) returns void
-language plpgsql set search_path = '' as $$
-begin
-  perform pg_advisory_xact_lock(hashtextextended('import jobs ' || organization_id, 0));
-  perform private.finish_import(i.id, 'Its rows stopped coming: send the file again.') from private.imports i
-  where i.organization_id = require_room_for_job.organization_id and i.state = 'receiving' and i.updated_at < now() - interval '2 minutes';
-  if (select count(*) from private.imports i where i.organization_id = require_room_for_job.organization_id
-      and i.state in ('receiving', 'running') and i.query is not null) >= 5 then
-    perform private.raise_error('CONFLICT',
-      'Five imports are still to be written: run them to their end first (POST /api/admin/imports/:id/run).');
-  end if;
-end
-$$;
-comment on function private.require_room_for_job(uuid) is 'CONFLICT where five jobs of the organization are unfinished: each keeps up to 64 MiB of rows. Ends those whose sender went away.';
-
-create function private.admin_receive_import(import_id uuid, n integer, rows json, query jsonb) returns void
+create function private.admin_receive_import(import_id uuid, n integer, bytes bytea) returns void
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
 declare import private.imports := private.own_import(import_id);
 begin
-  if admin_receive_import.rows is null then
-    perform private.require_room_for_job(import.organization_id);
-  elsif import.state <> 'receiving' then
-    perform private.raise_error('CONFLICT', 'This import has ended: start another.');
-  end if;
-  insert into private.import_pieces (organization_id, import_id, n, rows)
-  select import.organization_id, import.id, receive.n, receive.rows
-  from (values (admin_receive_import.n, admin_receive_import.rows)) receive (n, rows) where receive.rows is not null;
-  update private.imports i set state = 'receiving', query = admin_receive_import.query,
-    rows = i.rows + coalesce(json_array_length(admin_receive_import.rows), 0), updated_at = clock_timestamp()
+  if import.state <> 'receiving' then perform private.raise_error('CONFLICT', 'This import has ended: start another.'); end if;
+  insert into private.import_pieces (organization_id, import_id, n, bytes) values (import.organization_id, import.id, n, bytes);
+  update private.imports i set bytes = i.bytes + octet_length(admin_receive_import.bytes), updated_at = clock_timestamp()
   where i.id = import.id;
 end
 $$;
-comment on function private.admin_receive_import(uuid, integer, json, jsonb) is 'Keeps a piece of a job''s rows; without rows, only makes a job of the import.';
+comment on function private.admin_receive_import(uuid, integer, bytea) is 'Keeps a piece of an import''s file.';
 
 create function private.admin_begin_import(import_id uuid) returns json
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
 declare import private.imports := private.own_import(import_id);
 begin
-  if import.state <> 'receiving' then
-    perform private.raise_error('CONFLICT', 'This import has ended: start another.');
-  end if;
-  update private.imports i set state = 'running', updated_at = clock_timestamp() where i.id = import.id returning i.* into import;
+  update private.imports i set state = 'running', updated_at = clock_timestamp()
+  where i.id = import.id and i.state = 'receiving' returning i.* into import;
+  if import.id is null then perform private.raise_error('CONFLICT', 'This import has ended: start another.'); end if;
+  perform private.call_importer();
   return private.import_shape(import);
 end
 $$;
-comment on function private.admin_begin_import(uuid) is 'All of a job''s rows are there.';
+comment on function private.admin_begin_import(uuid) is 'The whole file of an import is there: it is run.';
 
-create function private.admin_next_piece(import_id uuid) returns json
+create function private.admin_cancel_import(import_id uuid) returns json
 language plpgsql security definer set search_path = '' as $$ -- definer: as above
 declare import private.imports := private.own_import(import_id);
 begin
-  if import.state = 'receiving' or import.state = 'running' and import.query is null then
-    perform private.raise_error('CONFLICT', 'The request that sends this import has not ended.');
+  if import.state not in ('receiving', 'running', 'canceled') then
+    perform private.raise_error('CONFLICT', 'This import has ended: there is nothing to cancel.');
   end if;
-  return (select json_build_object('n', p.n, 'rows', p.rows, 'chunks_done', p.chunks_done, 'query', import.query, 'nameless_votes', import.nameless_votes)
-    from private.import_pieces p where p.organization_id = import.organization_id and p.import_id = import.id order by p.n limit 1);
+  update private.imports i set state = 'canceled', updated_at = clock_timestamp() where i.id = import.id returning i.* into import;
+  perform private.drop_import_file(import.id);
+  perform private.audit('import.cancel', 'import', import.id, '{}', import.organization_id);
+  return private.import_shape(import);
 end
 $$;
-comment on function private.admin_next_piece(uuid) is 'The first piece of a job that is not yet written; null where there is none.';
+comment on function private.admin_cancel_import(uuid) is 'Ends an import of the current organization; what it wrote stays.';
 
-create function private.admin_advance_piece(import_id uuid, n integer, chunk integer, is_last boolean, nameless_votes integer)
-returns void
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare import private.imports := private.own_import(import_id);
+create function private.admin_import_job(import_id uuid) returns json
+language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_importer();
 begin
-  if is_last then
-    delete from private.import_pieces p where p.organization_id = import.organization_id and p.import_id = import.id
-      and p.n = admin_advance_piece.n and p.chunks_done = chunk;
-  else
-    update private.import_pieces p set chunks_done = chunk + 1 where p.organization_id = import.organization_id
-      and p.import_id = import.id and p.n = admin_advance_piece.n and p.chunks_done = chunk;
-  end if;
-  if not found then
-    perform private.raise_error('CONFLICT', 'Somebody else is running this import: look at how far it came.');
-  end if;
-  if is_last then
-    update private.imports i set nameless_votes = admin_advance_piece.nameless_votes where i.id = import.id;
-  end if;
+  return (select json_build_object('state', i.state, 'query', i.query, 'file_type', i.file_type, 'position', i.position,
+      'chunks_done', i.chunks_done, 'nameless_votes', i.nameless_votes)
+    from private.imports i where i.id = import_id and i.organization_id = own_id and i.query is not null);
 end
 $$;
-comment on function private.admin_advance_piece(uuid, integer, integer, boolean, integer) is 'A chunk of a piece is written: in the transaction that writes it, so that of two who do one fails whole.';
+comment on function private.admin_import_job(uuid) is 'What running an import of the current organization takes; null where there is none.';
+
+create function private.admin_import_piece(import_id uuid, n integer) returns bytea
+language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
+declare own_id uuid := private.require_importer();
+begin
+  return (select p.bytes from private.import_pieces p
+    where p.organization_id = own_id and p.import_id = admin_import_piece.import_id and p.n = admin_import_piece.n);
+end
+$$;
+comment on function private.admin_import_piece(uuid, integer) is 'A piece of the file of an import; null after the last.';
 
 create function private.admin_imports(import_id uuid) returns json
 language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
@@ -848,7 +1015,8 @@ end
 $$;
 comment on function private.admin_imports(uuid) is 'The import of that id, or the newest 50, of the current organization.';
 
-grant execute on function private.admin_start_import(text, text, boolean, boolean), private.admin_run_import(uuid, jsonb, jsonb),
-  private.admin_finish_import(uuid, text), private.admin_imports(uuid), private.admin_receive_import(uuid, integer, json, jsonb),
-  private.admin_begin_import(uuid), private.admin_next_piece(uuid), 
-  private.admin_advance_piece(uuid, integer, integer, boolean, integer) to authenticated, service_key;
+grant execute on function private.admin_start_import(jsonb, text),
+  private.admin_run_import(uuid, jsonb, jsonb, bigint, integer, jsonb, integer), private.admin_finish_import(uuid, text),
+  private.admin_imports(uuid), private.admin_receive_import(uuid, integer, bytea), private.admin_begin_import(uuid),
+  private.admin_cancel_import(uuid), private.admin_import_job(uuid), private.admin_import_piece(uuid, integer)
+  to authenticated, service_key;

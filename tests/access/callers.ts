@@ -215,7 +215,8 @@ async function newRow({ method, path }: Pick<Route, "method" | "path">, board: B
     case "admin/imports": {
       const [made] = await sql<{ id: string }[]>`
         select private.start_import(${organization.id}, 'feedback', 'feedback', true, true) as id`;
-      await sql`update private.imports set query = '{}' where id = ${only(made).id}`;
+      // The schedule leaves alone what is still being sent.
+      await sql`update private.imports set query = '{}', state = 'receiving' where id = ${only(made).id}`;
       return only(made).id;
     }
     case "admin/people": {

@@ -12,7 +12,7 @@ const nameOf = ({ method, path }: Route) => `\`${method} ${path}\``;
 const tables = { public: "On a public board", private: "On a private board" } as const;
 // They belong to no board.
 const isOfTheService = ({ path }: Route) =>
-  /^\/api\/(health|ready|docs|openapi\.json|mcp($|\/.*))$/.test(path);
+  /^\/api\/(health|ready|docs|openapi\.json|imports\/run|mcp($|\/.*))$/.test(path);
 
 const routes = await routesOfTheService();
 const boards = {} as Record<keyof typeof tables, Board>;

@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 import { importAnswer } from "../../shared/imports.ts";
-import { sql } from "../stack.ts";
+import { sql, stack } from "../stack.ts";
 import { until } from "../until.ts";
-import { answered, api, type Caller, refused } from "./client.ts";
-import { countMistakes, longEnough, newKey, newOrganization, newSubmission, newUser } from "./world.ts";
+import { answered, api, type Caller, refused, send } from "./client.ts";
+import { endOf, importFrom, sendImport } from "./imports.ts";
+import { countMistakes, longEnough, newKey, newOrganization, newUser } from "./world.ts";
 
 async function newBoard() {
   const organization = await newOrganization();
@@ -11,9 +12,9 @@ async function newBoard() {
 }
 
 /** Good rows, with comments and votes in them, one that is refused and one that is there twice. */
-const rows = Array.from({ length: 1300 }, (_, n) => ({
-  id: `${n === 1299 ? 7 : n}`,
-  title: n === 701 ? "A NUL \u0000 in it" : `Submission ${n}`,
+const rows = Array.from({ length: 130 }, (_, n) => ({
+  id: `${n === 129 ? 7 : n}`,
+  title: n === 71 ? "A NUL \u0000 in it" : `Submission ${n}`,
   description: longEnough,
   author_email: `author-${n % 50}@job.example`,
   ...(n % 10 === 0 && {
@@ -21,13 +22,34 @@ const rows = Array.from({ length: 1300 }, (_, n) => ({
     votes: [{ author_email: "voter@job.example" }],
   }),
 }));
-const file = rows.map((row) => JSON.stringify(row)).join("\n");
+// A chunk is 500 rows or 1 MB of the file: so these are three, in three pieces.
+const file = rows.map((row) => JSON.stringify(row).padEnd(20_000)).join("\n");
+// 130 rows, of which 13 bring a comment and a vote.
+const figures = { state: "completed", processed: 156, failed: 1, skipped: 1, created: 154 };
 
-const send = (as: Caller, query: string, raw: string | string[] = file, type = "application/x-ndjson") =>
-  api("POST", `/api/admin/import${query}`, { as, raw, headers: { "content-type": type } });
 const run = async (as: Caller, id: string) =>
   answered(await api("POST", `/api/admin/imports/${id}/run`, { as }), 200, importAnswer).data;
-const pieces = (id: string) => sql`select from private.import_pieces where import_id = ${id}`;
+const show = async (as: Caller, id: string) =>
+  answered(await api("GET", `/api/admin/imports/${id}`, { as }), 200, importAnswer).data;
+const cancel = (as: Caller, id: string) => api("DELETE", `/api/admin/imports/${id}`, { as });
+const kept = async (id: string) =>
+  (
+    await sql`select from private.import_pieces where import_id = ${id}
+    union all select from private.import_ids where import_id = ${id}`
+  ).length;
+const contentOf = (id: string) => sql`
+  select title, vote_count, comment_count from public.submissions where organization_id = ${id} order by title`;
+/** Sends a file that the schedule leaves alone. */
+async function sendUnscheduled(as: Caller, query = "") {
+  const { id } = await sendImport(as, JSON.stringify({ what: "is replaced" }), query);
+  await endOf(as, id);
+  await sql`insert into private.import_pieces (organization_id, import_id, n, bytes)
+    select organization_id, id, 0, ${Buffer.from(file)} from private.imports where id = ${id}`;
+  await sql`update private.imports set state = 'running', position = '{"at": 0, "line": 1}', processed = 0, failed = 0,
+      bytes = ${Buffer.byteLength(file)}, claimed_until = 'infinity' where id = ${id}`;
+  await sql`delete from private.import_errors where import_id = ${id}`;
+  return id;
+}
 
 async function runToEnd(as: Caller, id: string) {
   for (;;) {
@@ -36,114 +58,219 @@ async function runToEnd(as: Caller, id: string) {
   }
 }
 
-const contentOf = async (id: string) => sql`
-  select title, vote_count, comment_count from public.submissions where organization_id = ${id} order by title`;
-
-test("an import that answers 202 has written nothing, and run step by step makes what one request makes", async () => {
-  const [job, whole] = [await newBoard(), await newBoard()];
-  const received = await send(job.key, "?async=true");
-  const { id, rows: count, state } = answered(received, 202, importAnswer).data;
-  expect({ count, state, location: received.headers.location }).toEqual({
-    count: rows.length,
+test("an import answers 202 with its address, and is completed though nobody asks for it", async () => {
+  const { organization, key } = await newBoard();
+  const answer = await api("POST", "/api/admin/import", {
+    as: key,
+    raw: file,
+    headers: { "content-type": "application/x-ndjson" },
+  });
+  const { id, state, bytes } = answered(answer, 202, importAnswer).data;
+  expect({ state, bytes, location: answer.headers.location }).toEqual({
     state: "running",
+    bytes: Buffer.byteLength(file),
     location: `imports/${id}`,
   });
-  expect(await contentOf(job.organization.id)).toEqual([]);
-  await sql`update private.imports set updated_at = now() - interval '1 hour' where id = ${id}`;
-  expect((await api("GET", `/api/admin/imports/${id}`, { as: job.key })).body).toMatchObject({
-    data: { state: "running", processed: 0, rows: rows.length },
-  });
+  await until(
+    async () => (await sql`select from private.imports where id = ${id} and state = 'completed'`).length > 0,
+  );
+  expect(await show(key, id)).toMatchObject({ ...figures, bytes_read: bytes, errors: [{ line: 72 }] });
+  expect(await contentOf(organization.id)).toHaveLength(128);
+  expect(await countMistakes(organization)).toEqual([]);
+  expect(await kept(id)).toBe(0);
+  expect(await run(key, id)).toMatchObject(figures);
+});
 
-  const ended = await runToEnd(job.key, id);
-  const expected = answered(await send(whole.key, ""), 201, importAnswer).data;
-  const figures = ({ state, processed, created, skipped, failed, errors }: typeof ended) => ({
-    ...{ state, processed, created, skipped, failed, errors },
+test.each(["csv", "json"])("a %s that is read on from anywhere gives what it gives at once", async (type) => {
+  const [whole, steps] = [await newBoard(), await newBoard()];
+  const text = (n: number) => `Said "${n}", é 🦊\nand on.${type === "csv" ? "\r\n" : "\n"}`.repeat(8);
+  const many = Array.from({ length: 1100 }, (_, n) => ({
+    id: `${n}`,
+    title: `Row ${n} ü`,
+    description: text(n),
+  }));
+  const cell = (value: string) => `"${value.replaceAll('"', '""')}"`;
+  const raw =
+    type === "json"
+      ? JSON.stringify(many, null, 1)
+      : `\uFEFFid;title;description\r\n${many.map((row) => Object.values(row).map(cell).join(";")).join("\r\n")}`;
+  const mime = type === "json" ? "application/json" : "text/csv";
+  const expected = await importFrom(whole.key, raw, "", mime);
+  expect(expected).toMatchObject({ state: "completed", created: 1100, failed: 0 });
+  const { id } = await sendImport(steps.key, raw, "", mime);
+  await until(async () => {
+    await run(steps.key, id);
+    return (await show(steps.key, id)).state === "completed";
   });
-  expect(figures(ended)).toEqual(figures(expected));
-  expect(ended).toMatchObject({ state: "completed", failed: 1, skipped: 1, errors: [{ line: 702 }] });
-  expect(await contentOf(job.organization.id)).toEqual(await contentOf(whole.organization.id));
-  expect(await pieces(id)).toHaveLength(0);
-  expect(await run(job.key, id)).toMatchObject({ state: "completed", processed: ended.processed });
+  expect(await show(steps.key, id)).toMatchObject({ created: 1100, failed: 0, errors: [] });
+  const texts = (board: typeof whole) => sql`
+    select title, description from public.submissions where organization_id = ${board.organization.id} order by title`;
+  expect(await texts(steps)).toEqual(await texts(whole));
 });
 
 test("several who run one at once, and one who breaks off in between, write each row once and count it once", async () => {
   const { organization, key } = await newBoard();
-  const { id } = answered(await send(key, "?async=true"), 202, importAnswer).data;
-  // What a crash leaves: the first piece is written and its transaction ended, the rest is not.
+  const id = await sendUnscheduled(key);
+  // What a crash leaves: some chunks are written, the transaction of the next is not.
   await sql`create function private.test_broken() returns trigger language plpgsql as
-    $$ begin if old.n = 2 and old.import_id = ${sql.unsafe(`'${id}'`)} then raise 'gone'; end if; return old; end $$`;
-  await sql`create trigger test_broken before delete on private.import_pieces for each row execute function private.test_broken()`;
+    $$ begin if new.processed > 70 and new.id = ${sql.unsafe(`'${id}'`)} then raise 'gone'; end if; return new; end $$`;
+  await sql`create trigger test_broken before update on private.imports for each row execute function private.test_broken()`;
   await until(async () => (await api("POST", `/api/admin/imports/${id}/run`, { as: key })).status === 500);
-  await sql`drop trigger test_broken on private.import_pieces`;
+  await sql`drop trigger test_broken on private.imports`;
   await sql`drop function private.test_broken()`;
-  expect((await pieces(id)).length).toBeGreaterThan(0);
+  expect(await show(key, id)).toMatchObject({ state: "running", processed: 60 });
 
   await Promise.all(
     Array.from({ length: 4 }, () => api("POST", `/api/admin/imports/${id}/run`, { as: key })),
   );
-  const ended = await runToEnd(key, id);
-  // 1,300 rows, of which 130 bring a comment and a vote.
-  expect(ended).toMatchObject({ state: "completed", processed: 1560, failed: 1, skipped: 1 });
-  expect(await contentOf(organization.id)).toHaveLength(1298);
+  expect(await runToEnd(key, id)).toMatchObject(figures);
+  expect(await contentOf(organization.id)).toHaveLength(128);
   expect(await countMistakes(organization)).toEqual([]);
 });
 
-test("a file that cannot be read on is refused whole", async () => {
+test("a chunk with a record that the database refuses is written and counted whole or not at all", async () => {
   const { organization, key } = await newBoard();
-  const broken = `id,title,description\n1,Good enough,${longEnough}\n2,"Never ends`;
-  refused(await send(key, "?async=true", broken, "text/csv"), "VALIDATION_ERROR", "body");
+  const records = Array.from({ length: 40 }, (_, n) => ({
+    ...{
+      id: `${n}`,
+      title: `Record ${n}`,
+      description: longEnough,
+      author_email: `a${n}@x.example`,
+      tags: [`t${n}`],
+    },
+    ...(n % 13 === 5 && { created_at: "2024-02-30T00:00:00Z" }),
+  }));
+  const raw = records.map((record) => JSON.stringify(record)).join("\n");
+  const { id } = await sendImport(key, raw);
+  expect(await endOf(key, id)).toMatchObject({ created: 37, skipped: 0, failed: 3, processed: 40 });
+  // Of a refused record nothing stays, not who wrote it nor its tag.
+  const [left] =
+    await sql`select (select count(*)::int from public.tags where organization_id = ${organization.id}) as tags,
+    (select count(*)::int from public.profiles where organization_id = ${organization.id} and kind = 'email') as people`;
+  expect(left).toEqual({ tags: 37, people: 37 });
+  expect(await importFrom(key, raw)).toMatchObject({ created: 0, skipped: 37, failed: 3 });
+});
+
+test("a dry run of several chunks tells what the import then does, and keeps nothing", async () => {
+  const { organization, key } = await newBoard();
+  const later = rows.map(({ id }) => ({ kind: "vote", submission_id: id, author_email: "late@job.example" }));
+  const raw = `${file}\n${later.map((row) => JSON.stringify(row)).join("\n")}`;
+  const { id } = await sendImport(key, raw, "?dry_run=true");
+  const tried = await endOf(key, id);
+  expect(tried).toMatchObject({ dry_run: true, state: "completed" });
   expect(await contentOf(organization.id)).toEqual([]);
-  expect(
-    await sql`select from private.import_pieces p join private.imports i on i.id = p.import_id where i.organization_id = ${organization.id}`,
-  ).toEqual([]);
+  expect(await kept(id)).toBe(0);
+  const done = await importFrom(key, raw);
+  // A row or vote that a later chunk repeats counts as created in a dry run, which takes back what came before.
+  expect(tried.processed).toBe(done.processed);
+  expect([tried.failed, tried.errors]).toEqual([done.failed, done.errors]);
 });
 
-test("who may not import may not run, and what is still being sent is not run", async () => {
-  const [board, other] = [await newBoard(), await newBoard()];
-  const { id } = answered(await send(board.key, "?async=true"), 202, importAnswer).data;
-  const path = `/api/admin/imports/${id}/run`;
-  refused(await api("POST", path, { as: other.key }), "NOT_FOUND");
-  refused(await api("POST", path, { as: await newUser(), on: board.organization }), "FORBIDDEN");
-  refused(await api("POST", path), "UNAUTHORIZED");
-  await sql`update private.imports set state = 'receiving' where id = ${id}`;
-  refused(await api("POST", path, { as: board.key }), "CONFLICT");
-  refused(await send(board.key, "?async=true&dry_run=true"), "VALIDATION_ERROR", "async");
-});
-
-test("rows nobody runs for a week are forgotten", async () => {
+test("an import that is canceled stops, keeps what it wrote and nothing of its file", async () => {
   const { organization, key } = await newBoard();
-  const { id } = answered(await send(key, "?async=true"), 202, importAnswer).data;
-  await sql`update private.imports set updated_at = now() - interval '8 days' where id = ${id}`;
-  await sql`select private.end_idle_imports()`;
-  expect(await run(key, id)).toMatchObject({
+  const id = await sendUnscheduled(key);
+  expect(answered(await cancel(key, id), 200, importAnswer).data.state).toBe("canceled");
+  expect(answered(await cancel(key, id), 200, importAnswer).data.state).toBe("canceled");
+  expect(await kept(id)).toBe(0);
+  expect(await run(key, id)).toMatchObject({ state: "canceled" });
+  expect(await contentOf(organization.id)).toEqual([]);
+  const done = await importFrom(key, file);
+  refused(await cancel(key, done.id), "CONFLICT");
+});
+
+test("a key that is revoked meanwhile ends its import", async () => {
+  const { organization, key } = await newBoard();
+  const id = await sendUnscheduled(key);
+  const other = await newKey(organization, ["submissions:moderate"]);
+  await sql`update private.api_keys set revoked_at = now() where id = (select key_id from private.imports where id = ${id})`;
+  await sql`update private.imports set claimed_until = null where id = ${id}`;
+  await sql`notify imports`;
+  expect(await endOf(other, id)).toMatchObject({
     state: "failed",
     processed: 0,
-    problem: expect.stringMatching(/week/),
+    problem: expect.stringMatching(/^Who sent it may no longer import/),
   });
-  expect(await pieces(id)).toHaveLength(0);
-  expect(await newSubmission(organization, await newUser())).toBeTruthy();
 });
 
-test("an organization has five jobs at most that are not yet written, and those whose sender went away are ended", async () => {
+test("an admin's import goes on as theirs, and ends once they are none", async () => {
+  const organization = await newOrganization();
+  const [ada, key] = [
+    await newUser("Ada", { organization, role: "admin" }),
+    await newKey(organization, ["submissions:moderate"]),
+  ];
+  const { id } = await sendImport(ada, file, "", undefined, organization);
+  expect(await endOf(key, id)).toMatchObject(figures);
+  await sql`update private.imports set state = 'running', claimed_until = null where id = ${id}`;
+  await sql`update public.memberships set role = 'member' where organization_id = ${organization.id}`;
+  await sql`notify imports`;
+  expect(await endOf(key, id)).toMatchObject({
+    state: "failed",
+    problem: expect.stringMatching(/may no longer/),
+  });
+});
+
+test("who may not import may not run or cancel, and what is still being sent is not run", async () => {
+  const [board, other] = [await newBoard(), await newBoard()];
+  const id = await sendUnscheduled(board.key);
+  const path = `/api/admin/imports/${id}`;
+  for (const [method, address] of [
+    ["POST", `${path}/run`],
+    ["DELETE", path],
+  ] as const) {
+    refused(await api(method, address, { as: other.key }), "NOT_FOUND");
+    refused(await api(method, address, { as: await newUser(), on: board.organization }), "FORBIDDEN");
+    refused(await api(method, address), "UNAUTHORIZED");
+  }
+  await sql`update private.imports set state = 'receiving' where id = ${id}`;
+  expect(await run(board.key, id)).toMatchObject({ state: "receiving", processed: 0 });
+});
+
+test("the schedule's call needs its password", async () => {
+  const call = (token: string) => send("POST", "/api/imports/run", { as: { token } });
+  expect((await call("guessed")).status).toBe(401);
+  expect((await call(stack.secret_key)).status).toBe(401);
+});
+
+test("a file that stopped arriving, and one that did not go on for a week, are forgotten", async () => {
+  const { key } = await newBoard();
+  const [sent, written] = [await sendUnscheduled(key), await sendUnscheduled(key)];
+  await sql`update private.imports set state = 'receiving', updated_at = now() - interval '3 minutes' where id = ${sent}`;
+  await sql`update private.imports set updated_at = now() - interval '8 days' where id = ${written}`;
+  await sql`select private.end_idle_imports()`;
+  expect(await show(key, sent)).toMatchObject({
+    state: "failed",
+    problem: expect.stringMatching(/stopped arriving/),
+  });
+  expect(await show(key, written)).toMatchObject({ state: "failed", problem: expect.stringMatching(/week/) });
+  expect([await kept(sent), await kept(written)]).toEqual([0, 0]);
+});
+
+test("an organization has five imports at most that have not ended, and those whose sender went away are ended", async () => {
   const { organization, key } = await newBoard();
   const one = JSON.stringify(rows[0]);
-  const received = await Promise.all(Array.from({ length: 8 }, () => send(key, "?async=true", one)));
-  const jobs = received
-    .filter(({ status }) => status === 202)
-    .map((sent) => answered(sent, 202, importAnswer).data.id);
-  expect(jobs).toHaveLength(5);
-  for (const sent of received.filter(({ status }) => status !== 202)) refused(sent, "CONFLICT");
-  const [first, second] = jobs as [string, string];
-  await runToEnd(key, first);
-  answered(await send(key, "?async=true", one), 202, importAnswer);
-  await sql`update private.imports set state = 'receiving', updated_at = now() - interval '3 minutes' where id = ${second}`;
-  answered(await send(key, "?async=true", one), 202, importAnswer);
-  expect(await pieces(second)).toHaveLength(0);
+  const headers = { "content-type": "application/x-ndjson" };
+  const post = () => api("POST", "/api/admin/import", { as: key, raw: one, headers });
+  const lock = sql`hashtextextended(${`import ${organization.id}`}, 0)`;
+  const [second, ...others] = await sql.begin(async (holder) => {
+    // Nothing is written meanwhile.
+    await holder`select pg_advisory_xact_lock(${lock})`;
+    const sent = await Promise.all(Array.from({ length: 8 }, post));
+    const received = sent
+      .filter(({ status }) => status === 202)
+      .map((answer) => answered(answer, 202, importAnswer).data.id);
+    expect(received).toHaveLength(5);
+    for (const answer of sent.filter(({ status }) => status !== 202)) refused(answer, "CONFLICT");
+    const [first, second, ...others] = received as [string, string, ...string[]];
+    answered(await cancel(key, first), 200, importAnswer);
+    answered(await post(), 202, importAnswer);
+    refused(await post(), "CONFLICT");
+    await sql`update private.imports set state = 'receiving', updated_at = now() - interval '3 minutes' where id = ${second}`;
+    answered(await post(), 202, importAnswer);
+    expect(await kept(second)).toBe(0);
+    return [second, ...others];
+  });
   // The sender was only slow: what it sends now is too late.
-  for (const late of [
-    `admin_receive_import('${second}', 2, '[]', '{}')`,
-    `admin_begin_import('${second}')`,
-  ]) {
+  for (const late of [`admin_receive_import('${second}', 2, 'late')`, `admin_begin_import('${second}')`]) {
     const sent = sql.begin(async (transaction) => {
       await transaction`
         select set_config('feedback.organization_id', ${organization.id}, true),
@@ -152,4 +279,8 @@ test("an organization has five jobs at most that are not yet written, and those 
     });
     await expect(sent).rejects.toThrow("has ended");
   }
+  // The schedule comes again ten seconds after it met the lock.
+  await sql`update private.imports set claimed_until = null where organization_id = ${organization.id}`;
+  await sql`notify imports`;
+  for (const id of others) expect(await endOf(key, id)).toMatchObject({ state: "completed" });
 });

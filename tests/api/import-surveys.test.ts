@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { importAnswer } from "../../shared/imports.ts";
 import type { Scope } from "../../shared/scopes.ts";
 import { sql } from "../stack.ts";
-import { answered, api, type Caller, refused, send } from "./client.ts";
+import { type Caller, send } from "./client.ts";
+import { importFrom } from "./imports.ts";
 import { change, detailOf, newDraft, newSurvey, respond } from "./survey-world.ts";
 import { countMistakes, newKey, newOrganization, newSubmission, newUser, only } from "./world.ts";
 
@@ -24,16 +24,13 @@ async function newBoard(settings = {}) {
   return { organization, key, admin: await newUser("Ada", { organization, role: "admin" }) };
 }
 
-async function importing(as: Caller, records: string | Rec[], query = "", type = "application/x-ndjson") {
-  const raw =
-    typeof records === "string" ? records : records.map((record) => JSON.stringify(record)).join("\n");
-  const answer = await api("POST", `/api/admin/import${query}`, {
+const importing = (as: Caller, records: string | Rec[], query = "", type?: string) =>
+  importFrom(
     as,
-    raw,
-    headers: { "content-type": type },
-  });
-  return answered(answer, 201, importAnswer).data;
-}
+    typeof records === "string" ? records : records.map((record) => JSON.stringify(record)).join("\n"),
+    query,
+    type,
+  );
 
 const exported = async (as: Caller, query = "?format=jsonl") =>
   (await send("GET", `/api/admin/export${query}`, { as })).text;
@@ -226,16 +223,13 @@ describe("surveys in an import", () => {
     expect(done).toMatchObject({ created: 0, failed: 2 });
     expect(await sql`select from public.surveys where organization_id = ${organization.id}`).toEqual([]);
     // An admin who signed in may.
-    const raw = JSON.stringify(survey());
-    const headers = { "content-type": "application/x-ndjson" };
-    const answer = await api("POST", "/api/admin/import", { as: admin, on: organization, raw, headers });
-    expect(answered(answer, 201, importAnswer).data.created).toBe(1);
+    const brought = await importFrom(admin, JSON.stringify(survey()), "", undefined, organization);
+    expect(brought.created).toBe(1);
   });
 
-  test("of more than the plan allows are 402", async () => {
+  test("of more than the plan allows end the import", async () => {
     const { key } = await newBoard({ max_surveys: 1 });
-    const raw = [survey(), survey({ id: "s2" })].map((record) => JSON.stringify(record)).join("\n");
-    const headers = { "content-type": "application/x-ndjson" };
-    refused(await api("POST", "/api/admin/import", { as: key, raw, headers }), "PLAN_LIMIT_REACHED");
+    const ended = await importing(key, [survey(), survey({ id: "s2" })]);
+    expect(ended).toMatchObject({ state: "failed", created: 0, problem: expect.stringMatching(/plan/i) });
   });
 });

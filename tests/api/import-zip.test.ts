@@ -8,11 +8,12 @@ import { fiderRows } from "../../functions/_shared/import/fider.ts";
 import { heldBytes, openZip } from "../../functions/_shared/import/zip.ts";
 import { withDatabase } from "../../local/database.ts";
 import { importFile } from "../../local/exchange.ts";
-import { importAnswer, importQuery } from "../../shared/imports.ts";
+import { importQuery } from "../../shared/imports.ts";
 import { sql, stack } from "../stack.ts";
 import { type ZipFile, zipOf } from "../zip.ts";
-import { answered, api, refused } from "./client.ts";
+import { api, refused } from "./client.ts";
 import { fiderBackup, fiderPost, fiderTables, fiderUser, fiderVote } from "./fider-backup.ts";
+import { importFrom } from "./imports.ts";
 import { countMistakes, newKey, newOrganization, newUser } from "./world.ts";
 
 type Rec = Record<string, unknown>;
@@ -280,8 +281,8 @@ describe("a zip at the endpoint", () => {
     return { organization, key: await newKey(organization, ["submissions:moderate"]) };
   }
   type Board = Awaited<ReturnType<typeof newBoard>>;
-  const importing = async ({ key: as }: Board, raw: Uint8Array, query = "?format=fider") =>
-    answered(await api("POST", `/api/admin/import${query}`, { as, raw, headers }), 201, importAnswer).data;
+  const importing = ({ key }: Board, raw: Uint8Array, query = "?format=fider") =>
+    importFrom(key, raw, query, headers["content-type"]);
   const submissionsOf = ({ organization }: Board) => sql<Rec[]>`
     select s.title, s.status, s.vote_count, s.comment_count, s.moderation_state, t.title as target,
       array(select coalesce(p.email, p.name) from public.follows f join public.profiles p on p.id = f.user_id where f.submission_id = s.id) as followers

@@ -100,12 +100,12 @@ select throws_ok($$ select pg_temp.run('vault', jsonb_build_object('people', '{"
   (select jsonb_agg(pg_temp.submission('p' || n)) from generate_series(1, 3) n))) $$, 'FB402', null, 'a plan holds for all rows of a chunk together');
 
 -- Who may
-select is(pg_temp.asked(who, 'acme', $$ private.admin_start_import('feedback', 'feedback', false, true) $$), 'FB403', who || ' may not import')
+select is(pg_temp.asked(who, 'acme', $$ private.admin_start_import('{"format": "feedback", "dry_run": false, "create_missing": true}', 'csv') $$), 'FB403', who || ' may not import')
 from unnest(array['mia', 'alice', 'rita', 'acme key with submissions:read submissions:write']) as who;
-select is(pg_temp.asked('rita', 'rival', format($$ private.admin_run_import(%L, '{}', '[]') $$, id)), 'FB404', 'nor an admin of another organization go on with it')
+select is(pg_temp.asked('rita', 'rival', format($$ private.admin_run_import(%L, '{}', '[]', 0, 0, null, null) $$, id)), 'FB404', 'nor an admin of another organization go on with it')
 from private.imports where organization_id = tests.id('acme') order by id limit 1;
-select is(pg_temp.asked('anon', 'acme', $$ private.admin_start_import('feedback', 'feedback', false, true) $$), '42501', 'nobody not at all');
-select matches(pg_temp.asked('acme key with submissions:moderate', 'acme', $$ private.admin_start_import('feedback', 'feedback', false, true) $$), '^[0-9a-f-]{36}$', 'a key that moderates may');
+select is(pg_temp.asked('anon', 'acme', $$ private.admin_start_import('{"format": "feedback", "dry_run": false, "create_missing": true}', 'csv') $$), '42501', 'nobody not at all');
+select matches(pg_temp.asked('acme key with submissions:moderate', 'acme', $$ private.admin_start_import('{"format": "feedback", "dry_run": false, "create_missing": true}', 'csv') $$), '^[0-9a-f-]{36}$', 'a key that moderates may');
 
 select * from finish();
 rollback;

@@ -391,7 +391,7 @@ describe("bodies that never come", () => {
         outgoing.end();
       }, 100);
     });
-    expect(answer).toBe(201);
+    expect(answer).toBe(202);
   });
 });
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { api } from "../api/client.ts";
+import { endOf, sendImport } from "../api/imports.ts";
 import { newKey, newOrganization } from "../api/world.ts";
 import { sql } from "../stack.ts";
 
@@ -26,16 +27,17 @@ test("imports that wait for one another hold no connection meanwhile", async () 
     const rows = await sql`select from private.imports where organization_id = ${organization.id}`;
     return rows.length;
   };
-  const headers = { "content-type": "application/x-ndjson" };
   const ended = await sql.begin(async (holder) => {
     await holder`select pg_advisory_xact_lock(${lock})`;
-    const imports = [1, 2, 3].map(() => api("POST", "/api/admin/import", { as: key, raw: file, headers }));
-    while ((await started()) < imports.length) await sleep(10);
+    const imports = await Promise.all([1, 2, 3].map(() => sendImport(key, file)));
+    expect(await started()).toBe(imports.length);
+    // Beside the schedule, those who sent them run them.
+    for (const { id } of imports) api("POST", `/api/admin/imports/${id}/run`, { as: key }).catch(() => {});
     for (let look = 0; look < 20; look++, await sleep(20)) expect(await waiting()).toBe(0);
     return { imports };
   });
-  const statuses = (await Promise.all(ended.imports)).map(({ status }) => status);
-  expect(statuses).toEqual([201, 201, 201]);
+  const done = await Promise.all(ended.imports.map(({ id }) => endOf(key, id)));
+  expect(done.map(({ state }) => state)).toEqual(["completed", "completed", "completed"]);
   expect(await sql`select from public.submissions where organization_id = ${organization.id}`).toHaveLength(
     1,
   );

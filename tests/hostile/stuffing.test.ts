@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it, test } from "vitest";
 import { signUp } from "../../local/sign-up.ts";
 import { api, type Caller } from "../api/client.ts";
+import { importFrom } from "../api/imports.ts";
 import { newSurvey } from "../api/survey-world.ts";
 import {
   countMistakes,
@@ -221,16 +222,11 @@ test("a file that is imported again after an erasure brings no vote back", async
       { id: `${title}-c`, body: "So it is", author_email: "someone@stuffing.example", votes: voters },
     ],
   });
-  const send = () =>
-    api("POST", "/api/admin/import", {
-      as: key,
-      raw: line,
-      headers: { "content-type": "application/x-ndjson" },
-    });
+  const send = () => importFrom(key, line);
   const counts = () => sql`
     select s.vote_count, (select count(*)::int from public.comment_votes v join public.comments c on c.id = v.comment_id where c.submission_id = s.id) as comment_votes
     from public.submissions s where s.title = ${title}`;
-  expect((await send()).status).toBe(201);
+  expect(await send()).toMatchObject({ state: "completed", failed: 0 });
   const before = await counts();
   expect(before[0]?.vote_count).toBe(2);
   const found = await api("GET", `/api/admin/people?email=${email}`, { as: key });
@@ -242,14 +238,9 @@ test("a file that is imported again after an erasure brings no vote back", async
   await wholly(person);
   await sql`delete from auth.users where lower(email) = lower(${person.email})`;
   const again = JSON.stringify({ submission_id: own, author_email: person.email });
-  const votes = await api("POST", "/api/admin/import?what=votes", {
-    as: key,
-    raw: again,
-    headers: { "content-type": "application/x-ndjson" },
-  });
-  expect(votes.body).toMatchObject({ data: { created: 0, skipped: 1 } });
+  expect(await importFrom(key, again, "?what=votes")).toMatchObject({ created: 0, skipped: 1 });
   expect(await votesOf(own)).toBe(2);
-  expect((await send()).body).toMatchObject({ data: { created: 0 } });
+  expect(await send()).toMatchObject({ state: "completed", created: 0 });
   expect(await counts()).toEqual(before);
   expect(await countMistakes(organization)).toEqual([]);
 });

@@ -18,12 +18,10 @@ const mostCharacters = 1_000_000;
 
 /** The records of a file, checked, in chunks of one transaction each. Where the file cannot be read on, what stood before comes first. */
 export async function* chunksOf(
-  rows: AsyncIterable<Row>,
+  rows: AsyncIterable<Row> | Iterable<Row>,
   query: ImportQuery,
   allowance: Allowance = { votes: mostCounted },
 ): AsyncGenerator<Chunk> {
-  // A dry run takes back what it wrote, so it has to remember which ids the file brought.
-  const seen = query.dry_run ? new Set<string>() : undefined;
   let chunk: Chunk = { entries: [], refused: [] };
   let characters = 0;
   let failure: { error: unknown } | undefined;
@@ -64,7 +62,6 @@ export async function* chunksOf(
             submissionId = "message" in checked ? undefined : checked.fields.id;
           if ("message" in checked) chunk.refused.push(checked);
           else {
-            note(checked, seen);
             chunk.entries.push(checked);
             characters += sizeOf(checked.fields);
           }
@@ -142,18 +139,6 @@ function digestOf(...parts: unknown[]): string {
   return `sha256 ${createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 40)}`;
 }
 
-function note({ kind, fields }: Entry, seen: Set<string> | undefined): void {
-  if (!seen) return;
-  if (kind === "submission" || kind === "merged") seen.add(`s ${fields.id}`);
-  if (kind === "comment") seen.add(`c ${fields.id}`);
-  if (kind === "survey") seen.add(`q ${fields.id}`);
-  if (fields.submission_id !== undefined) fields.seen = seen.has(`s ${fields.submission_id}`);
-  if (fields.comment_id !== undefined) fields.seen = seen.has(`c ${fields.comment_id}`);
-  if (fields.survey_id !== undefined) fields.seen = seen.has(`q ${fields.survey_id}`);
-  if (seen.has(`s ${fields.audience_submission_id}`)) delete fields.audience_submission_id;
-  if (seen.has(`c ${fields.parent_id}`)) delete fields.parent_id;
-}
-
 /** The chunk as the database takes it. */
 export function recordsOf({ file, entries }: Chunk): Record<string, unknown> {
   const records: Record<string, Fields[]> = {};
@@ -176,26 +161,6 @@ export function recordsOf({ file, entries }: Chunk): Record<string, unknown> {
     records[kind].push({ line, n, ...record });
   }
   return { file, people, categories, tags, ...records };
-}
-
-/**
- * Writes a chunk. Where the database refuses it for what one record says, its halves are tried, down to that record,
- * which is then a failed line like any other.
- */
-export async function writeChunk<Told>(chunk: Chunk, write: (chunk: Chunk) => Promise<Told>): Promise<Told> {
-  try {
-    return await write(chunk);
-  } catch (error) {
-    const [first] = chunk.entries;
-    if (!first || toApiError(error)?.code !== "VALIDATION_ERROR") throw error;
-    if (chunk.entries.length === 1) {
-      const failure = { line: first.line, message: "was refused by the database" };
-      return write({ ...chunk, entries: [], refused: [...chunk.refused, failure] });
-    }
-    const middle = chunk.entries.length >> 1;
-    await writeChunk({ ...chunk, entries: chunk.entries.slice(0, middle) }, write);
-    return writeChunk({ ...chunk, entries: chunk.entries.slice(middle), refused: [] }, write);
-  }
 }
 
 /** What an import that could not go on says of it; the rest is for the log. */

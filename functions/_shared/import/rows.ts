@@ -3,8 +3,18 @@ import type { ImportQuery } from "../../../shared/imports.ts";
 import { invalid } from "../api-error.ts";
 import { unguarded } from "../csv.ts";
 
+/** A place between two rows of a file, from which it can be read on. */
+export type Position = {
+  /** In bytes. */
+  at: number;
+  line: number;
+  /** Of CSV: what its first lines said. */
+  header?: string[];
+  delimiter?: string;
+};
+
 /** A line of a file with what it says, or what is wrong with it; in a zip, of which file, and what its lines are. */
-export type Row = { line: number; file?: string; what?: ImportQuery["what"] } & (
+export type Row = { line: number; file?: string; what?: ImportQuery["what"]; next?: Position } & (
   | { values: Record<string, unknown> }
   | { message: string }
 );
@@ -14,52 +24,56 @@ export type FileType = "csv" | "json" | "jsonl";
 const longestRecord = 1024 * 1024;
 const tooLong = "is longer than 1 MiB";
 
-/** The rows of a file as its bytes come in; throws VALIDATION_ERROR where it cannot be read on. */
-export function rowsOf(bytes: AsyncIterable<Uint8Array>, type: FileType): AsyncGenerator<Row> {
-  const texts = decoded(bytes);
-  return type === "csv" ? csvRows(texts) : type === "json" ? jsonRows(texts) : jsonLines(texts);
+/** The rows of a file as its bytes come in from a position on; throws VALIDATION_ERROR where it cannot be read on. */
+export function rowsOf(
+  bytes: AsyncIterable<Uint8Array>,
+  type: FileType,
+  from: Position = { at: 0, line: 1 },
+): AsyncGenerator<Row> {
+  return type === "csv"
+    ? csvRows(bytes, from)
+    : type === "json"
+      ? jsonRows(bytes, from)
+      : jsonLines(bytes, from);
 }
 
-async function* decoded(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder("utf-8", { fatal: true });
+function textOf(decoder: TextDecoder, bytes?: Uint8Array, options?: { stream: boolean }): string {
   try {
-    for await (const part of bytes) {
-      const text = decoder.decode(part, { stream: true });
-      if (text !== "") yield text;
-    }
-    const rest = decoder.decode();
-    if (rest !== "") yield rest;
-  } catch (error) {
-    if (error instanceof TypeError) throw invalid("body", "is not UTF-8: save the file in that encoding");
-    throw error;
+    return decoder.decode(bytes, options);
+  } catch {
+    throw invalid("body", "is not UTF-8: save the file in that encoding");
   }
 }
 
 // CSV -------------------------------------------------------------------------------------------------------------
 
-async function* csvRows(texts: AsyncGenerator<string>): AsyncGenerator<Row> {
-  const found: { cells: string[]; lines: number }[] = [];
+async function* csvRows(bytes: AsyncIterable<Uint8Array>, from: Position): AsyncGenerator<Row> {
+  const found: { cells: string[]; lines: number; bytes: number }[] = [];
   let parser: Parser | undefined;
   let failure: unknown;
-  let header: string[] | undefined;
-  let line = 1;
+  let { header, delimiter, line } = from;
   const rows = function* (): Generator<Row> {
-    for (const { cells, lines } of found.splice(0)) {
-      if (header) yield rowOf(header, cells, line);
+    for (const { cells, lines, bytes } of found.splice(0)) {
+      const at = line;
+      line = from.line + lines;
+      if (header)
+        yield { ...rowOf(header, cells, at), next: { at: from.at + bytes, line, header, delimiter } };
       else header = cells.map(nameOf);
-      line = lines + 1;
     }
     if (failure) throw failure;
   };
+  const decoder = new TextDecoder("utf-8", { fatal: true });
   try {
-    for await (const text of texts) {
+    for await (const part of bytes) {
+      const text = textOf(decoder, part, { stream: true });
+      delimiter ??= delimiterOf(text);
       // Records are taken as they are found: a stream would lose those it still holds when a later one fails.
       parser ??= parse({
         bom: true,
-        delimiter: delimiterOf(text),
+        delimiter,
         max_record_size: longestRecord,
-        on_record: (cells: string[], { lines }) => {
-          found.push({ cells, lines });
+        on_record: (cells: string[], { lines, bytes }) => {
+          found.push({ cells, lines, bytes });
           return null;
         },
         record_delimiter: ["\r\n", "\n", "\r"],
@@ -71,9 +85,10 @@ async function* csvRows(texts: AsyncGenerator<string>): AsyncGenerator<Row> {
           failure ??= error;
         })
         .resume();
-      await written(parser, text);
+      await written(parser, part);
       yield* rows();
     }
+    textOf(decoder);
     const last = parser;
     if (last) await new Promise<void>((resolve) => last.once("close", resolve).end());
     yield* rows();
@@ -88,8 +103,8 @@ async function* csvRows(texts: AsyncGenerator<string>): AsyncGenerator<Row> {
   }
 }
 
-function written(parser: Parser, text: string): Promise<void> {
-  return new Promise((resolve) => parser.write(text, () => resolve()));
+function written(parser: Parser, part: Uint8Array): Promise<void> {
+  return new Promise((resolve) => parser.write(part, () => resolve()));
 }
 
 function isOfCsv(error: unknown): error is CsvError {
@@ -127,16 +142,57 @@ export function nameOf(name: string): string {
 
 // JSON ------------------------------------------------------------------------------------------------------------
 
-async function* jsonLines(texts: AsyncGenerator<string>): AsyncGenerator<Row> {
-  let line = 1;
-  let rest = "";
-  for await (const text of texts) {
-    const lines = (rest + text).split("\n");
-    rest = lines.pop() ?? "";
-    for (const one of lines) yield* jsonRow(one, line++);
-    if (rest.length > longestRecord) throw invalid("body", `has a line ${line} that ${tooLong}`);
+/** Bytes of a record that may have come in many parts. */
+function recordBytes() {
+  let parts: Uint8Array[] = [];
+  let length = 0;
+  return {
+    add(part: Uint8Array) {
+      parts.push(part);
+      length += part.length;
+    },
+    isTooLong: () => length > longestRecord,
+    /** With what is left of it; begins anew. */
+    text(decoder: TextDecoder, last: Uint8Array): string {
+      this.add(last);
+      const [only] = parts;
+      let whole = only;
+      if (!only || parts.length > 1) {
+        whole = new Uint8Array(length);
+        let at = 0;
+        for (const part of parts) {
+          whole.set(part, at);
+          at += part.length;
+        }
+      }
+      parts = [];
+      length = 0;
+      return textOf(decoder, whole);
+    },
+  };
+}
+
+const lineFeed = 10;
+
+async function* jsonLines(bytes: AsyncIterable<Uint8Array>, from: Position): AsyncGenerator<Row> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let { at, line } = from;
+  const record = recordBytes();
+  for await (const part of bytes) {
+    let start = 0;
+    for (let end = part.indexOf(lineFeed); end >= 0; end = part.indexOf(lineFeed, start)) {
+      const text = record.text(decoder, part.subarray(start, end));
+      const next = { at: at + end + 1, line: line + 1 };
+      for (const row of jsonRow(text, line)) yield { ...row, next };
+      start = end + 1;
+      line++;
+    }
+    record.add(part.subarray(start));
+    at += part.length;
+    if (record.isTooLong()) throw invalid("body", `has a line ${line} that ${tooLong}`);
   }
-  yield* jsonRow(rest, line);
+  const text = record.text(decoder, new Uint8Array());
+  for (const row of jsonRow(text, line)) yield { ...row, next: { at, line } };
 }
 
 function* jsonRow(text: string, line: number): Generator<Row> {
@@ -154,41 +210,45 @@ function* jsonRow(text: string, line: number): Generator<Row> {
   yield { line, message: "is not a JSON object" };
 }
 
-/** The objects of an array, or the only one, found by their braces. */
-async function* jsonRows(texts: AsyncGenerator<string>): AsyncGenerator<Row> {
-  let line = 1;
-  let startLine = 1;
+const betweenObjects = new Set([...new TextEncoder().encode(" \t\r\n,[]\uFEFF")]);
+
+/** The objects of an array, or the only one, found by their braces: whatever is not ASCII stands inside them. */
+async function* jsonRows(bytes: AsyncIterable<Uint8Array>, from: Position): AsyncGenerator<Row> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let { at, line } = from;
+  let startLine = line;
   let depth = 0;
   let inText = false;
   let escaped = false;
-  let kept = "";
-  for await (const text of texts) {
+  const record = recordBytes();
+  for await (const part of bytes) {
     let start = 0;
-    for (let i = 0; i < text.length; i++) {
-      const character = text.charCodeAt(i);
-      if (character === 10) line++;
+    for (let i = 0; i < part.length; i++) {
+      const byte = part[i] as number;
+      if (byte === lineFeed) line++;
       if (depth > 0 && inText) {
         if (escaped) escaped = false;
-        else if (character === 92) escaped = true;
-        else if (character === 34) inText = false;
-      } else if (depth > 0 && character === 34) inText = true;
-      else if (character === 123) {
+        else if (byte === 92) escaped = true;
+        else if (byte === 34) inText = false;
+      } else if (depth > 0 && byte === 34) inText = true;
+      else if (byte === 123) {
         if (depth++ === 0) {
           start = i;
           startLine = line;
         }
-      } else if (character === 125 && depth > 0) {
+      } else if (byte === 125 && depth > 0) {
         if (--depth === 0) {
-          yield* jsonRow(kept + text.slice(start, i + 1), startLine);
-          kept = "";
+          const text = record.text(decoder, part.subarray(start, i + 1));
+          const next = { at: at + i + 1, line };
+          for (const row of jsonRow(text, startLine)) yield { ...row, next };
         }
-      } else if (depth === 0 && !" \t\r\n,[]\uFEFF".includes(text.charAt(i))) {
+      } else if (depth === 0 && !betweenObjects.has(byte)) {
         throw invalid("body", `is not JSON at line ${line}: send an array of objects`);
       }
     }
-    if (depth > 0) kept += text.slice(start);
-    if (kept.length > longestRecord)
-      throw invalid("body", `has an object at line ${startLine} that ${tooLong}`);
+    if (depth > 0) record.add(part.subarray(start));
+    at += part.length;
+    if (record.isTooLong()) throw invalid("body", `has an object at line ${startLine} that ${tooLong}`);
   }
   if (depth > 0) throw invalid("body", `is not whole: the object at line ${startLine} does not end`);
 }

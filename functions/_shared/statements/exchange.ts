@@ -1,7 +1,7 @@
 import type { ImportQuery } from "../../../shared/imports.ts";
 import type { Statement } from "../database.ts";
 import { type Chunk, recordsOf } from "../import/chunks.ts";
-import type { Row } from "../import/rows.ts";
+import type { FileType, Position } from "../import/rows.ts";
 
 /** Files an export is made of; submissions that were merged follow those they were merged into. */
 export type ExportedRows =
@@ -31,57 +31,76 @@ export function exportPage(rows: ExportedRows, after: string[] | null, most: num
     sql`select total, last, records from private.admin_export_page(${rows}, ${after}::text[], ${most})`;
 }
 
-export function startImport({
-  format,
-  source,
-  dry_run,
-  create_missing,
-}: ImportQuery): Statement<{ id: string }> {
+export function startImport(query: ImportQuery, fileType: JobFileType): Statement<{ id: string }> {
   return (sql) =>
-    sql`select private.admin_start_import(${format}, ${source ?? format}, ${dry_run}, ${create_missing}) as id`;
-}
-
-export function runImport(id: string, chunk: Chunk): Statement {
-  return (sql) =>
-    sql`select private.admin_run_import(${id}, ${JSON.stringify(recordsOf(chunk))}::text::jsonb, ${JSON.stringify(chunk.refused)}::text::jsonb)`;
+    sql`select private.admin_start_import(${JSON.stringify(query)}::text::jsonb, ${fileType}) as id`;
 }
 
 export function finishImport(id: string, problem: string | null): Statement<{ data: string }> {
   return (sql) => sql`select private.admin_finish_import(${id}, ${problem})::text as data`;
 }
 
-/** Keeps rows of a job; the first time without any. */
-export function receiveImport(id: string, n: number, rows: Row[] | null, query: ImportQuery): Statement {
-  return (sql) =>
-    sql`select private.admin_receive_import(${id}, ${n}, ${rows && JSON.stringify(rows)}::text::json, ${JSON.stringify(query)}::text::jsonb)`;
+/** Keeps a piece of an import's file. */
+export function receiveImport(id: string, n: number, bytes: Uint8Array): Statement {
+  return (sql) => sql`select private.admin_receive_import(${id}, ${n}, ${bytes})`;
 }
 
+/** The whole file is there. */
 export function beginImport(id: string): Statement<{ data: string }> {
   return (sql) => sql`select private.admin_begin_import(${id})::text as data`;
 }
 
-/** Rows of a job that are not yet written. */
-export type Piece = {
-  n: number;
-  rows: Row[];
-  chunks_done: number;
+export function cancelImport(id: string): Statement<{ data: string }> {
+  return (sql) => sql`select private.admin_cancel_import(${id})::text as data`;
+}
+
+/** What a file is kept as: the rows of a zip are one a line. */
+export type JobFileType = FileType | "rows";
+
+/** An import as running it takes it. */
+export type Job = {
+  state: string;
   query: ImportQuery;
+  file_type: JobFileType;
+  position: Position;
+  /** Of the rows at this position so many chunks are written. */
+  chunks_done: number;
   nameless_votes: number | null;
 };
 
-export function nextPiece(id: string): Statement<{ piece: Piece | null }> {
-  return (sql) => sql`select private.admin_next_piece(${id}) as piece`;
+export function importJob(id: string): Statement<{ job: Job | null }> {
+  return (sql) => sql`select private.admin_import_job(${id}) as job`;
 }
 
-/** Goes with the chunk it tells of; what is left of the nameless votes counts with the last. */
-export function advancePiece(
-  id: string,
-  n: number,
-  chunk: number,
-  isLast: boolean,
-  namelessVotes: number,
-): Statement {
-  return (sql) => sql`select private.admin_advance_piece(${id}, ${n}, ${chunk}, ${isLast}, ${namelessVotes})`;
+export function importPiece(id: string, n: number): Statement<{ bytes: Uint8Array | null }> {
+  return (sql) => sql`select private.admin_import_piece(${id}, ${n}) as bytes`;
+}
+
+/** Which chunk of the rows at a position is written; with the last of them, where the next rows begin and how many nameless votes are left. */
+export type Step = { at: number; chunk: number; next?: Position; namelessVotes?: number };
+
+export function runImport(id: string, chunk: Chunk, { at, chunk: n, next, namelessVotes }: Step): Statement {
+  return (sql) =>
+    sql`select private.admin_run_import(${id}, ${JSON.stringify(recordsOf(chunk))}::text::jsonb, ${JSON.stringify(chunk.refused)}::text::jsonb,
+      ${at}, ${n}, ${next ? JSON.stringify(next) : null}::text::jsonb, ${namelessVotes ?? null})`;
+}
+
+/** An import to run on, with the credential of who sent it; both null where they may no longer call. */
+export type Claimed = {
+  id: string;
+  organization_id: string;
+  user_id: string | null;
+  digest: Uint8Array | null;
+};
+
+/** Gives back the import before, or ends it for a problem, and takes the next where it is to. */
+export function claimImport(
+  previous: string | null,
+  problem: string | null,
+  takes: boolean,
+): Statement<Claimed> {
+  return (sql) =>
+    sql`select id, organization_id, user_id, digest from private.claim_import(${previous}, ${problem}, ${takes})`;
 }
 
 export function listImports(): Statement<{ data: string }> {

@@ -10,19 +10,19 @@ import { ApiError, invalid, notFound } from "../../_shared/api-error.ts";
 import { piecesOf, problemOfLength } from "../../_shared/body.ts";
 import { answer, endpoint, longEndpoint } from "../../_shared/endpoint.ts";
 import { exportText, exportTypes } from "../../_shared/export.ts";
-import { chunksOf, problemOf, writeChunk } from "../../_shared/import/chunks.ts";
+import { problemOf } from "../../_shared/import/chunks.ts";
 import { fiderRows } from "../../_shared/import/fider.ts";
-import { rowPieces, runPieces } from "../../_shared/import/job.ts";
-import { type FileType, type Row, rowsOf } from "../../_shared/import/rows.ts";
+import { filePieces, rowLines, runJob } from "../../_shared/import/job.ts";
+import type { FileType, Row } from "../../_shared/import/rows.ts";
 import { heldBytes } from "../../_shared/import/zip.ts";
 import { patient } from "../../_shared/patient.ts";
 import {
   beginImport,
+  cancelImport,
   exportPage,
   finishImport,
   listImports,
   receiveImport,
-  runImport,
   showImport,
   startExport,
   startImport,
@@ -47,8 +47,8 @@ const mostHeldOfOne = 1.5 * file.largest;
 const mostHeld = 2 * file.largest;
 /** An import that writes nothing for two minutes counts as broken off. */
 const longestUploadMs = 100_000;
-/** A step of a job: hosted Supabase ends what used 2 s of CPU. */
-const stepMs = 1000;
+/** Hosted Supabase ends a request that used 2 s of CPU. */
+const step = { chunks: 12, milliseconds: 1000 };
 
 /** What the file is, or why it is not even begun with. */
 function fileTypeOf(request: Request, format: ImportQuery["format"]): FileType | "zip" | ApiError {
@@ -101,35 +101,28 @@ export const exchange = [
     summary: "Import a file of feedback; sent again, it makes nothing twice",
     query: importQuery,
     takes: Object.keys(fileTypes),
-    answers: { 201: importAnswer, 202: importAnswer },
+    answers: { 202: importAnswer },
     work: async ({ input: { query }, request, ask }) => {
       const type = fileTypeOf(request, query.format);
       if (typeof type !== "string") {
         await ask([]);
         throw type;
       }
-      const [[started]] = await ask([startImport(query)]);
+      const [[started]] = await ask([startImport(query, type === "zip" ? "rows" : type)]);
       if (!started) throw notFound("import");
       const { id } = started;
       const again = patient(ask);
       const bytes = piecesOf(request, file);
-      const rows = type === "zip" ? zipRows(bytes) : rowsOf(bytes, type);
       try {
-        if (query.async) {
-          let n = 0;
-          await again([receiveImport(id, n, null, query)]);
-          for await (const piece of rowPieces(rows)) await again([receiveImport(id, ++n, piece, query)]);
-          const [[received]] = await again([beginImport(id)]);
-          return answer(202, received?.data ?? "null", undefined, { Location: `imports/${id}` });
-        }
-        for await (const chunk of chunksOf(rows, query))
-          await writeChunk(chunk, (part) => again([runImport(id, part)]));
+        let n = 0;
+        for await (const piece of filePieces(type === "zip" ? rowLines(zipRows(bytes)) : bytes))
+          await again([receiveImport(id, n++, piece)]);
       } catch (error) {
         await again([finishImport(id, problemOf(error))]).catch(() => {});
         throw error;
       }
-      const [[ended]] = await again([finishImport(id, null)]);
-      return answer(201, ended?.data ?? "null");
+      const [[begun]] = await again([beginImport(id)]);
+      return answer(202, begun?.data ?? "null", undefined, { Location: `imports/${id}` });
     },
   }),
   endpoint({
@@ -149,15 +142,13 @@ export const exchange = [
     tag,
     access: "caller",
     scopes: [...scopes],
-    summary: "Write the next rows of an import that was received with async=true",
+    summary: "Go on with an import at once, for about a second",
     answers: { 200: importAnswer },
     work: async ({ input: { params }, ask }) => {
-      const again = patient(ask);
-      const isDone = await runPieces(params.id, stepMs, again);
-      const [[shown]] = isDone
-        ? await again([finishImport(params.id, null)])
-        : await again([showImport(params.id)]);
-      return answer(200, shown?.data ?? "null");
+      await runJob(params.id, step, ask);
+      const [[shown]] = await ask([showImport(params.id)]);
+      if (!shown) throw notFound("import");
+      return answer(200, shown.data);
     },
   }),
   endpoint({
@@ -173,6 +164,17 @@ export const exchange = [
       if (!shown) throw notFound("import");
       return answer(200, shown.data);
     },
+  }),
+  endpoint({
+    method: "delete",
+    path: "/admin/imports/:id",
+    tag,
+    access: "caller",
+    scopes: [...scopes],
+    summary: "Cancel an import that has not ended; what it wrote stays",
+    answers: { 200: importAnswer },
+    call: ({ params }) => [cancelImport(params.id)],
+    respond: ([[canceled]]) => answer(200, canceled?.data ?? "null"),
   }),
   endpoint({
     method: "get",

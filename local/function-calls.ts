@@ -2,17 +2,17 @@ import { request } from "node:http";
 import type { Sql } from "./database.ts";
 import type { Functions } from "./functions.ts";
 
-export interface DispatcherCalls {
+export interface FunctionCalls {
   stop(): Promise<void>;
 }
 
-/** Stands in for pg_net and pg_cron: calls functions/webhook-dispatch when the database asks for it, and every few seconds. */
-export async function startDispatcherCalls(
+/** Stands in for pg_net and pg_cron: calls a function when the database asks for it, and where it says so every few seconds. */
+export async function startFunctionCalls(
   sql: Sql,
-  dispatcher: Functions,
+  called: { functions: Functions; path: string; channel: string; seconds?: number },
   secret: string,
-  seconds: number,
-): Promise<DispatcherCalls> {
+): Promise<FunctionCalls> {
+  const { functions, path, channel, seconds } = called;
   let calling = false;
   let again = false;
   const call = async () => {
@@ -21,28 +21,28 @@ export async function startDispatcherCalls(
     calling = true;
     while (again) {
       again = false;
-      if (dispatcher.up()) await post(dispatcher.port, secret);
+      if (functions.up()) await post(functions.port, path, secret);
     }
     calling = false;
   };
-  const listening = await sql.listen("webhooks", call, call);
-  const timer = setInterval(call, seconds * 1000);
+  const listening = await sql.listen(channel, call, call);
+  const timer = seconds && setInterval(call, seconds * 1000);
   return {
     async stop() {
-      clearInterval(timer);
+      if (timer) clearInterval(timer);
       await listening.unlisten().catch(() => undefined);
     },
   };
 }
 
 /** Whatever comes of it: the next call is not far. */
-function post(port: number, secret: string): Promise<void> {
+function post(port: number, path: string, secret: string): Promise<void> {
   return new Promise((resolve) => {
     const call = request(
       {
         host: "127.0.0.1",
         port,
-        path: "/webhook-dispatch",
+        path,
         method: "POST",
         headers: { authorization: `Bearer ${secret}`, "content-length": 0 },
         timeout: 5_000,

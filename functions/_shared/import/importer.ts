@@ -1,0 +1,76 @@
+import { toApiError } from "../api-error.ts";
+import { type Admission, alone, run } from "../database.ts";
+import { log } from "../log.ts";
+import { type Claimed, claimImport } from "../statements/exchange.ts";
+import { problemOf } from "./chunks.ts";
+import { runJob } from "./job.ts";
+
+const isHosted = "EdgeRuntime" in globalThis;
+// Hosted Supabase ends a request that used 2 s of CPU or took 150 s; a chunk took 70 ms of CPU on a busy machine.
+const budget = { chunks: 12, milliseconds: isHosted ? 60_000 : 2_000 };
+
+let running: Promise<void> | undefined;
+let asked = false;
+
+/** Runs imports that wait, each for a while in turn: on hosted Supabase one of them, elsewhere until none waits. */
+export function runImports(): Promise<void> {
+  asked = true;
+  running ??= runAll()
+    .catch((error) => log({ requestId: "imports", error }))
+    .finally(() => {
+      running = undefined;
+    });
+  return running;
+}
+
+async function runAll(): Promise<void> {
+  let previous: string | null = null;
+  let problem: string | null = null;
+  for (let turn = 0; ; turn++) {
+    asked = false;
+    const takes = !(isHosted && turn > 0);
+    const [claimed]: readonly Claimed[] = await alone(claimImport(previous, problem, takes));
+    [previous, problem] = [null, null];
+    if (claimed) {
+      const outcome = await runClaimed(claimed);
+      if (outcome !== "later") previous = claimed.id;
+      if (typeof outcome === "object") problem = outcome.problem;
+    } else if (!asked || !takes) return;
+  }
+}
+
+/** later: somebody else runs it, or what stopped it may pass; it is claimed again in some seconds. */
+async function runClaimed(claimed: Claimed): Promise<"ran" | "later" | { problem: string }> {
+  const admission = admissionOf(claimed);
+  try {
+    const ran = await runJob(claimed.id, budget, (statements) => run(admission, statements, () => {}));
+    return ran ? "ran" : "later";
+  } catch (error) {
+    const code = toApiError(error)?.code ?? "INTERNAL_ERROR";
+    if (code === "UNAUTHORIZED" || code === "FORBIDDEN" || code === "NOT_FOUND")
+      return { problem: `Who sent it may no longer import: ${problemOf(error)}` };
+    if (code === "INTERNAL_ERROR") log({ requestId: admission.requestId, error });
+    return "later";
+  }
+}
+
+/** As if who sent the import called on: charged to them, and refused once they may not import any more. */
+function admissionOf({ organization_id, user_id, digest }: Claimed): Admission {
+  return {
+    requestId: crypto.randomUUID(),
+    userId: user_id,
+    digest,
+    refused: false,
+    address: null,
+    operations: [],
+    organization: organization_id,
+    onBehalf: null,
+    origin: null,
+    needsOrigin: false,
+    resource: null,
+    resourceId: null,
+    access: "caller",
+    scopes: ["submissions:moderate"],
+    chargeFirst: true,
+  };
+}
