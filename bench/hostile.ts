@@ -26,8 +26,6 @@ type Kind = "health" | "list" | "vote";
 type Latencies = Record<Kind, { calls: number; failed: number; p50_ms: number; p99_ms: number }>;
 type Attack = (isOver: () => boolean) => Promise<unknown>;
 
-await onOwnStack(bench);
-
 async function bench(stack: Stack, sql: Sql): Promise<void> {
   await sql`update private.rate_limit_rules set max_requests = 2000000000`;
   const board = await loadBoard(sql, stack, 500);
@@ -198,3 +196,5 @@ const told = (latencies: Latencies) =>
   Object.entries(latencies)
     .map(([kind, { p99_ms, failed }]) => `${kind} p99 ${p99_ms} ms${failed > 0 ? ` (${failed} failed)` : ""}`)
     .join(", ");
+
+await onOwnStack(bench);
