@@ -22,7 +22,7 @@ export type Results<Statements extends readonly Statement[]> = {
   -readonly [Index in keyof Statements]: Statements[Index] extends Statement<infer Row> ? Rows<Row> : never;
 };
 
-/** What private.admit and private.enter are told of a request. */
+/** What private.admit and private.enter know of a request. */
 export type Admission = {
   requestId: string;
   userId: string | null;
@@ -178,7 +178,7 @@ async function charge(admission: Admission, hear: (verdict: Verdict) => void): P
     );
 }
 
-/** The failure itself is told, unless the charge finds another reason to refuse the request. */
+/** The client gets the failure itself, unless the charge finds another reason to refuse the request. */
 async function chargeFailure(admission: Admission, hear: (verdict: Verdict) => void): Promise<void> {
   await charge(admission, hear).catch((error) => {
     if (error instanceof ApiError && error.code !== "SERVICE_UNAVAILABLE") throw error;

@@ -28,7 +28,7 @@ export function agentRequest(c: Context): AgentRequest {
   };
 }
 
-/** What private.enter is told. Pages of other origins call only where the organization allows theirs. */
+/** The arguments of private.enter. Pages of other origins call only where the organization allows theirs. */
 export function admissionFor({ c, id, credential }: AgentRequest, operation?: string): Admission {
   const endpoint = { method: "get", path: "", access: "public", operation } as const;
   const admission = admissionOf(c, endpoint, id, credential, { params: {}, body: undefined });
