@@ -1,12 +1,47 @@
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+// These take longest and start first, so that none of them runs alone at the end.
+const longest = [
+  "web/accessibility",
+  "stack/start",
+  "upgrade/upgrade",
+  "hostile/auth",
+  "docs/examples",
+  "mail/faults",
+  "hostile/fuzz",
+  "hostile/gateway",
+  "faults/hangs",
+  "faults/network",
+  "faults/functions",
+  "limits/addresses",
+  "upgrade/migrations",
+  "scale/bounded-reads",
+  "hosted/runtime",
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const index = longest.findIndex((name) => moduleId.endsWith(`tests/${name}.test.ts`));
+      return index < 0 ? longest.length : index;
+    };
+    return (await super.sort(files)).sort((one, other) => rank(one) - rank(other));
+  }
+}
 
 export default defineConfig({
   test: {
     include: ["tests/**/*.test.ts"],
     globalSetup: "tests/global-setup.ts",
     pool: "forks",
-    maxWorkers: 2,
+    // Files share the modules of their process, which take longer to load than most files to run.
+    isolate: false,
+    // More than processors: many tests wait for time-outs and restarts.
+    maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 20_000 } },
   },
 });

@@ -6,7 +6,7 @@ import { root } from "../local/database-server.ts";
 import { formatted } from "./report.ts";
 import { say } from "./stack.ts";
 
-/** What results were measured on. */
+/** The machine and versions of a measurement. */
 function machine() {
   return {
     cores: cpus().length,
@@ -32,11 +32,11 @@ async function versions(sql: Sql): Promise<Record<string, string>> {
   };
 }
 
-/** Of a file that is not committed, as *.local.json is not. */
+/** Files named *.local.json are not committed. */
 export const localName = (bench?: string) =>
   `${[new Date().toISOString().slice(0, 10), ...(bench ? [bench] : [])].join("-")}.local`;
 
-/** To bench/results, with what it was measured on. */
+/** Writes results to bench/results together with the environment. */
 export async function writeResults(name: string, sql: Sql, settings: object, results: object): Promise<void> {
   const path = join(root, "bench", "results", `${name}.json`);
   const about = {

@@ -6,19 +6,19 @@ import { addUsers, signIn } from "./board.ts";
 import { median, rounded } from "./report.ts";
 import { onOwnStack, say } from "./stack.ts";
 
-// Whether the numbers of a board of a million submissions cost more than those of one of a thousand.
+// Compares the cost of analytics on a board of a million submissions with one of a thousand.
 
 const { values: flags } = parseArgs({
   options: {
     rounds: { type: "string", default: "7" },
     submissions: { type: "string", default: "1000,100000,1000000" },
-    /** Of the file in bench/results; *.local.json is not committed. */
+    /** Name of the result file in bench/results; *.local.json is not committed. */
     name: { type: "string", default: localName("analytics") },
   },
 });
 const rounds = Number(flags.rounds);
 const sizes = flags.submissions.split(",").map(Number);
-/** How long the board has been there. */
+/** Age of the board. */
 const history = 400;
 const ranges = [
   { name: "a day", days: 1, interval: "day" },
@@ -29,7 +29,7 @@ const ranges = [
 type Range = (typeof ranges)[number];
 
 await onOwnStack(bench, {
-  // So that filling it takes minutes; nothing of it has to survive.
+  // Speeds up filling; the data need not survive a crash.
   postgresSettings: {
     shared_buffers: "1GB",
     max_wal_size: "8GB",
@@ -54,7 +54,7 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
   for (const range of ranges) {
     for (const size of sizes) await ask(stack, admin?.token ?? "", size, range);
     for (let round = 0; round < rounds; round++) {
-      // The machine may be shared: who goes first changes, so that a slow moment hits all alike.
+      // Alternate the order, so that load from other programs affects all sides alike.
       for (let turn = 0; turn < sizes.length; turn++) {
         const size = sizes[(round + turn) % sizes.length] ?? 0;
         const key = `${range.name} ${size}`;
@@ -87,7 +87,10 @@ async function ask(stack: Stack, token: string, size: number, { days, interval }
   return performance.now() - startedAt;
 }
 
-/** Medians over the rounds. A ratio is the cost at the most submissions by that at the fewest, in the same round. */
+/**
+ * Medians over the rounds. A ratio is the cost with the most submissions divided by that with the fewest, in
+ * the same round.
+ */
 function summarize({ name }: Range, measured: Map<string, number[]>) {
   const of = (size: number) => measured.get(`${name} ${size}`) ?? [];
   const last = of(sizes.at(-1) ?? 0);
@@ -107,8 +110,8 @@ function summarize({ name }: Range, measured: Map<string, number[]>) {
 }
 
 /**
- * A board with a history: few submissions get most votes, few people do most. What triggers would do a row at a time is
- * done at once, as the schedule does it where an organization's time zone has changed.
+ * A board with skewed distributions of votes and authors. Trigger effects are applied in bulk, like the
+ * schedule does after a change of time zone.
  */
 async function fill(stack: Stack, size: number): Promise<void> {
   const sql = connect(stack.superuserUrl);
@@ -126,7 +129,7 @@ async function fill(stack: Stack, size: number): Promise<void> {
 
 function historyOf(size: number, people: number): string[] {
   const organization = `(select id from public.organizations where slug = '${slug(size)}')`;
-  // Ids that grow with time keep indexes of a million rows quick to fill.
+  // Time-ordered ids, so that indexes of a million rows fill fast.
   const id = (n: string) => `(lpad(to_hex(${n}), 8, '0') || right(md5(random()::text), 24))::uuid`;
   const later = "m.created_at + (now() - m.created_at) * power(random(), 3)";
   return [

@@ -1,8 +1,8 @@
 import { Hono } from "hono";
 import postgres from "postgres";
 
-// As little as can answer these requests from Postgres: bare tables, read by a superuser without triggers. No tags, no
-// totals, no caller, no limits, no validation. What an answer holds beyond that, the service pays for.
+// Lower bound for these requests on Postgres: bare tables read by a superuser, without triggers, tags,
+// totals, authentication, rate limits or validation.
 
 const sql = postgres(read("DATABASE_URL"), {
   max: Number(read("DATABASE_CONNECTIONS")),

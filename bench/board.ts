@@ -6,22 +6,22 @@ import { tokenIssuer } from "../local/lite/auth-config.ts";
 import type { Stack } from "../local/stack.ts";
 import { feedback, randomFrom, reply } from "./text.ts";
 
-/** What requests are made of. */
+/** Data from which requests are built. */
 export interface Board {
   organizationId: string;
   submissionIds: string[];
-  /** People who have not voted or commented yet. */
+  /** Users without votes and comments. */
   callers: { id: string; token: string }[];
-  /** Of the organization. */
+  /** Keys of the organization. */
   keys: string[];
-  /** Of bench/surveys.ts, where the first of the callers is the owner. */
+  /** For bench/surveys.ts, where the first caller is the owner. */
   surveys?: { id: string; questionIds: string[] }[];
 }
 
-const people = 2003; // prime, so that any step through them meets everyone before anyone twice
+const people = 2003; // prime, so that any step visits every person before repeating one
 const callers = 512;
 
-/** One public board with a history, as an operator would import it. */
+/** A public board with a history, as an import would create it. */
 export async function loadBoard(sql: Sql, stack: Stack, submissions: number): Promise<Board> {
   await sql`update private.rate_limit_rules set max_requests = 2000000000`;
   const owner = await addUsers(sql, "owner", 1);
@@ -43,7 +43,7 @@ export async function loadBoard(sql: Sql, stack: Stack, submissions: number): Pr
   return { organizationId: organization.id, submissionIds, callers: await signIn(stack, fresh), keys };
 }
 
-/** Their profiles come by the trigger on auth.users. */
+/** The trigger on auth.users inserts their profiles. */
 export async function addUsers(sql: Sql, name: string, count: number): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     insert into auth.users (id, email, raw_user_meta_data)
@@ -90,7 +90,7 @@ async function addSubmissions(sql: Sql, organizationId: string, authors: string[
 
 const batch = 5000;
 
-/** One to three on four of five. */
+/** One to three tags on four of five submissions. */
 async function addTags(sql: Sql, organizationId: string): Promise<void> {
   await sql`
     with numbered as (select id, row_number() over (order by id) as n from public.submissions where organization_id = ${organizationId}),
@@ -101,7 +101,10 @@ async function addTags(sql: Sql, organizationId: string): Promise<void> {
     where s.n % 5 <> 0`;
 }
 
-/** On three of ten, a few each, one in four of them a reply. Before anyone follows, so that nobody is told of the past. */
+/**
+ * Comments on three of ten submissions, a quarter of them replies. Inserted before follows, so that they
+ * cause no notifications.
+ */
 async function addComments(sql: Sql, submissionIds: string[], authors: string[]): Promise<void> {
   const random = randomFrom(2);
   const rows: { id: string; submission: string; parent: string | null; author: string; body: string }[] = [];
@@ -131,14 +134,11 @@ async function addComments(sql: Sql, submissionIds: string[], authors: string[])
   }
 }
 
-/**
- * 25 each on the average, most of them on few. Quietly, as a merge moves votes: nobody is told, and what the triggers
- * would have done is done here at once, so that the counts are true.
- */
+/** 25 votes each on average, unevenly distributed. Events are suppressed, and counts are set in bulk. */
 async function addVotes(sql: Sql, organizationId: string, voters: string[]): Promise<void> {
   await sql.begin(async (transaction) => {
     await transaction`set local statement_timeout = 0`;
-    await transaction`select set_config('feedback.quiet', 'on', true)`;
+    await transaction`select set_config('feedback.suppress_events', 'on', true)`;
     await transaction`create temp table voters on commit drop as
       select id, ordinality - 1 as n from unnest(${voters}::uuid[]) with ordinality as v (id, ordinality)`;
     await transaction`create unique index on voters (n)`;
@@ -164,11 +164,11 @@ async function addVotes(sql: Sql, organizationId: string, voters: string[]): Pro
 }
 
 async function checkCounts(sql: Sql): Promise<void> {
-  const mistakes = await sql`select * from private.count_mistakes()`;
+  const mistakes = await sql`select * from private.count_discrepancies()`;
   if (mistakes.length > 0) throw new Error(`the board was loaded with ${mistakes.length} wrong counts`);
 }
 
-/** What autovacuum would have done by the time a board has a history. */
+/** ANALYZE and VACUUM, as autovacuum would have run. */
 async function vacuum(sql: Sql): Promise<void> {
   const tables = await sql<{ name: string }[]>`
     select format('%I.%I', schemaname, relname) as name from pg_stat_user_tables where schemaname in ('public', 'private')`;

@@ -9,15 +9,15 @@ import {
 } from "../functions/_shared/statements/submissions.ts";
 import { castVote, voteResult } from "../functions/_shared/statements/votes.ts";
 
-// The same statements on the same number of connections, for a role that sees everything: no caller, no limits,
-// no validation. Nothing that answers these requests from Postgres can be much faster.
+// The same statements on the same number of connections for a role that sees everything: no authentication,
+// rate limits or validation. An upper bound for the service's throughput.
 
 const url = read("DATABASE_URL");
 const connections = Number(read("DATABASE_CONNECTIONS"));
 const sql = open(connections);
-// A transaction needs a connection of its own while its statements are sent at once.
+// A transaction needs its own connection while its statements are pipelined.
 const idle = Array.from({ length: connections }, () => open(1));
-const waiting: ((connection: Sql) => void)[] = [];
+const queue: ((connection: Sql) => void)[] = [];
 
 const app = new Hono()
   .get("/api/health", (c) => c.text("ok"))
@@ -67,13 +67,13 @@ function one<Row>(statement: Statement<Row>) {
   return statement(sql);
 }
 
-/** The write and its answer, sent at once. The triggers have to know who writes. */
+/** The write and the response query, pipelined. Triggers need the author's id. */
 async function transaction<Row>(
   user: string,
   write: Statement,
   answer: Statement<Row>,
 ): Promise<readonly Row[]> {
-  const connection = idle.pop() ?? (await new Promise<Sql>((resolve) => waiting.push(resolve)));
+  const connection = idle.pop() ?? (await new Promise<Sql>((resolve) => queue.push(resolve)));
   try {
     const claims = JSON.stringify({ sub: user, role: "authenticated" });
     const [, , , rows] = await Promise.all([
@@ -85,7 +85,7 @@ async function transaction<Row>(
     ]);
     return rows;
   } finally {
-    const next = waiting.shift();
+    const next = queue.shift();
     if (next) next(connection);
     else idle.push(connection);
   }

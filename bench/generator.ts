@@ -9,7 +9,7 @@ export interface Generator {
   stop(): void;
 }
 
-/** Load from a process of its own, so that this one only waits. */
+/** Generates load in a process of its own. */
 export function startGenerator(board: Board): Generator {
   const child = fork(fileURLToPath(new URL("load.ts", import.meta.url)));
   const order = (message: Order) => child.send(message);

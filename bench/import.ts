@@ -1,4 +1,3 @@
-import { readdir, readFile } from "node:fs/promises";
 import { Readable } from "node:stream";
 import type { ReadableStream } from "node:stream/web";
 import { parseArgs } from "node:util";
@@ -8,14 +7,15 @@ import type { Sql } from "../local/database.ts";
 import type { Stack } from "../local/stack.ts";
 import { zipOf } from "../tests/zip.ts";
 import { localName, writeResults } from "./about.ts";
+import { cpuSeconds, forgetPeak, functionsPid, peakMegabytes } from "./process.ts";
 import { onOwnStack } from "./stack.ts";
 
-// Import and export through the API: records a second, and how much memory and CPU the functions take for it.
+// Import and export through the API: records per second, and memory and CPU of the functions.
 
 const { values: flags } = parseArgs({
   options: {
     rows: { type: "string", default: "100000" },
-    /** Of the file in bench/results; *.local.json is not committed. */
+    /** Name of the result file in bench/results; *.local.json is not committed. */
     name: { type: "string", default: localName("import") },
   },
 });
@@ -29,9 +29,9 @@ interface Step {
   megabytes: number;
   seconds: number;
   records_per_second: number;
-  /** Of the functions' process, in all: its highest since it started. */
+  /** Of the functions' process, in all. */
   peak_megabytes: number;
-  /** Of the functions: while a file was received, and in all. */
+  /** CPU of the functions: during the upload, and in total. */
   receive_cpu_seconds: number | null;
   cpu_seconds: number;
 }
@@ -54,25 +54,24 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
   let receivedCpu: number | null = null;
   const rounded = (seconds: number) => Math.round(seconds * 100) / 100;
   const processed = async (answer: Response): Promise<number> => {
-    // What is written while this is read counts as received: a little too much.
+    // Records written during the upload count as upload; a small error.
     receivedCpu = await cpuSeconds(pid);
     const text = await answer.text();
     if (answer.status !== 202) throw new Error(text);
     const { id } = (JSON.parse(text) as { data: { id: string } }).data;
     for (;;) {
-      // Asked of the database: calls would count against the limit of the key, and cost the functions CPU.
-      const [told] = await sql<
-        { state: string; failed: number; processed: number; problem: string | null }[]
-      >`
+      // Asks the database: API calls would be rate limited and cost the functions CPU.
+      const [job] = await sql<{ state: string; failed: number; processed: number; problem: string | null }[]>`
         select state, failed, processed, problem from private.imports where id = ${id}`;
-      if (!told) throw new Error("no import");
-      const { state, failed, processed } = told;
-      if (failed > 0 || state === "failed") throw new Error(JSON.stringify(told));
+      if (!job) throw new Error("no import");
+      const { state, failed, processed } = job;
+      if (failed > 0 || state === "failed") throw new Error(JSON.stringify(job));
       if (state === "completed") return processed;
       await new Promise((resolve) => setTimeout(resolve, 250));
     }
   };
   const measure = async (name: string, work: () => Promise<{ records: number; bytes: number }>) => {
+    await forgetPeak(pid);
     const startedAt = performance.now();
     const cpuBefore = await cpuSeconds(pid);
     receivedCpu = null;
@@ -93,7 +92,7 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
   const send = (path: string, lines: () => Generator<string>, type?: string) => async () => {
     let bytes = 0;
     const counted = async function* () {
-      // In pieces as curl sends a file.
+      // In chunks, as curl sends a file.
       let piece = "";
       for (const line of lines()) {
         piece += line;
@@ -129,7 +128,7 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
     }
     return { records, bytes };
   });
-  const mistakes = await sql`select * from private.count_mistakes()`;
+  const mistakes = await sql`select * from private.count_discrepancies()`;
   if (mistakes.length > 0) throw new Error(`${mistakes.length} counts are wrong`);
   await writeResults(flags.name, sql, { rows }, { idle_megabytes: idle, steps });
 }
@@ -199,32 +198,4 @@ function backup(): Uint8Array {
     ["post_votes.json", many(rows, (n) => ({ post_id: n, user_id: (n * 7 + 1) % people, created_at }))],
     ["users.json", many(people, (n) => ({ id: n, name: `Person ${n}`, email: author(n) }))],
   ]);
-}
-
-/** The process that serves /api, below this one. */
-async function functionsPid(): Promise<number> {
-  const processes = new Map<number, { parent: number; command: string }>();
-  for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
-    const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
-    const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
-    processes.set(Number(pid), { parent: Number(/PPid:\s+(\d+)/.exec(status)?.[1]), command });
-  }
-  const isOurs = (pid: number | undefined): boolean =>
-    pid === process.pid || (pid !== undefined && pid > 1 && isOurs(processes.get(pid)?.parent));
-  const found = [...processes].find(
-    ([pid, { command }]) => /^[^\0]*deno\0.*functions\/api/.test(command) && isOurs(pid),
-  );
-  if (!found) throw new Error("the functions are not running");
-  return found[0];
-}
-
-async function peakMegabytes(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, "utf8");
-  return Math.round(Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024);
-}
-
-async function cpuSeconds(pid: number): Promise<number> {
-  const [, rest = ""] = (await readFile(`/proc/${pid}/stat`, "utf8")).split(") ");
-  const [user = 0, system = 0] = rest.split(" ").slice(11, 13).map(Number);
-  return (user + system) / 100;
 }

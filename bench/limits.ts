@@ -12,15 +12,15 @@ import { compare, type Measurement, summarize, table } from "./report.ts";
 import type { RequestName } from "./requests.ts";
 import { onOwnStack, say } from "./stack.ts";
 
-// What knowing and limiting the caller costs: the API against the same statement without take, enter and signatures,
-// for nobody, and for few and very many distinct people and keys.
+// Cost of authentication and rate limits: the API against the same statement without them, for anonymous, few
+// and many distinct users and keys.
 
 const { values: flags } = parseArgs({
   options: {
     seconds: { type: "string", default: "3" },
     rounds: { type: "string", default: "3" },
     callers: { type: "string", default: "1,1000,100000" },
-    /** Of the file in bench/results; *.local.json is not committed. */
+    /** Name of the result file in bench/results; *.local.json is not committed. */
     name: { type: "string", default: localName("limits") },
   },
 });
@@ -42,7 +42,7 @@ async function bench(stack: Stack, sql: Sql, folder: string): Promise<void> {
   const most = Math.max(...crowds);
   const people = await signIn(stack, await addUsers(sql, "many", most));
   const keys = await addKeys(sql, board.organizationId, most);
-  // All of them have called before: the counters are as many as the callers.
+  // All callers have called before, so each has a counter.
   await sql`
     insert into private.rate_counters (rule, subject, started_at, used)
     select 'level_user', p.id::text, now(), 1 from public.profiles p where p.kind = 'user'
@@ -80,7 +80,7 @@ async function bench(stack: Stack, sql: Sql, folder: string): Promise<void> {
   await writeResults(flags.name, sql, settings, { results });
 }
 
-/** Each kind and number of callers has a generator of its own, which holds their credentials. */
+/** Each kind and number of callers has its own load generator with their credentials. */
 async function measure(
   name: string,
   request: RequestName,
@@ -99,7 +99,7 @@ async function measure(
   }
 }
 
-/** Keys with a profile each, as private.create_api_key makes them one by one. */
+/** Keys with one profile each, in the form of private.create_api_key. */
 async function addKeys(sql: Sql, organizationId: string, count: number): Promise<Board["callers"]> {
   const keys = Array.from({ length: count }, () => newApiKey(orgKeyPrefix));
   const batch = 5_000;

@@ -2,7 +2,7 @@ import { connect, type Socket } from "node:net";
 import type { Board } from "./board.ts";
 import { type BenchRequest, type RequestName, requestOf } from "./requests.ts";
 
-/** What the parent asks of this process: the board first, then loads one after another. */
+/** Messages from the parent: first the board, then loads. */
 export type Order = { board: Board } | Load;
 
 export interface Load {
@@ -10,7 +10,7 @@ export interface Load {
   name: RequestName;
   connections: number;
   seconds: number;
-  /** Which of board.surveys. */
+  /** Index into board.surveys. */
   survey?: number;
 }
 
@@ -24,7 +24,7 @@ export interface Measured {
 export type Reply = { measured: Measured } | { problem: string };
 
 let board: Board | undefined;
-/** How many requests of a name and survey were sent, over all loads. */
+/** Number of sent requests by name and survey, over all loads. */
 const sent = new Map<string, number>();
 
 process.on("message", (order: Order) => {
@@ -74,7 +74,7 @@ function next(name: RequestName, survey: number): BenchRequest {
   return requestOf(name, board, n, survey);
 }
 
-/** The floor checks no token and is told who calls. */
+/** The floor verifies no token and gets the user id directly. */
 function textOf({ method, path, caller, key, body }: BenchRequest, host: string): string {
   const person = caller === undefined ? undefined : board?.callers[caller];
   const token = person?.token ?? (key === undefined ? undefined : board?.keys[key]);
@@ -98,9 +98,9 @@ interface Client {
   close(): void;
 }
 
-/** Bare keep-alive HTTP: a client that parses more would take the cores from what is measured. */
+/** Minimal keep-alive HTTP client, so that parsing costs little CPU. */
 function open(host: string, port: number, number: number): Promise<Client> {
-  // Linux answers for all of 127/8: each connection is a caller of its own to the rate limits.
+  // On Linux all of 127/8 is local: each connection is a separate caller to the rate limits.
   const local =
     process.platform === "linux" && host === "127.0.0.1" ? { localAddress: `127.0.0.${number + 2}` } : {};
   return new Promise((resolve, reject) => {

@@ -7,11 +7,12 @@ import type { Stack } from "../local/stack.ts";
 import { localName, writeResults } from "./about.ts";
 import { type Board, loadBoard } from "./board.ts";
 import { startGenerator } from "./generator.ts";
+import { cpuSeconds, functionsPid } from "./process.ts";
 import { compare, type Measurement, summarize, table } from "./report.ts";
 import { onOwnStack, say } from "./stack.ts";
 
-// A tool call next to the same call of REST in one run, and how long an event takes from its commit to every one of a
-// thousand open subscriptions.
+// A tool call next to the same call of REST in one run, what silent subscriptions cost, and how long an event takes from
+// its commit to every one of a thousand open subscriptions.
 
 const { values: flags } = parseArgs({
   options: {
@@ -19,7 +20,9 @@ const { values: flags } = parseArgs({
     rounds: { type: "string", default: "5" },
     subscriptions: { type: "string", default: "1000" },
     events: { type: "string", default: "50" },
-    /** Of the file in bench/results; *.local.json is not committed. */
+    /** In seconds, for each number of open subscriptions. */
+    silence: { type: "string", default: "30" },
+    /** Name of the result file in bench/results; *.local.json is not committed. */
     name: { type: "string", default: localName("mcp") },
   },
 });
@@ -29,11 +32,12 @@ const settings = {
   rounds: Number(flags.rounds),
   subscriptions: Number(flags.subscriptions),
   events: Number(flags.events),
+  silence: Number(flags.silence),
   connections: 16,
   database_connections: 8,
 };
 
-const mostOfOneAgent = 100;
+const maxStreamsPerAgent = 100;
 
 await onOwnStack(bench, {
   functionsEnvironment: { DATABASE_CONNECTIONS: String(settings.database_connections) },
@@ -44,12 +48,14 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
   await sql`update private.rate_limit_rules set max_requests = 1000000`;
   const results = [summarize(await besideRest(stack, sql, board))];
   console.log(table(results));
+  const silence = await listenToNothing(stack, sql, board);
+  console.table(silence);
   const delivery = await deliver(stack, sql, board);
   console.log(delivery);
-  await writeResults(flags.name, sql, settings, { results, delivery });
+  await writeResults(flags.name, sql, settings, { results, silence, delivery });
 }
 
-/** The API's side is the tool, the floor's side REST. */
+/** The measured side is the tool, the reference side is REST. */
 async function besideRest(stack: Stack, sql: Sql, board: Board): Promise<Measurement> {
   const callers = async (secret: () => Promise<string>) =>
     Promise.all(Array.from({ length: 16 }, async () => ({ id: "", token: await secret() })));
@@ -70,30 +76,68 @@ async function besideRest(stack: Stack, sql: Sql, board: Board): Promise<Measure
   }
 }
 
-/** Milliseconds from the moment a commit is answered to each stream's event; all streams want every event. */
+/** CPU of the functions and of their connections while nothing happens, by the number of open subscriptions. */
+async function listenToNothing(stack: Stack, sql: Sql, board: Board) {
+  const pid = await functionsPid();
+  const token = await newAgent(sql, board);
+  const measured = [];
+  const streams: { destroy(): void }[] = [];
+  for (const count of [0, 1, maxStreamsPerAgent]) {
+    while (streams.length < count) streams.push(await listen(await subscribe(stack, token), token, () => {}));
+    // What opening them left to do is not what silence costs.
+    await sleep(3_000);
+    const functionsBefore = await cpuSeconds(pid);
+    const databaseBefore = await secondsOfBackends(sql);
+    await sleep(settings.silence * 1000);
+    const functions = (await cpuSeconds(pid)) - functionsBefore;
+    let database = 0;
+    for (const [backend, seconds] of await secondsOfBackends(sql))
+      database += seconds - (databaseBefore.get(backend) ?? 0);
+    const perSecond = (used: number) => Math.round((used / settings.silence) * 10_000) / 10;
+    measured.push({
+      streams: count,
+      functions_ms_a_second: perSecond(functions),
+      database_ms_a_second: perSecond(database),
+    });
+  }
+  for (const stream of streams) stream.destroy();
+  return measured;
+}
+
+/** CPU of the backends that serve the functions, by pid. */
+async function secondsOfBackends(sql: Sql): Promise<Map<number, number>> {
+  const backends = await sql<{ pid: number }[]>`
+    select pid from pg_stat_activity where application_name = 'feedback-functions'`;
+  return new Map(await Promise.all(backends.map(async ({ pid }) => [pid, await cpuSeconds(pid)] as const)));
+}
+
+/**
+ * Milliseconds from the commit's response to the event on each stream; all streams subscribe to every event.
+ */
 async function deliver(stack: Stack, sql: Sql, board: Board) {
-  const heard: number[] = [];
+  const latencies: number[] = [];
   const committedAt = new Map<string, number>();
   const early = new Map<string, number[]>();
   const open = await Promise.all(
-    Array.from({ length: Math.ceil(settings.subscriptions / mostOfOneAgent) }, async () => {
+    Array.from({ length: Math.ceil(settings.subscriptions / maxStreamsPerAgent) }, async () => {
       const token = await newAgent(sql, board);
-      const count = Math.min(mostOfOneAgent, settings.subscriptions);
+      const count = Math.min(maxStreamsPerAgent, settings.subscriptions);
       const streams = [];
-      // One after another: opening them all at once is not what is measured.
-      for (let n = 0; n < count; n++) streams.push(await listen(await subscribe(stack, token), token, hear));
+      // Opened one by one; opening is not measured.
+      for (let n = 0; n < count; n++)
+        streams.push(await listen(await subscribe(stack, token), token, record));
       return streams;
     }),
   );
   const streams = open.flat();
   say(`${streams.length} subscriptions open`);
 
-  function hear(id: string | undefined) {
+  function record(id: string | undefined) {
     if (id === undefined) return;
     const now = performance.now();
     const at = committedAt.get(id);
     if (at === undefined) early.set(id, [...(early.get(id) ?? []), now]);
-    else heard.push(now - at);
+    else latencies.push(now - at);
   }
 
   for (let n = 0; n < settings.events; n++) {
@@ -101,14 +145,18 @@ async function deliver(stack: Stack, sql: Sql, board: Board) {
     await sql`select private.emit_event(${board.organizationId}, 'survey.closed', ${id}, ${sql.json({ survey_id: id, response_count: 0 })})`;
     const now = performance.now();
     committedAt.set(id, now);
-    heard.push(...(early.get(id) ?? []).map((at) => Math.max(0, at - now)));
+    latencies.push(...(early.get(id) ?? []).map((at) => Math.max(0, at - now)));
     await sleep(130);
   }
-  for (const deadline = Date.now() + 10_000; heard.length < streams.length * settings.events; await sleep(50))
+  for (
+    const deadline = Date.now() + 10_000;
+    latencies.length < streams.length * settings.events;
+    await sleep(50)
+  )
     if (Date.now() > deadline)
-      throw new Error(`heard ${heard.length} of ${streams.length * settings.events} events`);
+      throw new Error(`received ${latencies.length} of ${streams.length * settings.events} events`);
   for (const stream of streams) stream.destroy();
-  const sorted = Float64Array.from(heard).sort();
+  const sorted = Float64Array.from(latencies).sort();
   const at = (share: number) => Math.round(sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN);
   return {
     streams: streams.length,
@@ -145,7 +193,7 @@ async function subscribe(stack: Stack, token: string): Promise<string> {
 function listen(
   url: string,
   token: string,
-  hear: (id: string | undefined) => void,
+  record: (id: string | undefined) => void,
 ): Promise<{ destroy(): void }> {
   return new Promise((resolve, reject) => {
     const outgoing = request(
@@ -158,7 +206,7 @@ function listen(
         incoming.on("data", (chunk: string) => {
           const lines = (rest + chunk).split("\n");
           rest = lines.pop() ?? "";
-          for (const line of lines) hear(/"survey_id":"([^"]+)"/.exec(line)?.[1]);
+          for (const line of lines) record(/"survey_id":"([^"]+)"/.exec(line)?.[1]);
         });
         resolve(outgoing);
       },

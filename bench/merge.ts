@@ -6,13 +6,13 @@ import { localName, writeResults } from "./about.ts";
 import { addUsers, type Board, signIn } from "./board.ts";
 import { onOwnStack } from "./stack.ts";
 
-// How long the merge of two large submissions takes, and taking it back, while others vote on them and on their neighbour.
+// Duration of merging and unmerging two large submissions while others vote on them and on a third one.
 
 const { values: flags } = parseArgs({
   options: {
     votes: { type: "string", default: "50000" },
     rounds: { type: "string", default: "3" },
-    /** Of the file in bench/results; *.local.json is not committed. */
+    /** Name of the result file in bench/results; *.local.json is not committed. */
     name: { type: "string", default: localName("merge") },
   },
 });
@@ -22,7 +22,7 @@ const voters = 8;
 const pauseMs = 100;
 
 type Operation = { name: string; aim_ms: number | null; ms: number[]; votes_meanwhile: Latency[] };
-/** Of the calls that began or ended while the operation ran. */
+/** Of calls that began or ended during the operation. */
 type Latency = { calls: number; refused: number; p50_ms: number; slowest_ms: number };
 type Caller = Board["callers"][number];
 
@@ -37,7 +37,7 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
     select private.create_organization('Bench', 'bench', 'public', 'admin-1@bench.example') as id`;
   if (!admin || !organization) throw new Error("no organization was made");
   const operations: Operation[] = [];
-  // What it takes to write as many votes and follows anew, by nobody else's side: the machine is shared.
+  // Reference on a shared machine: the time to insert as many votes and follows.
   const writing: number[] = [];
   for (const shared of [0, 0.5]) {
     const title = `${votes.toLocaleString("en")} votes into as many, ${shared * 100} % by the same people`;
@@ -62,7 +62,7 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
     }
     operations.push(merged, unmerged);
   }
-  const mistakes = await sql`select * from private.count_mistakes()`;
+  const mistakes = await sql`select * from private.count_discrepancies()`;
   if (mistakes.length > 0) throw new Error(`${mistakes.length} counts are wrong`);
   for (const { name, ms, votes_meanwhile } of operations)
     console.log(
@@ -77,7 +77,7 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
   );
 }
 
-/** Quietly, as an import does: nobody is told, and the count is set at the end. */
+/** Events are suppressed, and the count is set at the end. */
 async function addSubmission(
   sql: Sql,
   organizationId: string,
@@ -90,7 +90,7 @@ async function addSubmission(
   if (!made) throw new Error("no submission was made");
   await sql.begin(async (transaction) => {
     await transaction`set local statement_timeout = 0`;
-    await transaction`select set_config('feedback.quiet', 'on', true)`;
+    await transaction`select set_config('feedback.suppress_events', 'on', true)`;
     await transaction`
       insert into public.votes (organization_id, submission_id, user_id, created_at)
       select ${organizationId}, ${made.id}, id, now() - n * interval '1 minute' from unnest(${people}::uuid[]) with ordinality as p (id, n)`;
@@ -111,13 +111,13 @@ async function timed(
   work: () => Promise<number>,
 ): Promise<void> {
   let running = true;
-  const heard: { ms: number; status: number }[] = [];
+  const responses: { ms: number; status: number }[] = [];
   const voting = callers.map(async (caller, n) => {
     for (let turn = n; running; turn++) {
       const startedAt = performance.now();
       const path = `/api/submissions/${board[turn % board.length]}/vote`;
       const status = await call(stack, caller, turn % 2 ? "POST" : "DELETE", path, {});
-      heard.push({ ms: performance.now() - startedAt, status });
+      responses.push({ ms: performance.now() - startedAt, status });
       await setTimeout(pauseMs);
     }
   });
@@ -127,11 +127,11 @@ async function timed(
   running = false;
   await Promise.all(voting);
   if (status !== 200) throw new Error(`${operation.name} answered ${status} after ${operation.ms.at(-1)} ms`);
-  const sorted = heard.map(({ ms }) => ms).sort((a, b) => a - b);
+  const sorted = responses.map(({ ms }) => ms).sort((a, b) => a - b);
   operation.votes_meanwhile.push({
-    calls: heard.length,
-    // A source takes no votes, which is no failure.
-    refused: heard.filter(({ status }) => status >= 400 && status !== 409).length,
+    calls: responses.length,
+    // A 409 from a merged source is expected.
+    refused: responses.filter(({ status }) => status >= 400 && status !== 409).length,
     p50_ms: Math.round(sorted[Math.floor(sorted.length / 2)] ?? 0),
     slowest_ms: Math.round(sorted.at(-1) ?? 0),
   });

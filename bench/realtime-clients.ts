@@ -1,12 +1,14 @@
 import WebSocket from "ws";
 
-// A process of many clients: each joins, counts what it gets and notes how long that took since the commit.
+// A process of many clients: each joins, counts messages and measures their latency since the commit.
 
 export interface Crowd {
   url: string;
-  /** One socket each: the messages to say first; it is there when it has an answer (or at once, when it says nothing). */
+  /**
+   * One socket each, with the messages to send first; ready after a response, or at once without messages.
+   */
   clients: { query: string; join: string | null }[];
-  /** A message that holds the one counts; its time stands behind the other. */
+  /** A message that contains the first text counts; its timestamp follows the second. */
   mark: string;
   timeAfter: string;
 }
@@ -33,7 +35,7 @@ let latencies: number[] = [];
 
 async function connect({ url, clients, mark, timeAfter }: Crowd): Promise<void> {
   const waiting = [...clients];
-  // Found in the bytes, because this process has to keep up with thousands of messages at once.
+  // Searches bytes instead of parsing, to keep up with thousands of messages.
   const note = (data: Buffer) => {
     const at = data.indexOf(timeAfter, data.indexOf(mark) + 1 || data.length, "latin1") + timeAfter.length;
     if (at < timeAfter.length) return false;
@@ -53,7 +55,7 @@ function open(
   note: (data: Buffer) => boolean,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    // Linux answers for all of 127/8, and one address may open a thousand.
+    // On Linux all of 127/8 is local, and one address may open a thousand connections.
     const spread = process.platform === "linux" && {
       localAddress: `127.0.1.${1 + Math.floor(sockets.length / 500)}`,
     };
@@ -72,7 +74,7 @@ function open(
   });
 }
 
-function heard(): Heard {
+function collectReport(): Heard {
   const sorted = Float64Array.from(latencies).sort();
   const at = (share: number) =>
     sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
@@ -81,12 +83,12 @@ function heard(): Heard {
 }
 
 process.on("message", async (order: Order) => {
-  const answer = (said: Answer) => process.send?.(said);
+  const answer = (message: Answer) => process.send?.(message);
   if (order.type === "connect") {
     await connect(order.crowd);
     answer({ type: "connected" });
   } else if (order.type === "count") answer({ type: "counted", received: latencies.length });
-  else if (order.type === "report") answer({ type: "heard", heard: heard() });
+  else if (order.type === "report") answer({ type: "heard", heard: collectReport() });
   else process.exit(0);
 });
 process.on("disconnect", () => process.exit(0));

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { type WebSocket, WebSocketServer } from "ws";
 
-// A bare websocket server that knows nothing: it sends a text to all sockets of a group. Nothing on ws can be much faster.
+// Reference: a bare ws server that sends a text to all sockets of a group.
 
 export type Order = { group: string; before: string; after: string };
 

@@ -14,14 +14,17 @@ import type { Answer, Crowd, Heard, Order } from "./realtime-clients.ts";
 import type { Order as FloorOrder } from "./realtime-floor.ts";
 import { onOwnStack } from "./stack.ts";
 
-/** `npm run bench:realtime`: crowds of websocket clients that watch votes, and a bare ws server in the same run. */
+/**
+ * `npm run bench:realtime`: many websocket clients that receive votes, compared to a bare ws server in the
+ * same run.
+ */
 interface Scenario {
   name: string;
   submissions: number;
-  /** Clients on each. */
+  /** Clients on each topic. */
   clients: number;
   via: "row changes" | "broadcast" | "floor";
-  /** Everybody signed in as somebody else, or nobody. */
+  /** All signed in as different users, or all anonymous. */
   signedIn?: boolean;
   votesPerSecond: number;
 }
@@ -64,7 +67,7 @@ interface Result extends Heard {
   delivered: number;
   connectSeconds: number;
   kilobytesAClient: number;
-  /** Of one core, while votes came. */
+  /** Percent of one core during the votes. */
   cpu: number;
 }
 
@@ -87,12 +90,12 @@ await onOwnStack(
 interface Board {
   submissions: string[];
   voters: string[];
-  /** So that nobody votes twice. */
+  /** Each user votes once. */
   next: number;
 }
 
 async function makeBoard(sql: Sql): Promise<Board> {
-  await sql`update private.switches set is_on = false where name = 'broadcast_changes'`;
+  await sql`update private.feature_flags set is_on = false where name = 'broadcast_changes'`;
   await sql`insert into organizations (slug, name) values ('bench', 'Bench')`;
   const people = await sql<{ id: string }[]>`
     insert into auth.users (id, email) select gen_random_uuid(), 'p' || n || '@bench.example' from generate_series(1, 2000) n returning id`;
@@ -108,7 +111,7 @@ async function makeBoard(sql: Sql): Promise<Board> {
 }
 
 async function run(scenario: Scenario, stack: Stack, sql: Sql, board: Board): Promise<Result> {
-  await sql`update private.switches set is_on = ${scenario.via === "broadcast"} where name = 'broadcast_changes'`;
+  await sql`update private.feature_flags set is_on = ${scenario.via === "broadcast"} where name = 'broadcast_changes'`;
   const submissions = board.submissions.slice(0, scenario.submissions);
   const floor = scenario.via === "floor" ? await startFloor() : null;
   const server = floor?.process.pid ?? (await realtimePid());
@@ -135,8 +138,8 @@ async function run(scenario: Scenario, stack: Stack, sql: Sql, board: Board): Pr
   const answer = await ask(clients, { type: "report" });
   clients.kill();
   floor?.process.kill();
-  // Off, so that the next crowd does not hear of it.
-  await sql`update private.switches set is_on = false where name = 'broadcast_changes'`;
+  // Switched off before the next crowd.
+  await sql`update private.feature_flags set is_on = false where name = 'broadcast_changes'`;
   await sql`delete from votes v using submissions s where s.id = v.submission_id and v.user_id <> s.author_id`;
   await sleep(1000);
   if (answer.type !== "heard") throw new Error("the clients did not report");
@@ -153,7 +156,7 @@ async function run(scenario: Scenario, stack: Stack, sql: Sql, board: Board): Pr
   };
 }
 
-/** Until everything has arrived, or nothing has for ten seconds. */
+/** Until all messages arrived, or none for ten seconds. */
 async function drained(clients: ChildProcess, expected: number): Promise<void> {
   for (let [last, quiet] = [-1, 0]; quiet < 10; ) {
     const answer = await ask(clients, { type: "count" });
@@ -164,7 +167,7 @@ async function drained(clients: ChildProcess, expected: number): Promise<void> {
   }
 }
 
-/** Votes at an even pace, whatever each takes. */
+/** Votes at a fixed rate, independent of their duration. */
 async function vote(scenario: Scenario, cast: (n: number) => Promise<void>): Promise<number> {
   const count = seconds * scenario.votesPerSecond;
   const startedAt = performance.now();
@@ -241,7 +244,7 @@ function floorCrowd(port: number, scenario: Scenario, submissions: string[]): Cr
   };
 }
 
-/** The frame a vote makes, to the byte. */
+/** The exact frame of a vote. */
 function floorFrame(submission: string): FloorOrder {
   const columns = [
     ["id", "uuid"],

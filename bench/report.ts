@@ -2,10 +2,10 @@ import type { Measured } from "./load.ts";
 
 type SideName = "api" | "floor" | "bare";
 
-/** One kind of request: the API and the floors, round by round. */
+/** Results of one kind of request: the API and the floors, by round. */
 export interface Measurement {
   name: string;
-  /** The least ratio aimed at: to the bare floor where there is one. */
+  /** Target ratio, to the bare floor if there is one. */
   aim: number | null;
   api: Measured[];
   floor: Measured[];
@@ -16,10 +16,10 @@ export interface Measurement {
 export interface Summary {
   name: string;
   aim: number | null;
-  /** Median over the rounds of requests per second through the API by those of the floor in the same round. */
+  /** Median over the rounds of API requests per second divided by those of the floor in the same round. */
   ratio: number;
   ratios: number[];
-  /** The same to the bare floor. */
+  /** The same for the bare floor. */
   bare_ratio?: number;
   bare_ratios?: number[];
   api: Side;
@@ -35,7 +35,7 @@ interface Side {
   p99_ms: number;
 }
 
-/** Rounds of both sides in turn. */
+/** Rounds, alternating between the sides. */
 export async function compare<Side extends SideName = "api" | "floor">(
   { name, aim }: Pick<Measurement, "name" | "aim">,
   { rounds, seconds }: { rounds: number; seconds: number },
@@ -43,10 +43,10 @@ export async function compare<Side extends SideName = "api" | "floor">(
   all = ["api", "floor"] as Side[],
 ): Promise<Measurement> {
   const measured: Measurement = { name, aim, api: [], floor: [], bare: [] };
-  // All compile and plan before anything counts.
+  // Warm up all sides first.
   for (const side of all) await run(side, 1);
   for (let round = 0; round < rounds; round++) {
-    // The machine may be shared: who goes first changes, so that a slow moment hits both alike.
+    // Alternate the order, so that load from other programs affects both sides alike.
     const sides = round % 2 === 0 ? all : all.toReversed();
     for (const side of sides) measured[side].push(await run(side, seconds));
   }
@@ -128,7 +128,7 @@ export function rounded(value: number, digits: number): number {
   return Number(value.toFixed(digits));
 }
 
-/** JSON as the formatter of this repository writes it: lists of numbers on one line. */
+/** JSON in the format of the repository's formatter: lists of numbers on one line. */
 export function formatted(value: object): string {
   const text = JSON.stringify(value, null, 2).replace(
     /\[\s+([\d.,\s]+?)\s+\]/g,

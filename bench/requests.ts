@@ -4,12 +4,12 @@ import { randomFrom, reply, topics } from "./text.ts";
 export interface BenchRequest {
   method: "GET" | "POST";
   path: string;
-  /** Who calls: a number of board.callers. */
+  /** Index into board.callers. */
   caller?: number;
-  /** In the place of a caller: a number of board.keys. */
+  /** Index into board.keys, instead of a caller. */
   key?: number;
   body?: string;
-  /** What both the API and the floor must answer. */
+  /** Status expected of the API and the floor. */
   status: number;
 }
 
@@ -17,8 +17,10 @@ const page = "limit=50&order=desc";
 const everything = "expand=author,category,tags,comments";
 const random = randomFrom(3);
 
-/** The requests of each measurement: the nth of a run is never sent twice, so that each vote is a new one. */
+/** The requests of each measurement: no request of a run repeats, so that each vote is new. */
 const requests = {
+  "board, as a page": () => read("/?limit=20&sort=votes"),
+  "board, by the API": () => read("/api/submissions?limit=20&sort=votes&order=desc&expand=category,tags"),
   "list, newest": () => read(`/api/submissions?${page}&sort=created_at`),
   "list, most voted": () => read(`/api/submissions?${page}&sort=votes`),
   "detail, expanded": (board, n) => read(`/api/submissions/${anySubmission(board, n * 31)}?${everything}`),
@@ -85,7 +87,7 @@ function anySubmission(board: Board, n: number): string {
   return board.submissionIds[n % board.submissionIds.length] ?? "";
 }
 
-/** Each round of the callers starts one submission further than the last ended, so no pair comes twice. */
+/** Each round starts one submission further, so no pair of user and submission repeats. */
 function voted(board: Board, n: number): string {
   return anySubmission(board, n + Math.floor(n / board.callers.length));
 }

@@ -12,7 +12,9 @@ import { compare, type Measurement, summarize, table } from "./report.ts";
 import type { RequestName } from "./requests.ts";
 import { onOwnStack, say } from "./stack.ts";
 
-/** `npm run bench`: a stack of its own, a board, and the API against two floors in alternating rounds. */
+/**
+ * `npm run bench`: starts a stack with a board and compares the API with two floors in alternating rounds.
+ */
 const plan: { name: string; request: RequestName; aim: number | null; gateway?: boolean }[] = [
   { name: "list, newest", request: "list, newest", aim: 0.6 },
   { name: "list, most voted", request: "list, most voted", aim: 0.6 },
@@ -22,7 +24,7 @@ const plan: { name: string; request: RequestName; aim: number | null; gateway?: 
   { name: "search", request: "search", aim: 0.6 },
   { name: "vote", request: "vote", aim: 0.6 },
   { name: "comment", request: "comment", aim: 0.6 },
-  // Next to nothing is asked of Postgres or of the service: what the load generator and HTTP themselves cost.
+  // Measures the load generator and HTTP alone.
   { name: "health, for the generator", request: "health", aim: null },
 ];
 
@@ -31,9 +33,9 @@ const { values: flags } = parseArgs({
     submissions: { type: "string", default: process.env.SUBMISSIONS ?? "10000" },
     seconds: { type: "string", default: process.env.SECONDS ?? "4" },
     rounds: { type: "string", default: process.env.ROUNDS ?? "3" },
-    /** Measures only what starts with this. */
+    /** Runs only measurements with this prefix. */
     only: { type: "string", default: process.env.ONLY ?? "" },
-    /** Of the file in bench/results; *.local.json is not committed. */
+    /** Name of the result file in bench/results; *.local.json is not committed. */
     name: { type: "string", default: process.env.NAME ?? localName() },
   },
 });

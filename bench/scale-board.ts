@@ -1,7 +1,7 @@
 import { connect, type Sql } from "../local/database.ts";
 import { topics } from "./text.ts";
 
-/** Addresses a board's rows by what is special about them. */
+/** Ids of rows with special properties. */
 export const slugOf = (size: number) => `board-of-${size}`;
 
 const sentences = [
@@ -26,10 +26,10 @@ const closings = [
 ];
 
 /**
- * One public board. What triggers would do a row at a time is done at once, with triggers off. Whatever its size, 20
- * submissions hold the word `needle`, carry the tag `rare` and are of the category `rare`, one in a hundred holds
- * the word `calendar`, and one in a thousand is a problem. Submission 1 has a vote of everybody and many comments,
- * the first of them with many replies.
+ * A public board. Trigger effects are applied in bulk, with triggers off. Regardless of the size, 20
+ * submissions contain the word `needle`, have the tag `rare` and the category `rare`; one in a hundred
+ * contains the word `calendar`; one in a thousand is a problem. Submission 1 has a vote of everybody and many
+ * comments, the first of them with many replies.
  */
 export async function fillScaleBoard(superuserUrl: string, size: number, comments: number): Promise<void> {
   const sql = connect(superuserUrl);
@@ -57,7 +57,7 @@ export async function fillScaleBoard(superuserUrl: string, size: number, comment
   }
 }
 
-/** Indexes of words are built at once faster than row by row. */
+/** Building search indexes in bulk is faster than row by row. */
 async function withoutIndexes(sql: Sql, table: string, fill: () => Promise<unknown>): Promise<void> {
   const indexes = await sql<{ name: string; definition: string }[]>`
     select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition

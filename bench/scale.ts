@@ -8,15 +8,15 @@ import { median, rounded } from "./report.ts";
 import { fillScaleBoard, slugOf } from "./scale-board.ts";
 import { onOwnStack, say } from "./stack.ts";
 
-// Whether reading a board of a million submissions costs more than reading one of a thousand.
+// Compares the cost of reading a board of a million submissions with one of a thousand.
 
 const { values: flags } = parseArgs({
   options: {
     rounds: { type: "string", default: "7" },
     submissions: { type: "string", default: "1000,100000,1000000" },
-    /** Of the file in bench/results; *.local.json is not committed. */
+    /** Name of the result file in bench/results; *.local.json is not committed. */
     name: { type: "string", default: localName("scale") },
-    /** Boards that are in it already are not filled again. */
+    /** Reuses existing boards. */
     folder: { type: "string" },
   },
 });
@@ -109,7 +109,7 @@ const reads: Read[] = [
 ];
 
 await onOwnStack(bench, {
-  // So that filling it takes minutes; nothing of it has to survive.
+  // Speeds up filling; the data need not survive a crash.
   folder: flags.folder,
   postgresSettings: {
     shared_buffers: "1GB",
@@ -174,7 +174,7 @@ async function measure(stack: Stack, sql: Sql, token: string, read: Read, boards
   const processing = new Map(boards.map((board) => [board.size, [] as number[]]));
   for (const board of boards) await ask(stack, token, read, board);
   for (let round = 0; round < rounds; round++) {
-    // The machine may be shared: who goes first changes, so that a slow moment hits all alike.
+    // Alternate the order, so that load from other programs affects all sides alike.
     for (let turn = 0; turn < boards.length; turn++) {
       const board = boards[(round + turn) % boards.length];
       if (!board) continue;
@@ -200,7 +200,7 @@ function ratioOf(ms: Record<number, number>): number {
   return rounded(Math.max(...Object.values(ms)) / (ms[sizes[0] ?? 0] ?? Number.NaN), 2);
 }
 
-/** What the API's connections spent of a processor, in milliseconds: other work on the machine does not change it. Linux only. */
+/** CPU milliseconds of the API's database connections, independent of other load. Linux only. */
 async function processorTime(sql: Sql): Promise<number> {
   const connections = await sql<{ pid: number }[]>`
     select pid from pg_stat_activity where usename = 'feedback_api'`;

@@ -1,8 +1,11 @@
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { connect, type Sql } from "../local/database.ts";
 import { type Stack, type StackOptions, startStack } from "../local/stack.ts";
-import { withTemporaryFolder } from "../local/temporary-database.ts";
+import { withTemporaryFolder } from "../local/temporary-folder.ts";
 
-/** Measures against a stack of its own, which goes with the folder it is in; then ends this process. */
+/** Runs a measurement with a stack in a temporary folder, then exits. */
 export async function onOwnStack(
   measure: (stack: Stack, sql: Sql, folder: string) => Promise<void>,
   {
@@ -11,11 +14,13 @@ export async function onOwnStack(
     ...options
   }: Pick<StackOptions, "functionsEnvironment" | "postgresSettings"> & {
     connections?: number;
-    /** Kept and used again, for what takes long to fill. */
+    /** A folder to keep and reuse, for data that takes long to fill. */
     folder?: string | undefined;
   } = {},
 ): Promise<never> {
-  const within = (use: (folder: string) => Promise<void>) => (kept ? use(kept) : withTemporaryFolder(use));
+  const onDisk = () => mkdtemp(join(tmpdir(), "feedback-bench-"));
+  const within = (use: (folder: string) => Promise<void>) =>
+    kept ? use(kept) : withTemporaryFolder(use, onDisk);
   await within(async (folder) => {
     const stack = await startStack({
       port: 0,

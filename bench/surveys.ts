@@ -9,14 +9,14 @@ import { median, rounded } from "./report.ts";
 import type { RequestName } from "./requests.ts";
 import { onOwnStack, say } from "./stack.ts";
 
-// Whether a survey of a million responses costs more than one of a thousand: to answer, and to read its numbers.
+// Compares a survey of a million responses with one of a thousand: submitting, and reading its analytics.
 
 const { values: flags } = parseArgs({
   options: {
     seconds: { type: "string", default: "3" },
     rounds: { type: "string", default: "5" },
     responses: { type: "string", default: "1000,100000,1000000" },
-    /** Of the file in bench/results; *.local.json is not committed. */
+    /** Name of the result file in bench/results; *.local.json is not committed. */
     name: { type: "string", default: localName("surveys") },
   },
 });
@@ -51,7 +51,7 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
     for (const name of names) {
       for (const survey of sizes.keys()) await run(name, survey, 1);
       for (let round = 0; round < settings.rounds; round++) {
-        // The machine may be shared: who goes first changes, so that a slow moment hits all alike.
+        // Alternate the order, so that load from other programs affects all sides alike.
         for (let turn = 0; turn < sizes.length; turn++) {
           const survey = (round + turn) % sizes.length;
           const key = keyOf(name, survey);
@@ -63,7 +63,7 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
   } finally {
     generator.stop();
   }
-  const mistakes = await sql`select * from private.count_mistakes()`;
+  const mistakes = await sql`select * from private.count_discrepancies()`;
   if (mistakes.length > 0) throw new Error(`${mistakes.length} counts are wrong`);
   const results = names.map((name) => summarize(name, measured));
   for (const { name, by_responses, ratio, p50_ratio, ratios } of results) {
@@ -79,7 +79,10 @@ function keyOf(name: RequestName, survey: number): string {
   return `${name} ${survey}`;
 }
 
-/** Medians over the rounds. A ratio is the cost at the most responses by that at the fewest, in the same round. */
+/**
+ * Medians over the rounds. A ratio is the cost with the most responses divided by that with the fewest, in
+ * the same round.
+ */
 function summarize(name: RequestName, measured: Map<string, Measured[]>) {
   const rounds = (survey: number) => measured.get(keyOf(name, survey)) ?? [];
   const first = rounds(0);
@@ -154,7 +157,7 @@ async function makeSurvey(stack: Stack, token: string, size: number) {
   return { id, questionIds: questions.map((question) => question.id) };
 }
 
-/** What a response's triggers would do is done at once: the values are in the form they are stored in, the counters made from them. */
+/** Trigger effects are applied in bulk: values in their stored form, and counters computed from them. */
 async function fill(
   sql: Sql,
   { id, questionIds }: { id: string; questionIds: string[] },

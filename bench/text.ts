@@ -1,4 +1,4 @@
-/** Pseudo-random numbers from 0 to 1, the same at every run, so that two runs measure the same board. */
+/** Pseudo-random numbers from 0 to 1 with a fixed seed, so that every run measures the same board. */
 export function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -9,7 +9,7 @@ export function randomFrom(seed: number): () => number {
   };
 }
 
-/** Every text is about one of them, so that searching for one finds a hundredth of a board. */
+/** Each text has one topic, so that searching for it matches a hundredth of a board. */
 export const topics = `
   calendar invoices webhooks timesheets dashboards forecasts reminders signatures barcodes budgets
   kanban roadmaps payroll refunds vouchers quotes warehouses pallets mileage allergens

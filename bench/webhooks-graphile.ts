@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { Agent, request } from "node:http";
 import { Logger, type Runner, run } from "graphile-worker";
 
-// graphile-worker in a process of its own: one signed HTTP POST a job, on connections that are kept.
+// graphile-worker in a process of its own: one signed HTTP POST for each job, on kept-alive connections.
 
 const [connectionString = "", urls = "[]"] = process.argv.slice(2);
 const receivers = JSON.parse(urls) as string[];
@@ -16,10 +16,10 @@ process.on("message", async (order) => {
       connectionString,
       concurrency: 64,
       maxPoolSize: 12,
-      // Jobs in batches, as its documentation advises where there are many small ones.
+      // Jobs in batches, as its documentation recommends for many small jobs.
       preset: { worker: { localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
       noHandleSignals: true,
-      // As quiet as the other side: a line a job costs more than the job.
+      // No log line for each job, like the other side.
       logger: new Logger(() => () => undefined),
       taskList: { post: (payload) => post(JSON.stringify(payload)) },
     });

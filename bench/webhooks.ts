@@ -15,16 +15,17 @@ import { localName, writeResults } from "./about.ts";
 import { median, rounded } from "./report.ts";
 import { onOwnStack, say } from "./stack.ts";
 
-// Events delivered a second from a full outbox, with one dispatcher and with four, next to graphile-worker doing one HTTP
-// POST a job: the same Postgres, the same receivers, in turn. Then what waiting for dead receivers costs the others.
+// Events delivered per second from a full outbox with one and with four dispatchers, compared to
+// graphile-worker with one HTTP POST for each job on the same Postgres and receivers. Then the delay that
+// dead receivers cause for others.
 
 const { values: flags } = parseArgs({
   options: {
     events: { type: "string", default: "10000" },
     rounds: { type: "string", default: "5" },
-    /** For the memory of a dispatcher while it drains them. */
+    /** To read the memory of a dispatcher. */
     many: { type: "string", default: "100000" },
-    /** Of the file in bench/results; *.local.json is not committed. */
+    /** Name of the result file in bench/results; *.local.json is not committed. */
     name: { type: "string", default: localName("webhooks") },
   },
 });
@@ -35,7 +36,7 @@ const settings = {
   endpoints: 10,
 };
 
-/** Each endpoint asks for an event of its own name, so that an event is one delivery. */
+/** Each endpoint subscribes to its own event, so that an event is one delivery. */
 const eventNames = [
   "submission.created",
   "submission.updated",
@@ -53,7 +54,7 @@ await onOwnStack(bench, { functionsEnvironment: { WEBHOOK_ALLOWED_HOSTS: "127.0.
 
 async function bench(stack: Stack, sql: Sql, folder: string): Promise<void> {
   await sql`update private.rate_limit_rules set max_requests = 2000000000`;
-  // All see the same load beside them: none of the schedule's trimming while they run.
+  // No scheduled trimming during the runs, for equal conditions.
   const receivers = await startReceivers(settings.endpoints);
   const organization = await newOrganization(sql, "bench");
   await register(stack, sql, organization, receivers.urls);
@@ -68,7 +69,7 @@ async function bench(stack: Stack, sql: Sql, folder: string): Promise<void> {
   const rates: Record<string, number[]> = Object.fromEntries(Object.keys(sides).map((name) => [name, []]));
   for (const run of Object.values(sides)) await run();
   for (let round = 0; round < settings.rounds; round++) {
-    // Who goes first changes: the machine may be shared.
+    // Alternate the order: the machine may be shared.
     const names = Object.keys(sides);
     for (const name of round % 2 === 0 ? names : names.reverse()) {
       const rate = (await sides[name]?.()) ?? Number.NaN;
@@ -88,7 +89,7 @@ async function bench(stack: Stack, sql: Sql, folder: string): Promise<void> {
   const fairness = await deadAmongHealthy(stack, sql);
   await receivers.close();
 
-  // Of one round each: the machine may be another in the next.
+  // Ratios within one round, because the load may differ between rounds.
   const toGraphile = (name: string) =>
     rounded(
       median(
@@ -110,7 +111,7 @@ async function bench(stack: Stack, sql: Sql, folder: string): Promise<void> {
 interface Receivers {
   urls: string[];
   count: number;
-  /** Called with the body of each request. */
+  /** Called with each request body. */
   onBody: (body: string) => void;
   close(): Promise<void>;
 }
@@ -206,7 +207,7 @@ async function drain(
   return rate;
 }
 
-/** Each run starts with what the schedule leaves: an empty outbox, and the log of each endpoint. */
+/** Each run starts with an empty outbox and the usual log of each endpoint. */
 async function cleanUp(sql: Sql): Promise<void> {
   await sql`select private.trim_deliveries(1000000)`;
   await sql`delete from private.outbox`;
@@ -325,7 +326,9 @@ async function work(sql: Sql, receivers: Receivers, worker: Worker, jobs: number
 
 // Fairness ------------------------------------------------------------------------------------------------------
 
-/** 100 endpoints, 5 of them dead, 10,000 events as they happen: milliseconds from commit to the healthy receivers. */
+/**
+ * 100 endpoints, 5 of them dead, 10,000 events over time: milliseconds from commit to the healthy receivers.
+ */
 async function deadAmongHealthy(stack: Stack, sql: Sql): Promise<object> {
   const healthy = await startReceivers(95);
   const silent = createServer(() => undefined);
@@ -349,7 +352,7 @@ async function deadAmongHealthy(stack: Stack, sql: Sql): Promise<object> {
     const { data } = JSON.parse(body) as { data: { sent_at?: number } };
     if (data.sent_at) delays.push(Date.now() - data.sent_at);
   };
-  // 100 transactions in 20 seconds, each of one event for each endpoint.
+  // 100 transactions in 20 seconds, each with one event for each endpoint.
   for (let batch = 0; batch < 100; batch++) {
     const at = Date.now();
     await sql`

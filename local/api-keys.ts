@@ -1,7 +1,7 @@
 import { agentKeyPrefix, newApiKey, orgKeyPrefix } from "../shared/api-keys.ts";
 import type { Runner } from "./database.ts";
 
-/** Makes an organization's key and answers its secret, which is nowhere else. */
+/** Creates an organization key and returns its secret, which is stored nowhere. */
 export async function createApiKey(
   sql: Runner,
   organizationId: string,
@@ -14,7 +14,7 @@ export async function createApiKey(
   return secret;
 }
 
-/** Makes an agent with a key, and answers the key's secret. */
+/** Creates an agent with a key and returns the key's secret. */
 export async function createAgentKey(
   sql: Runner,
   organizationId: string,

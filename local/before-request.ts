@@ -3,7 +3,7 @@ import type { PostgresConnection } from "@supabase/lite/postgres";
 
 const requests = new AsyncLocalStorage<Request>();
 
-/** @supabase/lite hands over JSON as text, which postgres.js would quote once more. */
+/** @supabase/lite passes JSON as text, which postgres.js would quote again. */
 const json = (oid: number) => ({
   to: oid,
   from: [oid],
@@ -12,12 +12,15 @@ const json = (oid: number) => ({
 });
 export const jsonTypes = { json: json(114), jsonb: json(3802) };
 
-/** Answers a request of the data API so that `callBeforeRequest` knows it. */
+/** Handles a request of the data API and makes it available to `callBeforeRequest`. */
 export function withRequest<Result>(request: Request, answer: () => Promise<Result>): Promise<Result> {
   return requests.run(request, answer);
 }
 
-/** What `pgrst.db_pre_request` is to PostgREST: private.before_request runs in the transaction of each request. */
+/**
+ * Equivalent of PostgREST's `pgrst.db_pre_request`: runs private.before_request in the transaction of each
+ * request.
+ */
 export function callBeforeRequest(connection: PostgresConnection): void {
   const { withContext } = connection;
   connection.withContext = (vars, use, options) =>
@@ -27,7 +30,7 @@ export function callBeforeRequest(connection: PostgresConnection): void {
       async (transaction) => {
         const request = requests.getStore();
         const prefer = request?.headers.get("prefer");
-        // A plain read, which most are, asks for nothing that it decides on.
+        // Plain reads need none of its checks.
         if (request && (prefer || !/^(?:GET|HEAD)$/.test(request.method))) {
           const headers = JSON.stringify({ prefer: prefer ?? "" });
           await transaction

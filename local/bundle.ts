@@ -4,8 +4,9 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { root } from "./database-server.ts";
+import { buildWebAssets } from "./web-assets.ts";
 
-// Hosted and self-hosted runtimes keep these from a bundle; packages made for Node, such as postgres.js, expect them.
+// Externals: runtimes do not allow bundling these; Node packages such as postgres.js import them.
 const globals = `import { Buffer as NodeBuffer } from "node:buffer";
 import { clearImmediate as nodeClear, setImmediate as nodeSet } from "node:timers";
 globalThis.global ??= globalThis;
@@ -13,10 +14,15 @@ globalThis.Buffer ??= NodeBuffer;
 globalThis.setImmediate ??= nodeSet;
 globalThis.clearImmediate ??= nodeClear;`;
 
-/** Each function as one file, folder/<function>/index.ts, for runtimes that read no import map: self-hosted Supabase. */
+export const functionNames = ["api", "web", "webhook-dispatch", "mail-dispatch", "auth-mail"];
+
+/**
+ * Bundles each function into folder/<function>/index.ts, for runtimes without import maps: self-hosted
+ * Supabase.
+ */
 export async function bundleFunctions(folder: string): Promise<string[]> {
-  const functions = ["api", "webhook-dispatch"];
-  for (const name of functions) {
+  await buildWebAssets();
+  for (const name of functionNames) {
     await mkdir(join(folder, name), { recursive: true });
     await build({
       entryPoints: [join(root, "functions", name, "index.ts")],
@@ -26,8 +32,10 @@ export async function bundleFunctions(folder: string): Promise<string[]> {
       target: "esnext",
       platform: "node",
       charset: "utf8",
+      jsx: "automatic",
+      jsxImportSource: "hono/jsx",
       legalComments: "inline",
-      // Deno knows Node's modules by their full names only.
+      // Deno requires the node: prefix.
       alias: Object.fromEntries(
         builtinModules.filter((id) => !id.startsWith("_")).map((id) => [id, `node:${id}`]),
       ),
@@ -35,13 +43,13 @@ export async function bundleFunctions(folder: string): Promise<string[]> {
       logLevel: "error",
     });
   }
-  return functions.map((name) => join(folder, name, "index.ts"));
+  return functionNames.map((name) => join(folder, name, "index.ts"));
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   const [folder] = process.argv.slice(2);
   if (!folder) {
-    console.error("Say where the functions go: npm run bundle -- <supabase>/volumes/functions");
+    console.error("Name the target folder: npm run bundle -- <supabase>/volumes/functions");
     process.exit(1);
   }
   for (const file of await bundleFunctions(resolve(folder))) console.log(file);

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 
-/** The socket's other end; where the operator names a header that their own proxy overwrites, its last entry. */
+/** The socket's remote address, or the last entry of the header that the operator's proxy overwrites. */
 export function clientAddress(incoming: IncomingMessage, proxyHeader?: string): string {
   const named = proxyHeader && incoming.headers[proxyHeader];
   const last = [named].flat().join(",").split(",").at(-1)?.trim() ?? "";

@@ -6,8 +6,9 @@ import { rotateLogs } from "./logs.ts";
 import { checkPostgresVersion } from "./postgres-version.ts";
 import { startOf } from "./process-identity.ts";
 import { codeOf, messageOf, StartError } from "./start-error.ts";
+import { restoreBackupCopy } from "./upgrade.ts";
 
-/** Made at the first start and kept: everything that must stay secret and the same. */
+/** Secrets and constants of the installation, created at the first start. */
 export interface Secrets {
   superuser_password: string;
   owner_password: string;
@@ -21,12 +22,14 @@ export interface Secrets {
   webhook_database_password: string;
   webhook_dispatch_secret: string;
   webhook_secrets_key: string;
-  /** What the first start was asked to seed. */
+  mail_database_password: string;
+  mail_link_key: string;
+  /** Seed requested by the first start. */
   seed: "demo" | "none";
   demo_password: string;
   demo_api_keys?: { full: string; read_only: string };
   demo_agent_keys?: { standard: string };
-  /** Digest of the platform bootstrap this database has. */
+  /** Digest of the platform bootstrap in the database. */
   platform?: string;
 }
 
@@ -42,6 +45,8 @@ export async function openDataFolder(dataDir: string, seed: Secrets["seed"]): Pr
   await prepare(path);
   const lock = await takeLock(path);
   try {
+    // Left by an interrupted upgrade.
+    await restoreBackupCopy(path);
     const secrets = await loadSecrets(path, seed);
     await rotateLogs(path);
     await rm(join(path, "stack.json"), { force: true });
@@ -63,7 +68,7 @@ export async function openDataFolder(dataDir: string, seed: Secrets["seed"]): Pr
   }
 }
 
-/** Whole or not at all, and readable by its owner only. */
+/** Writes atomically, readable by the owner only. */
 export async function writePrivately(path: string, value: unknown): Promise<void> {
   const draft = `${path}.${randomBytes(4).toString("hex")}.new`;
   const file = await open(draft, "wx", 0o600);
@@ -74,6 +79,21 @@ export async function writePrivately(path: string, value: unknown): Promise<void
     await file.close();
   }
   await rename(draft, path);
+}
+
+/** The token for the setup of a new installation, kept in a file until the setup is over. */
+export async function setupToken(folder: string, isOpen: boolean): Promise<string | null> {
+  const file = join(folder, "setup-token");
+  if (!isOpen) {
+    await rm(file, { force: true });
+    return null;
+  }
+  const existing = await readFile(file, "utf8").catch(() => "");
+  if (existing.trim().length >= 32) return existing.trim();
+  await rm(file, { force: true });
+  const token = random(24);
+  await writeFile(file, `${token}\n`, { mode: 0o600, flag: "wx" });
+  return token;
 }
 
 async function prepare(path: string): Promise<void> {
@@ -93,7 +113,7 @@ async function prepare(path: string): Promise<void> {
       );
     }
     if (names.length > 0) return;
-    // Postgres may run as another user, who must get through to its own folder; all secrets are files of mode 0600.
+    // Postgres may run as another user, who must reach its own folder; secrets are files with mode 0600.
     await chmod(path, 0o711).catch(() => undefined);
     await writeFile(join(path, ".gitignore"), "*\n");
   } catch (error) {
@@ -108,7 +128,8 @@ function unwritable(path: string, error: unknown): StartError {
   );
 }
 
-async function takeLock(path: string): Promise<string> {
+/** Locks the folder against other stacks and commands. */
+export async function takeLock(path: string): Promise<string> {
   const lock = join(path, "launcher.json");
   const draft = join(path, `launcher.${randomBytes(4).toString("hex")}.new`);
   try {
@@ -124,7 +145,7 @@ async function takeLock(path: string): Promise<string> {
   }
 }
 
-/** A stack that is just stopping gets a moment to let go. */
+/** Waits briefly for a stack that is stopping. */
 async function linkWhenFree(draft: string, lock: string, path: string): Promise<void> {
   for (const deadline = Date.now() + 3_000; ; await sleep(100)) {
     try {
@@ -143,6 +164,9 @@ async function linkWhenFree(draft: string, lock: string, path: string): Promise<
   }
 }
 
+/** The process of the stack or command that has locked the folder; null if there is none. */
+export const holderOf = (path: string) => livingHolder(join(path, "launcher.json"));
+
 async function livingHolder(lock: string): Promise<number | null> {
   const text = await readFile(lock, "utf8").catch(() => "");
   const match = /^\{"pid":(\d+),"start":(?:"([^"]*)"|null)\}$/.exec(text);
@@ -160,7 +184,7 @@ async function loadSecrets(path: string, seed: Secrets["seed"]): Promise<Secrets
       `${file} cannot be read (${codeOf(error)}): start as the user who made the data folder, or set DATA_DIR`,
     );
   });
-  const kept = text === null ? {} : (JSON.parse(text) as Partial<Secrets>);
+  const existing = text === null ? {} : (JSON.parse(text) as Partial<Secrets>);
   const secrets: Secrets = {
     superuser_password: random(24),
     owner_password: random(24),
@@ -174,18 +198,20 @@ async function loadSecrets(path: string, seed: Secrets["seed"]): Promise<Secrets
     webhook_database_password: random(24),
     webhook_dispatch_secret: random(24),
     webhook_secrets_key: `first:${random(32)}`,
+    mail_database_password: random(24),
+    mail_link_key: `first:${random(32)}`,
     seed,
     demo_password: random(12),
-    ...kept,
+    ...existing,
   };
-  // A folder of an earlier version may lack some.
-  if (Object.keys(secrets).length > Object.keys(kept).length) await writePrivately(file, secrets);
+  // Folders of earlier versions may lack some values.
+  if (Object.keys(secrets).length > Object.keys(existing).length) await writePrivately(file, secrets);
   return secrets;
 }
 
 const random = (bytes: number) => randomBytes(bytes).toString("base64url");
 
-/** In the form of hosted ones: 22 random characters and 8 of a checksum over them. */
+/** In the format of hosted keys: 22 random characters and an 8-character checksum. */
 function apiKey(kind: "publishable" | "secret"): string {
   const key = `sb_${kind}_${random(17).slice(0, 22)}`;
   const checksum = createHash("sha256").update(`supabase-self-hosted|${key}`).digest("base64url");

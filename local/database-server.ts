@@ -3,9 +3,11 @@ import { fileURLToPath } from "node:url";
 import type { DataFolder } from "./data-folder.ts";
 import { withDatabase } from "./database.ts";
 import { loadLite } from "./lite/load.ts";
-import { migrate } from "./migrate.ts";
-import { preparePlatform } from "./platform.ts";
+import { migrate, migrationState } from "./migrate.ts";
+import { isPlatformCurrent, preparePlatform } from "./platform.ts";
 import { startPostgres } from "./postgres.ts";
+import type { Unrecoverable } from "./restart-on-exit.ts";
+import { createBackupCopy } from "./upgrade.ts";
 
 export const root = resolve(fileURLToPath(new URL("..", import.meta.url)));
 export const defaultMigrations = join(root, "supabase", "migrations");
@@ -17,46 +19,76 @@ export interface DatabaseOptions {
   settings?: Record<string, string | number>;
   progress(step: string): void;
   trouble?(message: string): void;
+  /** Called when Postgres has ended and cannot be restarted. */
+  lost?(reason: Unrecoverable): void;
 }
 
 export interface DatabaseServer {
-  /** Of the role postgres, which owns our tables and is not a superuser. */
+  /** URL of the role postgres, which owns the tables and is not a superuser. */
   ownerUrl: string;
   superuserUrl: string;
   url(role: string, password: string): string;
   stop(): Promise<void>;
 }
 
-/** Postgres as a hosted project has it, with our migrations applied. */
+/**
+ * Postgres like a hosted project, with the migrations applied. An upgrade leaves a copy of the data:
+ * upgrade.ts.
+ */
 export async function startDatabase(options: DatabaseOptions): Promise<DatabaseServer> {
   const { folder, progress } = options;
   const { secrets } = folder;
   progress("Postgres");
-  const loading = loadLite();
-  const postgres = await startPostgres({
-    folder: folder.path,
-    port: options.port,
-    superuserPassword: secrets.superuser_password,
-    onTrouble: options.trouble ?? (() => undefined),
-    ...(options.settings ? { settings: options.settings } : {}),
-  });
+  // Not needed for an existing database.
+  const loading = secrets.platform === undefined ? loadLite() : undefined;
+  const start = () =>
+    startPostgres({
+      folder: folder.path,
+      port: options.port,
+      superuserPassword: secrets.superuser_password,
+      onTrouble: options.trouble ?? (() => undefined),
+      onLost: options.lost ?? (() => undefined),
+      ...(options.settings ? { settings: options.settings } : {}),
+    });
+  let postgres = await start();
   try {
-    const superuserUrl = postgres.url("supabase_admin", secrets.superuser_password);
+    let superuserUrl = postgres.url("supabase_admin", secrets.superuser_password);
+    if (await needsUpgrade(superuserUrl, options)) {
+      progress("upgrade, with a copy of the data");
+      await postgres.stop();
+      await createBackupCopy(folder.path);
+      postgres = await start();
+      superuserUrl = postgres.url("supabase_admin", secrets.superuser_password);
+    }
     const ownerUrl = postgres.url("postgres", secrets.owner_password);
     progress("platform");
     await loading;
     await preparePlatform(superuserUrl, folder);
     progress("migrations");
-    await withDatabase(superuserUrl, async (superuser) => {
-      // So that migrations can make policies on realtime.messages, as an extension lets them on hosted Supabase.
-      await superuser`grant supabase_realtime_admin to postgres`;
-      await withDatabase(ownerUrl, (sql) => migrate(sql, options.migrations)).finally(
-        () => superuser`revoke supabase_realtime_admin from postgres`,
-      );
-    });
+    await applyMigrations(superuserUrl, ownerUrl, options.migrations);
     return { ownerUrl, superuserUrl, url: postgres.url, stop: postgres.stop };
   } catch (error) {
     await postgres.stop();
     throw error;
   }
+}
+
+/** As the role that owns the tables, which is not a superuser. */
+export async function applyMigrations(superuserUrl: string, ownerUrl: string, folder: string): Promise<void> {
+  await withDatabase(superuserUrl, async (superuser) => {
+    // Allows migrations to create policies on realtime.messages, like an extension does on hosted Supabase.
+    await superuser`grant supabase_realtime_admin to postgres`;
+    await withDatabase(ownerUrl, (sql) => migrate(sql, folder)).finally(
+      () => superuser`revoke supabase_realtime_admin from postgres`,
+    );
+  });
+}
+
+/**
+ * Whether an existing database is about to be upgraded; rejects one of a newer version before anything
+ * changes.
+ */
+async function needsUpgrade(superuserUrl: string, { folder, migrations }: DatabaseOptions): Promise<boolean> {
+  const { isNew, pending } = await withDatabase(superuserUrl, (sql) => migrationState(sql, migrations));
+  return !isNew && (pending.length > 0 || !(await isPlatformCurrent(folder)));
 }

@@ -2,17 +2,19 @@ import postgres from "postgres";
 import { authoritiesFor } from "../functions/_shared/tls.ts";
 
 export type Sql = postgres.Sql;
-/** What runs statements: a pool or a transaction on it. */
+/** Runs statements: a pool or a transaction of it. */
 export type Runner = postgres.Sql | postgres.TransactionSql;
 
-/** A small pool for the launcher's and the operator's own work; `use` closes it whatever happens. */
+/** A small pool for the launcher and the operator's commands; closed after `use`. */
 export function connect(url: string, connections = 1): Sql {
   const authorities = authoritiesFor("DATABASE_URL", url, process.env.DATABASE_CA);
   const known = authorities?.length ? { ca: authorities } : {};
   return postgres(url, {
-    // host: the name, or address, that the certificate has to be for.
+    // host: the name or address that the certificate must match.
     ssl: authorities ? { host: new URL(url).hostname, ...known } : false,
     max: connections,
+    // A backup may take longer, in one session.
+    max_lifetime: null,
     onnotice: () => undefined,
     connection: { application_name: "launcher" },
   });

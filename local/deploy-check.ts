@@ -4,11 +4,11 @@ import { newestMigration } from "../shared/newest-migration.ts";
 import { type Sql, withDatabase } from "./database.ts";
 import { messageOf } from "./start-error.ts";
 
-/** One of the steps of docs/deploy.md. `holds` throws what is wrong and what to do. */
+/** A step of docs/deploy.md. `holds` throws the problem and its solution. */
 interface Check {
   step: number;
   what: string;
-  /** What was found. */
+  /** The result. */
   holds(): Promise<string>;
 }
 
@@ -19,22 +19,23 @@ export interface Finding {
   says: string;
 }
 
-/** The project that is looked at; api: the address of the function, up to /api. secrets: those of step 4, where known. */
+/** The project to check. api: URL of the function up to /api; secrets: those of step 4, if known. */
 export interface Project {
   databaseUrl: string;
   api?: string | undefined;
   secrets?: Record<string, string>;
 }
 
-/** What of docs/deploy.md holds for a project; changes nothing. */
+/** Checks a project against docs/deploy.md; changes nothing. */
 export async function checkDeployment({ databaseUrl, api, secrets = {} }: Project): Promise<Finding[]> {
-  const ofTheDatabase = await withDatabase(databaseUrl, (sql) => checkDatabase(sql, databaseUrl));
-  const others = await look([...ofLogins(secrets), ...ofFunctions(api)]);
+  const ofTheDatabase = await withDatabase(databaseUrl, (sql) => checkDatabase(sql, databaseUrl, secrets));
+  const others = await look([...ofLogins(secrets), ...ofFunctions(api), ...ofAuthMail(secrets)]);
   return [...ofTheDatabase, ...others].sort((a, b) => a.step - b.step);
 }
 
-/** The part that SQL can see. */
-export const checkDatabase = (sql: Sql, url: string) => look(ofDatabase(sql, url));
+/** Checks by SQL. */
+export const checkDatabase = (sql: Sql, url: string, secrets: Record<string, string> = {}) =>
+  look(ofDatabase(sql, url, secrets));
 
 async function look(checks: Check[]): Promise<Finding[]> {
   const findings: Finding[] = [];
@@ -44,17 +45,23 @@ async function look(checks: Check[]): Promise<Finding[]> {
       (error: unknown) => ({ ok: false, says: messageOf(error) }),
     );
     findings.push({ step, what, ...found });
-    // Without the database nothing else of it can be said.
+    // Without the database no other check is possible.
     if (step === 1 && !found.ok) break;
   }
   return findings;
 }
 
-const must = (holds: unknown, otherwise: string) => {
-  if (!holds) throw new Error(otherwise);
+const must = (holds: unknown, fallback: string) => {
+  if (!holds) throw new Error(fallback);
 };
 
-function ofDatabase(sql: Sql, url: string): Check[] {
+function ofDatabase(sql: Sql, url: string, secrets: Record<string, string>): Check[] {
+  // Mail is optional.
+  const logins = [
+    "feedback_api",
+    "feedback_webhooks",
+    ...(secrets.MAIL_DATABASE_URL ? ["feedback_mail"] : []),
+  ];
   return [
     {
       step: 1,
@@ -64,7 +71,7 @@ function ofDatabase(sql: Sql, url: string): Check[] {
           await sql`select current_setting('server_version_num')::integer / 10000 as version, current_user as role,
           (select rolbypassrls and rolcreaterole from pg_roles where rolname = current_user) as is_owner`;
         must([15, 17].includes(row?.version), `Postgres ${row?.version}: use 15 or 17`);
-        must(row?.is_owner, `this is role ${row?.role}: give the URL of role postgres`);
+        must(row?.is_owner, `the URL has role ${row?.role}: use the URL of role postgres`);
         const mode = new URL(url).searchParams.get("sslmode") ?? "no sslmode";
         return `Postgres ${row?.version}, ${mode}`;
       },
@@ -116,7 +123,7 @@ function ofDatabase(sql: Sql, url: string): Check[] {
           await sql`select from pg_policies where schemaname = 'realtime' and tablename = 'messages'`;
         must(
           topic,
-          "realtime.messages has no policy: nobody can join private topics; apply the migration again",
+          "realtime.messages has no policy: clients cannot join private topics; apply the migration again",
         );
         return "row-level security on every table, topics have a policy";
       },
@@ -127,18 +134,18 @@ function ofDatabase(sql: Sql, url: string): Check[] {
       async holds() {
         const rows =
           await sql`select rolname, rolpassword is not null as has_password, rolcanlogin, rolbypassrls from pg_authid
-          where rolname in ('feedback_api', 'feedback_webhooks')`.catch(
+          where rolname = any (${logins})`.catch(
             async () =>
-              // Where pg_authid is not ours to read, step 4 tries the passwords.
-              sql`select rolname, true as has_password, rolcanlogin, rolbypassrls from pg_roles where rolname in ('feedback_api', 'feedback_webhooks')`,
+              // If pg_authid is not readable, step 4 tries the passwords.
+              sql`select rolname, true as has_password, rolcanlogin, rolbypassrls from pg_roles where rolname = any (${logins})`,
           );
-        for (const name of ["feedback_api", "feedback_webhooks"]) {
+        for (const name of logins) {
           const role = rows.find((row) => row.rolname === name);
           must(role?.rolcanlogin, `there is no login ${name}: apply the migration`);
           must(role?.has_password, `${name} has no password: alter role ${name} password '…'`);
           must(!role?.rolbypassrls, `${name} bypasses row-level security: alter role ${name} nobypassrls`);
         }
-        return "feedback_api and feedback_webhooks have passwords";
+        return `${logins.join(", ")} have passwords`;
       },
     },
     {
@@ -146,13 +153,13 @@ function ofDatabase(sql: Sql, url: string): Check[] {
       what: "connections",
       async holds() {
         const [row] =
-          await sql`select current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer as most,
+          await sql`select current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer as max,
           (select count(*)::integer from pg_stat_activity where backend_type = 'client backend') as used`;
         must(
-          row?.most - row?.used >= 8,
-          `${row?.used} of ${row?.most} connections are taken: end some, or take a larger compute`,
+          row?.max - row?.used >= 8,
+          `${row?.used} of ${row?.max} connections are in use: close some, or use a larger compute size`,
         );
-        return `${row?.used} of ${row?.most} are taken`;
+        return `${row?.used} of ${row?.max} are in use`;
       },
     },
     {
@@ -190,10 +197,16 @@ function ofDatabase(sql: Sql, url: string): Check[] {
             `${name} is not created: enable it (dashboard, Database, Extensions)`,
           );
         const names = ["webhook_dispatch_url", "webhook_dispatch_secret"];
-        const kept = await sql`select name from vault.decrypted_secrets where name = any (${names})`;
-        const missing = names.find((name) => !kept.some((row) => row.name === name));
+        const stored =
+          await sql`select name, decrypted_secret as secret from vault.decrypted_secrets where name = any (${names})`;
+        const missing = names.find((name) => !stored.some((row) => row.name === name));
         must(!missing, `the Vault has no ${missing}: select vault.create_secret('…', '${missing}')`);
-        return "pg_net and the Vault know address and password";
+        const password = stored.find(({ name }) => name === "webhook_dispatch_secret")?.secret;
+        must(
+          [undefined, password].includes(secrets.WEBHOOK_DISPATCH_SECRET),
+          "webhook_dispatch_secret of the Vault is not WEBHOOK_DISPATCH_SECRET of feedback.env: select vault.update_secret(…)",
+        );
+        return "pg_net is enabled, and Vault has the URL and the secret";
       },
     },
     {
@@ -211,9 +224,9 @@ function ofDatabase(sql: Sql, url: string): Check[] {
   ];
 }
 
-/** The functions' own logins, from here: their passwords, the pooler where the URL names it, and TLS. */
+/** Logs in as the functions do: passwords, pooler and TLS. */
 function ofLogins(secrets: Record<string, string>): Check[] {
-  return ["DATABASE_URL", "WEBHOOK_DATABASE_URL"].flatMap((variable) => {
+  return ["DATABASE_URL", "WEBHOOK_DATABASE_URL", "MAIL_DATABASE_URL"].flatMap((variable) => {
     const url = secrets[variable];
     if (!url) return [];
     const holds = async () => {
@@ -225,7 +238,7 @@ function ofLogins(secrets: Record<string, string>): Check[] {
       const [row] = await withDatabase(url, (sql) => sql`select session_user::text as role`);
       must(
         String(row?.role).startsWith("feedback_"),
-        `this is role ${row?.role}: use feedback_api and feedback_webhooks`,
+        `the URL has role ${row?.role}: use feedback_api, feedback_webhooks and feedback_mail`,
       );
       return `${row?.role} signs in at ${hostname}:${port || 5432}`;
     };
@@ -233,12 +246,24 @@ function ofLogins(secrets: Record<string, string>): Check[] {
   });
 }
 
+/** What auth-mail needs, where the Send Email hook is used. */
+function ofAuthMail({ AUTH_MAIL_SECRET: secret, MAIL_URL, MAIL_FROM }: Record<string, string>): Check[] {
+  if (!secret) return [];
+  const holds = async () => {
+    const isSecret = secret.split("|").every((one) => /^(v1,)?whsec_[A-Za-z0-9+/]+={0,2}$/.test(one));
+    must(isSecret, "AUTH_MAIL_SECRET is not the hook's secret, v1,whsec_…: copy it from Auth Hooks");
+    must(MAIL_URL && MAIL_FROM, "auth-mail needs MAIL_URL and MAIL_FROM too");
+    return `by ${new URL(MAIL_URL ?? "").host}`;
+  };
+  return [{ step: 9, what: "auth mail", holds }];
+}
+
 function ofFunctions(api: string | undefined): Check[] {
-  const ask = async (url: string) => {
+  const get = async (url: string) => {
     const response = await fetch(url, { signal: AbortSignal.timeout(20_000) });
     const text = await response.text();
     if (response.status !== 200 && response.status !== 503)
-      throw new Error(`${url} answers ${response.status}: deploy the functions`);
+      throw new Error(`${url} returned ${response.status}: deploy the functions`);
     return { status: response.status, body: JSON.parse(text) as Record<string, unknown> };
   };
   if (!api)
@@ -246,7 +271,7 @@ function ofFunctions(api: string | undefined): Check[] {
       {
         step: 5,
         what: "functions",
-        holds: async () => Promise.reject(new Error("not looked at: give the API's address too")),
+        holds: async () => Promise.reject(new Error("not checked: pass the API's URL too")),
       },
     ];
   const dispatcher = api.replace(/\/api\/?$/, "/webhook-dispatch");
@@ -255,43 +280,40 @@ function ofFunctions(api: string | undefined): Check[] {
       step: 4,
       what: "secrets",
       async holds() {
-        const { unset_variables: unset } = (await ask(`${api}/ready`)).body;
+        const { unset_variables: unset } = (await get(`${api}/ready`)).body;
         must(Array.isArray(unset), "the functions are older than this check: deploy them");
         must(
           (unset as string[]).length === 0,
-          `the functions miss ${(unset as string[]).join(", ")}: npx supabase secrets set`,
+          `the functions lack ${(unset as string[]).join(", ")}: npx supabase secrets set`,
         );
-        return "the functions miss none";
+        return "the functions have all variables";
       },
     },
     {
       step: 5,
       what: "functions",
       async holds() {
-        must((await ask(`${api}/health`)).status === 200, "api does not answer: its log says why");
+        must((await get(`${api}/health`)).status === 200, "api does not respond: see its log");
         must(
-          (await ask(`${dispatcher}/health`)).status === 200,
-          "webhook-dispatch does not answer: its log says why",
+          (await get(`${dispatcher}/health`)).status === 200,
+          "webhook-dispatch does not respond: see its log",
         );
-        return "api and webhook-dispatch answer";
+        return "api and webhook-dispatch respond";
       },
     },
     {
       step: 6,
       what: "ready",
       async holds() {
-        const { status, body } = await ask(`${api}/ready`);
-        must(
-          status === 200,
-          `database ${body.database}, migrations ${body.migrations}: the log of api says why`,
-        );
+        const { status, body } = await get(`${api}/ready`);
+        must(status === 200, `database ${body.database}, migrations ${body.migrations}: see the log of api`);
         return "database and migrations";
       },
     },
   ];
 }
 
-/** Lines of NAME=value, as supabase secrets set reads them. */
+/** Lines of NAME=value, as for supabase secrets set. */
 export function parseSecrets(text: string): Record<string, string> {
   const lines = [...text.matchAll(/^\s*([A-Z_]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|(.*?))\s*$/gms)];
   return Object.fromEntries(lines.map(([, name = "", quoted, plain]) => [name, quoted ?? plain ?? ""]));
@@ -301,7 +323,7 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   const [databaseUrl, api] = process.argv.slice(2);
   if (!databaseUrl) {
     console.error(
-      "npm run deploy:check -- <URL of the database, role postgres> [address of the API, up to /api]",
+      "npm run deploy:check -- <URL of the database, role postgres> [URL of the API, up to /api]",
     );
     process.exit(1);
   }
@@ -311,7 +333,7 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   for (const { step, what, ok, says } of findings)
     console.log(`${ok ? "ok  " : "fail"} ${String(step).padStart(2)} ${what}: ${says}`);
   console.log(
-    "      9 by hand: auth settings: confirm addresses, SMTP and the site's URL (dashboard, Authentication)",
+    "      9 by hand: auth settings: confirm addresses, SMTP or the Send Email hook, and the site's URL (dashboard, Authentication)",
   );
   process.exitCode = findings.every(({ ok }) => ok) ? 0 : 1;
 }

@@ -6,7 +6,10 @@ export interface FunctionCalls {
   stop(): Promise<void>;
 }
 
-/** Stands in for pg_net and pg_cron: calls a function when the database asks for it, and where it says so every few seconds. */
+/**
+ * Replaces pg_net and pg_cron: calls a function when the database requests it, and every few seconds if
+ * configured.
+ */
 export async function startFunctionCalls(
   sql: Sql,
   called: { functions: Functions; path: string; channel: string; seconds?: number },
@@ -14,13 +17,13 @@ export async function startFunctionCalls(
 ): Promise<FunctionCalls> {
   const { functions, path, channel, seconds } = called;
   let calling = false;
-  let again = false;
+  let callAgain = false;
   const call = async () => {
-    again = true;
+    callAgain = true;
     if (calling) return;
     calling = true;
-    while (again) {
-      again = false;
+    while (callAgain) {
+      callAgain = false;
       if (functions.up()) await post(functions.port, path, secret);
     }
     calling = false;
@@ -35,7 +38,7 @@ export async function startFunctionCalls(
   };
 }
 
-/** Whatever comes of it: the next call is not far. */
+/** Errors are ignored: the next call follows soon. */
 function post(port: number, path: string, secret: string): Promise<void> {
   return new Promise((resolve) => {
     const call = request(

@@ -1,39 +1,51 @@
 import { Agent, createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import { isFromLoopback } from "../shared/loopback.ts";
 import { clientAddress } from "./client-address.ts";
-import { holdBody } from "./gateway/body.ts";
+import { bufferBody } from "./gateway/body.ts";
+import { BufferedBytes } from "./gateway/buffered-bytes.ts";
 import { limitConnections } from "./gateway/connections.ts";
 import { createData, type DataOptions } from "./gateway/data.ts";
+import { type GatewayError, lateBody, sendError, serviceUnavailable, unknownPath } from "./gateway/errors.ts";
 import { forward } from "./gateway/forward.ts";
 import { defaultLimits, type GatewayLimits } from "./gateway/limits.ts";
-import { cutSlowReader } from "./gateway/readers.ts";
-import { isDown, nothingHere, type Refusal, refuse } from "./gateway/refuse.ts";
+import { disconnectSlowReader } from "./gateway/slow-readers.ts";
 import { readTarget } from "./gateway/target.ts";
+import type { FileStorage } from "./storage.ts";
 
 export interface GatewayOptions extends Pick<DataOptions, "personOf"> {
-  /** Carries the caller's address upstream; its name is secret, so that no client can send it. */
+  /** Header that carries the client address upstream; its name is secret, so that clients cannot set it. */
   addressHeader: string;
-  /** In which the operator's own proxy writes the client's address; without one it is the socket's. */
+  /** Header with the visitor's address in the pages' requests to auth; its name is secret too. */
+  visitorHeader?: string;
+  /**
+   * Header in which the operator's proxy writes the client address; without it the socket address is used.
+   */
   proxyHeader?: string | undefined;
-  /** Of auth and the data API, or null while they are down. */
+  /** Auth and the data API; null while down. */
   litePort: DataOptions["port"];
-  /** The port of a function by name, or null while it is down; undefined when there is none of that name. */
+  /** Port of a function by name; null while down, undefined if there is none. */
   functionPort(name: string): number | null | undefined;
-  /** Of realtime's HTTP side, or null while it is down. */
+  /** HTTP side of realtime; null while down. */
   realtimePort?(): number | null;
-  /** Takes over a websocket upgrade and says so, or leaves it. */
+  /** Shows captured mail, which is for this machine alone; returns whether it did. */
+  mailbox?(response: ServerResponse, path: string): boolean;
+  /** Answers /storage/v1. */
+  storage?: FileStorage["answer"];
+  /** Handles a websocket upgrade; returns whether it did. */
   upgrade?(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
   limits?: Partial<GatewayLimits>;
 }
 
-// A session cookie in many chunks passes, as it does at the functions' own listener.
-const largestHeaders = 64 * 1024;
-/** Of a body for the functions, which is passed on from here on as it comes. */
+// Allows a session cookie in many chunks, like the functions' listener.
+const maxHeaderBytes = 64 * 1024;
+/** Limit of bodies for the functions, which are streamed. */
 const heldOfBody = 64 * 1024;
 
 type Gateway = Required<Pick<GatewayOptions, "addressHeader" | "functionPort">> &
-  Pick<GatewayOptions, "realtimePort" | "proxyHeader"> & {
+  Pick<GatewayOptions, "realtimePort" | "proxyHeader" | "visitorHeader" | "mailbox" | "storage"> & {
     limits: GatewayLimits;
+    heldBytes: BufferedBytes;
     data: ReturnType<typeof createData>;
     agent: Agent;
   };
@@ -41,20 +53,24 @@ type Gateway = Required<Pick<GatewayOptions, "addressHeader" | "functionPort">> 
 export function createGateway(options: GatewayOptions): Server {
   const limits = { ...defaultLimits, ...options.limits };
   const { litePort: port, ...rest } = options;
+  const heldBytes = new BufferedBytes(limits);
   const gateway: Gateway = {
     ...rest,
     limits,
-    data: createData({ ...rest, limits, port }),
-    // A socket for each request: what a few do not finish keeps none from the others.
+    heldBytes,
+    data: createData({ ...rest, limits, heldBytes, port }),
+    // One socket for each request, so that unfinished requests do not block others.
     agent: new Agent({ keepAlive: true }),
   };
-  const server = createServer({ maxHeaderSize: largestHeaders }, (incoming, response) => {
-    cutSlowReader(response, limits.readBytes, limits.readMs);
-    route(incoming, response, gateway).catch(() => refuse(response, unavailable));
+  // By default Node checks for late heads every half minute.
+  const settings = { maxHeaderSize: maxHeaderBytes, connectionsCheckingInterval: limits.headMs / 4 };
+  const server = createServer(settings, (incoming, response) => {
+    disconnectSlowReader(response, limits.readBytes, limits.readMs);
+    route(incoming, response, gateway).catch(() => sendError(response, unavailable));
   });
   server.keepAliveTimeout = 65_000;
-  server.headersTimeout = 20_000;
-  // A file to import comes in as fast as the database writes it.
+  server.headersTimeout = limits.headMs;
+  // An import is read as fast as the database writes it.
   server.requestTimeout = 3_600_000;
   limitConnections(server, limits);
   server.on("upgrade", (incoming, socket, head) => {
@@ -71,49 +87,49 @@ export function createGateway(options: GatewayOptions): Server {
   return server;
 }
 
-const unavailable: Refusal = {
+const unavailable: GatewayError = {
   status: 503,
   code: "SERVICE_UNAVAILABLE",
   message: "The service is not available; try again shortly.",
   retryAfter: 1,
 };
-const tooLarge: Refusal = {
+const tooLarge: GatewayError = {
   status: 413,
   code: "PAYLOAD_TOO_LARGE",
   message: "The body is larger than 64 MiB.",
 };
-const late: Refusal = {
-  status: 400,
-  code: "VALIDATION_ERROR",
-  message: "The body did not arrive within 10 seconds.",
-};
 
 async function route(incoming: IncomingMessage, response: ServerResponse, gateway: Gateway): Promise<void> {
   const target = readTarget(incoming);
-  if ("status" in target) return refuse(response, target);
-  const address = clientAddress(incoming, gateway.proxyHeader) || "unknown";
+  if ("status" in target) return sendError(response, target);
+  const header = (name: string) => incoming.headers[name]?.toString();
+  const isHere = isFromLoopback(clientAddress(incoming, gateway.proxyHeader), header);
+  if (isHere && gateway.mailbox?.(response, target.path)) return;
+  const forwarded = gateway.visitorHeader && incoming.headers[gateway.visitorHeader];
+  const address =
+    (typeof forwarded === "string" && forwarded) || clientAddress(incoming, gateway.proxyHeader) || "unknown";
   const [, lite] = /^\/(auth|rest)\/v1(?:\/|$)/.exec(target.path) ?? [];
   if (lite === "auth" || lite === "rest")
     return gateway.data.answer(lite, target, address, incoming, response);
+  if (gateway.storage && target.path.startsWith("/storage/v1/"))
+    return gateway.storage(incoming, response, target.path);
   const path = target.path.replace(/^\/functions\/v1(?=\/)/, "");
   const isRealtime = path.startsWith("/realtime/v1/api/");
-  const isFunction = path !== target.path || /^\/api(?:\/|$)/.test(path);
+  const isSupabase = /^\/(?:functions|storage|graphql|realtime)(?:\/|$)/.test(target.path);
+  // All other paths are pages.
+  const name = /^\/api(?:\/|$)/.test(path) || path !== target.path ? (path.split("/")[1] ?? "") : "web";
   const port = isRealtime
     ? (gateway.realtimePort?.() ?? null)
-    : isFunction
-      ? gateway.functionPort(path.split("/")[1] ?? "")
-      : undefined;
-  if (port === undefined) return refuse(response, nothingHere);
-  if (port === null) return refuse(response, isDown(isRealtime ? "Realtime is" : "The functions are"));
-  const { addressHeader, agent, limits } = gateway;
-  if (Number(incoming.headers["content-length"]) > limits.functionsBody) return refuse(response, tooLarge);
-  const held = await holdBody(incoming, heldOfBody, limits.bodyMs);
-  if (held === "late") return refuse(response, late);
-  return forward(incoming, held, response, {
-    port,
-    path: path + target.search,
-    addressHeader,
-    address,
-    agent,
-  });
+    : isSupabase && path === target.path
+      ? undefined
+      : gateway.functionPort(name);
+  if (port === undefined) return sendError(response, unknownPath);
+  if (port === null)
+    return sendError(response, serviceUnavailable(isRealtime ? "Realtime is" : "The functions are"));
+  const { addressHeader, agent, limits, heldBytes } = gateway;
+  if (Number(incoming.headers["content-length"]) > limits.functionsBody) return sendError(response, tooLarge);
+  const body = await bufferBody(incoming, heldOfBody, limits.bodyMs);
+  if (body === "late") return sendError(response, lateBody(limits.bodyMs));
+  const upstream = { port, path: path + target.search, addressHeader, address, agent };
+  return forward(incoming, body, response, upstream, heldBytes);
 }

@@ -11,30 +11,47 @@ interface Migration {
   statements: Statement[];
 }
 
-/** Applies what is new, each file in a transaction and recorded as the Supabase CLI records it. */
-export async function migrate(sql: Sql, folder: string): Promise<number> {
+export interface MigrationState {
+  /** No migration has been applied. */
+  isNew: boolean;
+  pending: Migration[];
+}
+
+/** Applies new migrations, each in a transaction and recorded like the Supabase CLI does. */
+export async function migrate(sql: Sql, folder: string): Promise<void> {
+  await sql.unsafe(`
+    create schema if not exists supabase_migrations;
+    create table if not exists supabase_migrations.schema_migrations (version text not null primary key);
+    alter table supabase_migrations.schema_migrations add column if not exists statements text[];
+    alter table supabase_migrations.schema_migrations add column if not exists name text;
+    revoke all on schema supabase_migrations from public, anon, authenticated, service_role`);
+  const { pending } = await migrationState(sql, folder);
+  for (const migration of pending) await apply(sql, migration);
+}
+
+/**
+ * Compares a database with the migration files; rejects one that a newer version has migrated, or with other
+ * files.
+ */
+export async function migrationState(sql: Sql, folder: string): Promise<MigrationState> {
   const migrations = await readMigrations(folder);
   const applied = await appliedMigrations(sql);
   for (const version of applied.keys()) {
     if (!migrations.some((migration) => migration.version === version)) {
       throw new StartError(
-        `the database has migration ${version}, which ${folder} does not: start the version of the service that made it, or set DATA_DIR`,
+        `the data folder is of a newer version of the service (migration ${version}): start that version, or set DATA_DIR to another folder`,
       );
     }
   }
-  let done = 0;
   for (const migration of migrations) {
     const recorded = applied.get(migration.version);
-    if (recorded === undefined) {
-      await apply(sql, migration);
-      done++;
-    } else if (recorded !== null && recorded.join("\0") !== texts(migration).join("\0")) {
+    if (recorded && recorded.join("\0") !== texts(migration).join("\0")) {
       throw new StartError(
         `migration ${migration.file} was changed after this database had it: remove the data folder, or set DATA_DIR to another`,
       );
     }
   }
-  return done;
+  return { isNew: applied.size === 0, pending: migrations.filter(({ version }) => !applied.has(version)) };
 }
 
 async function readMigrations(folder: string): Promise<Migration[]> {
@@ -48,12 +65,9 @@ async function readMigrations(folder: string): Promise<Migration[]> {
 }
 
 async function appliedMigrations(sql: Sql): Promise<Map<string, string[] | null>> {
-  await sql.unsafe(`
-    create schema if not exists supabase_migrations;
-    create table if not exists supabase_migrations.schema_migrations (version text not null primary key);
-    alter table supabase_migrations.schema_migrations add column if not exists statements text[];
-    alter table supabase_migrations.schema_migrations add column if not exists name text;
-    revoke all on schema supabase_migrations from public, anon, authenticated, service_role`);
+  const [table] = await sql<{ exists: boolean }[]>`
+    select to_regclass('supabase_migrations.schema_migrations') is not null as exists`;
+  if (!table?.exists) return new Map();
   const rows = await sql<{ version: string; statements: string[] | null }[]>`
     select version, statements from supabase_migrations.schema_migrations`;
   return new Map(rows.map((row) => [row.version, row.statements]));
@@ -80,7 +94,7 @@ async function apply(sql: Sql, migration: Migration): Promise<void> {
 
 const texts = (migration: Migration) => migration.statements.map(({ text }) => text);
 
-/** Postgres counts characters from the statement's beginning; people count lines of the file. */
+/** Postgres reports a character position in the statement; convert it to a line of the file. */
 function lineOf(error: unknown, statement: Statement | undefined): number {
   if (statement === undefined) return 1;
   const position = error instanceof Error && "position" in error ? Number(error.position) : 1;

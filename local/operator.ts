@@ -4,13 +4,13 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { z } from "zod";
+import { newSlug } from "../shared/fields.ts";
 import { exportQuery, importQuery } from "../shared/imports.ts";
-import { newSlug } from "../shared/organizations.ts";
 import { scopes } from "../shared/scopes.ts";
 import { validationDetails } from "../shared/validation.ts";
 import { createApiKey } from "./api-keys.ts";
 import { type Runner, withDatabase } from "./database.ts";
-import { exportFile, importFile } from "./exchange.ts";
+import { exportFile, importFile } from "./import-export.ts";
 import { signUp } from "./sign-up.ts";
 import type { StackAddresses } from "./stack.ts";
 import { codeOf, messageOf, StartError } from "./start-error.ts";
@@ -23,11 +23,14 @@ npm run export -- --organization acme [--format json|jsonl|csv] [--what submissi
 
 They work on DATABASE_URL where it is set, else on the stack that runs in DATA_DIR (.data).`;
 
-/** Where the commands act: a hosted project by its environment, or the embedded stack by its stack.json. */
+/**
+ * The target of the commands: a hosted project by environment variables, or the embedded stack by its
+ * stack.json.
+ */
 interface Target {
   databaseUrl: string;
   supabaseUrl: string | undefined;
-  /** Of the embedded stack, where anyone may sign up and is confirmed at once. */
+  /** For the embedded stack, where sign-up is open. */
   publishableKey: string | undefined;
   secretKey: string | undefined;
 }
@@ -44,7 +47,7 @@ async function findTarget(): Promise<Target> {
   }
   const file = join(DATA_DIR || ".data", "stack.json");
   if (!existsSync(file))
-    throw new StartError(`no stack runs here (${file} is not there): run npm start, or set DATABASE_URL`);
+    throw new StartError(`no stack is running (${file} does not exist): run npm start, or set DATABASE_URL`);
   const stack = JSON.parse(await readFile(file, "utf8")) as StackAddresses;
   return {
     databaseUrl: stack.db_url,
@@ -74,43 +77,44 @@ async function createOrganization(words: string[]): Promise<void> {
     );
   }
   if (!/^[^\s@]+@[^\s@]+$/.test(email))
-    throw new StartError(`--owner-email is ${JSON.stringify(email)}: give an e-mail address`);
+    throw new StartError(`--owner-email is ${JSON.stringify(email)}: use an e-mail address`);
   const target = await findTarget();
   await withDatabase(target.databaseUrl, async (sql) => {
-    const [taken] = await sql`select 1 from public.organizations where slug = ${slug}`;
-    if (taken !== undefined)
-      throw new StartError(`there is an organization ${slug} already: choose another --slug`);
+    const [existing] = await sql`select 1 from public.organizations where slug = ${slug}`;
+    if (existing !== undefined)
+      throw new StartError(`the organization ${slug} exists already: choose another --slug`);
     const owner = await ensureUser(sql, target, email, values["owner-password"]);
     const visibility = values.private ? "private" : "public";
-    const [made] = await sql<
+    const [organization] = await sql<
       { id: string }[]
     >`select private.create_organization(${name}, ${slug}, ${visibility}, ${email}) as id`;
-    console.log(`organization ${slug}  ${made?.id}`);
-    console.log(
-      `owner        ${email}${owner.existed ? "  (signed up before, with a password of their own)" : ""}`,
-    );
+    console.log(`organization ${slug}  ${organization?.id}`);
+    console.log(`owner        ${email}${owner.existed ? "  (existing account, password unchanged)" : ""}`);
     if (owner.password !== null) console.log(`password     ${owner.password}  (shown this once)`);
   });
 }
 
-/** Answers whether the user existed, and the password it made up if it did. Who existed keeps their password: it may not be the owner who signed up. */
+/**
+ * Returns whether the user existed, and a generated password for a new one. An existing user keeps the
+ * password: the owner may not be the one who signed up.
+ */
 async function ensureUser(
   sql: Runner,
   target: Target,
   email: string,
-  wanted: string | undefined,
+  requested: string | undefined,
 ): Promise<{ existed: boolean; password: string | null }> {
   const [known] = await sql`select 1 from auth.users where lower(email) = lower(${email})`;
   if (known !== undefined) {
-    if (wanted === undefined) return { existed: true, password: null };
+    if (requested === undefined) return { existed: true, password: null };
     throw new StartError(
       `${email} has signed up already, so --owner-password cannot be set: make sure the account is the owner's and leave it out`,
     );
   }
-  const password = wanted ?? randomBytes(12).toString("base64url");
+  const password = requested ?? randomBytes(12).toString("base64url");
   if (target.supabaseUrl === undefined) {
     throw new StartError(
-      `no user signs in as ${email}: invite them in the dashboard first, or set SUPABASE_URL and SUPABASE_SECRET_KEY to have them made`,
+      `no user signs in as ${email}: invite them in the dashboard first, or set SUPABASE_URL and SUPABASE_SECRET_KEY to create the account`,
     );
   }
   if (target.publishableKey !== undefined) {
@@ -120,6 +124,8 @@ async function ensureUser(
       fetch: (request: Request) => fetch(request),
     };
     await signUp(auth, { email, password });
+    // Whoever runs this vouches for the address.
+    await sql`update auth.users set email_confirmed_at = now() where lower(email) = lower(${email}) and email_confirmed_at is null`;
   } else {
     await createHostedUser(
       target.supabaseUrl,
@@ -128,7 +134,7 @@ async function ensureUser(
       password,
     );
   }
-  return { existed: false, password: wanted === undefined ? password : null };
+  return { existed: false, password: requested === undefined ? password : null };
 }
 
 async function createHostedUser(url: string, key: string, email: string, password: string): Promise<void> {
@@ -139,7 +145,7 @@ async function createHostedUser(url: string, key: string, email: string, passwor
   });
   if (!response.ok)
     throw new StartError(
-      `the auth service did not make ${email}: ${response.status} ${(await response.text()).slice(0, 200)}`,
+      `the auth service did not create ${email}: ${response.status} ${(await response.text()).slice(0, 200)}`,
     );
 }
 
@@ -155,15 +161,15 @@ async function createKey(words: string[]): Promise<void> {
   });
   const slug = required(values.organization, "--organization");
   const name = required(values.name, "--name");
-  const wanted = [
+  const requested = [
     ...new Set(
       required(values.scopes, "--scopes")
         .split(/[\s,]+/)
         .filter(Boolean),
     ),
   ];
-  const unknown = wanted.filter((scope) => !(scopes as readonly string[]).includes(scope));
-  if (unknown.length > 0 || wanted.length === 0) {
+  const unknown = requested.filter((scope) => !(scopes as readonly string[]).includes(scope));
+  if (unknown.length > 0 || requested.length === 0) {
     throw new StartError(`--scopes has ${unknown.join(", ") || "none"}: choose from ${scopes.join(", ")}`);
   }
   const expires = values.expires === undefined ? null : new Date(values.expires);
@@ -171,8 +177,8 @@ async function createKey(words: string[]): Promise<void> {
     throw new StartError("--expires: give a date to come, such as 2027-01-31");
   const target = await findTarget();
   await withDatabase(target.databaseUrl, async (sql) => {
-    const secret = await createApiKey(sql, await organizationOf(sql, slug), name, wanted, expires);
-    console.log(`key     ${name} of ${slug}, ${wanted.join(" ")}`);
+    const secret = await createApiKey(sql, await organizationOf(sql, slug), name, requested, expires);
+    console.log(`key     ${name} of ${slug}, ${requested.join(" ")}`);
     console.log(`secret  ${secret}  (shown this once)`);
   });
 }
@@ -182,7 +188,7 @@ async function organizationOf(sql: Runner, slug: string): Promise<string> {
     { id: string }[]
   >`select id from public.organizations where slug = ${slug} or id::text = ${slug}`;
   if (organization === undefined)
-    throw new StartError(`there is no organization ${slug}: make it with npm run organization:create`);
+    throw new StartError(`there is no organization ${slug}: create it with npm run organization:create`);
   return organization.id;
 }
 
@@ -231,11 +237,7 @@ async function runExport(words: string[]): Promise<void> {
   const { values, positionals } = parseArgs({
     args: words,
     allowPositionals: true,
-    options: {
-      organization: { type: "string" },
-      format: { type: "string" },
-      what: { type: "string" },
-    },
+    options: { organization: { type: "string" }, format: { type: "string" }, what: { type: "string" } },
   });
   const slug = required(values.organization, "--organization");
   const query = checked(exportQuery, { format: values.format, what: values.what });
@@ -267,9 +269,9 @@ async function main([command, ...words]: string[]): Promise<void> {
 }
 
 main(process.argv.slice(2)).catch((error: unknown) => {
-  const refused = codeOf(error)?.startsWith("ECONN")
-    ? "the database does not answer: is the stack running?"
+  const reason = codeOf(error)?.startsWith("ECONN")
+    ? "the database does not respond: is the stack running?"
     : messageOf(error);
-  console.error(error instanceof StartError ? error.message : refused);
+  console.error(error instanceof StartError ? error.message : reason);
   process.exitCode = 1;
 });

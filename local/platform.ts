@@ -5,13 +5,15 @@ import { withDatabase } from "./database.ts";
 import { authConfig } from "./lite/auth-config.ts";
 import { loadLite } from "./lite/load.ts";
 
-/** Gives the database what a hosted project has before any migration, and the limits on signing in; once for each version of the two files. */
+/**
+ * Bootstraps what a hosted project provides before any migration, and the sign-in limits; once for each
+ * version of the files.
+ */
 export async function preparePlatform(
   superuserUrl: string,
   folder: Pick<DataFolder, "secrets" | "saveSecrets">,
 ): Promise<void> {
-  const template = await readSql("platform.sql", "auth/limits.sql");
-  const digest = createHash("sha256").update(template).digest("hex");
+  const { template, digest } = await readTemplate();
   if (folder.secrets.platform === digest) return;
   await createAuthTables(superuserUrl, folder);
   const { owner_password, data_api_password, auth_password } = folder.secrets;
@@ -21,6 +23,15 @@ export async function preparePlatform(
     .replaceAll(":data_api_password", `'${data_api_password}'`);
   await withDatabase(superuserUrl, (database) => database.begin((transaction) => transaction.unsafe(sql)));
   await folder.saveSecrets({ platform: digest });
+}
+
+export async function isPlatformCurrent({ secrets }: Pick<DataFolder, "secrets">): Promise<boolean> {
+  return secrets.platform === (await readTemplate()).digest;
+}
+
+async function readTemplate(): Promise<{ template: string; digest: string }> {
+  const template = await readSql("platform.sql", "auth/limits.sql");
+  return { template, digest: createHash("sha256").update(template).digest("hex") };
 }
 
 async function readSql(...names: string[]): Promise<string> {

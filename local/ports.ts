@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:net";
 import { codeOf, StartError } from "./start-error.ts";
 
-/** The port itself when it is free, or a free one for 0. `variable` is what the operator may set instead. */
+/** The port if it is free, or a free one for 0. `variable` is the environment variable to change. */
 export async function choosePort(port: number, variable: string): Promise<number> {
   const probe = createServer();
   await listen(probe, port, variable);
@@ -28,7 +28,7 @@ function explain(error: Error, port: number, variable: string): Error {
         `port ${port} is in use: stop what listens there, or set ${variable} (0 picks a free port)`,
       );
     case "EACCES":
-      return new StartError(`port ${port} may not be used by this user: set ${variable} to one above 1023`);
+      return new StartError(`this user may not use port ${port}: set ${variable} to a port above 1023`);
     default:
       return error;
   }

@@ -12,7 +12,7 @@ export interface PostgresFiles {
 
 const require = createRequire(import.meta.url);
 
-/** The server's programs from npm, made usable also where npm ran no install scripts. */
+/** The server's programs from npm, usable also if npm ran no install scripts. */
 export async function postgresFiles(): Promise<PostgresFiles> {
   const home = join(dirname(platformPackage()), "..");
   const bin = join(home, "native", "bin");
@@ -28,17 +28,17 @@ export async function postgresFiles(): Promise<PostgresFiles> {
   return files;
 }
 
-/** Stand-ins for what hosted Supabase has and npm has not, so that migrations create and use them here too. */
+/** Installs stand-ins for extensions of hosted Supabase, so that migrations work unchanged. */
 async function addExtensions(folder: string): Promise<void> {
   const source = new URL("extensions/", import.meta.url);
-  // A control file last: where it stands, the rest is there.
+  // The control file is written last: if it exists, the extension is complete.
   const names = (await readdir(source)).sort(
     (a, b) => Number(a.endsWith(".control")) - Number(b.endsWith(".control")),
   );
   for (const name of names) await putExtensionFile(folder, name, await readFile(new URL(name, source)));
 }
 
-/** Starts that do it at the same time do no harm. */
+/** Safe to run concurrently. */
 export async function putExtensionFile(folder: string, name: string, content: Uint8Array): Promise<void> {
   const path = join(folder, name);
   const present = await readFile(path).catch(() => undefined);
@@ -59,7 +59,7 @@ function platformPackage(): string {
   }
 }
 
-/** npm packages hold no symbolic links; an install script would make them, but may be blocked. */
+/** npm packages contain no symbolic links, and install scripts may be blocked. */
 async function restoreLinks(home: string): Promise<void> {
   const list = await readFile(join(home, "native", "pg-symlinks.json"), "utf8").catch(() => "[]");
   for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {

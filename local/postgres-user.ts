@@ -2,19 +2,19 @@ import { access, constants, readFile, stat } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { StartError } from "./start-error.ts";
 
-/** How the Postgres programs are run: as whom, who owns their files, and by what words before their own. */
+/** How to run Postgres programs: user, file owner and command prefix. */
 export interface RunAs {
   process: { uid?: number; gid?: number };
   owner?: { uid: number; gid: number };
   prefix: string[];
 }
 
-/** Postgres refuses to run as root: root lends it the user postgres, or else nobody. */
+/** Postgres refuses to run as root; as root, use the user postgres or nobody. */
 export async function postgresUser(paths: string[]): Promise<RunAs> {
   if (process.getuid?.() !== 0) return { process: {}, prefix: [] };
   if (process.platform !== "linux")
     throw new StartError("Postgres does not run as root: start as another user");
-  const owner = await lentUser();
+  const owner = await unprivilegedUser();
   for (const path of paths) {
     if (!(await reachable(path, owner)))
       return { process: {}, owner, prefix: await throughFolders(path, owner) };
@@ -27,7 +27,7 @@ interface Owner {
   gid: number;
 }
 
-async function lentUser(): Promise<Owner> {
+async function unprivilegedUser(): Promise<Owner> {
   const lines = (await readFile("/etc/passwd", "utf8")).split("\n").map((line) => line.split(":"));
   const user = lines.find(([name]) => name === "postgres") ?? lines.find(([name]) => name === "nobody");
   if (user === undefined)
@@ -46,7 +46,7 @@ async function reachable(path: string, { uid, gid }: Owner): Promise<boolean> {
   }
 }
 
-/** Inside a folder that only root may enter (such as /root) the lent user needs leave to pass. */
+/** Inside a folder such as /root the other user needs permission to pass. */
 async function throughFolders(path: string, { uid, gid }: Owner): Promise<string[]> {
   for (const folder of (process.env.PATH ?? "/usr/bin:/bin").split(delimiter)) {
     const setpriv = join(folder, "setpriv");

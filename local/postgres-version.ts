@@ -4,7 +4,7 @@ import { codeOf, StartError } from "./start-error.ts";
 
 const version = "17";
 
-/** Refuses a server's folder that this Postgres cannot open; one that is not there is fine. */
+/** Rejects a data folder of another Postgres version; a missing one is fine. */
 export async function checkPostgresVersion(data: string): Promise<void> {
   const found = await readFile(join(data, "PG_VERSION"), "utf8").catch((error: unknown) => {
     if (codeOf(error) === "ENOENT") return version;

@@ -1,23 +1,26 @@
 import { randomBytes } from "node:crypto";
-import { chown, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { chown, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { keepRunning } from "./keep-running.ts";
+import { type ChildProcessHandle, spawnChild } from "./child-process.ts";
+import { exists } from "./files.ts";
 import { choosePort } from "./ports.ts";
 import { type PostgresFiles, postgresFiles } from "./postgres-files.ts";
 import { postgresUser, type RunAs } from "./postgres-user.ts";
 import { commandOf } from "./process-identity.ts";
+import { restartOnExit, Unrecoverable } from "./restart-on-exit.ts";
 import { StartError } from "./start-error.ts";
-import { spawnTied, type TiedProcess } from "./tied-process.ts";
 
 export interface PostgresOptions {
-  /** The stack's data folder; the server's own is `postgres` in it. */
+  /** The stack's data folder; Postgres uses `postgres` in it. */
   folder: string;
   port: number;
   superuserPassword: string;
   settings?: Record<string, string | number>;
   onTrouble(message: string): void;
+  /** Called with the reason when the server has ended and cannot be restarted. */
+  onLost(reason: Unrecoverable): void;
 }
 
 export interface Postgres {
@@ -40,7 +43,7 @@ const defaults = {
   timezone: "UTC",
   log_timezone: "UTC",
   log_min_messages: "warning",
-  // DETAIL, HINT and CONTEXT quote rows, and so do statements; whoever is refused could fill the disk with them.
+  // Terse logs: DETAIL, HINT, CONTEXT and statements quote rows, and rejected requests could fill the disk.
   log_error_verbosity: "terse",
   log_min_error_statement: "panic",
   password_encryption: "scram-sha-256",
@@ -54,35 +57,47 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   const port = await choosePort(options.port, "DB_PORT");
   if (!(await exists(join(data, "PG_VERSION"))))
     await initialise(data, files, runAs, options.superuserPassword);
-  // Recovery is Postgres's own. Backends that outlive a killed server for a moment keep the next one from starting, and so does a full disk.
+  // Postgres recovers by itself. Remaining backends of a killed server, or a full disk, can delay its
+  // restart.
   const start = async () => {
+    await mustExist(data);
     const server = await launch(data, files, runAs, port, options);
-    return {
-      ended: server.ended.then((code) => `Postgres ended (code ${code}) and starts again`),
-      stop: () => server.stop(20_000),
-    };
+    const ended = server.ended.then(async (code) => {
+      await mustExist(data);
+      return `Postgres ended (code ${code}) and starts again`;
+    });
+    // No listener is left while the stack stops.
+    ended.catch(() => undefined);
+    return { ended, stop: () => server.stop(20_000) };
   };
-  const kept = keepRunning(await start(), start, options.onTrouble);
+  const supervised = restartOnExit(await start(), start, options.onTrouble, options.onLost);
   return {
     port,
     url: (role, password) => `postgresql://${role}:${password}@127.0.0.1:${port}/postgres`,
-    stop: kept.stop,
+    stop: supervised.stop,
   };
 }
 
-/** A server that outlived its launcher still holds the folder: it gets a clean shutdown. */
-async function endOrphan(data: string): Promise<void> {
+async function mustExist(data: string): Promise<void> {
+  if (await exists(join(data, "PG_VERSION"))) return;
+  throw new Unrecoverable(
+    `the data folder ${dirname(data)} was removed while the stack ran: restore it from a backup, or start again with an empty one`,
+  );
+}
+
+/** A server that outlived its launcher still uses the folder: shut it down cleanly. */
+export async function endOrphan(data: string): Promise<void> {
   const pidFile = join(data, "postmaster.pid");
   const pid = await postmasterPid(pidFile);
   if (pid === null) return;
   const isServer = async () => (await commandOf(pid))?.includes(`-D ${data} `) ?? false;
   if (!(await isServer())) {
-    // Another process has its number now, which Postgres would take for itself.
+    // Another process has its pid, which would block the start of Postgres.
     await rm(pidFile, { force: true });
     return;
   }
   for (let waited = 0; waited < 20_000; waited += 50) {
-    // The server's keeper usually does this; a second request is harmless.
+    // Usually requested already; a second request is harmless.
     if (waited === 200) process.kill(pid, "SIGINT");
     if (!(await isServer())) return;
     await sleep(50);
@@ -98,7 +113,7 @@ async function postmasterPid(pidFile: string): Promise<number | null> {
   return Number.isInteger(pid) && pid > 0 ? pid : null;
 }
 
-/** Made beside and renamed, so that an interrupted first start leaves nothing that looks whole. */
+/** Created in a temporary folder and renamed, so that an interrupted first start leaves no partial folder. */
 async function initialise(data: string, files: PostgresFiles, runAs: RunAs, password: string): Promise<void> {
   const draft = `${data}.${randomBytes(4).toString("hex")}.new`;
   const passwordFile = join(tmpdir(), `postgres-${randomBytes(8).toString("hex")}`);
@@ -121,19 +136,19 @@ async function initialise(data: string, files: PostgresFiles, runAs: RunAs, pass
       "--encoding=UTF8",
       ...localeFlags(),
     ];
-    const initdb = spawnTied(command, {
+    const initdb = spawnChild(command, {
       ...runAs.process,
       signal: "TERM",
       env: environment(),
       output: ["pipe", "pipe"],
     });
-    let said = "";
+    let output = "";
     initdb.stdout?.resume();
     initdb.stderr?.on("data", (chunk: Buffer) => {
-      said += chunk.toString();
+      output += chunk.toString();
     });
     if ((await initdb.ended) !== 0) {
-      const reason = said.match(/(?:error|FATAL): +(.*)/)?.[1] ?? said.trim().split("\n").at(-1);
+      const reason = output.match(/(?:error|FATAL): +(.*)/)?.[1] ?? output.trim().split("\n").at(-1);
       throw new StartError(`Postgres could not be set up in ${data}: ${reason}`);
     }
   } finally {
@@ -142,7 +157,9 @@ async function initialise(data: string, files: PostgresFiles, runAs: RunAs, pass
   await rename(draft, data);
 }
 
-/** Of starts that were killed; one that is just ending may still write to its own, which the next start removes. */
+/**
+ * Leftovers of killed starts. One that is still ending may write to its folder, which the next start removes.
+ */
 async function removeDrafts(data: string): Promise<void> {
   for (const name of await readdir(dirname(data))) {
     if (!/^postgres\.[0-9a-f]+\.new$/.test(name)) continue;
@@ -150,7 +167,7 @@ async function removeDrafts(data: string): Promise<void> {
   }
 }
 
-// Byte order and Unicode character classes, whatever LANG is. macOS has no locale named C.UTF-8.
+// Byte order collation and Unicode character classes, regardless of LANG. macOS has no locale C.UTF-8.
 function localeFlags(): string[] {
   return process.platform === "darwin" ? ["--locale=C", "--lc-ctype=en_US.UTF-8"] : ["--locale=C.UTF-8"];
 }
@@ -165,15 +182,15 @@ async function launch(
   runAs: RunAs,
   port: number,
   options: PostgresOptions,
-): Promise<TiedProcess> {
+): Promise<ChildProcessHandle> {
   const logPath = join(options.folder, "postgres.log");
   const log = await open(logPath, "a", 0o600);
   const { size: logged } = await log.stat();
   const pidFile = join(data, "postmaster.pid");
-  // A killed server leaves its file, which says ready.
+  // The status file of a killed server would say ready.
   const dead = await postmasterPid(pidFile);
   const settings = Object.entries({ ...defaults, ...options.settings, port });
-  const server = spawnTied(
+  const server = spawnChild(
     [
       ...runAs.prefix,
       files.postgres,
@@ -181,12 +198,7 @@ async function launch(
       data,
       ...settings.flatMap(([name, value]) => ["-c", `${name}=${value}`]),
     ],
-    {
-      ...runAs.process,
-      signal: "INT",
-      env: environment(),
-      output: [log.fd, log.fd],
-    },
+    { ...runAs.process, signal: "INT", env: environment(), output: [log.fd, log.fd] },
   );
   await log.close();
   const deadline = Date.now() + 60_000;
@@ -196,14 +208,8 @@ async function launch(
     await sleep(20);
   }
   await server.stop(5_000);
-  const said = (await readFile(logPath, "utf8")).slice(logged);
+  const output = (await readFile(logPath, "utf8")).slice(logged);
   const reason =
-    said.match(/(?:FATAL|PANIC|error): +(.*)/)?.[1] ?? "it did not become ready within 60 seconds";
+    output.match(/(?:FATAL|PANIC|error): +(.*)/)?.[1] ?? "it did not become ready within 60 seconds";
   throw new StartError(`Postgres did not start: ${reason} (more in ${logPath})`);
 }
-
-const exists = (path: string) =>
-  stat(path).then(
-    () => true,
-    () => false,
-  );

@@ -14,7 +14,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Tells two processes with the same id apart; null when there is no such process. */
+/** Distinguishes processes that reuse a pid; null if there is no such process. */
 export async function startOf(pid: number): Promise<string | null> {
   if (!isAlive(pid)) return null;
   if (process.platform === "linux") {
@@ -23,20 +23,20 @@ export async function startOf(pid: number): Promise<string | null> {
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return fields[0] === "Z" ? null : (fields[19] ?? null);
   }
-  return ask("lstart=", pid);
+  return query("lstart=", pid);
 }
 
-/** The command line of a process, or null when there is no such process. */
+/** Command line of a process; null if there is none. */
 export async function commandOf(pid: number): Promise<string | null> {
   if (!isAlive(pid)) return null;
   if (process.platform === "linux") {
     const line = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => null);
     return line ? line.replaceAll("\0", " ").trim() : null;
   }
-  return ask("command=", pid);
+  return query("command=", pid);
 }
 
-async function ask(field: string, pid: number): Promise<string | null> {
+async function query(field: string, pid: number): Promise<string | null> {
   const answer = await run("ps", ["-o", field, "-p", String(pid)]).catch(() => null);
   return answer?.stdout.trim() || null;
 }

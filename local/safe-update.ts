@@ -1,13 +1,13 @@
 const noFilters = new Set(["select", "columns", "order", "limit", "offset", "on_conflict", "apikey"]);
 
 /**
- * Hosted Supabase loads the extension safeupdate for the data API: a PATCH or DELETE without a filter is refused there,
- * as PostgREST answers it here.
+ * Equivalent of the extension safeupdate, which hosted Supabase loads for the data API: rejects a PATCH or
+ * DELETE without filter.
  */
-export function refuseUnfiltered(request: Request): Response | undefined {
+export function rejectUnfilteredWrite(request: Request): Response | undefined {
   const { pathname, searchParams } = new URL(request.url);
   if (!pathname.startsWith("/rest/v1/") || !["PATCH", "DELETE"].includes(request.method)) return undefined;
-  // A filter on an embedded table, such as comments.body, bounds nothing.
+  // A filter on an embedded table, such as comments.body, does not restrict the rows.
   const isFilter = (name: string) => !noFilters.has(name) && !/^(?!not\.).+\./.test(name);
   if ([...searchParams.keys()].some(isFilter)) return undefined;
   const command = request.method === "PATCH" ? "UPDATE" : "DELETE";

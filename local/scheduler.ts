@@ -4,12 +4,12 @@ export interface Scheduler {
   stop(): Promise<void>;
 }
 
-/** Stands in for pg_cron: calls private.run_schedule() every few seconds, never twice at once. */
+/** Replaces pg_cron: calls private.run_schedule() every few seconds, never concurrently. */
 export function startScheduler(sql: Sql, seconds: number, onTrouble: (message: string) => void): Scheduler {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();
   let stopped = false;
-  const turn = async () => {
+  const runDue = async () => {
     try {
       await sql`select private.run_schedule()`;
     } catch (error) {
@@ -20,7 +20,7 @@ export function startScheduler(sql: Sql, seconds: number, onTrouble: (message: s
   };
   const plan = () => {
     timer = setTimeout(() => {
-      running = turn();
+      running = runDue();
     }, seconds * 1000);
   };
   plan();

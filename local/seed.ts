@@ -28,7 +28,9 @@ const names = {
   bob: "Bob Tremaine",
 };
 
-/** Seeds a folder whose first start asked for it; an interrupted attempt is made anew, a finished one never again. */
+/**
+ * Seeds a folder whose first start requested it; an interrupted attempt is repeated, a complete one is not.
+ */
 export async function seedDemo(
   sql: Sql,
   auth: AuthClient,
@@ -62,7 +64,7 @@ export async function seedDemo(
   };
 }
 
-// The table in which the Supabase CLI notes the seed files it has run.
+// The table in which the Supabase CLI records seed files.
 async function isSeeded(sql: Sql, file: string): Promise<boolean> {
   await sql`create table if not exists supabase_migrations.seed_files (path text not null primary key, hash text not null)`;
   const rows = await sql`select 1 from supabase_migrations.seed_files where path = ${recordedPath(file)}`;
@@ -84,7 +86,7 @@ async function loadSeed(sql: Sql, folder: DataFolder, file: string): Promise<voi
       const readOnly = await createApiKey(transaction, organization.id, "Demo: read only", reading);
       const standard = await createAgentKey(transaction, organization.id, "Demo agent", "standard", scopes);
       await transaction`insert into supabase_migrations.seed_files (path, hash) values (${recordedPath(file)}, ${digest})`;
-      // Kept before the commit: a crash between the two makes new keys, never keys nobody knows.
+      // Stored before the commit: a crash in between creates new keys instead of losing them.
       await folder.saveSecrets({
         demo_api_keys: { full, read_only: readOnly },
         demo_agent_keys: { standard },

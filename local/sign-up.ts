@@ -1,4 +1,4 @@
-/** Where and with which key people sign up; `fetch` lets the launcher skip the network. */
+/** Auth URL and key; `fetch` lets the launcher bypass the network. */
 export interface AuthClient {
   url: string;
   publishableKey: string;
@@ -16,18 +16,18 @@ export interface Session {
   user: { id: string; email: string };
 }
 
-/** Makes a user, or signs in the one that an earlier attempt made with the same password. */
+/** Creates a user, or signs in one that an earlier attempt created with the same password. */
 export async function signUp(auth: AuthClient, person: Person): Promise<Session> {
   const { email, password, name } = person;
-  const made = await post(auth, "/auth/v1/signup", {
+  const session = await post(auth, "/auth/v1/signup", {
     email,
     password,
     data: name === undefined ? {} : { name },
   });
-  if (made.ok) return made.session;
+  if (session.ok) return session.session;
   const known = await post(auth, "/auth/v1/token?grant_type=password", { email, password });
   if (known.ok) return known.session;
-  throw new Error(`${email} could not sign up: ${made.problem}`);
+  throw new Error(`${email} could not sign up: ${session.problem}`);
 }
 
 type Answer = { ok: true; session: Session } | { ok: false; problem: string };

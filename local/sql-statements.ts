@@ -1,25 +1,31 @@
 export interface Statement {
   text: string;
-  /** Where it begins in the file, from 1. */
+  /** First line in the file, from 1. */
   line: number;
 }
 
-// What a semicolon inside does not end: comments, quoted text and names, dollar quotes.
+// Tokens in which a semicolon does not end a statement: comments, quoted text and names, dollar quotes.
 const opaque = /--[^\n]*|\/\*|'|"|\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$|;|[A-Za-z_][\w$]*/g;
 
-/** A file's statements, as the Supabase CLI records them: without the semicolon and white space around. */
+/**
+ * Splits a file into statements as the Supabase CLI records them: without semicolon and surrounding white
+ * space.
+ */
 export function sqlStatements(source: string): Statement[] {
   const statements: Statement[] = [];
   let start = 0;
+  let line = 1;
+  let counted = 0;
   let depth = 0;
   let atomic = false;
   let previous = "";
   const take = (end: number) => {
     const raw = source.slice(start, end);
     const text = raw.trim();
-    if (withoutComments(text) !== "") {
-      statements.push({ text, line: lineAt(source, start + raw.length - raw.trimStart().length) });
-    }
+    const first = start + raw.length - raw.trimStart().length;
+    line += source.slice(counted, first).split("\n").length - 1;
+    counted = first;
+    if (withoutComments(text) !== "") statements.push({ text, line });
   };
   for (let match = nextToken(source, 0); match !== null; match = nextToken(source, match.end)) {
     const word = match.text.toLowerCase();
@@ -70,7 +76,7 @@ function endOfQuote(source: string, opening: string, at: number): number {
   return source.length;
 }
 
-/** Comments nest in SQL. */
+/** SQL comments nest. */
 function endOfComment(source: string, at: number): number {
   const marks = /\/\*|\*\//g;
   marks.lastIndex = at;
@@ -99,5 +105,3 @@ function withoutComments(text: string): string {
     rest = next.trimStart();
   }
 }
-
-const lineAt = (source: string, index: number) => source.slice(0, index).split("\n").length;

@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { join, resolve } from "node:path";
-import { openDataFolder, type Secrets, writePrivately } from "./data-folder.ts";
-import { connect } from "./database.ts";
+import { join } from "node:path";
+import { isLoopbackHost } from "../shared/loopback.ts";
+import { openDataFolder, type Secrets, setupToken, writePrivately } from "./data-folder.ts";
+import { connect, type Sql } from "./database.ts";
 import { defaultMigrations, root, startDatabase } from "./database-server.ts";
 import { startFunctionCalls } from "./function-calls.ts";
 import { type Functions, startFunctions } from "./functions.ts";
@@ -12,6 +13,7 @@ import { tokenIssuer } from "./lite/auth-config.ts";
 import type { LiteName } from "./lite/paths.ts";
 import { type LiteProcess, startLiteProcess } from "./lite/supervisor.ts";
 import { rotateLogs } from "./logs.ts";
+import { type MailCapture, startMailCapture } from "./mail-capture.ts";
 import { listen } from "./ports.ts";
 import { personOf } from "./realtime/identity.ts";
 import type { RealtimeOptions } from "./realtime/server.ts";
@@ -19,33 +21,49 @@ import { type RealtimeProcess, startRealtimeProcess } from "./realtime/superviso
 import { startScheduler } from "./scheduler.ts";
 import { type Demo, seedDemo } from "./seed.ts";
 import { StartError } from "./start-error.ts";
+import { openStorage } from "./storage.ts";
+import { discardCopy, isUpgrading, restoreBackupCopy } from "./upgrade.ts";
+import { buildWebAssets } from "./web-assets.ts";
+
+/** A component of the stack other than Postgres, the gateway and the API. */
+type Part = "auth" | "rest" | "realtime" | "web" | "webhook-dispatch" | "mail-dispatch";
 
 export interface StackOptions {
-  /** Of the gateway; 0 picks a free one. */
+  /** Port of the gateway; 0 picks a free one. */
   port: number;
-  /** Of Postgres; 0 picks a free one. */
+  /** Port of Postgres; 0 picks a free one. */
   dbPort: number;
   dataDir: string;
   seed: "demo" | "none";
-  /** In which a proxy in front writes the client's address. */
+  /** Parts to run; all of them by default. The demo data needs auth. */
+  parts?: readonly Part[];
+  /** Header in which a proxy in front writes the client address. */
   proxyHeader?: string | undefined;
-  /** Hears what is being started, and later what goes wrong. */
+  /** Receives progress and later problems. */
   progress?(step: string): void;
   trouble?(message: string): void;
-  /** Postgres settings beside the usual ones. */
+  /** Called once with the reason when the stack cannot continue and must be stopped. */
+  lost?(reason: StartError): void;
+  /** Additional Postgres settings. */
   postgresSettings?: Record<string, string | number>;
-  /** Variables for the functions beside the usual ones. */
+  /** Additional environment variables for the functions. */
   functionsEnvironment?: Record<string, string>;
   migrations?: string;
-  functionsEntry?: string;
-  /** What one client may take of the gateway, beside the usual limits. */
+  /** A folder with deno.json and <function>/index.ts, in place of functions/; and other demo data. */
+  functions?: string;
+  seedFile?: string;
+  /** Overrides of the gateway's limits. */
   limits?: Partial<GatewayLimits>;
-  /** And of websockets. */
+  /** Milliseconds without a response after which auth or the data API counts as hanging. */
+  maxSilenceMs?: number;
+  /** Websocket limits of one client. */
   realtimeLimits?: RealtimeOptions["limits"];
 }
 
-/** What DATA_DIR/stack.json holds. */
+/** Content of DATA_DIR/stack.json. */
 export interface StackAddresses {
+  /** URL of the pages. */
+  site_url: string;
   supabase_url: string;
   base_url: string;
   publishable_key: string;
@@ -57,12 +75,16 @@ export interface StackAddresses {
 export interface Stack extends StackAddresses {
   /** Signs access tokens (HS256), for tests that need many users. */
   jwtSecret: string;
-  /** The Postgres superuser's, for what `db_url` may not do. */
+  /** URL of the Postgres superuser, for actions that `db_url` may not perform. */
   superuserUrl: string;
+  /** Replaces a mail server: a line of JSON for each mail. */
+  mailPath: string;
+  /** Of an installation without an organization: for its setup at /setup. */
+  setupToken: string | null;
   stop(): Promise<void>;
 }
 
-/** Starts everything, or stops again what it had started and throws. */
+/** Starts all services; on failure stops those already started and throws. */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const undo: (() => Promise<unknown>)[] = [];
   let stopped: Promise<void> | undefined;
@@ -71,7 +93,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     return stopped;
   };
   try {
-    return await start(options, undo, stop);
+    return await start(options, undo, stop, () => stopped !== undefined);
   } catch (error) {
     await stop();
     throw error;
@@ -86,16 +108,33 @@ async function start(
   options: StackOptions,
   undo: (() => Promise<unknown>)[],
   stop: () => Promise<void>,
+  isStopping: () => boolean,
 ): Promise<Stack> {
   const progress = options.progress ?? (() => undefined);
-  const trouble = options.trouble ?? (() => undefined);
+  // Processes may end before they are stopped, for example by a signal to all of them: not a problem.
+  const trouble = (message: string) => {
+    if (!isStopping()) options.trouble?.(message);
+  };
   const folder = await openDataFolder(options.dataDir, options.seed);
   undo.push(() => folder.release());
+  undo.push(async () => {
+    if (await restoreBackupCopy(folder.path))
+      options.trouble?.("The upgrade failed: the data is as it was before.");
+  });
   const { secrets } = folder;
+  const { SITE_URL } = process.env;
+  // Behind a proxy every visitor seems to come from this machine.
+  const trustsLoopback =
+    !options.proxyHeader && (!SITE_URL || (URL.canParse(SITE_URL) && isLoopbackHost(new URL(SITE_URL).host)));
 
-  let lite: Record<LiteName, LiteProcess> | null = null;
+  const when = <Started>(part: Part, begin: () => Promise<Started>): Promise<Started> | null =>
+    options.parts === undefined || options.parts.includes(part) ? begin() : null;
+  let lite: Record<LiteName, LiteProcess | null> | null = null;
   let functions: Functions | null = null;
   let dispatcher: Functions | null = null;
+  let web: Functions | null = null;
+  let mailer: Functions | null = null;
+  let capture: MailCapture | null = null;
   let realtime: RealtimeProcess | null = null;
   const keys = {
     publishableKey: secrets.publishable_key,
@@ -104,17 +143,29 @@ async function start(
     issuer: tokenIssuer,
   };
   const addressHeader = `x-address-${randomBytes(8).toString("hex")}`;
+  const visitorHeader = `x-visitor-${randomBytes(8).toString("hex")}`;
+  const storage = openStorage(join(folder.path, "storage"));
   const gateway = createGateway({
     addressHeader,
+    visitorHeader,
     proxyHeader: options.proxyHeader?.toLowerCase(),
-    litePort: (name) => lite?.[name].port() ?? null,
+    litePort: (name) => lite?.[name]?.port() ?? null,
     personOf: (token) => personOf(keys, token),
     ...(options.limits ? { limits: options.limits } : {}),
     functionPort: (name) => {
-      if (name !== "api" && name !== "webhook-dispatch") return undefined;
-      const named = name === "api" ? functions : dispatcher;
+      const known = {
+        api: functions,
+        web,
+        "webhook-dispatch": dispatcher,
+        "mail-dispatch": mailer,
+        "auth-mail": mailer,
+      };
+      if (!Object.hasOwn(known, name)) return undefined;
+      const named = known[name as keyof typeof known];
       return named?.up() ? named.port : null;
     },
+    storage: storage.answer,
+    mailbox: (response, path) => (trustsLoopback && capture?.answer(response, path)) || false,
     realtimePort: () => realtime?.port() ?? null,
     upgrade: (request, socket, head) => realtime?.upgrade(request, socket, head) ?? false,
   });
@@ -132,86 +183,170 @@ async function start(
     migrations: options.migrations ?? defaultMigrations,
     progress,
     trouble,
+    ...(options.lost ? { lost: options.lost } : {}),
     ...(options.postgresSettings ? { settings: options.postgresSettings } : {}),
   });
   undo.push(() => database.stop());
   const sql = connect(database.ownerUrl, 2);
   undo.push(() => sql.end({ timeout: 5 }));
-  await sql.unsafe(`alter role feedback_api password '${secrets.functions_password}'`);
-  await sql.unsafe(`alter role feedback_webhooks password '${secrets.webhook_database_password}'`);
+  await setPasswords(sql, {
+    feedback_api: secrets.functions_password,
+    feedback_webhooks: secrets.webhook_database_password,
+    feedback_mail: secrets.mail_database_password,
+  });
 
   const limitsPassword = randomBytes(24).toString("base64url");
   await sql.unsafe(`alter role auth_guard password '${limitsPassword}'`);
 
+  const setup_token = await setupToken(folder.path, secrets.seed === "none" && (await isSetupOpen(sql)));
+
   progress("auth, data API, realtime and functions");
   const { jwt_secret, publishable_key, secret_key } = secrets;
+  const siteUrl = SITE_URL || supabaseUrl;
+  const { MAIL_URL, MAIL_FROM } = { ...process.env, ...options.functionsEnvironment };
+  const isMailing = options.parts === undefined || options.parts.includes("mail-dispatch");
+  const authMailSecret =
+    options.functionsEnvironment?.AUTH_MAIL_SECRET ?? `whsec_${randomBytes(32).toString("base64")}`;
+  const mailPath = join(folder.path, "mail.log");
   const common = {
     secrets: { jwt_secret, publishable_key, secret_key },
     siteUrl: supabaseUrl,
     addressHeader,
+    maxSilenceMs: options.maxSilenceMs,
     onTrouble: trouble,
   };
-  const signingIn = startLiteProcess({
-    ...common,
-    name: "auth",
-    databaseUrl: database.url("embedded_auth", secrets.auth_password),
-    guard: {
-      databaseUrl: database.url("auth_guard", limitsPassword),
-      addressHashKey: secrets.address_hash_key,
-      mailPath: join(folder.path, "mail.log"),
-    },
-  });
-  const opening = startLiteProcess({
-    ...common,
-    name: "rest",
-    databaseUrl: database.url("embedded_rest", secrets.data_api_password),
-  });
+  const signingIn = when("auth", () =>
+    startLiteProcess({
+      ...common,
+      name: "auth",
+      databaseUrl: database.url("embedded_auth", secrets.auth_password),
+      guard: {
+        databaseUrl: database.url("auth_guard", limitsPassword),
+        addressHashKey: secrets.address_hash_key,
+        mailPath,
+        pagesUrl: siteUrl,
+        mailHook: isMailing
+          ? { url: `${supabaseUrl}/functions/v1/auth-mail`, secret: authMailSecret }
+          : undefined,
+        sendsMail: isMailing && Boolean(MAIL_URL),
+      },
+    }),
+  );
+  const opening = when("rest", () =>
+    startLiteProcess({
+      ...common,
+      name: "rest",
+      databaseUrl: database.url("embedded_rest", secrets.data_api_password),
+    }),
+  );
   const spawning = startFunctions({
-    root,
-    entry: resolve(root, options.functionsEntry ?? "functions/api/index.ts"),
+    root: options.functions ?? root,
+    entry: join(options.functions ?? join(root, "functions"), "api", "index.ts"),
     environment: {
       ...functionsEnvironment(secrets, supabaseUrl, addressHeader),
+      STORAGE_KEY: storage.key,
       DATABASE_URL: database.url("feedback_api", secrets.functions_password),
-      // One process serves everybody here, and no pooler shares the connections out.
+      // One process serves all requests, without a pooler in between.
       DATABASE_CONNECTIONS: process.env.DATABASE_CONNECTIONS ?? "8",
       ...options.functionsEnvironment,
     },
     logPath: join(folder.path, "functions.log"),
     onTrouble: trouble,
   });
-  const dispatching = startFunctions({
-    root,
-    name: "webhook-dispatch",
-    healthPath: "/webhook-dispatch/health",
-    entry: join(root, "functions", "webhook-dispatch", "index.ts"),
-    environment: {
-      SUPABASE_URL: supabaseUrl,
-      WEBHOOK_DATABASE_URL: database.url("feedback_webhooks", secrets.webhook_database_password),
-      WEBHOOK_DISPATCH_SECRET: secrets.webhook_dispatch_secret,
-      WEBHOOK_SECRETS_KEYS: secrets.webhook_secrets_key,
-      ...options.functionsEnvironment,
-    },
-    logPath: join(folder.path, "webhook-dispatch.log"),
-    onTrouble: trouble,
+  const showing = when("web", async () => {
+    await buildWebAssets();
+    return startFunctions({
+      root: options.functions ?? root,
+      name: "web",
+      healthPath: "/health",
+      entry: join(options.functions ?? join(root, "functions"), "web", "index.ts"),
+      environment: {
+        ...functionsEnvironment(secrets, supabaseUrl, addressHeader),
+        STORAGE_KEY: storage.key,
+        AUTH_ADDRESS_HEADER: visitorHeader,
+        ...(setup_token !== null && {
+          SETUP_TOKEN: setup_token,
+          SETUP_FROM_LOOPBACK: String(trustsLoopback),
+        }),
+        DATABASE_URL: database.url("feedback_api", secrets.functions_password),
+        DATABASE_CONNECTIONS: process.env.DATABASE_CONNECTIONS ?? "8",
+        ...options.functionsEnvironment,
+      },
+      logPath: join(folder.path, "web.log"),
+      onTrouble: trouble,
+    });
   });
-  const listening = startRealtimeProcess({
-    databaseUrl: database.ownerUrl,
-    superuserUrl: database.superuserUrl,
-    keys,
-    ...(options.realtimeLimits ? { limits: options.realtimeLimits } : {}),
-    onTrouble: trouble,
+  const dispatching = when("webhook-dispatch", () =>
+    startFunctions({
+      root: options.functions ?? root,
+      name: "webhook-dispatch",
+      healthPath: "/webhook-dispatch/health",
+      entry: join(options.functions ?? join(root, "functions"), "webhook-dispatch", "index.ts"),
+      environment: {
+        SUPABASE_URL: supabaseUrl,
+        WEBHOOK_DATABASE_URL: database.url("feedback_webhooks", secrets.webhook_database_password),
+        WEBHOOK_DISPATCH_SECRET: secrets.webhook_dispatch_secret,
+        WEBHOOK_SECRETS_KEYS: secrets.webhook_secrets_key,
+        ...options.functionsEnvironment,
+      },
+      logPath: join(folder.path, "webhook-dispatch.log"),
+      onTrouble: trouble,
+    }),
+  );
+  const mailing = when("mail-dispatch", async () => {
+    // Without a server mail is kept and shown here.
+    if (!MAIL_URL) {
+      capture = await startMailCapture(join(folder.path, "mail"));
+      undo.push(() => capture?.stop() ?? Promise.resolve());
+    }
+    return startFunctions({
+      root: options.functions ?? root,
+      name: "mail-dispatch",
+      healthPath: "/mail-dispatch/health",
+      entry: join(options.functions ?? join(root, "functions"), "mail-dispatch", "index.ts"),
+      environment: {
+        SUPABASE_URL: supabaseUrl,
+        MAIL_DATABASE_URL: database.url("feedback_mail", secrets.mail_database_password),
+        MAIL_URL: MAIL_URL || (capture?.url ?? ""),
+        MAIL_FROM: MAIL_FROM || "feedback@localhost",
+        MAIL_LINK_KEYS: secrets.mail_link_key,
+        AUTH_MAIL_SECRET: authMailSecret,
+        WEBHOOK_DISPATCH_SECRET: secrets.webhook_dispatch_secret,
+        ...options.functionsEnvironment,
+      },
+      logPath: join(folder.path, "mail-dispatch.log"),
+      onTrouble: trouble,
+    });
   });
-  const started = await Promise.allSettled([signingIn, opening, spawning, listening, dispatching]);
-  for (const part of started) if (part.status === "fulfilled") undo.push(() => part.value.stop());
+  const listening = when("realtime", () =>
+    startRealtimeProcess({
+      databaseUrl: database.ownerUrl,
+      superuserUrl: database.superuserUrl,
+      keys,
+      ...(options.realtimeLimits ? { limits: options.realtimeLimits } : {}),
+      onTrouble: trouble,
+    }),
+  );
+  const parts = [signingIn, opening, spawning, listening, dispatching, mailing, showing];
+  const started = await Promise.allSettled(parts);
+  for (const part of started) if (part.status === "fulfilled") undo.push(async () => part.value?.stop());
   for (const part of started) if (part.status === "rejected") throw part.reason;
+  // Before requests are accepted: an upgrade that is rolled back must not lose acknowledged writes.
+  await finishUpgrade(folder.path, (await spawning).port);
   lite = { auth: await signingIn, rest: await opening };
   functions = await spawning;
   realtime = await listening;
   dispatcher = await dispatching;
+  mailer = await mailing;
+  web = await showing;
 
-  const auth = { url: supabaseUrl, publishableKey: secrets.publishable_key, fetch: lite.auth.fetch };
-  const seedFile = join(root, "supabase", "seed.sql");
-  const demo = await seedDemo(sql, auth, folder, seedFile, progress);
+  const auth = lite.auth && {
+    url: supabaseUrl,
+    publishableKey: secrets.publishable_key,
+    fetch: lite.auth.fetch,
+  };
+  const seedFile = options.seedFile ?? join(root, "supabase", "seed.sql");
+  const demo = auth && (await seedDemo(sql, auth, folder, seedFile, progress));
 
   const rotating = setInterval(() => rotateLogs(folder.path), 60_000);
   undo.push(async () => clearInterval(rotating));
@@ -219,12 +354,16 @@ async function start(
   undo.push(() => scheduler.stop());
   for (const called of [
     { functions: dispatcher, path: "/webhook-dispatch", channel: "webhooks", seconds: 5 },
+    { functions: mailer, path: "/mail-dispatch", channel: "mails", seconds: 5 },
     { functions, path: "/api/imports/run", channel: "imports" },
   ]) {
-    const calls = await startFunctionCalls(sql, called, secrets.webhook_dispatch_secret);
+    const { functions } = called;
+    if (functions === null) continue;
+    const calls = await startFunctionCalls(sql, { ...called, functions }, secrets.webhook_dispatch_secret);
     undo.push(() => calls.stop());
   }
   const addresses: StackAddresses = {
+    site_url: siteUrl,
     supabase_url: supabaseUrl,
     base_url: `http://127.0.0.1:${functions.port}`,
     publishable_key: secrets.publishable_key,
@@ -237,8 +376,33 @@ async function start(
     ...addresses,
     jwtSecret: secrets.jwt_secret,
     superuserUrl: database.superuserUrl,
+    mailPath,
+    setupToken: setup_token,
     stop,
   };
+}
+
+/** Whether there has never been an organization; not in a database of an earlier version. */
+/** Of the logins that the migrations have made: an earlier release has fewer. */
+async function setPasswords(sql: Sql, passwords: Record<string, string>): Promise<void> {
+  const roles = await sql<{ rolname: string }[]>`
+    select rolname from pg_roles where rolname = any (${Object.keys(passwords)})`;
+  for (const { rolname } of roles) await sql.unsafe(`alter role ${rolname} password '${passwords[rolname]}'`);
+}
+
+async function isSetupOpen(sql: Sql): Promise<boolean> {
+  const [known] = await sql`select where to_regprocedure('private.setup_is_open()') is not null`;
+  if (!known) return false;
+  const [state] = await sql<{ open: boolean }[]>`select private.setup_is_open() as open`;
+  return state?.open === true;
+}
+
+/** Deletes the copy of an upgrade once the functions report that the database is ready. */
+async function finishUpgrade(folder: string, functionsPort: number): Promise<void> {
+  if (!(await isUpgrading(folder))) return;
+  const ready = await fetch(`http://127.0.0.1:${functionsPort}/api/ready`);
+  if (!ready.ok) throw new StartError(`the upgraded service is not ready: ${await ready.text()}`);
+  await discardCopy(folder);
 }
 
 function functionsEnvironment(
@@ -256,6 +420,7 @@ function functionsEnvironment(
     ADDRESS_HASH_KEY: secrets.address_hash_key,
     WEBHOOK_SECRETS_KEYS: secrets.webhook_secrets_key,
     WEBHOOK_DISPATCH_SECRET: secrets.webhook_dispatch_secret,
+    MAIL_LINK_KEYS: secrets.mail_link_key,
   };
 }
 

@@ -1,4 +1,4 @@
-/** A reason not to start that the operator can act on: shown as one line, without a stack. */
+/** A start failure that the operator can fix: shown as one line, without a stack trace. */
 export class StartError extends Error {
   override name = "StartError";
 }

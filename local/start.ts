@@ -2,13 +2,15 @@ import { resolve } from "node:path";
 import { type StackOptions, startStack } from "./stack.ts";
 import { messageOf, StartError } from "./start-error.ts";
 
-/** `npm start`: everything up, in the foreground, until SIGINT or SIGTERM. */
+/** `npm start`: runs everything in the foreground until SIGINT or SIGTERM. */
 async function main(): Promise<void> {
-  // Counted from the start of this process.
+  // Measured from the start of this process.
   const seconds = () => (performance.now() / 1000).toFixed(1);
   const dataDir = process.env.DATA_DIR || ".data";
-  const stopRequested = new Promise<undefined>((resolve) => {
+  let lost = (_reason: StartError) => {};
+  const stopRequested = new Promise<StartError | undefined>((resolve) => {
     const stop = () => resolve(undefined);
+    lost = resolve;
     process.on("SIGINT", stop);
     process.on("SIGTERM", stop);
     whenOrphaned(stop);
@@ -22,26 +24,29 @@ async function main(): Promise<void> {
     ...connectionsFrom(process.env.CONNECTIONS_PER_ADDRESS),
     progress: (step) => console.log(`${seconds().padStart(5)} s  starting ${step}`),
     trouble: (message) => console.error(message),
+    lost: (reason) => lost(reason),
   });
   const early = await Promise.race([starting.then(() => false), stopRequested.then(() => true)]);
   const stack = await starting;
   if (!early) {
     console.log(`${seconds().padStart(5)} s  ready
 
+  Pages      ${stack.site_url}
   API        ${stack.supabase_url}/api      (documentation: ${stack.supabase_url}/api/docs)
   Supabase   ${stack.supabase_url}
   Database   ${stack.db_url.replace(/:[^:@]+@/, ":…@")}
   Keys       ${resolve(dataDir, "stack.json")}
-  Mail       ${resolve(dataDir, "mail.log")}      (none is sent: codes and links are written there)
-${stack.demo ? `  Demo       ${Object.values(stack.demo.users).join(", ")}; password ${stack.demo.password}\n` : ""}
+  Mail       ${process.env.MAIL_URL ? `is sent by ${URL.canParse(process.env.MAIL_URL) ? new URL(process.env.MAIL_URL).host : "MAIL_URL"}` : `${stack.supabase_url}/_mail      (none is sent; codes and links are in ${resolve(dataDir, "mail.log")} too)`}
+${stack.setupToken ? `  Setup      ${stack.site_url}/setup      (from another machine with this token: ${stack.setupToken})\n` : ""}${stack.demo ? `  Demo       ${Object.values(stack.demo.users).join(", ")}; password ${stack.demo.password}\n` : ""}
 Stop with Ctrl-C.`);
   }
-  await stopRequested;
+  const reason = await stopRequested;
   await stack.stop();
+  if (reason) throw reason;
   console.log("stopped");
 }
 
-/** npm may be killed without a word to us; nobody could then stop what runs on. */
+/** npm may be killed without forwarding a signal; stop then too. */
 function whenOrphaned(stop: () => void): void {
   if (process.env.npm_lifecycle_event === undefined) return;
   const parent = process.ppid;
@@ -53,15 +58,15 @@ function whenOrphaned(stop: () => void): void {
   timer.unref();
 }
 
-function portFrom(variable: string, otherwise: number): number {
+function portFrom(variable: string, fallback: number): number {
   const text = process.env[variable];
-  if (!text) return otherwise;
+  if (!text) return fallback;
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65535)
     throw new StartError(`${variable} is ${JSON.stringify(text)}: set it to a port from 0 to 65535`);
   return Number(text);
 }
 
-/** Behind a proxy everybody comes from one address. */
+/** Behind a proxy all clients share one address. */
 function connectionsFrom(text: string | undefined): Pick<StackOptions, "limits" | "realtimeLimits"> {
   if (!text) return {};
   if (!/^[1-9]\d{0,5}$/.test(text))
@@ -83,8 +88,8 @@ function seedFrom(text: string | undefined): "demo" | "none" {
 main().then(
   () => process.exit(0),
   (error: unknown) => {
-    const line = error instanceof StartError ? error.message : `unforeseen: ${messageOf(error)}`;
-    console.error(`Cannot go on: ${line}`);
+    const line = error instanceof StartError ? error.message : `unexpected error: ${messageOf(error)}`;
+    console.error(`Cannot continue: ${line}`);
     if (!(error instanceof StartError) && error instanceof Error) console.error(error.stack);
     process.exit(1);
   },

@@ -10,27 +10,27 @@ const future = moment.refine((value) => Date.parse(value) > Date.now(), "must be
 
 export const apiKeyCreate = z
   .object({
-    name: text({ min: 1, max: 100 }).describe("What the key is for, 1 to 100 characters."),
+    name: text({ min: 1, max: 100 }).describe("Purpose of the key, 1 to 100 characters."),
     scopes: z
       .array(scope)
       .max(40)
       .transform((scopes) => [...new Set(scopes)])
-      .describe("What the key may do; an empty array only reads what is public."),
+      .describe("Scopes of the key; with an empty array it reads public data only."),
     expires_at: future.nullish().describe("ISO 8601, in the future; without it the key does not expire."),
   })
-  .meta({ id: "ApiKeyCreate", description: "A key for an organization's backend." });
+  .meta({ id: "ApiKeyCreate", description: "A key of an organization's backend." });
 
 export type ApiKeyCreate = z.infer<typeof apiKeyCreate>;
 
-const longestOverlap = 7 * 24 * 3600;
+const maxOverlapSeconds = 7 * 24 * 3600;
 
 export const apiKeyRotate = z
   .object({
-    overlap_seconds: wholeNumber(0, longestOverlap)
+    overlap_seconds: wholeNumber(0, maxOverlapSeconds)
       .default(24 * 3600)
-      .describe("How long the old secret stays valid, in seconds; a day by default, a week at most."),
+      .describe("How long the old secret stays valid, in seconds; a day by default, at most a week."),
   })
-  .meta({ id: "ApiKeyRotate", description: "How to change the secret of a key." });
+  .meta({ id: "ApiKeyRotate", description: "Options of the rotation of a key." });
 
 export type ApiKeyRotate = z.infer<typeof apiKeyRotate>;
 
@@ -53,9 +53,9 @@ export const originsUpdate = z
       )
       .max(50)
       .transform((origins) => [...new Set(origins)])
-      .describe("All origins whose pages may call, at most 50; they replace those before."),
+      .describe("All allowed origins, at most 50; they replace the previous ones."),
   })
-  .meta({ id: "OriginsUpdate", description: "Which web pages may call the API for the organization." });
+  .meta({ id: "OriginsUpdate", description: "Origins whose pages may call the API for the organization." });
 
 // Out -----------------------------------------------------------------------------------------------------------
 
@@ -67,23 +67,19 @@ const keyFields = {
   last_four: z.string().describe("Last four characters of the secret."),
   expires_at: timestamp.nullable(),
   revoked_at: timestamp.nullable(),
-  last_used_at: timestamp.nullable().describe("Kept to the minute."),
+  last_used_at: timestamp.nullable().describe("Accurate to the minute."),
   created_at: timestamp,
 };
 
-const apiKey = z
-  .object(keyFields)
-  .meta({ id: "ApiKey", description: "A key, without its secret, which nobody can read again." });
+const apiKey = z.object(keyFields).meta({ id: "ApiKey", description: "A key, without its secret." });
 
 const newApiKeyShown = z
-  .object({ ...keyFields, secret: z.string().describe("Shown this once.") })
-  .meta({ id: "NewApiKey", description: "A key just made, with its secret." });
+  .object({ ...keyFields, secret: z.string().describe("Returned only once.") })
+  .meta({ id: "NewApiKey", description: "A created key, with its secret." });
 
 export const apiKeyListAnswer = dataOf(z.array(apiKey));
 export const apiKeyAnswer = dataOf(apiKey);
 export const newApiKeyAnswer = dataOf(newApiKeyShown);
 export const originsAnswer = dataOf(
-  z
-    .object({ origins: z.array(z.string()) })
-    .meta({ id: "Origins", description: "Which web pages may call." }),
+  z.object({ origins: z.array(z.string()) }).meta({ id: "Origins", description: "Allowed origins." }),
 );

@@ -13,23 +13,23 @@ const day = z
 export const analyticsQuery = z
   .object({
     from: day.describe("First day, in the organization's time zone; 29 days before `to` by default."),
-    to: day.describe("Last day, included; today by default."),
+    to: day.describe("Last day, inclusive; today by default."),
     interval: z
       .enum(["day", "week", "month"])
       .default("day")
-      .describe("What the series is by; weeks begin on Monday. At most 400 of them."),
+      .describe("Interval of the series; weeks begin on Monday. At most 400 intervals."),
   })
-  .meta({ id: "AnalyticsQuery", description: "Which time to look at." });
+  .meta({ id: "AnalyticsQuery", description: "Range and interval of analytics." });
 
 export type AnalyticsQuery = z.infer<typeof analyticsQuery>;
 
 const counts = {
   submissions: count,
-  votes: count.describe("For submissions, those of their authors too."),
+  votes: count.describe("For submissions, includes votes of their authors."),
   comments: count,
-  active_people: count.describe("Who submitted, voted or commented."),
+  active_people: count.describe("Distinct people who submitted, voted or commented."),
 };
-const seconds = z.number().nullable().describe("Null where there is none.");
+const seconds = z.number().nullable().describe("Null without data.");
 
 export const analyticsAnswer = dataOf(
   z
@@ -41,7 +41,7 @@ export const analyticsAnswer = dataOf(
       totals: z.object(counts),
       series: z
         .array(z.object({ start: z.iso.date(), ...counts }))
-        .describe("Every interval, empty ones too."),
+        .describe("Every interval, including empty ones."),
       by_status: z.array(z.object({ status: submissionStatus, submissions: count })),
       by_category: z.array(
         z.object({
@@ -60,19 +60,21 @@ export const analyticsAnswer = dataOf(
             submission_id: uuid,
             title: z.string(),
             status: submissionStatus,
-            votes: count.describe("Within the time."),
-            vote_count: count.describe("In all."),
+            votes: count.describe("Within the range."),
+            vote_count: count.describe("Over all intervals."),
           }),
         )
-        .describe("The 10 submissions that got most votes within the time, of those the caller may read."),
+        .describe(
+          "The 10 submissions with the most votes gained in the range, of those the caller may read.",
+        ),
       first_official_reply: z
         .object({ submissions: count, median_seconds: seconds, average_seconds: seconds })
         .describe(
-          "From submission to the team's first comment, of submissions made within the time and answered by now.",
+          "Time from submission to the team's first comment, for submissions of the range that have one.",
         ),
     })
     .meta({
       id: "Analytics",
-      description: "What happened within a time; submissions by what they are now.",
+      description: "Analytics of a range; submissions by their current state.",
     }),
 );

@@ -10,10 +10,20 @@ export const auditQuery = z
   .object({
     limit: pageFields.limit,
     cursor: cursor.optional(),
-    target_id: uuid.optional().describe("Only what was done to this row."),
-    actor_id: uuid.optional().describe("Only what this person, or this key's profile, did."),
+    target_id: uuid.optional().describe("Only entries about this row."),
+    action: z
+      .string()
+      .regex(/^[a-z_]{1,50}\.[a-z_]{1,50}$/, "must be an action such as submission.merge")
+      .optional()
+      .describe("Only this action."),
+    from: z.iso
+      .date("must be a date such as 2027-01-31")
+      .optional()
+      .describe("First day, in the organization's time zone."),
+    to: z.iso.date("must be a date such as 2027-01-31").optional().describe("Last day, inclusive."),
+    actor_id: uuid.optional().describe("Only entries by this person or this key's profile."),
   })
-  .meta({ id: "AuditQuery", description: "Which part of the audit trail to read, newest first." });
+  .meta({ id: "AuditQuery", description: "Filter and page of the audit log, newest first." });
 
 export type AuditQuery = z.infer<typeof auditQuery>;
 
@@ -22,16 +32,16 @@ export type AuditQuery = z.infer<typeof auditQuery>;
 const auditEntry = z
   .object({
     id: uuid,
-    action: z.string().describe("What was done, such as `submission.merge`."),
+    action: z.string().describe("Action, such as `submission.merge`."),
     target_type: z.string(),
     target_id: uuid.nullable(),
-    actor: authorReference.nullable().describe("Who did it; null for an operator."),
-    key_id: uuid.nullable().describe("The key it was done by; null for a person."),
-    request_id: z.string().nullable().describe("The X-Request-Id of the call; null where none was made."),
-    details: z.record(z.string(), z.unknown()).describe("What changed: fields, ids and states, no people."),
+    actor: authorReference.nullable().describe("Actor; null for an operator."),
+    key_id: uuid.nullable().describe("Key used; null for a person."),
+    request_id: z.string().nullable().describe("X-Request-Id of the request; null outside of the API."),
+    details: z.record(z.string(), z.unknown()).describe("Changed fields, ids and states; no personal data."),
     at: timestamp,
   })
-  .meta({ id: "AuditEntry", description: "One thing the team, a key or an operator did." });
+  .meta({ id: "AuditEntry", description: "One action of the team, a key or an operator." });
 
 export const auditAnswer = listOf(
   auditEntry,
@@ -39,5 +49,5 @@ export const auditAnswer = listOf(
     .object({
       next_cursor: z.string().nullable().describe("Pass as `cursor` for the next page; null at the end."),
     })
-    .meta({ id: "AuditMeta", description: "Where the trail goes on." }),
+    .meta({ id: "AuditMeta", description: "The start of the next page of the audit log." }),
 );

@@ -11,9 +11,9 @@ export const eventsQuery = z
     after: cursor
       .optional()
       .describe(
-        "The `next_cursor` of an earlier answer; without it the oldest events that are kept come first.",
+        "The `next_cursor` of an earlier response; without it the feed starts with the oldest retained event.",
       ),
-    limit: queryInteger(1, 100).prefault(100).describe("Events a page, 1 to 100."),
+    limit: queryInteger(1, 100).prefault(100).describe("Events per page, 1 to 100."),
     types: z
       .string()
       .max(1000)
@@ -29,9 +29,9 @@ export const eventsQuery = z
         });
         return z.NEVER;
       })
-      .describe("Names of events, comma-separated; without it all that the caller may read."),
+      .describe("Event names, comma-separated; by default all events that the caller may read."),
   })
-  .meta({ id: "EventsQuery", description: "Which part of the feed." });
+  .meta({ id: "EventsQuery", description: "Position and filter of the change feed." });
 
 export const eventsAnswer = dataOf(
   z.array(
@@ -41,15 +41,13 @@ export const eventsAnswer = dataOf(
         event: z.enum(eventNames),
         org_id: uuid,
         timestamp,
-        data: z.record(z.string(), z.unknown()).describe("As in webhooks, by the name of the event."),
+        data: z.record(z.string(), z.unknown()).describe("As in webhooks, by event name."),
       })
-      .meta({ id: "Event", description: "Something that happened, in the envelope of webhooks." }),
+      .meta({ id: "Event", description: "An event, in the envelope of webhooks." }),
   ),
 ).extend({
   meta: z.object({
-    next_cursor: z.string().describe("Where to go on; keep it once what came before it is dealt with."),
-    has_more: z
-      .boolean()
-      .describe("Whether to ask again at once: there may be more, even where a page is empty."),
+    next_cursor: z.string().describe("Cursor of the next page; store it after the events are processed."),
+    has_more: z.boolean().describe("Whether to request the next page at once, even if this one is empty."),
   }),
 });

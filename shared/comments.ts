@@ -12,24 +12,24 @@ const body = text({ min: 1, max: 2000 }).describe("1 to 2000 characters (code po
 export const commentListQuery = z
   .object({
     ...pageFields,
-    parent_id: uuid.optional().describe("List the replies to this comment rather than the top level."),
+    parent_id: uuid.optional().describe("List the replies to this comment instead of top-level comments."),
     sort: z
       .enum(["created_at", "votes"])
       .default("created_at")
-      .describe("After official comments, which come first."),
+      .describe("Sort order after official comments, which come first."),
     order: order.default("asc"),
   })
-  .meta({ id: "CommentListQuery", description: "Level, sort and page of a list of comments." });
+  .meta({ id: "CommentListQuery", description: "Level, order and page of a list of comments." });
 
 export type CommentListQuery = z.infer<typeof commentListQuery>;
 
 export const commentDetailQuery = z
   .object({ expand: expandOf("replies") })
-  .meta({ id: "CommentDetailQuery", description: "What to show beside the comment." });
+  .meta({ id: "CommentDetailQuery", description: "Related resources of the comment to include." });
 
 const commentFields = {
   body,
-  parent_id: uuid.nullish().describe("The comment this replies to, of the same submission."),
+  parent_id: uuid.nullish().describe("The comment to reply to, on the same submission."),
 };
 
 export const commentCreate = z
@@ -38,14 +38,14 @@ export const commentCreate = z
 
 export const commentCreateByKey = z.object({ ...commentFields, ...onBehalfFields }).meta({
   id: "CommentCreateByKey",
-  description: "A comment by an organization's key, for itself or for somebody.",
+  description: "A comment by an organization key, for itself or on behalf of a person.",
 });
 
 export type CommentCreateByKey = z.infer<typeof commentCreateByKey>;
 
 export const commentPatch = z
   .object({ body })
-  .meta({ id: "CommentPatch", description: "New text, within 15 minutes of posting." });
+  .meta({ id: "CommentPatch", description: "New text of a comment that can still be edited." });
 
 // Out -----------------------------------------------------------------------------------------------------------
 
@@ -56,7 +56,7 @@ export const comment = z
     parent_id: uuid.nullable().describe("Null at the top level."),
     body: z.string(),
     author,
-    is_official: z.boolean().describe("Whether the author was on the team when writing."),
+    is_official: z.boolean().describe("Whether the author was a team member when writing."),
     moderation_state: moderationState,
     vote_count: count,
     reply_count: count.describe("Direct replies."),
@@ -66,7 +66,9 @@ export const comment = z
       return z.array(comment).optional().describe("With `expand=replies` on a single comment.");
     },
   })
-  .meta({ id: "Comment", description: "What somebody said of a submission." });
+  .meta({ id: "Comment", description: "A comment on a submission." });
+
+export type Comment = z.infer<typeof comment>;
 
 export const commentCreated = z
   .object({
@@ -76,7 +78,7 @@ export const commentCreated = z
     is_official: z.boolean(),
     created_at: timestamp,
   })
-  .meta({ id: "CommentCreated", description: "A comment just made." });
+  .meta({ id: "CommentCreated", description: "A created comment." });
 
 export const commentListAnswer = listOf(comment, totalMeta);
 export const commentAnswer = dataOf(comment);

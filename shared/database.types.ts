@@ -297,11 +297,17 @@ export type Database = {
       };
       organizations: {
         Row: {
+          allow_indexing: boolean;
           allowed_origins: string[];
           anonymous_may: string;
+          brand_color: string | null;
           created_at: string;
+          default_locale: string;
           id: string;
           is_default: boolean;
+          logo_url: string | null;
+          mail_defaults: NonNullable<Json>;
+          mail_enabled: boolean;
           max_members: number | null;
           max_submissions: number | null;
           max_surveys: number | null;
@@ -316,11 +322,17 @@ export type Database = {
         };
         ComputedFields: never;
         Insert: {
+          allow_indexing?: boolean;
           allowed_origins?: string[];
           anonymous_may?: string;
+          brand_color?: string | null;
           created_at?: string;
+          default_locale?: string;
           id?: string;
           is_default?: boolean;
+          logo_url?: string | null;
+          mail_defaults?: NonNullable<Json>;
+          mail_enabled?: boolean;
           max_members?: number | null;
           max_submissions?: number | null;
           max_surveys?: number | null;
@@ -334,11 +346,17 @@ export type Database = {
           visibility?: string;
         };
         Update: {
+          allow_indexing?: boolean;
           allowed_origins?: string[];
           anonymous_may?: string;
+          brand_color?: string | null;
           created_at?: string;
+          default_locale?: string;
           id?: string;
           is_default?: boolean;
+          logo_url?: string | null;
+          mail_defaults?: NonNullable<Json>;
+          mail_enabled?: boolean;
           max_members?: number | null;
           max_submissions?: number | null;
           max_surveys?: number | null;
@@ -362,6 +380,7 @@ export type Database = {
           id: string;
           is_anonymous: boolean;
           kind: string;
+          locale: string | null;
           name: string | null;
           organization_id: string | null;
           updated_at: string;
@@ -375,6 +394,7 @@ export type Database = {
           id?: string;
           is_anonymous?: boolean;
           kind?: string;
+          locale?: string | null;
           name?: string | null;
           organization_id?: string | null;
           updated_at?: string;
@@ -387,6 +407,7 @@ export type Database = {
           id?: string;
           is_anonymous?: boolean;
           kind?: string;
+          locale?: string | null;
           name?: string | null;
           organization_id?: string | null;
           updated_at?: string;

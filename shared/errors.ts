@@ -1,6 +1,7 @@
 import { z } from "zod";
+import { identifyRefusals } from "./identify.ts";
 
-/** Every way the service refuses. The database raises by SQLSTATE; private.error_state holds the same pairs. */
+/** All error codes. The database raises them by SQLSTATE; private.error_state holds the same pairs. */
 export const errors = {
   VALIDATION_ERROR: { status: 400, sqlstate: "FB400", lowercase: "validation_error", jsonRpc: -32602 },
   UNAUTHORIZED: { status: 401, sqlstate: "FB401", lowercase: "unauthorized", jsonRpc: -32000 },
@@ -37,7 +38,7 @@ export const errorCodes = Object.keys(errors) as [ErrorCode, ...ErrorCode[]];
 
 const codeBySqlState = new Map<string, ErrorCode>(errorCodes.map((code) => [errors[code].sqlstate, code]));
 
-/** The error a SQLSTATE of ours stands for; undefined for Postgres's own. */
+/** The error code of an SQLSTATE of the service; undefined for those of Postgres. */
 export function errorOfSqlState(sqlstate: string): ErrorCode | undefined {
   return codeBySqlState.get(sqlstate);
 }
@@ -45,24 +46,28 @@ export function errorOfSqlState(sqlstate: string): ErrorCode | undefined {
 const errorDetail = z
   .object({
     field: z.string().describe("Path of the field, dotted: `answers.0.value`; `body` for the whole body."),
-    message: z.string().describe("What to do, such as `must be 5 to 200 characters`."),
+    message: z.string().describe("How to fix it, such as `must be 5 to 200 characters`."),
   })
-  .meta({ id: "ErrorDetail", description: "One field that was refused, and why." });
+  .meta({ id: "ErrorDetail", description: "An invalid field and how to fix it." });
 
 export type ErrorDetail = z.infer<typeof errorDetail>;
 
 export const errorEnvelope = z
   .object({
     error: z.object({
-      code: z.enum(errorCodes).describe("For programs; never changes."),
-      message: z.string().describe("For people."),
-      details: z.array(errorDetail).describe("Fields that were refused; empty where nothing is to say."),
-      retry_after: z.int().min(0).optional().describe("Seconds to wait; with RATE_LIMIT_EXCEEDED only."),
-      merged_into_id: z.guid().optional().describe("Where to go; with SUBMISSION_MERGED only."),
+      code: z.enum(errorCodes).describe("Stable, for programs."),
+      message: z.string().describe("Only for people."),
+      details: z.array(errorDetail).describe("Invalid fields; empty if not applicable."),
+      retry_after: z.int().min(0).optional().describe("Seconds to wait; only with RATE_LIMIT_EXCEEDED."),
+      reason: z
+        .enum(identifyRefusals)
+        .optional()
+        .describe("Why a token was refused, for programs; only of `/api/identify`."),
+      merged_into_id: z.guid().optional().describe("The merge target; only with SUBMISSION_MERGED."),
       request_id: z
         .string()
         .optional()
-        .describe("To quote to the operator; with INTERNAL_ERROR and SERVICE_UNAVAILABLE."),
+        .describe("To report to the operator; only with INTERNAL_ERROR and SERVICE_UNAVAILABLE."),
     }),
   })
   .meta({ id: "Error", description: "The general form of an error." });
@@ -72,9 +77,9 @@ export type ErrorEnvelope = z.infer<typeof errorEnvelope>;
 export const lowercaseErrorEnvelope = z
   .object({
     error: z.enum(errorCodes.map((code) => errors[code].lowercase)),
-    details: z.array(errorDetail).optional().describe("With validation_error only."),
-    retry_after: z.int().min(0).optional().describe("Seconds to wait; with rate_limited only."),
+    details: z.array(errorDetail).optional().describe("Only with validation_error."),
+    retry_after: z.int().min(0).optional().describe("Seconds to wait; only with rate_limited."),
   })
-  .meta({ id: "LowercaseError", description: "The form of errors where a key creates a submission." });
+  .meta({ id: "LowercaseError", description: "The form of errors if a key creates a submission." });
 
 export type LowercaseErrorEnvelope = z.infer<typeof lowercaseErrorEnvelope>;

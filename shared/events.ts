@@ -18,7 +18,7 @@ const submissionFields = {
 
 const submissionCreatedData = z.object({ submission: z.object(submissionFields) }).meta({
   id: "SubmissionCreatedEvent",
-  description: "A submission was made; its author's vote and follow belong to it.",
+  description: "A submission was created; includes its author's vote and follow.",
 });
 
 const submissionUpdatedData = z
@@ -26,14 +26,14 @@ const submissionUpdatedData = z
     submission: z.object({
       ...submissionFields,
       category_id: uuid.nullable(),
-      merged_into_id: uuid.nullable().describe("Where its votes and comments went; null unless merged."),
+      merged_into_id: uuid.nullable().describe("The merge target; null unless merged."),
       updated_at: timestamp,
     }),
   })
   .meta({
     id: "SubmissionUpdatedEvent",
     description:
-      "Title, description, category or issue link changed, or it was part of a merge or the end of one.",
+      "Title, description, category or issue link changed, or the submission was merged or unmerged.",
   });
 
 const statusChangedData = z
@@ -41,14 +41,17 @@ const statusChangedData = z
     submission_id: uuid,
     previous_status: submissionStatus,
     new_status: submissionStatus,
-    changed_by: z.string().describe("Name of who changed it."),
-    note: z.string().describe("Empty where none was given."),
+    changed_by: z.string().describe("Name of the person who changed it."),
+    note: z.string().describe("Empty without a note."),
   })
-  .meta({ id: "SubmissionStatusChangedEvent", description: "A submission took another status." });
+  .meta({ id: "SubmissionStatusChangedEvent", description: "The status of a submission changed." });
 
 const votesChangedData = z
-  .object({ submission_id: uuid, vote_count: count.describe("Votes there are now.") })
-  .meta({ id: "SubmissionVotesEvent", description: "A vote came or went; who voted is for admins." });
+  .object({ submission_id: uuid, vote_count: count.describe("Current number of votes.") })
+  .meta({
+    id: "SubmissionVotesEvent",
+    description: "A vote was added or removed; the event names no voter.",
+  });
 
 const commentCreatedData = z
   .object({
@@ -62,32 +65,33 @@ const commentCreatedData = z
       created_at: timestamp,
     }),
   })
-  .meta({ id: "CommentCreatedEvent", description: "A comment can be read by others." });
+  .meta({
+    id: "CommentCreatedEvent",
+    description: "A comment was created, or approved if approval is required.",
+  });
 
 const memberJoinedData = z
   .object({
     member: z.object({ user_id: uuid, name: z.string(), role: z.enum(memberRoles), joined_at: timestamp }),
   })
-  .meta({ id: "MemberJoinedEvent", description: "Somebody accepted an invite to the team." });
+  .meta({ id: "MemberJoinedEvent", description: "A person accepted an invite to the team." });
 
 const organizationUpdatedData = z
   .object({
     organization,
-    changed: z
-      .array(z.string())
-      .describe("Names of the settings that changed, or `categories`, `tags`, `members`."),
+    changed: z.array(z.string()).describe("Names of changed settings, or `categories`, `tags`, `members`."),
     changes: z
       .record(z.string(), z.object({ from: z.unknown(), to: z.unknown() }))
-      .describe("What settings were and are; of `settings` and what is not one, only the name is told."),
+      .describe("Old and new values; for `settings` and non-settings the name only."),
   })
   .meta({
     id: "OrganizationUpdatedEvent",
-    description: "The organization, or who and what is in it, changed.",
+    description: "The organization, its taxonomy or its team changed.",
   });
 
 const surveyPublishedData = z
   .object({ survey: z.object({ id: uuid, title: z.string(), url: z.string() }) })
-  .meta({ id: "SurveyPublishedEvent", description: "A survey can be answered." });
+  .meta({ id: "SurveyPublishedEvent", description: "A survey was published." });
 
 const surveyAnsweredData = z
   .object({
@@ -99,15 +103,15 @@ const surveyAnsweredData = z
   })
   .meta({
     id: "SurveyResponseCreatedEvent",
-    description: "A survey was answered; by whom and with what is for admins.",
+    description: "A survey response was submitted; respondent and answers are for admins only.",
   });
 
 const surveyClosedData = z.object({ survey_id: uuid, response_count: count }).meta({
   id: "SurveyClosedEvent",
-  description: "A survey was archived or its time passed; told once, pauses are not.",
+  description: "A survey was archived or reached closes_at; emitted once, not for pauses.",
 });
 
-/** Every event of the outbox by its canonical name, with the shape of its data. */
+/** All outbox events by canonical name, with the schema of their data. */
 export const events = {
   "submission.created": submissionCreatedData,
   "submission.updated": submissionUpdatedData,
@@ -126,7 +130,7 @@ export type EventName = keyof typeof events;
 
 export const eventNames = Object.keys(events) as [EventName, ...EventName[]];
 
-/** Names of the other published list; a receiver that asked for one is sent it under that name. */
+/** Alternative event names; a receiver that subscribed by alias gets the alias. */
 export const eventAliases = {
   "vote.created": "submission.vote_added",
   "status.changed": "submission.status_changed",
@@ -136,10 +140,10 @@ export type EventAlias = keyof typeof eventAliases;
 
 export const eventName = z.enum([...eventNames, ...(Object.keys(eventAliases) as EventAlias[])]).meta({
   id: "EventName",
-  description: "`vote.created` and `status.changed` are other names of two of them.",
+  description: "`vote.created` and `status.changed` are aliases.",
 });
 
-/** The event a name stands for, alias or not. */
+/** The canonical event of a name or alias. */
 export function canonicalEventName(name: EventName | EventAlias): EventName {
   return name === "vote.created" || name === "status.changed" ? eventAliases[name] : name;
 }

@@ -2,12 +2,12 @@ import { z } from "zod";
 import { text, trimText } from "./text.ts";
 import "./validation.ts";
 
-/** Whether Postgres takes the text as a UUID, of any version. */
+/** Whether Postgres accepts the text as a UUID, of any version. */
 export function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
 }
 
-/** Any UUID Postgres takes, whatever its version; in a path a malformed one is a 404, which the route decides. */
+/** Any UUID that Postgres accepts. In a path a malformed one is a 404 by the route. */
 export const uuid = z.guid({
   error: ({ input }) => (input === undefined ? "is required" : "must be a UUID"),
 });
@@ -17,19 +17,29 @@ export const slug = z
   .regex(/^[a-z0-9-]{1,64}$/, "must be a slug: 1 to 64 lowercase letters, digits and hyphens")
   .describe("Lowercase letters, digits and hyphens.");
 
-/** In only: a time somebody chose, within the years Postgres and every client can hold. */
+/** Input only: a slug as private.is_slug accepts it, for a new or renamed row. */
+export const newSlug = z
+  .string()
+  .regex(
+    /^[a-z0-9]+(-[a-z0-9]+)*$/,
+    "must be lowercase letters and digits, in words joined by single hyphens",
+  )
+  .max(64)
+  .describe("Lowercase letters and digits, in words joined by single hyphens; at most 64 characters.");
+
+/** Input only: a time within the years that Postgres and every client can represent. */
 export const moment = z.iso
   .datetime({ offset: true, error: "must be an ISO 8601 time with an offset, such as 2027-01-31T00:00:00Z" })
   .refine((value) => /^[1-9]/.test(value), "must be in the years 1000 to 9999");
 
-/** Out only: as Postgres writes it, in UTC with an offset. */
+/** Output only: as Postgres writes it, in UTC with an offset. */
 export const timestamp = z.iso.datetime({ offset: true }).describe("ISO 8601 with an offset.");
 
 export const count = z.int().min(0);
 
 export const moderationState = z
   .enum(["approved", "pending", "rejected", "spam"])
-  .describe("What is not approved is seen by its author and the team alone.");
+  .describe("Unapproved content is visible to its author and the team only.");
 
 export function wholeNumber(min: number, max: number) {
   const error = ({ input }: { input?: unknown }) =>
@@ -37,7 +47,7 @@ export function wholeNumber(min: number, max: number) {
   return z.int({ error }).min(min, { error }).max(max, { error });
 }
 
-/** Linear: each piece is checked by one character class, never by a pattern within a pattern. */
+/** Linear time: each part is matched by one character class, without nested patterns. */
 function isEmailAddress(value: string): boolean {
   if (value.length > 254) return false;
   const at = value.lastIndexOf("@");
@@ -57,17 +67,23 @@ function isEmailAddress(value: string): boolean {
 export const emailAddress = z
   .string()
   .overwrite(trimText)
-  .refine(isEmailAddress, "must be an e-mail address of at most 254 characters, such as name@example.org")
+  .refine(isEmailAddress, {
+    error: "must be an e-mail address of at most 254 characters, such as name@example.org",
+    params: { rule: "email" },
+  })
   .meta({ format: "email", maxLength: 254 });
 
-/** A link people will follow: http or https, no user name or password in it. */
+/** A link for people: http or https, without user name or password. */
 export const webAddress = text({ min: 1, max: 2000 })
   .overwrite((value) => value.replace(/^https?:/i, (scheme) => scheme.toLowerCase()))
-  .refine(isWebAddress, "must be a web address that starts with http:// or https:// and holds no password")
+  .refine(isWebAddress, {
+    error: "must be a URL that starts with http:// or https:// and has no password",
+    params: { rule: "web_address" },
+  })
   .meta({ format: "uri" });
 
 function isWebAddress(value: string): boolean {
-  // The parser forgives spaces and missing slashes, Postgres's constraint does not.
+  // The URL parser accepts spaces and missing slashes; the constraint in Postgres does not.
   if (!/^https?:\/\/[^\s\p{Cc}\\]+$/u.test(value) || !URL.canParse(value)) return false;
   const { username, password } = new URL(value);
   return username === "" && password === "";
@@ -75,13 +91,16 @@ function isWebAddress(value: string): boolean {
 
 export const personName = text({ min: 1, max: 100 });
 
-/** For whom a key acts; without an address, for itself. */
+/** The person a key acts for; without an address the key itself. */
 export const onBehalfFields = {
-  author_email: emailAddress.nullish().describe("Whom the key acts for; never in a public answer."),
+  author_email: emailAddress.nullish().describe("The person the key acts for; never in a public response."),
   author_name: personName.nullish().describe("Display name, 1 to 100 characters."),
 };
 
-/** A comma-separated query parameter as an array of distinct names; an unknown name is an error of the parameter itself. */
+/**
+ * A comma-separated query parameter as an array of distinct names; an unknown name is an error of the
+ * parameter.
+ */
 export function expandOf<const Name extends string>(...names: [Name, ...Name[]]) {
   const message = `must be a comma-separated list of ${names.join(", ")}`;
   return z
@@ -98,14 +117,28 @@ export function expandOf<const Name extends string>(...names: [Name, ...Name[]])
     .describe(`Related resources to include, comma-separated: ${names.join(", ")}.`);
 }
 
-/** An array refused by its length before its items are looked at, so that a huge one costs nothing. */
-export function shortArrayOf<Item extends z.ZodType>(item: Item, most: number) {
+/** Checks the length of an array before its items, so that a huge one costs nothing. */
+export function shortArrayOf<Item extends z.ZodType>(item: Item, maxItems: number) {
   const array = z.preprocess((value, ctx) => {
-    if (!Array.isArray(value) || value.length <= most) return value;
-    ctx.issues.push({ code: "custom", message: `must have at most ${most} items`, input: value });
+    if (!Array.isArray(value) || value.length <= maxItems) return value;
+    ctx.issues.push({ code: "custom", message: `must have at most ${maxItems} items`, input: value });
     return z.NEVER;
-  }, z.array(item).max(most));
-  // What is preprocessed counts as optional in JSON Schema, though it is not.
+  }, z.array(item).max(maxItems));
+  // JSON Schema treats preprocessed fields as optional; mark them as required.
   Object.defineProperty(array._zod, "optin", { value: undefined });
   return array;
+}
+
+/**
+ * The body of a change: optional fields, at least one of them required in addition to those that identify the
+ * row.
+ */
+export function patchOf<Fields extends z.ZodRawShape, Others extends z.ZodRawShape = Record<never, never>>(
+  fields: Fields,
+  others = {} as Others,
+) {
+  const names = Object.keys(fields);
+  return z.object({ ...others, ...fields }).refine((patch) => names.some((name) => name in patch), {
+    error: `must name at least one of ${names.join(", ")}`,
+  });
 }

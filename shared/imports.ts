@@ -1,24 +1,42 @@
 import { z } from "zod";
+import { commentPatch } from "./comments.ts";
 import { dataOf } from "./envelopes.ts";
 import {
   count,
   emailAddress,
   moderationState,
+  newSlug,
   personName,
-  slug,
   timestamp,
   uuid,
   webAddress,
   wholeNumber,
 } from "./fields.ts";
 import { locale, locales } from "./locales.ts";
-import { submissionStatus, submissionType } from "./submissions.ts";
-import { audience, closesAt, mostQuestions, questionCreate, surveyStatus } from "./surveys.ts";
-import { text, trimText } from "./text.ts";
+import {
+  statusNote,
+  submissionSource,
+  submissionStatus,
+  submissionText,
+  submissionType,
+} from "./submissions.ts";
+import { answerText } from "./survey-responses.ts";
+import {
+  audience,
+  closesAt,
+  maxQuestions,
+  questionCreate,
+  surveyCreate,
+  surveyDescription,
+  surveyStatus,
+} from "./surveys.ts";
+import { labelColor, labelName } from "./taxonomy.ts";
+import { lengthOf, text, trimText } from "./text.ts";
 
-// Records: what an import reads and an export writes --------------------------------------------------------------
+// Records of imports and exports
+// -----------------------------------------------------------------------------------
 
-/** CSV has only text: an empty cell is no value, true and false are words. */
+/** CSV has text only: an empty cell is no value; true and false are texts. */
 const flag = z.preprocess(
   (value) => ({ true: true, false: false })[String(value).toLowerCase()] ?? value,
   z.boolean(),
@@ -29,11 +47,11 @@ const number = z.preprocess(
 );
 const externalId = z
   .preprocess((value) => (typeof value === "number" ? String(value) : value), text({ min: 1, max: 200 }))
-  .describe("What it is known by where it comes from, 1 to 200 characters.");
+  .describe("External id in the source, 1 to 200 characters.");
 
 const earliest = Date.parse("1970-01-01T00:00:00Z");
 
-/** As Postgres takes it; to the microsecond where it was written so. */
+/** As Postgres accepts it, with microseconds if given. */
 export const moment = z.string().transform((value, ctx) => {
   const written = trimText(value);
   const iso = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?)?( ?(Z|UTC|[+-]\d\d(:?\d\d)?))?$/.exec(
@@ -57,16 +75,13 @@ const person = {
   author_id: externalId.optional(),
 };
 const taxonomyFields = {
-  slug: slug.refine((value) => /^[a-z0-9]+(-[a-z0-9]+)*$/.test(value), "must be a slug, such as mobile-app"),
-  name: text({ min: 1, max: 100 }),
-  color: z
-    .string()
-    .regex(/^#[0-9a-f]{6}$/, "must be a hex triplet, such as #6b7280")
-    .optional(),
+  slug: newSlug,
+  name: labelName,
+  color: labelColor.optional(),
   translations: json(z.partialRecord(z.enum(locales), text({ min: 0, max: 400 }))).optional(),
 };
 
-/** In CSV, as the text of a cell. */
+/** In CSV, the text of a cell. */
 function json<Schema extends z.ZodType>(schema: Schema) {
   return z.preprocess((value) => (typeof value === "string" ? parsed(value) : value), schema);
 }
@@ -79,7 +94,7 @@ function parsed(value: string): unknown {
   }
 }
 
-/** In CSV one text, with commas between. */
+/** In CSV one text, separated by commas. */
 function list<Schema extends z.ZodType>(schema: Schema) {
   return z.preprocess(
     (value) => (typeof value === "string" ? value.split(",").map(trimText).filter(Boolean) : value),
@@ -87,20 +102,20 @@ function list<Schema extends z.ZodType>(schema: Schema) {
   );
 }
 
-const labels = list(z.array(text({ min: 1, max: 100 })).max(50))
-  .default([])
-  .describe("Names or slugs.");
+const labels = list(z.array(labelName).max(50)).default([]).describe("Names or slugs.");
 
-const answerText = text({ min: 1, max: 5000 });
+/** The same text, but not an empty one. */
+const filled = (schema: z.ZodType) => text({ min: 1, max: lengthOf(schema).max });
+const filledAnswer = filled(answerText);
 const answers = json(
   z
     .array(
       z.object({
         question_id: externalId,
-        value: z.union([z.number(), answerText, z.array(answerText).max(100)]),
+        value: z.union([z.number(), filledAnswer, z.array(filledAnswer).max(100)]),
       }),
     )
-    .max(mostQuestions),
+    .max(maxQuestions),
 );
 const score = z.preprocess(
   (value) => (typeof value === "string" && value.length < 20 ? Number(value) : value),
@@ -112,13 +127,13 @@ export const recordSchemas = {
   tag: z.object(taxonomyFields),
   submission: z.object({
     id: externalId.optional(),
-    title: text({ min: 5, max: 200 }),
-    description: text({ min: 20, max: 5000 }),
+    ...submissionText,
     type: submissionType.optional(),
     status: submissionStatus.default("open"),
-    category: text({ min: 1, max: 100 }).optional(),
+    category: labelName.optional(),
     tags: labels,
-    source: text({ min: 1, max: 64 }).optional(),
+    ...person,
+    source: submissionSource.optional(),
     tracker_issue_url: webAddress.optional(),
     moderation_state: moderationState.default("approved"),
     merged_into_id: externalId.optional(),
@@ -126,13 +141,12 @@ export const recordSchemas = {
     updated_at: moment.optional(),
     author_votes: flag.optional(),
     follow: flag.optional(),
-    ...person,
   }),
   comment: z.object({
     id: externalId.optional(),
     submission_id: externalId,
     parent_id: externalId.optional(),
-    body: text({ min: 1, max: 2000 }),
+    body: commentPatch.shape.body,
     is_official: flag.default(false),
     moderation_state: moderationState.default("approved"),
     created_at: moment.optional(),
@@ -157,17 +171,17 @@ export const recordSchemas = {
     submission_id: externalId,
     previous_status: submissionStatus.default("open"),
     new_status: submissionStatus,
-    note: text({ min: 1, max: 2000 }).optional(),
+    note: filled(statusNote).optional(),
     created_at: moment,
     ...person,
   }),
   survey: z.object({
     id: externalId.optional(),
-    title: text({ min: 1, max: 200 }),
-    description: text({ min: 0, max: 5000 }).default(""),
+    title: surveyCreate.shape.title,
+    description: surveyDescription.default(""),
     status: surveyStatus.default("draft"),
     questions: json(
-      z.array(questionCreate.safeExtend({ id: externalId.optional() })).max(mostQuestions),
+      z.array(questionCreate.safeExtend({ id: externalId.optional() })).max(maxQuestions),
     ).default([]),
     allow_multiple_responses: flag.default(false),
     show_branding: flag.default(true),
@@ -197,7 +211,7 @@ export const recordSchemas = {
 
 export type RecordKind = keyof typeof recordSchemas;
 
-/** What a file holds, and the kind of record each line of it is. */
+/** Record kinds a file may contain. */
 export const kindOf = {
   submissions: "submission",
   comments: "comment",
@@ -211,51 +225,47 @@ export const kindOf = {
   survey_responses: "survey_response",
 } as const satisfies Record<string, RecordKind>;
 
-const recordFiles = Object.keys(kindOf) as [keyof typeof kindOf, ...(keyof typeof kindOf)[]];
+export const recordFiles = Object.keys(kindOf) as [keyof typeof kindOf, ...(keyof typeof kindOf)[]];
 
 // In ------------------------------------------------------------------------------------------------------------
 
-const importFormats = ["feedback", "canny", "fider"] as const;
+export const importFormats = ["feedback", "canny", "fider"] as const;
 const choice = z.enum(["true", "false"]).transform((value) => value === "true");
 
 export const importQuery = z
   .object({
-    format: z.enum(importFormats).default("feedback").describe("Whose export the file is."),
-    what: z
-      .enum(recordFiles)
-      .default("submissions")
-      .describe("What a line is that does not say so itself in `kind`."),
-    source: slug
-      .refine((value) => /^[a-z0-9]+(-[a-z0-9]+)*$/.test(value), "must be a slug, such as old-board")
+    format: z.enum(importFormats).default("feedback").describe("Source format of the file."),
+    what: z.enum(recordFiles).default("submissions").describe("Kind of records without a `kind` field."),
+    source: newSlug
       .optional()
-      .describe("Keeps the ids of several services apart; the format, if nothing is said."),
-    dry_run: choice.default(false).describe("Tells what would happen, and changes nothing."),
+      .describe("Separates the external ids of several sources; defaults to the format."),
+    dry_run: choice.default(false).describe("Validates and reports without writing."),
     create_missing: choice
       .default(true)
-      .describe("Whether categories and tags that are not there are made; else such a line fails."),
-    type: submissionType.default("idea").describe("Of submissions that do not say it."),
+      .describe("Whether to create missing categories and tags; otherwise such a record fails."),
+    type: submissionType.default("idea").describe("Type of submissions without one."),
     anonymous_votes: choice
       .default(false)
       .describe(
-        "Where a file only counts votes: whether that many nameless people vote, at most 10,000 a row and 1,000,000 a file.",
+        "If a file contains vote counts only: whether to create that many anonymous votes, at most 10,000 a row and 1,000,000 a file.",
       ),
   })
-  .meta({ id: "ImportQuery", description: "How to read a file of feedback." });
+  .meta({ id: "ImportQuery", description: "Options of an import." });
 
 export type ImportQuery = z.output<typeof importQuery>;
 
-const exportFiles = ["all", ...recordFiles, "members"] as const;
+export const exportFiles = ["all", ...recordFiles, "members"] as const;
 
 export const exportQuery = z
   .object({
-    format: z.enum(["json", "jsonl", "csv"]).default("json").describe("CSV has one kind of record a file."),
-    what: z.enum(exportFiles).optional().describe("`all` by default; for CSV `submissions`."),
+    format: z.enum(["json", "jsonl", "csv"]).default("json").describe("A CSV file has one kind of record."),
+    what: z.enum(exportFiles).optional().describe("Defaults to `all`; for CSV to `submissions`."),
   })
   .refine(({ format, what }) => format !== "csv" || what !== "all", {
     path: ["what"],
-    error: `must be one of ${exportFiles.slice(1).join(", ")}, since a CSV file holds one kind of record`,
+    error: `must be one of ${exportFiles.slice(1).join(", ")}, because a CSV file has one kind of record`,
   })
-  .meta({ id: "ExportQuery", description: "What to take a copy of." });
+  .meta({ id: "ExportQuery", description: "Format and records of an export." });
 
 export type ExportQuery = z.output<typeof exportQuery>;
 
@@ -269,34 +279,35 @@ const importShown = z
     dry_run: z.boolean(),
     state: z
       .enum(["receiving", "running", "completed", "failed", "canceled"])
-      .describe("`receiving`: the file is still being sent. `running`: it is written."),
-    bytes: count.describe("Of the file, as far as it was received; of a zip, of its rows."),
-    bytes_read: count.describe("So much of it is written."),
-    processed: count.describe("Records read: created, skipped and failed together."),
+      .describe("`receiving`: the file is being uploaded. `running`: its records are being written."),
+    bytes: count.describe("Received bytes of the file; for a zip, of its rows."),
+    bytes_read: count.describe("Bytes processed."),
+    processed: count.describe("Records processed: created, skipped and failed."),
     created: count,
-    skipped: count.describe("They were there already."),
+    skipped: count.describe("Existed already."),
     failed: count,
-    problem: z.string().nullable().describe("Why it could not go on."),
+    problem: z.string().nullable().describe("Why it failed."),
     errors: z
       .array(
         z.object({
-          file: z.string().optional().describe("Of a zip: which of its files."),
-          line: z.int().describe("From 1, as an editor counts; of a zip, which object of the file."),
+          file: z.string().optional().describe("File within a zip."),
+          line: z.int().describe("Line from 1; for a zip the number of the object in its file."),
           field: z.string().nullable(),
           message: z.string(),
         }),
       )
-      .describe("The first 100."),
+      .describe("The first 100 errors."),
+    can_apply: z
+      .boolean()
+      .describe("Whether the file of this dry run is still stored, to be imported by `POST …/apply`."),
     created_at: timestamp,
     updated_at: timestamp,
   })
-  .meta({ id: "Import", description: "An import and how far it came." });
+  .meta({ id: "Import", description: "An import with its progress." });
 
 export const importAnswer = dataOf(importShown);
 export const importListAnswer = dataOf(z.array(importShown));
 
 export const exportAnswer = z
   .array(z.object({ kind: z.string() }).loose())
-  .describe(
-    "Records of all kinds, in the order an import wants them. It leaves out the organization and members.",
-  );
+  .describe("Records of all kinds in the order of an import, which ignores the organization and members.");

@@ -10,24 +10,24 @@ const role = z.enum(memberRoles);
 // In ------------------------------------------------------------------------------------------------------------
 
 export const roleChange = z
-  .object({ role: role.describe("Owners give and take the role owner, admins the others.") })
+  .object({ role: role.describe("Owners may grant and revoke the role owner, admins the other roles.") })
   .meta({ id: "RoleChange", description: "The new role of a member." });
 
 export const ownershipTransfer = z
   .object({ user_id: uuid.describe("A member of the team.") })
-  .meta({ id: "OwnershipTransfer", description: "Who becomes owner in the place of who calls." });
+  .meta({ id: "OwnershipTransfer", description: "The member who becomes owner instead of the caller." });
 
 export const inviteCreate = z
   .object({
-    email: emailAddress.describe("Who signs in with it may accept."),
-    role: role.default("member").describe("Only owners invite owners."),
+    email: emailAddress.describe("Address of the user who may accept."),
+    role: role.default("member").describe("Only owners may invite owners."),
   })
-  .meta({ id: "InviteCreate", description: "Somebody to join the team." });
+  .meta({ id: "InviteCreate", description: "A person to invite to the team." });
 
 export type InviteCreate = z.infer<typeof inviteCreate>;
 
 export const inviteAccept = z
-  .object({ token: z.string().min(1).max(200).describe("As the answer that made the invite showed it.") })
+  .object({ token: z.string().min(1).max(200).describe("The token returned when the invite was created.") })
   .meta({ id: "InviteAccept", description: "The invite to accept." });
 
 // Out -----------------------------------------------------------------------------------------------------------
@@ -35,13 +35,13 @@ export const inviteAccept = z
 const member = z
   .object({
     user_id: uuid,
-    name: z.string().describe("`Anonymous` where the person gave none."),
+    name: z.string().describe("`Anonymous` without a name."),
     avatar: z.string().nullable(),
-    email: z.string().nullable().describe("For admins; null for others."),
+    email: z.string().nullable().describe("For admins; null for other callers."),
     role,
     joined_at: timestamp,
   })
-  .meta({ id: "Member", description: "Somebody on the team." });
+  .meta({ id: "Member", description: "A member of the team." });
 
 export const memberListAnswer = listOf(member, totalMeta);
 export const memberAnswer = dataOf(member);
@@ -56,20 +56,21 @@ const inviteFields = {
   expires_at: timestamp,
 };
 
-const invite = z
-  .object(inviteFields)
-  .meta({ id: "Invite", description: "An invite, without its token, which nobody can read again." });
+const invite = z.object(inviteFields).meta({ id: "Invite", description: "An invite, without its token." });
 
 export const inviteListAnswer = listOf(invite, totalMeta);
 export const inviteAnswer = dataOf(invite);
 export const newInviteAnswer = dataOf(
   z
-    .object({ ...inviteFields, token: z.string().describe("Shown this once: send it to who is invited.") })
-    .meta({ id: "NewInvite", description: "An invite just made, with its token." }),
+    .object({
+      ...inviteFields,
+      token: z.string().describe("Returned only once: send it to the invited person."),
+    })
+    .meta({ id: "NewInvite", description: "A created invite, with its token." }),
 );
 
 export const joinedAnswer = dataOf(
   z
     .object({ organization, role, joined_at: timestamp })
-    .meta({ id: "Joined", description: "The team the caller is on now." }),
+    .meta({ id: "Joined", description: "The team that the caller joined." }),
 );

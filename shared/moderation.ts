@@ -9,22 +9,22 @@ import { text } from "./text.ts";
 
 // In ------------------------------------------------------------------------------------------------------------
 
-const mostSources = 20;
+const maxSources = 20;
 
 export const merge = z
   .object({
-    source_ids: shortArrayOf(uuid, mostSources)
+    source_ids: shortArrayOf(uuid, maxSources)
       .pipe(z.array(uuid).min(1, "must have 1 to 20 items"))
-      .describe("What to merge, up to 20; the first goes before where several could give the same."),
-    target_id: uuid.describe("Where votes, comments, followers and tags go."),
+      .describe("Sources, up to 20; earlier ones take precedence if several have the same vote or tag."),
+    target_id: uuid.describe("Target of votes, comments, followers and tags."),
   })
-  .meta({ id: "Merge", description: "Submissions that say the same as another." });
+  .meta({ id: "Merge", description: "Duplicates of a submission." });
 
 export type Merge = z.infer<typeof merge>;
 
 export const unmerge = z
-  .object({ submission_id: uuid.describe("One that was merged into another.") })
-  .meta({ id: "Unmerge", description: "A merge to take back." });
+  .object({ submission_id: uuid.describe("A merged submission.") })
+  .meta({ id: "Unmerge", description: "A merge to undo." });
 
 const hiddenState = moderationState.exclude(["approved"]);
 const moderated = z.enum(["submission", "comment"]);
@@ -32,11 +32,11 @@ const moderated = z.enum(["submission", "comment"]);
 export const moderationQuery = z
   .object({
     state: hiddenState.default("pending"),
-    type: moderated.optional().describe("Both without."),
+    type: moderated.optional().describe("Both by default."),
     limit: pageFields.limit,
     cursor: cursor.optional(),
   })
-  .meta({ id: "ModerationQuery", description: "Which part of the queue to read, oldest first." });
+  .meta({ id: "ModerationQuery", description: "Filter and page of the queue, oldest first." });
 
 export type ModerationQuery = z.infer<typeof moderationQuery>;
 
@@ -44,20 +44,34 @@ export const moderation = z
   .object({
     target_type: moderated,
     target_id: uuid,
-    action: z.enum(["approve", "reject", "spam"]),
-    reason: text({ min: 0, max: 500 }).nullish().describe("For the audit trail, up to 500 characters."),
+    action: z
+      .enum(["approve", "reject", "spam", "reopen"])
+      .describe("`reopen` makes it pending again, such as to undo."),
+    reason: text({ min: 0, max: 500 }).nullish().describe("For the audit log, up to 500 characters."),
     trust_author: z
       .boolean()
       .nullish()
-      .describe("With approve: what this author writes need not wait any more. Spam takes that away."),
+      .describe("With approve: content of this author needs no approval from now on. Spam revokes it."),
   })
   .refine(({ action, trust_author }) => !trust_author || action === "approve", {
     path: ["trust_author"],
-    error: "goes with approve only",
+    error: "is allowed with approve only",
   })
-  .meta({ id: "Moderation", description: "What becomes of a submission or comment." });
+  .meta({ id: "Moderation", description: "A moderation decision about a submission or comment." });
 
 export type Moderation = z.infer<typeof moderation>;
+
+/** Of several at once, as the forms of the dashboard send it. */
+export const verdict = z
+  .object({
+    items: shortArrayOf(z.string().regex(/^(submission|comment):[0-9a-f-]{36}$/), 100).pipe(
+      z.array(z.string()).min(1, "must have 1 to 100 items"),
+    ),
+    action: moderation.shape.action,
+    reason: moderation.shape.reason,
+    trust_author: moderation.shape.trust_author,
+  })
+  .meta({ id: "Verdict" });
 
 const manyIds = shortArrayOf(uuid, 100)
   .pipe(z.array(uuid).min(1, "must have 1 to 100 items"))
@@ -80,14 +94,14 @@ export const bulk = z
       z.object({
         ids: manyIds,
         action: z.literal("set_category"),
-        value: slug.nullable().describe("Id or slug of a category; null takes it away."),
+        value: slug.nullable().describe("Id or slug of a category; null removes it."),
       }),
       z.object({ ids: manyIds, action: z.enum(["add_tags", "remove_tags"]), value: labels }),
       z.object({ ids: manyIds, action: z.literal("delete") }),
     ],
     { error: "must be one of set_status, set_category, add_tags, remove_tags, delete" },
   )
-  .meta({ id: "Bulk", description: "One change for many submissions." });
+  .meta({ id: "Bulk", description: "One change of many submissions." });
 
 export type Bulk = z.infer<typeof bulk>;
 
@@ -97,20 +111,20 @@ export const merged = z
   .object({
     target_id: uuid,
     source_ids: z.array(uuid),
-    vote_count: count.describe("Of the target, now."),
-    comment_count: count.describe("Of the target, now."),
+    vote_count: count.describe("Current count of the target."),
+    comment_count: count.describe("Current count of the target."),
   })
   .meta({ id: "Merged", description: "The target after a merge." });
 
 const unmerged = z
   .object({
     submission_id: uuid,
-    target_id: uuid.describe("What it was merged into."),
-    status: submissionStatus.describe("The status of before."),
+    target_id: uuid.describe("The former merge target."),
+    status: submissionStatus.describe("Status before the merge."),
     vote_count: count,
     comment_count: count,
   })
-  .meta({ id: "Unmerged", description: "A submission that has back what it had." });
+  .meta({ id: "Unmerged", description: "A submission after an unmerge." });
 
 export const mergedAnswer = dataOf(merged);
 export const unmergedAnswer = dataOf(unmerged);
@@ -119,15 +133,16 @@ const moderationItem = z
   .object({
     type: moderated,
     id: uuid,
-    submission_id: uuid.describe("Where a comment stands; a submission's own id."),
+    submission_id: uuid.describe("The submission of a comment; a submission's own id."),
+    submission_title: z.string(),
     title: z.string().nullable().describe("Null for a comment."),
     body: z.string(),
     author,
-    is_trusted: z.boolean().describe("Whether what the author writes now need not wait."),
+    is_trusted: z.boolean().describe("Whether new content of the author needs no approval."),
     state: hiddenState,
     created_at: timestamp,
   })
-  .meta({ id: "ModerationItem", description: "A submission or comment others do not see." });
+  .meta({ id: "ModerationItem", description: "A submission or comment that is pending, rejected or spam." });
 
 const moderationDone = z
   .object({
@@ -136,31 +151,33 @@ const moderationDone = z
     previous_state: moderationState,
     state: moderationState,
   })
-  .meta({ id: "Moderated", description: "The state a submission or comment has now." });
+  .meta({ id: "Moderated", description: "The current state of a submission or comment." });
 
 export const bulkResult = z
   .object({
     id: uuid,
     ok: z.boolean(),
-    changed: z.boolean().describe("False where it was so already, too."),
+    changed: z.boolean().describe("False if unchanged."),
     error: z
       .object({ code: z.enum(errorCodes), message: z.string() })
       .optional()
-      .describe("Why it was not done."),
+      .describe("Why it failed."),
   })
-  .meta({ id: "BulkResult", description: "What became of one of many." });
+  .meta({ id: "BulkResult", description: "The result for one submission of a bulk change." });
 
 export const moderationQueueAnswer = listOf(
   moderationItem,
   z
     .object({
-      total: count.describe("Items of this state and type."),
+      total: count.describe("Items with this state and type."),
       next_cursor: z.string().nullable().describe("Pass as `cursor` for the next page; null at the end."),
     })
-    .meta({ id: "ModerationMeta", description: "How long the queue is, and where it goes on." }),
+    .meta({ id: "ModerationMeta", description: "The length of the queue, and the cursor of its next page." }),
 );
 export const moderationAnswer = dataOf(moderationDone);
 export const bulkAnswer = listOf(
   bulkResult,
-  z.object({ succeeded: count, failed: count }).meta({ id: "BulkMeta", description: "How many of each." }),
+  z
+    .object({ succeeded: count, failed: count })
+    .meta({ id: "BulkMeta", description: "The number of each kind." }),
 );

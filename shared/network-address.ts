@@ -1,4 +1,4 @@
-/** What an address is counted by: one host can take any address of its /64. */
+/** The address used for counting: IPv6 by /64, since one host can use any address of it. */
 export function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
   if (mapped?.[1]) return mapped[1];

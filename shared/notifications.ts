@@ -17,15 +17,17 @@ const notificationTypes = [
 export const notificationListQuery = z
   .object({
     ...pageFields,
-    unread: queryBoolean.optional().describe("true for unread ones, false for read ones, both without."),
+    unread: queryBoolean.optional().describe("true for unread ones, false for read ones; all by default."),
   })
-  .meta({ id: "NotificationListQuery", description: "Which notifications to list, newest first." });
+  .meta({ id: "NotificationListQuery", description: "Filter and page of notifications, newest first." });
 
 export type NotificationListQuery = z.infer<typeof notificationListQuery>;
 
 export const notificationsRead = z
-  .object({ ids: shortArrayOf(uuid, 100).optional().describe("Up to 100; all of the caller's without.") })
-  .meta({ id: "NotificationsRead", description: "Which notifications to mark as read." });
+  .object({
+    ids: shortArrayOf(uuid, 100).optional().describe("Up to 100 ids; all of the caller's by default."),
+  })
+  .meta({ id: "NotificationsRead", description: "Notifications to mark as read." });
 
 // Out -----------------------------------------------------------------------------------------------------------
 
@@ -34,16 +36,19 @@ const notification = z
     id: uuid,
     type: z.enum(notificationTypes),
     submission_id: uuid,
-    comment_id: uuid.nullable().describe("The comment it tells of; null for votes and status changes."),
+    comment_id: uuid.nullable().describe("The comment it is about; null for votes and status changes."),
     submission_title: z.string(),
     read_at: timestamp.nullable().describe("Null while unread."),
     created_at: timestamp,
   })
-  .meta({ id: "Notification", description: "Something the caller should know; a vote's names no voter." });
+  .meta({
+    id: "Notification",
+    description: "A notification of the caller; one about a vote names no voter.",
+  });
 
 const markedRead = z
-  .object({ read: count.describe("Notifications that were unread and no longer are.") })
-  .meta({ id: "MarkedRead", description: "How many notifications were marked as read." });
+  .object({ read: count.describe("Number of notifications that were unread.") })
+  .meta({ id: "MarkedRead", description: "The number of notifications that were marked as read." });
 
 export const notificationListAnswer = listOf(notification, totalMeta);
 export const notificationsReadAnswer = dataOf(markedRead);

@@ -1,77 +1,86 @@
 import { z } from "zod";
 import { dataOf } from "./envelopes.ts";
-import { count, slug, timestamp, uuid, wholeNumber } from "./fields.ts";
+import { count, newSlug, patchOf, slug, timestamp, uuid, webAddress, wholeNumber } from "./fields.ts";
+import { locale } from "./locales.ts";
+import { mailChoices } from "./mail.ts";
 import { text, unstorableWithin } from "./text.ts";
 
 export const memberRoles = ["owner", "admin", "member"] as const;
+export type MemberRole = (typeof memberRoles)[number];
 
-/** What the X-Organization header, the `organization` parameter or a path names; anything else is a 404. */
+/** Value of the X-Organization header, the `organization` parameter or a path; anything else is a 404. */
 export const organizationReference = z
   .union([uuid, slug], "must be the id or the slug of an organization")
   .describe("Id or slug of an organization.");
 
 export const organization = z
   .object({ id: uuid, slug, name: z.string() })
-  .meta({ id: "Organization", description: "A tenant: one board of feedback, its surveys and its team." });
+  .meta({ id: "Organization", description: "A tenant: one board with its surveys and its team." });
 
-// Its settings --------------------------------------------------------------------------------------------------
+// Settings
+// ------------------------------------------------------------------------------------------------------
 
-const visibilities = ["public", "private"] as const;
+export const visibilities = ["public", "private"] as const;
 const anonymousRights = ["read", "vote", "participate"] as const;
 
-export const newSlug = z
-  .string()
-  .regex(
-    /^[a-z0-9]+(-[a-z0-9]+)*$/,
-    "must be lowercase letters and digits, in words joined by single hyphens",
-  )
-  .max(64)
-  .describe("Lowercase letters and digits, in words joined by single hyphens; at most 64 characters.");
+export const organizationName = text({ min: 1, max: 100 });
 
-export const organizationPatch = z
-  .object({
-    name: text({ min: 1, max: 100 }).optional().describe("1 to 100 characters."),
-    slug: newSlug.optional(),
-    visibility: z.enum(visibilities).optional().describe("A private board is for the team only."),
-    require_approval: z
-      .boolean()
-      .optional()
-      .describe("Whether what others write waits until an admin approves it."),
-    trust_after: wholeNumber(1, 1000)
-      .nullable()
-      .optional()
-      .describe("After how many approvals an author needs none; null for never."),
-    anonymous_may: z
-      .enum(anonymousRights)
-      .optional()
-      .describe(
-        "What people who signed in anonymously may do: `read`; `vote`, which is also to follow; or `participate` as others do.",
-      ),
-    time_zone: z
-      .string()
-      .max(64)
-      .optional()
-      .describe("Whose days analytics counts, such as `Europe/Berlin`."),
-    settings: z
-      .record(z.string(), z.unknown())
-      .check((ctx) => {
-        const complaint = unstorableWithin(ctx.value);
-        if (complaint) ctx.issues.push({ code: "custom", message: complaint, input: ctx.value });
-      })
-      .optional()
-      .describe(
-        "Your own, which the service keeps and does not read. Names sent are set, null removes one; at most 20,000 bytes and 64 levels.",
-      ),
-  })
-  .refine((patch) => Object.keys(patch).length > 0, {
-    error:
-      "must name at least one of name, slug, visibility, require_approval, trust_after, anonymous_may, time_zone, settings",
-  })
-  .meta({ id: "OrganizationPatch", description: "What to change; at least one field.", minProperties: 1 });
+export const organizationPatch = patchOf({
+  name: organizationName.optional().describe("1 to 100 characters."),
+  slug: newSlug.optional(),
+  visibility: z.enum(visibilities).optional().describe("A private board is visible to the team only."),
+  require_approval: z
+    .boolean()
+    .optional()
+    .describe("Whether content of non-members needs approval by an admin."),
+  trust_after: wholeNumber(1, 1000)
+    .nullable()
+    .optional()
+    .describe("Number of approvals after which an author needs none; null for never."),
+  anonymous_may: z
+    .enum(anonymousRights)
+    .optional()
+    .describe(
+      "What anonymous users may do: `read`; `vote`, which includes following; or `participate` like other users.",
+    ),
+  time_zone: z.string().max(64).optional().describe("Time zone of analytics, such as `Europe/Berlin`."),
+  default_locale: locale
+    .optional()
+    .describe("Language of its pages for browsers that name none of the service's languages."),
+  brand_color: z
+    .string()
+    .regex(/^#[0-9a-f]{6}$/, "must be a color such as #5b5bd6, in lowercase")
+    .nullable()
+    .optional()
+    .describe("Color of its pages, `#rrggbb`; null for the default."),
+  logo_url: webAddress
+    .startsWith("https://", "must be an https address")
+    .nullable()
+    .optional()
+    .describe("URL of the logo on its pages, https; null for none. An uploaded logo is deleted."),
+  allow_indexing: z
+    .boolean()
+    .optional()
+    .describe("Whether search engines may list the pages of a public board."),
+  mail_enabled: z.boolean().optional().describe("Whether people get mail of what happens here."),
+  mail_defaults: mailChoices
+    .optional()
+    .describe("When each kind of mail is sent to those who chose nothing; merges the given kinds."),
+  settings: z
+    .record(z.string(), z.unknown())
+    .check((ctx) => {
+      const complaint = unstorableWithin(ctx.value);
+      if (complaint) ctx.issues.push({ code: "custom", message: complaint, input: ctx.value });
+    })
+    .optional()
+    .describe(
+      "Free-form JSON that the service stores and does not read. Merges the given keys; null removes a key. At most 20,000 bytes and 64 levels.",
+    ),
+}).meta({ id: "OrganizationPatch", description: "Changed fields; at least one.", minProperties: 1 });
 
 export type OrganizationPatch = z.infer<typeof organizationPatch>;
 
-const limit = count.nullable().describe("Null for no limit; an operator sets it.");
+const limit = count.nullable().describe("Null for no limit; set by an operator.");
 
 export const organizationDetailAnswer = dataOf(
   z
@@ -84,18 +93,27 @@ export const organizationDetailAnswer = dataOf(
       trust_after: count.nullable(),
       anonymous_may: z.enum(anonymousRights),
       time_zone: z.string(),
+      default_locale: locale,
+      brand_color: z.string().nullable(),
+      logo_url: z.string().nullable().describe("An https URL, or the path of an uploaded logo at the pages."),
+      allow_indexing: z.boolean(),
+      mail_enabled: z.boolean(),
+      mail_defaults: mailChoices.describe("All kinds, as in force."),
       settings: z.record(z.string(), z.unknown()),
-      role: z.enum(memberRoles).nullable().describe("The caller's own; null for a key."),
+      role: z.enum(memberRoles).nullable().describe("The caller's role; null for a key."),
       plan: z.object({
-        submissions: count.describe("Submissions there are, merged ones too."),
+        submissions: count.describe("Number of submissions, including merged ones."),
         max_submissions: limit,
         members: count,
         max_members: limit,
-        surveys: count.describe("Surveys there are but archived ones, with all their versions."),
+        surveys: count.describe("Number of surveys that are not archived, including all versions."),
         max_surveys: limit,
       }),
       created_at: timestamp,
       updated_at: timestamp,
     })
-    .meta({ id: "OrganizationDetail", description: "An organization as its team sees it." }),
+    .meta({
+      id: "OrganizationDetail",
+      description: "An organization with the fields that its team may see.",
+    }),
 );

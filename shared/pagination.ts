@@ -2,11 +2,11 @@ import { z } from "zod";
 import { count, wholeNumber } from "./fields.ts";
 
 const defaultLimit = 50;
-const largestLimit = 100;
-/** So that an offset stays far below what an integer holds; deeper reading is what cursors are for. */
-export const largestPage = 1_000_000;
+const maxLimit = 100;
+/** Keeps offsets within the integer range; use cursors for deep paging. */
+export const maxPage = 1_000_000;
 
-/** A whole number in a query string: digits only, no sign, exponent or space. */
+/** A whole number in a query string: digits only, without sign, exponent or space. */
 export function queryInteger(min: number, max: number) {
   return z.preprocess(
     (value) => (typeof value === "string" && /^\d{1,9}$/.test(value) ? Number(value) : value),
@@ -19,41 +19,41 @@ export const queryBoolean = z
   .transform((value) => value === "true");
 
 export const pageFields = {
-  page: queryInteger(1, largestPage).prefault(1).describe("Page to read, from 1."),
-  limit: queryInteger(1, largestLimit).prefault(defaultLimit).describe("Items a page, 1 to 100."),
+  page: queryInteger(1, maxPage).prefault(1).describe("Page to read, from 1."),
+  limit: queryInteger(1, maxLimit).prefault(defaultLimit).describe("Items per page, 1 to 100."),
 };
 
-const largestOffset = 10_000;
+const maxOffset = 10_000;
 
-/** For lists that read on by cursor: Postgres counts through all rows before a page, so a deep one costs as much as them all. */
-export const isShallow = ({ page, limit, cursor }: PageQuery & { cursor?: string | undefined }) =>
-  cursor !== undefined || page * limit <= largestOffset;
-export const shallowOnly = {
+/** For lists with a cursor: Postgres reads all rows before the offset, so deep pages are expensive. */
+export const isWithinMaxOffset = ({ page, limit, cursor }: PageQuery & { cursor?: string | undefined }) =>
+  cursor !== undefined || page * limit <= maxOffset;
+export const maxOffsetMessage = {
   path: ["page"],
-  error: `times limit must be at most ${largestOffset}: send next_cursor as cursor to read on`,
+  error: `times limit must be at most ${maxOffset}: send next_cursor as cursor to continue`,
 };
 
-export const pageQuery = z.object(pageFields).meta({ id: "PageQuery", description: "Which page of a list." });
+export const pageQuery = z.object(pageFields).meta({ id: "PageQuery", description: "Page of a list." });
 
 export type PageQuery = z.infer<typeof pageQuery>;
 
 export const cursor = z
   .string()
-  .regex(/^[A-Za-z0-9+/=_-]{1,2000}$/, "must be a next_cursor from the meta of an earlier answer")
-  .describe("A `next_cursor` from an earlier answer; instead of `page`.");
+  .regex(/^[A-Za-z0-9+/=_-]{1,2000}$/, "must be a next_cursor from the meta of an earlier response")
+  .describe("A `next_cursor` from an earlier response, instead of `page`.");
 
 export const order = z.enum(["asc", "desc"]);
 
 export const totalIsCapped = z
   .literal(true)
   .optional()
-  .describe("There where `total` is not exact: there are at least so many. It is 1,000 at most then.");
+  .describe("Present if `total` is a lower bound; it is 1,000 at most then.");
 
 export const fullMeta = z
   .object({
     page: z.int().min(1),
-    limit: z.int().min(1).max(largestLimit),
-    total: count.describe("Items in the whole list that the caller may see."),
+    limit: z.int().min(1).max(maxLimit),
+    total: count.describe("Items in the list that the caller may see."),
     total_is_capped: totalIsCapped,
     total_pages: count,
     has_next: z.boolean(),
@@ -64,13 +64,13 @@ export const fullMeta = z
       .optional()
       .describe("Pass as `cursor` for the next page; null at the end."),
   })
-  .meta({ id: "PageMeta", description: "Where a page stands in its list." });
+  .meta({ id: "PageMeta", description: "The position of a page in its list." });
 
 export type PageMeta = z.infer<typeof fullMeta>;
 
 export const totalMeta = z
-  .object({ total: count.describe("Items in the whole list that the caller may see.") })
-  .meta({ id: "TotalMeta", description: "How long a list is." });
+  .object({ total: count.describe("Items in the list that the caller may see.") })
+  .meta({ id: "TotalMeta", description: "The length of a list." });
 
 export function pageMeta(total: number, page: number, limit: number): PageMeta {
   const total_pages = Math.ceil(total / limit);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { dataOf } from "./envelopes.ts";
-import { emailAddress, timestamp, uuid } from "./fields.ts";
+import { count, emailAddress, moderationState, timestamp, uuid } from "./fields.ts";
 import { locale } from "./locales.ts";
 import { memberRoles } from "./organizations.ts";
 import { submissionStatus, submissionType } from "./submissions.ts";
@@ -9,14 +9,39 @@ import { answerGiven, sentiment, sentimentScore } from "./survey-responses.ts";
 // In ------------------------------------------------------------------------------------------------------------
 
 export const peopleQuery = z
-  .object({ email: emailAddress.describe("The whole address.") })
-  .meta({ id: "PeopleQuery", description: "Whom to look for." });
+  .object({
+    email: emailAddress.optional().describe("The complete address."),
+    search: z
+      .string()
+      .trim()
+      .max(254)
+      .optional()
+      .describe(
+        "A complete address, or a part of the name; fewer than three letters match its beginning. Empty for who submitted or voted last.",
+      ),
+  })
+  .refine(
+    ({ email, search }) => (email === undefined) !== (search === undefined),
+    "Give either email or search.",
+  )
+  .meta({ id: "PeopleQuery", description: "Whom to find: by `email` or by `search`." });
+
+export const trustDecision = z
+  .object({
+    trusted: z
+      .boolean()
+      .nullable()
+      .describe(
+        "Whether what they write needs no approval; null leaves it to the organization's `trust_after`.",
+      ),
+  })
+  .meta({ id: "TrustDecision", description: "What the team decides about a person." });
 
 export const eraseMeQuery = z
   .object({
     confirm: z
       .literal("erase", "must be erase: the account goes for good")
-      .describe("Says that it is meant: `erase`."),
+      .describe("Confirmation: `erase`."),
   })
   .meta({ id: "EraseMeQuery", description: "Erases the caller's account." });
 
@@ -24,14 +49,54 @@ export const eraseMeQuery = z
 
 const personKind = z
   .enum(["user", "email", "anonymous"])
-  .describe("`user` signs in; `email` is known by address alone; `anonymous` by nothing.");
+  .describe("`user` signs in; `email` is known by address only; `anonymous` has neither.");
+
+const found = { id: uuid, kind: personKind, name: z.string(), created_at: timestamp };
+const known = {
+  email: z.string().nullable(),
+  avatar_url: z.string().nullable(),
+  role: z.enum(memberRoles).nullable().describe("Their role on the team; null for none."),
+  decided: z.boolean().nullable().describe("What the team decided about their trust; null for nothing."),
+  is_trusted: z.boolean().describe("Whether what they write needs no approval."),
+  submissions: count,
+  comments: count,
+  votes: count,
+  follows: count,
+  answers: count.describe("Number of survey responses."),
+};
 
 export const peopleAnswer = dataOf(
   z.array(
-    z
-      .object({ id: uuid, kind: personKind, name: z.string(), created_at: timestamp })
-      .meta({ id: "Person", description: "Somebody an organization knows by an address." }),
+    z.object(found).extend(z.object(known).partial().shape).meta({
+      id: "Person",
+      description: "A person of an organization; the fields after `created_at` with `search` only.",
+    }),
   ),
+);
+
+const contribution = { id: uuid.describe("Id of the submission."), title: z.string(), at: timestamp };
+const moderated = { moderation_state: moderationState };
+
+export const personAnswer = dataOf(
+  z
+    .object({
+      ...found,
+      ...known,
+      newest_submissions: z.array(z.object({ ...contribution, ...moderated, status: submissionStatus })),
+      newest_comments: z.array(
+        z.object({ ...contribution, ...moderated, comment_id: uuid, body: z.string() }),
+      ),
+      newest_votes: z.array(z.object({ ...contribution, status: submissionStatus })),
+    })
+    .meta({ id: "PersonDetail", description: "A person with the newest 20 of what they did." }),
+);
+
+export type PersonDetail = z.output<typeof personAnswer>["data"];
+
+export const trustAnswer = dataOf(
+  z
+    .object({ id: uuid, decided: z.boolean().nullable() })
+    .meta({ id: "TrustOfPerson", description: "What the team decided." }),
 );
 
 const own = { organization_id: uuid, created_at: timestamp };
@@ -46,12 +111,17 @@ export const personalDataAnswer = dataOf(
         name: text.nullable(),
         email: text.nullable(),
         avatar_url: text.nullable(),
+        locale: locale.nullable().describe("The language that the person chose for the pages."),
         created_at: timestamp,
       }),
       memberships: z.array(z.object({ ...own, role: z.enum(memberRoles) })),
+      identified_as: z
+        .object({ ...own, sub: text, last_identified_at: timestamp })
+        .nullable()
+        .describe("What the organization's application calls the person, if it identified them."),
       trust: z
         .array(z.object({ ...own, is_trusted: z.boolean() }))
-        .describe("Whether a team trusts what they write, or marked them as spam."),
+        .describe("Whether a team trusts their content or marked it as spam."),
       submissions: z.array(
         z.object({
           ...own,
@@ -77,6 +147,10 @@ export const personalDataAnswer = dataOf(
       votes: z.array(z.object({ ...own, submission_id: uuid })),
       comment_votes: z.array(z.object({ ...own, comment_id: uuid })),
       follows: z.array(z.object({ ...own, submission_id: uuid, reason: text })),
+      mail_choices: z
+        .array(z.object({ organization_id: uuid, kind: text, choice: text }))
+        .describe("Which mail they chose to get."),
+      mail_mutes: z.array(z.object({ ...own, submission_id: uuid })).describe("Submissions without mail."),
       notifications: z.array(
         z.object({
           ...own,
@@ -102,16 +176,26 @@ export const personalDataAnswer = dataOf(
       ),
       survey_starts: z
         .array(z.object({ organization_id: uuid, survey_id: uuid, started_at: timestamp }))
-        .describe("Surveys they began to answer."),
+        .describe("Surveys they started."),
+      survey_requests: z
+        .array(
+          z.object({
+            organization_id: uuid,
+            survey_id: uuid,
+            created_at: timestamp,
+            reminded_at: timestamp.nullable(),
+          }),
+        )
+        .describe("Surveys that they were asked by mail to answer."),
     })
     .meta({
       id: "PersonalData",
-      description: "What is kept of a person: the newest 10,000 of each kind.",
+      description: "Personal data: the newest 10,000 rows of each kind.",
     }),
 );
 
 export const erasedAnswer = dataOf(
   z
     .object({ id: uuid, erased: z.literal(true) })
-    .meta({ id: "ErasedPerson", description: "Somebody who was forgotten." }),
+    .meta({ id: "ErasedPerson", description: "An erased person." }),
 );

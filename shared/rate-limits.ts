@@ -1,5 +1,10 @@
-/** What a fresh installation allows: requests a window of seconds. An operator edits private.rate_limit_rules, which these are the defaults of. */
+/**
+ * Default rate limits: requests in a window of seconds. They are the initial rows of
+ * private.rate_limit_rules, which an operator may edit.
+ */
 export const rateLimits = {
+  page: { max_requests: 600, window_seconds: 60 },
+  token_exchange: { max_requests: 300, window_seconds: 60 },
   level_public: { max_requests: 30, window_seconds: 60 },
   level_user: { max_requests: 100, window_seconds: 60 },
   level_admin: { max_requests: 300, window_seconds: 60 },
@@ -26,3 +31,10 @@ export const rateLimits = {
 } as const;
 
 export type RateLimitName = keyof typeof rateLimits;
+
+/** The rule of an endpoint or tool, or the common prefix of rules that end in the kind of caller. */
+export type RateLimitedOperation = OperationOf<Exclude<RateLimitName, `level_${string}` | `agent_${string}`>>;
+
+type OperationOf<Name> = Name extends `${infer Operation}_${"public" | "user" | "key" | "agent"}`
+  ? Operation
+  : Name;

@@ -17,6 +17,6 @@ export const scopes = [
 
 export const scope = z
   .enum(scopes)
-  .meta({ id: "Scope", description: "What a key may do: noun, colon, action." });
+  .meta({ id: "Scope", description: "A permission of a key: noun, colon, action." });
 
 export type Scope = z.infer<typeof scope>;

@@ -6,13 +6,22 @@ import {
   expandOf,
   moderationState,
   onBehalfFields,
+  patchOf,
   slug,
   timestamp,
   uuid,
   webAddress,
   wholeNumber,
 } from "./fields.ts";
-import { cursor, fullMeta, isShallow, order, pageFields, shallowOnly, totalIsCapped } from "./pagination.ts";
+import {
+  cursor,
+  fullMeta,
+  isWithinMaxOffset,
+  maxOffsetMessage,
+  order,
+  pageFields,
+  totalIsCapped,
+} from "./pagination.ts";
 import { author, category, tagReference } from "./taxonomy.ts";
 import { text } from "./text.ts";
 
@@ -34,9 +43,14 @@ export const submissionStatus = z
 
 export type SubmissionStatus = z.infer<typeof submissionStatus>;
 
-const title = text({ min: 5, max: 200 }).describe("5 to 200 characters (code points), trimmed.");
-const description = text({ min: 20, max: 5000 }).describe("20 to 5000 characters (code points), trimmed.");
-const searchText = text({ min: 1, max: 200 }).describe("Words to look for, 1 to 200 characters.");
+export const submissionText = {
+  title: text({ min: 5, max: 200 }).describe("5 to 200 characters (code points), trimmed."),
+  description: text({ min: 20, max: 5000 }).describe("20 to 5000 characters (code points), trimmed."),
+};
+const { title, description } = submissionText;
+export const submissionSource = text({ min: 1, max: 64 });
+export const statusNote = text({ min: 0, max: 2000 });
+const searchText = text({ min: 1, max: 200 }).describe("Search query, 1 to 200 characters.");
 
 // In ------------------------------------------------------------------------------------------------------------
 
@@ -58,7 +72,7 @@ export const submissionListQuery = z
     sort: z.enum(["created_at", "votes", "comments", "title"]).default("created_at"),
     order: order.default("desc"),
   })
-  .refine(isShallow, shallowOnly)
+  .refine(isWithinMaxOffset, maxOffsetMessage)
   .meta({ id: "SubmissionListQuery", description: "Filters, sort and page of the list of submissions." });
 
 export type SubmissionListQuery = z.infer<typeof submissionListQuery>;
@@ -70,21 +84,20 @@ export const submissionSearchQuery = z
     status: submissionStatus.optional(),
     type: submissionType.optional(),
   })
-  .meta({ id: "SubmissionSearchQuery", description: "What to search titles and descriptions for." });
+  .meta({ id: "SubmissionSearchQuery", description: "Parameters of a search." });
 
 export type SubmissionSearchQuery = z.infer<typeof submissionSearchQuery>;
 
 export const submissionDetailQuery = z
   .object({ expand: expandOf("author", "category", "tags", "comments") })
-  .meta({ id: "SubmissionDetailQuery", description: "What to show beside the submission." });
+  .meta({ id: "SubmissionDetailQuery", description: "Related resources of the submission to include." });
 
 export type SubmissionDetailQuery = z.infer<typeof submissionDetailQuery>;
 
 const submissionFields = {
-  title,
-  description,
+  ...submissionText,
   type: submissionType,
-  category_id: uuid.nullish().describe("A category of the same organization."),
+  category_id: uuid.nullish().describe("Id of a category of the same organization."),
 };
 
 export const submissionCreate = z
@@ -95,31 +108,24 @@ export const submissionCreateByKey = z
   .object({
     ...submissionFields,
     ...onBehalfFields,
-    source: text({ min: 1, max: 64 })
-      .nullish()
-      .describe("Where it comes from, such as `ios-app`; 1 to 64 characters."),
+    source: submissionSource.nullish().describe("Source, such as `ios-app`; 1 to 64 characters."),
   })
   .meta({
     id: "SubmissionCreateByKey",
-    description: "A submission by an organization's key, for itself or for somebody.",
+    description: "A submission by an organization key, for itself or on behalf of a person.",
   });
 
 export type SubmissionCreateByKey = z.infer<typeof submissionCreateByKey>;
 
-export const submissionPatch = z
-  .object({
-    title: title.optional(),
-    description: description.optional(),
-    category_id: uuid.nullable().optional().describe("Null takes the category away."),
-    tracker_issue_url: webAddress
-      .nullable()
-      .optional()
-      .describe("Link to an external issue, http or https; Admin only."),
-  })
-  .refine((patch) => Object.keys(patch).length > 0, {
-    error: "must name at least one of title, description, category_id, tracker_issue_url",
-  })
-  .meta({ id: "SubmissionPatch", description: "What to change; at least one field.", minProperties: 1 });
+export const submissionPatch = patchOf({
+  title: title.optional(),
+  description: description.optional(),
+  category_id: uuid.nullable().optional().describe("Null removes the category."),
+  tracker_issue_url: webAddress
+    .nullable()
+    .optional()
+    .describe("Link to an external issue, http or https; Admin only."),
+}).meta({ id: "SubmissionPatch", description: "Changed fields; at least one.", minProperties: 1 });
 
 export type SubmissionPatch = z.infer<typeof submissionPatch>;
 
@@ -131,22 +137,20 @@ export const statusChangeCreate = z
           ? "is required"
           : `must be one of ${submissionStatuses.filter((status) => status !== "duplicate").join(", ")}; a merge makes a duplicate`,
     }),
-    note: text({ min: 0, max: 2000 }).nullish().describe("Public reason, up to 2000 characters."),
-    notify: z.boolean().default(true).describe("Whether followers are told."),
+    note: statusNote.nullish().describe("Public reason, up to 2000 characters."),
+    notify: z.boolean().default(true).describe("Whether to notify followers."),
   })
-  .meta({ id: "StatusChangeCreate", description: "The status a submission shall have." });
+  .meta({ id: "StatusChangeCreate", description: "The new status of a submission." });
 
 export type StatusChangeCreate = z.infer<typeof statusChangeCreate>;
 
 export const duplicateCheck = z
   .object({
-    title: text({ min: 1, max: 200 }).describe("Title as typed so far, 1 to 200 characters."),
-    description: text({ min: 0, max: 5000 })
-      .nullish()
-      .describe("Description as typed so far, up to 5000 characters."),
-    limit: wholeNumber(1, 20).default(5).describe("Most similar submissions to return, 1 to 20."),
+    title: text({ min: 1, max: 200 }).describe("Draft title, 1 to 200 characters."),
+    description: text({ min: 0, max: 5000 }).nullish().describe("Draft description, up to 5000 characters."),
+    limit: wholeNumber(1, 20).default(5).describe("Maximum number of results, 1 to 20."),
   })
-  .meta({ id: "DuplicateCheck", description: "A submission not yet made, to compare with those that are." });
+  .meta({ id: "DuplicateCheck", description: "A draft to compare with existing submissions." });
 
 // Out -----------------------------------------------------------------------------------------------------------
 
@@ -156,8 +160,8 @@ const shownFields = {
   description: z.string(),
   type: submissionType,
   status: submissionStatus,
-  vote_count: count.describe("The author's own vote included."),
-  comment_count: count.describe("Replies included."),
+  vote_count: count.describe("Including the author's own vote."),
+  comment_count: count.describe("Including replies."),
 };
 
 export const submission = z
@@ -169,7 +173,7 @@ export const submission = z
     created_at: timestamp,
     updated_at: timestamp,
   })
-  .meta({ id: "Submission", description: "A submission as lists show it." });
+  .meta({ id: "Submission", description: "A submission in a list." });
 
 export const submissionDetail = z
   .object({
@@ -181,48 +185,52 @@ export const submissionDetail = z
     tags: z.union([z.array(slug), z.array(tagReference)]).describe("Slugs; {name, slug} with `expand=tags`."),
     comments: z.array(comment).optional().describe("With `expand=comments`: the first 50."),
     tracker_issue_url: z.string().nullable(),
-    merged_into_id: uuid.nullable().describe("Where its votes and comments went."),
+    merged_into_id: uuid.nullable().describe("The merge target."),
     moderation_state: moderationState,
     is_following: z.boolean().describe("Whether the caller follows it."),
     user_vote: z
       .object({ created_at: timestamp })
       .nullable()
-      .describe("The caller's vote; null without one."),
+      .describe("The caller's vote; null if there is none."),
     created_at: timestamp,
     updated_at: timestamp,
   })
-  .meta({ id: "SubmissionDetail", description: "A submission by itself, as the caller sees it." });
+  .meta({ id: "SubmissionDetail", description: "A submission with the fields that the caller may see." });
+
+export type SubmissionDetail = z.infer<typeof submissionDetail>;
 
 const submissionCreated = z
   .object({ id: uuid, title: z.string(), status: submissionStatus, vote_count: count, url: z.string() })
-  .meta({ id: "SubmissionCreated", description: "A submission just made by a signed-in user." });
+  .meta({ id: "SubmissionCreated", description: "A submission created by a signed-in user." });
 
 export const submissionCreatedByKey = z
-  .object({ id: uuid, url: z.string().describe("Page of the submission.") })
-  .meta({ id: "SubmissionCreatedByKey", description: "A submission just made by a key; no envelope." });
+  .object({ id: uuid, url: z.string().describe("URL of the submission's page.") })
+  .meta({ id: "SubmissionCreatedByKey", description: "A submission created by a key, without envelope." });
 
 const submissionHit = z
   .object({
     id: uuid,
     title: z.string(),
     description: z.string(),
-    relevance: z.number().min(0).describe("Higher fits better."),
+    relevance: z.number().min(0).describe("Higher is better."),
     highlight: z
       .object({ title: z.string(), description: z.string() })
-      .describe("HTML: escaped text with `<mark>` around what was found."),
+      .describe("HTML: escaped text with `<mark>` around matches."),
   })
-  .meta({ id: "SubmissionHit", description: "A submission a search found." });
+  .meta({ id: "SubmissionHit", description: "A submission in search results." });
 
 export const statusChange = z
   .object({
     submission_id: uuid,
     previous_status: submissionStatus,
     new_status: submissionStatus,
-    changed_by: z.string().describe("Name of who changed it."),
+    changed_by: z.string().describe("Name of the person who changed it."),
     note: z.string().nullable(),
     changed_at: timestamp,
   })
-  .meta({ id: "StatusChange", description: "One step in the history of a submission's status." });
+  .meta({ id: "StatusChange", description: "One status change of a submission." });
+
+export type StatusChange = z.infer<typeof statusChange>;
 
 export const duplicates = z
   .object({
@@ -237,13 +245,15 @@ export const duplicates = z
       }),
     ),
   })
-  .meta({ id: "Duplicates", description: "Submissions like the one about to be made, most similar first." });
+  .meta({ id: "Duplicates", description: "Submissions similar to the draft, most similar first." });
 
-const deleted = z.object({ deleted: z.literal(true) }).meta({ id: "Deleted", description: "It is gone." });
+const deleted = z
+  .object({ deleted: z.literal(true) })
+  .meta({ id: "Deleted", description: "The row was deleted." });
 
 const searchMeta = z
   .object({ query: z.string(), total: count, total_is_capped: totalIsCapped })
-  .meta({ id: "SearchMeta", description: "What was searched for and how much was found." });
+  .meta({ id: "SearchMeta", description: "The search query and the number of results." });
 
 export const submissionListAnswer = listOf(submission, fullMeta);
 export const submissionSearchAnswer = listOf(submissionHit, searchMeta);

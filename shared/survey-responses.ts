@@ -8,37 +8,38 @@ import { text } from "./text.ts";
 
 export const sentiment = z
   .enum(["positive", "neutral", "negative"])
-  .meta({ id: "Sentiment", description: "positive from 0.2 on, negative down from -0.2." });
+  .meta({ id: "Sentiment", description: "positive from 0.2, negative from -0.2 down, otherwise neutral." });
 
 export const sentimentScore = z.number().min(-1).max(1).describe("From -1 to 1.");
 
 // In ------------------------------------------------------------------------------------------------------------
 
+export const answerText = text({ min: 0, max: 5000 });
+
 const answerValue = z
   .nonoptional(
-    z.union(
-      [z.number(), text({ min: 0, max: 5000 }), shortArrayOf(text({ min: 1, max: 200 }), 100), z.null()],
-      { error: complaintOf },
-    ),
+    z.union([z.number(), answerText, shortArrayOf(text({ min: 1, max: 200 }), 100), z.null()], {
+      error: complaintOf,
+    }),
   )
   .describe(
-    "A number for nps and rating; text for text and email; the id or text of an option for multiple_choice, or an array of them where several may be chosen. Null and empty ones answer nothing.",
+    "A number for nps and rating; text for text and email; the id or text of an option for multiple_choice, or an array if several may be chosen. Null and empty values do not answer.",
   );
 
-/** What is wrong with a text or an array, where it is one. */
+/** The error in a text or array, if any. */
 function complaintOf({ input, errors = [] }: { input?: unknown; errors?: z.core.$ZodIssue[][] }): string {
   if (input === undefined) return "is required";
   const own = errors.flat().find(({ code }) => code === "custom");
-  return own?.message ?? "must be a number, text, or an array of options, as the question asks";
+  return own?.message ?? "must be a number, text, or an array of options, depending on the question";
 }
 
 export const surveyResponseCreate = z
   .object({
     answers: shortArrayOf(z.object({ question_id: uuid, value: answerValue }), 200).describe(
-      "At most one for each question; at least one that answers something.",
+      "At most one for each question; at least one non-empty.",
     ),
   })
-  .meta({ id: "SurveyResponseCreate", description: "Answers of the signed-in person." });
+  .meta({ id: "SurveyResponseCreate", description: "Answers of the signed-in user." });
 
 export type SurveyResponseCreate = z.infer<typeof surveyResponseCreate>;
 
@@ -55,20 +56,20 @@ export const surveyResponseListQuery = z
   .object({
     ...pageFields,
     cursor: cursor.optional(),
-    start_date: dayOrMoment.optional().describe("Submitted then or later; a date begins at 00:00 UTC."),
-    end_date: dayOrMoment.optional().describe("Submitted then or earlier; a date ends at 24:00 UTC."),
+    start_date: dayOrMoment.optional().describe("Submitted at or after; a date starts at 00:00 UTC."),
+    end_date: dayOrMoment.optional().describe("Submitted at or before; a date ends at 24:00 UTC."),
     sentiment: sentiment.optional(),
     format: z
       .enum(["json", "csv"])
       .default("json")
-      .describe("csv: all that fit the filters, whatever page and limit."),
+      .describe("csv: all responses that match the filters, regardless of page and limit."),
   })
   .refine(
     ({ start_date, end_date }) =>
       start_date === undefined || end_date === undefined || Date.parse(start_date) <= endOf(end_date),
     { path: ["end_date"], error: "must not be before start_date" },
   )
-  .meta({ id: "SurveyResponseListQuery", description: "Which responses to list, newest first." });
+  .meta({ id: "SurveyResponseListQuery", description: "Filter and page of responses, newest first." });
 
 export type SurveyResponseListQuery = z.infer<typeof surveyResponseListQuery>;
 
@@ -89,27 +90,27 @@ export const surveyResponse = z
     respondent: author
       .nullable()
       .describe(
-        "Anonymous where the person was forgotten; null where the profile is too, and for keys without submissions:moderate where only voters or followers were asked.",
+        "Anonymous if the person was erased; null if the profile is gone, and for keys without submissions:moderate if the audience is voters or followers.",
       ),
     answers: z
       .array(answerGiven)
-      .describe("In question order, options by their text; what was not answered is left out."),
-    started_at: timestamp.nullable().describe("Null where the response was not started before."),
+      .describe("In question order, with option texts; unanswered questions are omitted."),
+    started_at: timestamp.nullable().describe("Null if the response was not started before."),
     submitted_at: timestamp,
-    duration_seconds: z.number().min(0).nullable().describe("From start to submission."),
-    sentiment: sentiment.nullable().describe("Null where nothing tells: no number, no text."),
+    duration_seconds: z.number().min(0).nullable().describe("From start to submission, in seconds."),
+    sentiment: sentiment.nullable().describe("Null without numeric or text answers."),
     sentiment_score: sentimentScore.nullable(),
     locale: locale.nullable(),
   })
-  .meta({ id: "SurveyResponse", description: "What somebody answered; Admin only." });
+  .meta({ id: "SurveyResponse", description: "A response to a survey; Admin only." });
 
 const surveyResponseCreated = z
   .object({ response_id: uuid, survey_id: uuid, submitted_at: timestamp })
-  .meta({ id: "SurveyResponseCreated", description: "A response just given." });
+  .meta({ id: "SurveyResponseCreated", description: "A created response." });
 
 const surveyStarted = z
-  .object({ survey_id: uuid, started_at: timestamp.describe("Of the first start.") })
-  .meta({ id: "SurveyStarted", description: "Since when the caller answers." });
+  .object({ survey_id: uuid, started_at: timestamp.describe("Time of the first start.") })
+  .meta({ id: "SurveyStarted", description: "When the caller started to answer." });
 
 export const surveyResponseListAnswer = listOf(surveyResponse, fullMeta);
 export const surveyResponseCreatedAnswer = dataOf(surveyResponseCreated);

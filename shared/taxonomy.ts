@@ -1,41 +1,40 @@
 import { z } from "zod";
 import { dataOf } from "./envelopes.ts";
-import { count, slug, timestamp, uuid, wholeNumber } from "./fields.ts";
+import { count, newSlug, patchOf, slug, timestamp, uuid, wholeNumber } from "./fields.ts";
 import { locales } from "./locales.ts";
-import { newSlug } from "./organizations.ts";
 import { text } from "./text.ts";
 
 const color = z.string().describe("Hex triplet, such as `#6b7280`.");
-const name = z.string().describe("In the negotiated language, English where no translation exists.");
+const name = z.string().describe("In the negotiated language; English without a translation.");
 
 export const category = z
   .object({ id: uuid, name, slug, color })
-  .meta({ id: "Category", description: "What a submission is about; one each." });
+  .meta({ id: "Category", description: "A category; a submission has at most one." });
 
 export const tag = z
   .object({ id: uuid, name, slug, color })
-  .meta({ id: "Tag", description: "A label; a submission carries any number." });
+  .meta({ id: "Tag", description: "A tag; a submission may have any number." });
 
 export const tagReference = z
   .object({ name, slug })
-  .meta({ id: "TagReference", description: "A tag as a submission's detail shows it with `expand=tags`." });
+  .meta({ id: "TagReference", description: "A tag of a submission with `expand=tags`." });
 
 export const author = z
   .object({
     id: uuid,
-    name: z.string().describe("`Anonymous` where the person gave none."),
-    avatar: z.string().nullable().describe("Address of a picture."),
-    is_team_member: z.boolean().describe("Whether the person belongs to the organization's team."),
+    name: z.string().describe("`Anonymous` without a name."),
+    avatar: z.string().nullable().describe("URL of a picture."),
+    is_team_member: z.boolean().describe("Whether the person is a team member."),
   })
-  .meta({ id: "Author", description: "The public face of a person or a key." });
+  .meta({ id: "Author", description: "The public profile of a person, a key or an agent." });
 
 export const authorReference = z
   .object({ id: uuid, name: z.string() })
-  .meta({ id: "AuthorReference", description: "The person or key that wrote something." });
+  .meta({ id: "AuthorReference", description: "The author of content: a person, a key or an agent." });
 
 export const categoryList = dataOf(z.array(category)).meta({
   id: "CategoryList",
-  description: "The categories of an organization, in its order.",
+  description: "The categories of an organization, in order.",
 });
 
 export const tagList = dataOf(z.array(tag)).meta({
@@ -43,16 +42,18 @@ export const tagList = dataOf(z.array(tag)).meta({
   description: "The tags of an organization.",
 });
 
-// What admins write ---------------------------------------------------------------------------------------------
+// Input by admins
+// -------------------------------------------------------------------------------------------------
 
-const labelName = text({ min: 1, max: 100 }).describe("English, 1 to 100 characters.");
+export const labelName = text({ min: 1, max: 100 }).describe("English name, 1 to 100 characters.");
+
+export const labelColor = z
+  .string()
+  .regex(/^#[0-9a-f]{6}$/, "must be a hex triplet in lower case, such as #6b7280");
 
 const fieldsOfLabel = {
-  slug: newSlug.optional().describe("For addresses and filters; without it, made of the name."),
-  color: z
-    .string()
-    .regex(/^#[0-9a-f]{6}$/, "must be a hex triplet in lower case, such as #6b7280")
-    .optional(),
+  slug: newSlug.optional().describe("For URLs and filters; derived from the name by default."),
+  color: labelColor.optional(),
   translations: z
     .partialRecord(z.enum(locales), labelName.nullable(), {
       error: ({ code }) =>
@@ -62,14 +63,7 @@ const fieldsOfLabel = {
     .describe("Names in other languages, by locale; null removes one."),
 };
 
-const position = wholeNumber(0, 1_000_000)
-  .optional()
-  .describe("Where it stands in lists; the last by default.");
-
-const oneField = (...names: string[]) => ({
-  check: (patch: object) => Object.keys(patch).length > 0,
-  error: { error: `must name at least one of ${names.join(", ")}` },
-});
+const position = wholeNumber(0, 1_000_000).optional().describe("Position in lists; last by default.");
 
 export const categoryCreate = z
   .object({ name: labelName, ...fieldsOfLabel, position })
@@ -79,30 +73,27 @@ export const tagCreate = z
   .object({ name: labelName, ...fieldsOfLabel })
   .meta({ id: "TagCreate", description: "A tag." });
 
-const categoryFields = oneField("name", "slug", "color", "translations", "position");
-export const categoryPatch = z
-  .object({ name: labelName.optional(), ...fieldsOfLabel, position })
-  .refine(categoryFields.check, categoryFields.error)
-  .meta({ id: "CategoryPatch", description: "What to change; at least one field.", minProperties: 1 });
+export const categoryPatch = patchOf({ name: labelName.optional(), ...fieldsOfLabel, position }).meta({
+  id: "CategoryPatch",
+  description: "Changed fields; at least one.",
+  minProperties: 1,
+});
 
-const tagFields = oneField("name", "slug", "color", "translations");
-export const tagPatch = z
-  .object({ name: labelName.optional(), ...fieldsOfLabel })
-  .refine(tagFields.check, tagFields.error)
-  .meta({ id: "TagPatch", description: "What to change; at least one field.", minProperties: 1 });
+export const tagPatch = patchOf({ name: labelName.optional(), ...fieldsOfLabel }).meta({
+  id: "TagPatch",
+  description: "Changed fields; at least one.",
+  minProperties: 1,
+});
 
 export const labelMerge = z
-  .object({ into_id: uuid.describe("What is kept, of the same organization.") })
-  .meta({ id: "LabelMerge", description: "Where to put what it has before it is deleted." });
+  .object({ into_id: uuid.describe("The row to keep, of the same organization.") })
+  .meta({ id: "LabelMerge", description: "The row that receives the submissions of a deleted one." });
 
 export const categoryOrder = z
   .object({
-    ids: z
-      .array(uuid)
-      .max(1000)
-      .describe("Categories of the organization, first to last; others follow as they stood."),
+    ids: z.array(uuid).max(1000).describe("Category ids in order; the others follow in their current order."),
   })
-  .meta({ id: "CategoryOrder", description: "The order categories are shown in." });
+  .meta({ id: "CategoryOrder", description: "The order of categories." });
 
 const tagAsKept = z.object({
   id: uuid,
@@ -113,13 +104,13 @@ const tagAsKept = z.object({
   created_at: timestamp,
 });
 const categoryAsKept = tagAsKept.extend({ position: count });
-const moved = { moved: count.describe("Submissions that had what was merged.") };
+const moved = { moved: count.describe("Number of submissions of the merged row.") };
 
 export const keptTagAnswer = dataOf(
-  tagAsKept.meta({ id: "KeptTag", description: "A tag with all its translations." }),
+  tagAsKept.meta({ id: "KeptTag", description: "A tag with all translations." }),
 );
 export const keptCategoryAnswer = dataOf(
-  categoryAsKept.meta({ id: "KeptCategory", description: "A category with all its translations." }),
+  categoryAsKept.meta({ id: "KeptCategory", description: "A category with all translations." }),
 );
 export const keptTagListAnswer = dataOf(z.array(tagAsKept));
 export const keptCategoryListAnswer = dataOf(z.array(categoryAsKept));

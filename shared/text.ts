@@ -1,12 +1,12 @@
 import { z } from "zod";
 
-/** White space as Unicode has it, with U+FEFF: the characters private.trim_text takes off in Postgres. */
+/** Unicode white space with U+FEFF: the characters that private.trim_text trims in Postgres. */
 export const whiteSpace =
   " \t\n\u000B\f\r\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000\uFEFF";
 
 const isWhiteSpace = new Set(whiteSpace);
 
-// Not a pattern: one anchored at the end alone takes quadratic time on a long run of inner spaces.
+// Not a regular expression: one anchored only at the end takes quadratic time on long runs of inner spaces.
 export function trimText(value: string): string {
   let start = 0;
   let end = value.length;
@@ -15,27 +15,27 @@ export function trimText(value: string): string {
   return value.slice(start, end);
 }
 
-/** Characters as Postgres's char_length counts them: code points, so an emoji of two UTF-16 units is one. */
+/** Number of code points, as char_length in Postgres counts. */
 export function characterCount(value: string): number {
   let count = 0;
   for (const _ of value) count++;
   return count;
 }
 
-/** What Postgres cannot store as text, in words; undefined where it can. */
+/** Why Postgres cannot store a text; undefined if it can. */
 export function unstorable(value: string): string | undefined {
   if (value.includes("\0")) return "must not contain the NUL character (U+0000)";
   if (/\p{Surrogate}/u.test(value))
-    return "must not contain half of a surrogate pair: send whole Unicode characters";
+    return "must not contain half of a surrogate pair: send complete Unicode characters";
 }
 
-const deepest = 64;
+const maxNesting = 64;
 
-/** The same of all names and texts in what was JSON, which may be nested 64 levels deep. */
+/** Checks all keys and texts of a JSON value of at most 64 levels. */
 export function unstorableWithin(value: unknown): string | undefined {
   let level = [value];
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > deepest) return `must not be nested deeper than ${deepest} levels`;
+    if (depth > maxNesting) return `must not be nested deeper than ${maxNesting} levels`;
     for (const part of level) {
       const complaint = typeof part === "string" ? unstorable(part) : undefined;
       if (complaint) return complaint;
@@ -46,16 +46,23 @@ export function unstorableWithin(value: unknown): string | undefined {
   }
 }
 
-/** Text for people: trimmed, min to max code points, nothing Postgres could not store. */
+/** Text: trimmed, min to max code points, storable in Postgres. */
 export function text({ min, max }: { min: number; max: number }) {
   return z
     .string()
     .overwrite(trimText)
     .check((ctx) => {
       const complaint = unstorable(ctx.value) ?? wrongLength(ctx.value, min, max);
-      if (complaint) ctx.issues.push({ code: "custom", message: complaint, input: ctx.value });
+      const params = { rule: "length", min, max };
+      if (complaint) ctx.issues.push({ code: "custom", message: complaint, params, input: ctx.value });
     })
     .meta({ ...(min > 0 && { minLength: min }), maxLength: max });
+}
+
+/** The bounds of a text schema, in code points. */
+export function lengthOf(schema: z.ZodType): { min: number; max: number } {
+  const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = schema.meta() ?? {};
+  return { min: Number(minLength), max: Number(maxLength) };
 }
 
 function wrongLength(value: string, min: number, max: number): string | undefined {

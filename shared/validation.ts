@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { ErrorDetail } from "./errors.ts";
 
-const mostDetails = 50;
-const longestField = 200;
+const maxDetails = 50;
+const maxFieldLength = 200;
 
 const typeNames: Record<string, string> = {
   string: "text",
@@ -14,10 +14,11 @@ const typeNames: Record<string, string> = {
   record: "an object",
 };
 
-// Every schema file comes through here, so every schema speaks this way; a schema's own message goes first.
+// Every schema file imports this module, so all schemas use these messages; a schema's own message takes
+// precedence.
 z.config({ customError: explain });
 
-/** What to do, said without the value that was sent. */
+/** How to fix the value, without quoting it. */
 function explain(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case "invalid_type":
@@ -34,9 +35,9 @@ function explain(issue: z.core.$ZodRawIssue): string | undefined {
     case "too_big":
       return `must ${bound(issue.origin, "at most", Number(issue.maximum))}`;
     case "invalid_union":
-      return issue.input === undefined ? "is required" : "has none of the accepted shapes";
+      return issue.input === undefined ? "is required" : "matches none of the accepted schemas";
     case "unrecognized_keys":
-      return "has fields that are not known";
+      return "has unknown fields";
     default:
       return undefined;
   }
@@ -48,20 +49,23 @@ function bound(origin: string, direction: string, limit: number): string {
   return `be ${direction} ${limit}`;
 }
 
-/** One entry for every field that was refused, with its first complaint; at most 50. */
-export function validationDetails(error: z.ZodError): ErrorDetail[] {
+/** One entry for each invalid field with its first error; at most 50. */
+export function validationDetails(
+  { issues }: { issues: readonly z.core.$ZodIssue[] },
+  messageOf = ({ message }: z.core.$ZodIssue) => message,
+): ErrorDetail[] {
   const messages = new Map<string, string>();
-  for (const { path, message } of error.issues) {
-    const field = fieldName(path);
-    if (!messages.has(field)) messages.set(field, message);
-    if (messages.size === mostDetails) break;
+  for (const issue of issues) {
+    const field = fieldName(issue.path);
+    if (!messages.has(field)) messages.set(field, messageOf(issue));
+    if (messages.size === maxDetails) break;
   }
   return [...messages].map(([field, message]) => ({ field, message }));
 }
 
 function fieldName(path: PropertyKey[]): string {
   if (path.length === 0) return "body";
-  const name = path.map((part) => String(part).slice(0, longestField)).join(".");
-  // A cut may have split a pair; the answer must stay valid UTF-8.
-  return name.slice(0, longestField).replace(/\p{Surrogate}/gu, "\uFFFD");
+  const name = path.map((part) => String(part).slice(0, maxFieldLength)).join(".");
+  // Truncation may split a surrogate pair; the response must be valid UTF-8.
+  return name.slice(0, maxFieldLength).replace(/\p{Surrogate}/gu, "\uFFFD");
 }

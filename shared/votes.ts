@@ -8,30 +8,30 @@ import { submissionStatus } from "./submissions.ts";
 
 export const voteByKey = z.object(onBehalfFields).meta({
   id: "VoteByKey",
-  description: "For whom an organization's key votes; without an address, for itself.",
+  description: "The person for whom an organization key votes; without an address the key itself.",
 });
 
 export type VoteByKey = z.infer<typeof voteByKey>;
 
 // Out -----------------------------------------------------------------------------------------------------------
 
-const voteCount = count.describe("Votes there are now.");
+const voteCount = count.describe("Current number of votes.");
 
 export const vote = z
   .object({ submission_id: uuid, user_id: uuid, vote_count: voteCount, created_at: timestamp })
-  .meta({ id: "Vote", description: "A person's vote for a submission." });
+  .meta({ id: "Vote", description: "A vote for a submission." });
 
 export const voteRemoved = z
   .object({ submission_id: uuid, user_id: uuid, vote_count: voteCount })
-  .meta({ id: "VoteRemoved", description: "A submission after a vote was taken back, or was not there." });
+  .meta({ id: "VoteRemoved", description: "A submission after a vote was removed, or if there was none." });
 
 const commentVote = z
   .object({ comment_id: uuid, user_id: uuid, vote_count: voteCount, created_at: timestamp })
-  .meta({ id: "CommentVote", description: "A person's vote for a comment." });
+  .meta({ id: "CommentVote", description: "A vote for a comment." });
 
 const commentVoteRemoved = z.object({ comment_id: uuid, user_id: uuid, vote_count: voteCount }).meta({
   id: "CommentVoteRemoved",
-  description: "A comment after a vote was taken back, or was not there.",
+  description: "A comment after a vote was removed, or if there was none.",
 });
 
 const myVote = z
@@ -42,16 +42,16 @@ const myVote = z
     vote_count: voteCount,
     voted_at: timestamp,
   })
-  .meta({ id: "MyVote", description: "A submission the caller voted for." });
+  .meta({ id: "MyVote", description: "A submission that the caller voted for." });
 
 const voter = z
   .object({
     user_id: uuid,
-    name: z.string().describe("`Anonymous` where the person gave none."),
-    email: z.string().nullable().describe("Null for keys and for people who were erased."),
+    name: z.string().describe("`Anonymous` without a name."),
+    email: z.string().nullable().describe("Null for keys and erased people."),
     voted_at: timestamp,
   })
-  .meta({ id: "Voter", description: "Who voted for a submission; Admin only." });
+  .meta({ id: "Voter", description: "A voter of a submission; Admin only." });
 
 export const voteAnswer = dataOf(vote);
 export const voteRemovedAnswer = dataOf(voteRemoved);

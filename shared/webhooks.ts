@@ -7,7 +7,7 @@ import { fullMeta, pageFields, totalMeta } from "./pagination.ts";
 // In ------------------------------------------------------------------------------------------------------------
 
 const url = webAddress.describe(
-  "Where events are sent by POST: https, no user name or password in it, not a private or local address.",
+  "Receives events by POST: https, without user name or password, not a private or local address.",
 );
 
 const subscription = z
@@ -15,16 +15,16 @@ const subscription = z
   .min(1)
   .max(30)
   .transform((names) => [...new Set(names)])
-  .describe("Names of the events to send.");
+  .describe("Names of the events to subscribe to.");
 
 const secret = z
   .string()
   .regex(/^[\x21-\x7e]{8,256}$/, "must be 8 to 256 visible ASCII characters without spaces")
-  .describe("Signs deliveries; never shown again. Without it one is made and shown this once.");
+  .describe("Signs deliveries; never returned. Without it a secret is generated and returned once.");
 
 export const webhookCreate = z
   .object({ url, events: subscription, secret: secret.nullish() })
-  .meta({ id: "WebhookCreate", description: "An endpoint that wants to hear of events." });
+  .meta({ id: "WebhookCreate", description: "A webhook endpoint to register." });
 
 export const webhookPatch = z
   .object({
@@ -33,26 +33,26 @@ export const webhookPatch = z
     enabled: z
       .boolean()
       .optional()
-      .describe("Whether events are sent; what happens meanwhile is not sent later."),
+      .describe("Whether events are sent; events while disabled are not sent later."),
   })
-  .meta({ id: "WebhookPatch", description: "What to change; the rest stays." });
+  .meta({ id: "WebhookPatch", description: "Changed fields; omitted fields stay unchanged." });
 
 export type WebhookPatch = z.infer<typeof webhookPatch>;
 
-const longestOverlap = 7 * 24 * 3600;
+const maxOverlapSeconds = 7 * 24 * 3600;
 
 export const webhookRotate = z
   .object({
     secret: secret.nullish(),
-    overlap_seconds: wholeNumber(0, longestOverlap)
+    overlap_seconds: wholeNumber(0, maxOverlapSeconds)
       .default(24 * 3600)
-      .describe("How long deliveries are signed with the old secret too; a day by default, a week at most."),
+      .describe("How long deliveries are also signed with the old secret; a day by default, at most a week."),
   })
-  .meta({ id: "WebhookRotate", description: "How to change the secret." });
+  .meta({ id: "WebhookRotate", description: "Options of a rotation." });
 
 export const deliveryListQuery = z
   .object(pageFields)
-  .meta({ id: "DeliveryListQuery", description: "Which page of the log." });
+  .meta({ id: "DeliveryListQuery", description: "Page of the log." });
 
 // Out -----------------------------------------------------------------------------------------------------------
 
@@ -64,44 +64,45 @@ const webhookFields = {
   disabled_reason: z
     .enum(["admin", "gone"])
     .nullable()
-    .describe("`gone`: the receiver answered 410. Null while enabled."),
+    .describe("`gone`: the receiver responded 410. Null while enabled."),
   previous_secret_expires_at: timestamp
     .nullable()
-    .describe("Until when deliveries are signed with the secret before as well."),
+    .describe("Until when deliveries are also signed with the previous secret."),
   created_at: timestamp,
   updated_at: timestamp,
 };
 
 const webhook = z
   .object(webhookFields)
-  .meta({ id: "Webhook", description: "An endpoint, without its secret, which nobody can read again." });
+  .meta({ id: "Webhook", description: "A webhook endpoint, without its secret." });
 
 const newWebhook = z
   .object({
     ...webhookFields,
-    secret: z.string().optional().describe("Shown this once, where it was made here."),
+    secret: z.string().optional().describe("Returned once, if it was generated."),
   })
-  .meta({ id: "NewWebhook", description: "An endpoint with a new secret." });
+  .meta({ id: "NewWebhook", description: "A webhook endpoint with a new secret." });
 
 const deliveryFields = {
   id: z
     .string()
     .regex(/^evt_[0-9a-f]{32}$/)
-    .describe("Of the event, as the receiver sees it."),
-  event: z.string().describe("The name it is sent under."),
+    .describe("Public id of the event."),
+  event: z.string().describe("Name under which it is sent."),
   status: z.enum(["pending", "delivered", "failed"]),
   attempt_count: count,
-  status_code: z.int().nullable().describe("Of the newest attempt; null where no answer came."),
-  response_body: z.string().nullable().describe("Of the newest attempt, its first 8 KiB."),
-  error: z.string().nullable().describe("Why the newest attempt has no whole answer."),
-  next_attempt_at: timestamp.nullable().describe("While pending and not just being sent."),
+  status_code: z.int().nullable().describe("Status code of the newest attempt; null without a response."),
+  response_body: z.string().nullable().describe("Response body of the newest attempt, its first 8 KiB."),
+  error: z.string().nullable().describe("Why the newest attempt has no complete response."),
+  duration_ms: count.nullable().describe("Duration of the newest attempt; null before the first."),
+  next_attempt_at: timestamp.nullable().describe("Time of the next attempt, while pending."),
   created_at: timestamp,
   finished_at: timestamp.nullable(),
 };
 
 const delivery = z
   .object(deliveryFields)
-  .meta({ id: "WebhookDelivery", description: "An event on its way to an endpoint, or there." });
+  .meta({ id: "WebhookDelivery", description: "The delivery of an event to an endpoint." });
 
 const attempt = z
   .object({
@@ -112,17 +113,17 @@ const attempt = z
     response_body: z.string().nullable(),
     error: z.string().nullable(),
   })
-  .meta({ id: "WebhookAttempt", description: "One request to the receiver, and what came of it." });
+  .meta({ id: "WebhookAttempt", description: "One request to the receiver, with its result." });
 
 const deliveryDetail = z
   .object({
     ...deliveryFields,
-    attempts: z.array(attempt).describe("The newest 20."),
-    data: z.unknown().describe("Of the event; null where it is no longer kept."),
+    attempts: z.array(attempt).describe("The newest 20 attempts."),
+    data: z.unknown().describe("Data of the event; null if it was deleted."),
   })
-  .meta({ id: "WebhookDeliveryDetail", description: "A delivery with its attempts and what it carries." });
+  .meta({ id: "WebhookDeliveryDetail", description: "A delivery with its attempts and payload." });
 
-/** What a receiver is sent; `data` is as shared/events.ts says for the event. */
+/** The request body a receiver gets; `data` follows the event's schema in shared/events.ts. */
 export const webhookEnvelope = z
   .object({
     id: deliveryFields.id,
@@ -131,7 +132,7 @@ export const webhookEnvelope = z
     timestamp,
     data: z.record(z.string(), z.unknown()),
   })
-  .meta({ id: "WebhookEvent", description: "The body of a delivery." });
+  .meta({ id: "WebhookEvent", description: "The body of a webhook request." });
 
 export const webhookListAnswer = listOf(webhook, totalMeta);
 export const webhookAnswer = dataOf(webhook);

@@ -1,28 +1,36 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { withDatabase } from "../local/database.ts";
 import { startStack } from "../local/stack.ts";
+import { makeTemporaryFolder } from "../local/temporary-folder.ts";
+import { copyTemplate, makeTemplate, unsynced } from "./data-template.ts";
 import type { TestStack } from "./stack.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
     stack: TestStack;
+    /** A data folder with our migrations, to be copied: tests/data-template.ts. */
+    template: string;
   }
 }
 
 /** One seeded stack for all test files, on free ports and in a folder of its own. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const dataDir = await mkdtemp(join(tmpdir(), "feedback-tests-"));
-  const remove = () => rm(dataDir, { recursive: true, force: true });
+  const folder = await makeTemporaryFolder("tests");
+  const remove = () => rm(folder, { recursive: true, force: true });
   try {
+    const template = join(folder, "template");
+    const dataDir = join(folder, "data");
+    await makeTemplate(template);
+    await copyTemplate(template, dataDir, "demo");
+    project.provide("template", template);
     const stack = await startStack({
       port: 0,
       dbPort: 0,
       dataDir,
       seed: "demo",
-      postgresSettings: { fsync: "off", synchronous_commit: "off" },
+      postgresSettings: { ...unsynced, synchronous_commit: "off" },
       // Receivers of tests are on this machine.
       functionsEnvironment: { WEBHOOK_ALLOWED_HOSTS: "127.0.0.1" },
       trouble: (message) => console.error(message),

@@ -1,13 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { Agent } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
+import { inject } from "vitest";
 import { createApiKey } from "../local/api-keys.ts";
 import { type Stack, type StackOptions, startStack } from "../local/stack.ts";
+import { makeTemporaryFolder } from "../local/temporary-folder.ts";
 import type { memberRoles } from "../shared/organizations.ts";
 import type { Scope } from "../shared/scopes.ts";
+import { copyTemplate, unsynced } from "./data-template.ts";
 import { type HttpAnswer, send } from "./http.ts";
 import { manyUsers, type User } from "./stack.ts";
 
@@ -34,7 +36,7 @@ export interface Answer extends HttpAnswer {
 
 const json = { "content-type": "application/json" };
 
-/** A stack of a test file's own, with the real limits, and one public organization in it. */
+/** A stack of a test file's own, with the real limits, and one public organization in it. It runs the API and the parts named. */
 export interface OwnStack extends Stack {
   folder: string;
   sql: postgres.Sql;
@@ -48,28 +50,36 @@ export interface OwnStack extends Stack {
   remove(): Promise<void>;
 }
 
-export async function startOwnStack(options: Partial<StackOptions> = {}): Promise<OwnStack> {
-  const folder = await mkdtemp(join(tmpdir(), "feedback-own-"));
+export async function startOwnStack({
+  withOrganization = true,
+  ...options
+}: Partial<StackOptions> & { withOrganization?: boolean } = {}): Promise<OwnStack> {
+  const folder = await makeTemporaryFolder("own");
   const dataDir = options.dataDir ?? join(folder, "data");
-  const stack = await startStack({ port: 0, dbPort: 0, seed: "none", ...options, dataDir }).catch(
-    async (error: unknown) => {
-      await rm(folder, { recursive: true, force: true });
-      throw error;
-    },
-  );
+  const starting = async () => {
+    if (options.migrations === undefined) await copyTemplate(inject("template"), dataDir, "none");
+    const postgresSettings = { ...unsynced, ...options.postgresSettings };
+    return startStack({ port: 0, dbPort: 0, seed: "none", parts: [], ...options, dataDir, postgresSettings });
+  };
+  const stack = await starting().catch(async (error: unknown) => {
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  });
   const sql = postgres(stack.db_url, { max: 2, onnotice: () => undefined });
   const slug = `o-${randomUUID()}`;
-  const [organization] = await sql<{ id: string }[]>`
-    insert into public.organizations (slug, name, is_default) values (${slug}, 'Own', true) returning id`;
+  const [organization] = withOrganization
+    ? await sql<{ id: string }[]>`
+        insert into public.organizations (slug, name, is_default) values (${slug}, 'Own', ${options.seed !== "demo"}) returning id`
+    : [{ id: randomUUID() }];
   if (!organization) throw new Error("no organization was made");
   const agent = new Agent({ keepAlive: true });
 
   const people: OwnStack["people"] = async (count, role) => {
-    const made = await manyUsers(count, sql, stack.jwtSecret);
+    const created = await manyUsers(count, sql, stack.jwtSecret);
     if (role) {
-      await sql`insert into public.memberships ${sql(made.map(({ id }) => ({ organization_id: organization.id, user_id: id, role })))}`;
+      await sql`insert into public.memberships ${sql(created.map(({ id }) => ({ organization_id: organization.id, user_id: id, role })))}`;
     }
-    return made;
+    return created;
   };
 
   return {
@@ -79,18 +89,18 @@ export async function startOwnStack(options: Partial<StackOptions> = {}): Promis
     organization: { id: organization.id, slug },
     people,
     async person(role) {
-      const [somebody] = await people(1, role);
-      if (!somebody) throw new Error("nobody was made");
-      return somebody;
+      const [person] = await people(1, role);
+      if (!person) throw new Error("nobody was made");
+      return person;
     },
     key: (scopes, expiresAt) =>
       createApiKey(sql, organization.id, "Key of a test", scopes, expiresAt ?? null),
     async submission(author) {
-      const [made] = await sql<{ id: string }[]>`
+      const [created] = await sql<{ id: string }[]>`
         insert into public.submissions (organization_id, author_id, title, description, type)
         values (${organization.id}, ${author.id}, 'A submission', 'A description that is long enough.', 'idea') returning id`;
-      if (!made) throw new Error("no submission was made");
-      return made.id;
+      if (!created) throw new Error("no submission was made");
+      return created.id;
     },
     async call(method, path, { base = stack.base_url, body, ...rest } = {}) {
       const payload =

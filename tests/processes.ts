@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { readdir, readFile, readlink } from "node:fs/promises";
+import { isIPv6 } from "node:net";
+import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import type { OwnStack } from "./own-stack.ts";
@@ -22,15 +23,52 @@ async function allProcesses(): Promise<Process[]> {
   }));
 }
 
-/** The one descendant of this process whose command line is like that. */
-async function descendant(like: RegExp): Promise<number> {
+/** This process and all that came of it. */
+export async function descendants(): Promise<Process[]> {
   const all = await allProcesses();
   const parents = new Map(all.map(({ pid, parent }) => [pid, parent]));
-  const isOurs = (pid: number): boolean => {
+  return all.filter(({ pid }) => {
     for (let at: number | undefined = pid; at; at = parents.get(at)) if (at === process.pid) return true;
     return false;
-  };
-  const found = all.filter(({ pid, command }) => like.test(command) && isOurs(pid));
+  });
+}
+
+/** The sockets on which processes listen for TCP, by the program's name and "address:port"; of Linux. */
+export async function listenersOf(processes: Process[]): Promise<{ name: string; address: string }[]> {
+  const tables = await Promise.all(["tcp", "tcp6"].map((name) => readFile(`/proc/net/${name}`, "utf8")));
+  const listening = new Map(
+    tables
+      .flatMap((table) => table.split("\n").slice(1))
+      .map((line) => line.trim().split(/\s+/))
+      .filter(([, , , state]) => state === "0A")
+      .map((fields) => [`socket:[${fields[9]}]`, addressOf(fields[1] ?? "")]),
+  );
+  const found = new Map<string, { name: string; address: string }>();
+  for (const { pid } of processes) {
+    const name = basename((await readlink(`/proc/${pid}/exe`).catch(() => "")) || "?");
+    for (const descriptor of await readdir(`/proc/${pid}/fd`).catch(() => [])) {
+      const socket = await readlink(`/proc/${pid}/fd/${descriptor}`).catch(() => "");
+      const address = listening.get(socket);
+      if (address) found.set(address, { name, address });
+    }
+  }
+  return [...found.values()];
+}
+
+/** "0100007F:D431", where each four bytes are in the machine's order. */
+function addressOf(hex: string): string {
+  const [host = "", port = ""] = hex.split(":");
+  const bytes = (host.match(/.{8}/g) ?? []).flatMap((word) => (word.match(/../g) ?? []).reverse());
+  const address =
+    bytes.length === 4
+      ? bytes.map((byte) => Number.parseInt(byte, 16)).join(".")
+      : bytes.join("").replace(/(.{4})(?=.)/g, "$1:");
+  return `${isIPv6(address) ? `[${address}]` : address}:${Number.parseInt(port, 16)}`;
+}
+
+/** The one descendant of this process whose command line is like that. */
+async function descendant(like: RegExp): Promise<number> {
+  const found = (await descendants()).filter(({ command }) => like.test(command));
   if (found.length !== 1) throw new Error(`${found.length} processes here are like ${like}`);
   return found[0]?.pid ?? 0;
 }

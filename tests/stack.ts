@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { Agent } from "node:http";
 import { createClient, type SupabaseClient } from "@supabase/supabase-js";
 import { SignJWT } from "jose";
 import postgres from "postgres";
@@ -8,6 +9,7 @@ import { tokenIssuer } from "../local/lite/auth-config.ts";
 import { signUp as signUpWith } from "../local/sign-up.ts";
 import type { Stack } from "../local/stack.ts";
 import type { Database } from "../shared/database.types.ts";
+import { type HttpAnswer, send } from "./http.ts";
 
 /** What tests know of the running stack: stack.json, and what only its operator knows. */
 export type TestStack = Omit<Stack, "stop">;
@@ -82,36 +84,21 @@ export interface Call {
   base?: string;
 }
 
-export interface Answer<Body> {
-  status: number;
-  headers: Headers;
-  text: string;
-  body: Body;
-}
+export type Answer<Body> = Omit<HttpAnswer, "body"> & { body: Body };
+
+const agent = new Agent({ keepAlive: true });
 
 /** A call of the API; `path` begins with /api. */
 export async function api<Body = Record<string, unknown>>(
   path: string,
   call: Call = {},
 ): Promise<Answer<Body>> {
-  const { token, body, base = stack.base_url } = call;
-  const response = await fetch(`${base}${path}`, {
-    method: call.method ?? (body === undefined ? "GET" : "POST"),
-    headers: {
-      ...(body === undefined ? {} : { "content-type": "application/json" }),
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      ...call.headers,
-    },
-    ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  const json = /json/.test(response.headers.get("content-type") ?? "") && text !== "";
-  return {
-    status: response.status,
-    headers: response.headers,
-    text,
-    body: (json ? JSON.parse(text) : null) as Body,
-  };
+  const { token, body, headers, base = stack.base_url, method = body === undefined ? "GET" : "POST" } = call;
+  const payload =
+    typeof body === "string"
+      ? { raw: body, headers: { "content-type": "application/json", ...headers } }
+      : { body, headers };
+  return (await send(method, base + path, { agent, token, ...payload })) as Answer<Body>;
 }
 
 /** A web app's client: the publishable key, and a session where there is a user. */

@@ -19,7 +19,7 @@ export function zipOf(files: ZipFile[], end: { count?: number; comment?: string 
   const parts: Buffer[] = [];
   const directory: Buffer[] = [];
   let at = 0;
-  const put = (...buffers: Buffer[]) => {
+  const write = (...buffers: Buffer[]) => {
     parts.push(...buffers);
     for (const { length } of buffers) at += length;
   };
@@ -31,7 +31,7 @@ export function zipOf(files: ZipFile[], end: { count?: number; comment?: string 
     const offset = flaw.offset ?? at;
     const shared = numbers([2, 20], [2, flags], [2, method], [4, 0]);
     const localName = Buffer.from(flaw.localName ?? name);
-    put(
+    write(
       numbers([4, 0x04034b50]),
       shared,
       flags & 8 ? Buffer.alloc(12) : sums,
@@ -45,7 +45,7 @@ export function zipOf(files: ZipFile[], end: { count?: number; comment?: string 
     directory.push(numbers([4, 0x02014b50], [2, 20]), shared, sums, tail, named);
   }
   const start = at;
-  put(...directory);
+  write(...directory);
   const count = end.count ?? files.length;
   const comment = Buffer.from(end.comment ?? "");
   const ends = numbers(
@@ -57,7 +57,7 @@ export function zipOf(files: ZipFile[], end: { count?: number; comment?: string 
     [4, start],
     [2, comment.length],
   );
-  put(numbers([4, 0x06054b50]), ends, comment);
+  write(numbers([4, 0x06054b50]), ends, comment);
   return Buffer.concat(parts);
 }
 

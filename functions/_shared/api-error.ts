@@ -1,13 +1,15 @@
 import postgres from "postgres";
+import type { z } from "zod";
 import { type ErrorCode, type ErrorDetail, errorOfSqlState, errors } from "../../shared/errors.ts";
+import { validationDetails } from "../../shared/validation.ts";
 
-/** A refusal the caller is told of, in either envelope. */
+/** An error that is reported to the client, in either envelope. */
 export class ApiError extends Error {
   constructor(
     readonly code: ErrorCode,
     message: string,
     readonly details: ErrorDetail[] = [],
-    /** Joins the error object: retry_after in seconds, merged_into_id, request_id. */
+    /** Extra members of the error object: retry_after in seconds, merged_into_id, request_id. */
     readonly extra: Record<string, unknown> = {},
   ) {
     super(message);
@@ -18,12 +20,19 @@ export class ApiError extends Error {
   }
 }
 
+/** Input that a schema rejected, with the schema's issues, which pages translate. */
+export class InvalidInput extends ApiError {
+  constructor(readonly issues: readonly z.core.$ZodIssue[]) {
+    super("VALIDATION_ERROR", "The request is not valid.", validationDetails({ issues }));
+  }
+}
+
 export const notFound = (what: string) => new ApiError("NOT_FOUND", `There is no such ${what}.`);
 export const forbidden = (message: string) => new ApiError("FORBIDDEN", message);
 export const unavailable = () =>
-  new ApiError("SERVICE_UNAVAILABLE", "The service cannot answer just now: try again in a moment.");
+  new ApiError("SERVICE_UNAVAILABLE", "The service is temporarily unavailable: try again in a moment.");
 
-// What a broken reference means to a caller whose input passed the schemas: mostly that another call came first.
+// API errors for foreign key violations of validated input, which usually mean a concurrent delete.
 const meaningOfReference: [suffix: string, ApiError][] = [
   ["_category_is_of_the_same_organization", invalid("category_id", "is not a category of this organization")],
   ["_parent_is_of_the_same_submission", notFound("comment to reply to")],
@@ -39,14 +48,14 @@ export function invalid(field: string, message: string): ApiError {
   return new ApiError("VALIDATION_ERROR", "The request is not valid.", [{ field, message }]);
 }
 
-/** What to tell the caller of an error; undefined for one nobody foresaw. */
+/** The API error to report; undefined for an unexpected error. */
 export function toApiError(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error;
   if (isConnectionFailure(error)) return unavailable();
   if (error instanceof postgres.PostgresError) return ofPostgres(error);
 }
 
-/** Whether the connection to the database is gone, whatever was asked on it. */
+/** Whether the connection to the database is lost. */
 export function isConnectionFailure(error: unknown): boolean {
   return error instanceof Error && "code" in error && connectionFailures.has(String(error.code));
 }
@@ -61,7 +70,7 @@ const connectionFailures = new Set([
   "EPIPE",
   "ETIMEDOUT",
   "ENOTFOUND",
-  // Postgres says goodbye: shut down, crashed, starting.
+  // SQLSTATEs that Postgres sends when it shuts down, has crashed or is starting.
   "57P01",
   "57P02",
   "57P03",
@@ -74,7 +83,7 @@ function ofPostgres(error: postgres.PostgresError): ApiError | undefined {
     case "23503":
       return meaningOfReference.find(([suffix]) => error.constraint_name?.endsWith(suffix))?.[1];
     case "23505":
-      return new ApiError("CONFLICT", "There is one already.");
+      return new ApiError("CONFLICT", "The row exists already.");
     case "23514":
     case "22001":
     case "22P02":
@@ -91,7 +100,8 @@ function ofPostgres(error: postgres.PostgresError): ApiError | undefined {
     case "40001":
       return unavailable();
   }
-  // Too many connections, connection exceptions, logins and databases that Postgres refuses.
+  // Too many connections, connection exceptions, rejected logins and databases that do not accept
+  // connections.
   if (/^(53|57P|08|28|3D)/.test(error.code)) return unavailable();
 }
 

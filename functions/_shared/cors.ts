@@ -5,7 +5,7 @@ import { isOwnOrigin } from "./request.ts";
 const exposed =
   "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Content-Language";
 
-/** What lets a page of an allowed origin read the answer; never a wildcard. */
+/** CORS headers for pages of an allowed origin; never a wildcard. */
 export function corsHeaders(origin: string | undefined, allowed: boolean): Record<string, string> {
   if (!origin || !allowed) return {};
   return {
@@ -18,7 +18,7 @@ export function corsHeaders(origin: string | undefined, allowed: boolean): Recor
 const remembered = new Map<string, { allowed: boolean; until: number }>();
 const remembersMs = 5_000;
 
-/** Answers a preflight: it names no organization, so what any of them allows passes. */
+/** Answers a preflight request. It names no organization, so an origin allowed by any organization passes. */
 export async function preflight(c: Context): Promise<Response> {
   const origin = c.req.header("Origin");
   const allowed =

@@ -7,39 +7,52 @@ import {
   type JWTVerifyGetKey,
   jwtVerify,
 } from "jose";
-import { digestOf, isAgentKey, isApiKey } from "../../shared/api-keys.ts";
+import { digestOf, isAgentKey, isApiKey, isSession } from "../../shared/api-keys.ts";
 import { isUuid } from "../../shared/fields.ts";
 import { environment } from "./environment.ts";
 
-/** What a request shows of its caller, before the database says who that is. */
+/** The credential of a request before the database resolves it. */
 export type Credential =
   | { kind: "none" }
   | { kind: "user"; userId: string }
   | { kind: "key"; digest: Uint8Array }
-  | { kind: "refused" };
+  /** Of a person whom an organization identified. */
+  | { kind: "session"; digest: Uint8Array }
+  | { kind: "invalid" };
 
 const none: Credential = { kind: "none" };
-const refused: Credential = { kind: "refused" };
+const invalidCredential: Credential = { kind: "invalid" };
 
-/** A credential that is there and wrong is refused, never taken for nobody. The header goes before the cookie. */
+/**
+ * An invalid credential is rejected and never treated as anonymous. The header takes precedence over the
+ * cookies, and the session of an account over that of an identified person.
+ */
 export function credentialOf(
   authorization: string | undefined,
   sessionToken: string | undefined,
+  identifiedToken?: string,
 ): Credential | Promise<Credential> {
-  if (!authorization) return sessionToken === undefined ? none : ofAccessToken(sessionToken);
+  if (!authorization) {
+    if (sessionToken !== undefined) return ofAccessToken(sessionToken);
+    return identifiedToken === undefined ? none : ofSession(identifiedToken);
+  }
   const token = bearerToken(authorization);
-  if (!token) return refused;
-  // supabase-js sends the publishable key as a bearer when no one is signed in.
+  if (!token) return invalidCredential;
+  // supabase-js sends the publishable key as Bearer token for an anonymous user.
   if (environment.publicKeys.has(token)) return none;
   if (isJwt(token)) return ofAccessToken(token);
-  return isApiKey(token) && !isAgentKey(token) ? { kind: "key", digest: digestOf(token) } : refused;
+  if (isSession(token)) return ofSession(token);
+  return isApiKey(token) && !isAgentKey(token) ? { kind: "key", digest: digestOf(token) } : invalidCredential;
 }
 
-/** What a request under /api/mcp shows: the key of an agent, and nothing else but a Bearer header. */
+const ofSession = (token: string): Credential =>
+  isSession(token) ? { kind: "session", digest: digestOf(token) } : invalidCredential;
+
+/** Credential of a request under /api/mcp: an agent key as Bearer, nothing else. */
 export function agentCredentialOf(authorization: string | undefined): Credential {
   if (!authorization) return none;
   const token = bearerToken(authorization);
-  return token && isAgentKey(token) ? { kind: "key", digest: digestOf(token) } : refused;
+  return token && isAgentKey(token) ? { kind: "key", digest: digestOf(token) } : invalidCredential;
 }
 
 export function bearerToken(authorization: string): string | undefined {
@@ -50,14 +63,14 @@ export function isJwt(token: string): boolean {
   return token.split(".").length === 3;
 }
 
-// Checking a signature costs more than most requests; a token is checked once and remembered until it expires.
+// Verifying a signature costs more than most requests, so valid tokens are cached until they expire.
 const checked = new Map<string, { userId: string; expiresAt: number }>();
 
 async function ofAccessToken(token: string): Promise<Credential> {
   const known = checked.get(token);
   if (known && known.expiresAt > Date.now()) return { kind: "user", userId: known.userId };
   const { sub: userId = "", role, exp } = (await verify(token)) ?? {};
-  if (role !== "authenticated" || !isUuid(userId) || !exp) return refused;
+  if (role !== "authenticated" || !isUuid(userId) || !exp) return invalidCredential;
   if (checked.size >= 10_000) checked.clear();
   checked.set(token, { userId, expiresAt: exp * 1000 });
   return { kind: "user", userId };
@@ -65,14 +78,14 @@ async function ofAccessToken(token: string): Promise<Credential> {
 
 const keySets: JWTVerifyGetKey[] = [];
 if (environment.jwks) keySets.push(createLocalJWKSet(keySetOf(environment.jwks)));
-// Asked for keys that the environment does not know: those of a rotation.
+// Fetched for keys that the environment does not list, such as rotated ones.
 keySets.push(createRemoteJWKSet(new URL("/auth/v1/.well-known/jwks.json", environment.supabaseUrl)));
 const secret = environment.jwtSecret ? new TextEncoder().encode(environment.jwtSecret) : undefined;
 
-// A token that the same secret or key signed for another purpose or project is none of ours.
+// Audience and issuer: tokens signed with the same key for another purpose or project are not valid.
 const claims = { audience: "authenticated", issuer: environment.jwtIssuers };
 
-/** Supabase gives the keys alone, or in an object as the standard has it. */
+/** Supabase provides either an array of keys or a standard JWKS object. */
 function keySetOf(text: string): JSONWebKeySet {
   const keys = JSON.parse(text);
   return Array.isArray(keys) ? { keys } : keys;
@@ -82,20 +95,20 @@ async function verify(token: string): Promise<JWTPayload | undefined> {
   try {
     if (secret) return (await jwtVerify(token, secret, { ...claims, algorithms: ["HS256"] })).payload;
   } catch {
-    // A project that rotates from a shared secret to signing keys has tokens of both kinds.
+    // During a migration from a shared secret to signing keys, tokens of both kinds exist.
   }
   for (const keys of keySets) {
     try {
       return (await jwtVerify(token, keys, { ...claims, algorithms: ["ES256", "RS256", "EdDSA"] })).payload;
     } catch {
-      // Not of this set: the next one may know the key.
+      // Not signed by this key set; try the next.
     }
   }
 }
 
 const hashKey = environment.addressHashKey ?? crypto.randomUUID();
 
-/** A keyed hash, so that neither an address nor an e-mail is kept as it is. */
+/** Keyed hash, so that IP and e-mail addresses are not stored in plain text. */
 export function keyedHash(value: string): string {
   return createHmac("sha256", hashKey).update(value).digest("hex").slice(0, 32);
 }

@@ -1,9 +1,12 @@
-// What a spreadsheet would take for a formula, and what such a guard makes of it; full-width signs count in some languages.
+// Prefixes that spreadsheets interpret as formulas, with and without guard; some locales include full-width
+// signs.
 const formula = /^'*[=+\-@\t\r\n＝＋－＠]/;
 
 export type Cell = string | number | boolean | null | undefined;
 
-/** A line of CSV with its end. A text that a spreadsheet would run as a formula gets an apostrophe before it. */
+/**
+ * One CSV line with line end. Text that a spreadsheet would run as a formula is prefixed with an apostrophe.
+ */
 export function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(csvCell).join(",")}\r\n`;
 }
@@ -14,7 +17,7 @@ function csvCell(cell: Cell): string {
   return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** The text before `csvLine` guarded it. */
+/** Removes the prefix that `csvLine` added. */
 export function unguarded(cell: string): string {
   return cell.startsWith("'") && formula.test(cell) ? cell.slice(1) : cell;
 }

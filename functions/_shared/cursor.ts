@@ -3,18 +3,19 @@ import { type PageMeta, type PageQuery, pageMeta } from "../../shared/pagination
 import { unstorable } from "../../shared/text.ts";
 import { invalid } from "./api-error.ts";
 import { decodeText, encodeText } from "./base64url.ts";
+import type { Position } from "./statements/change-feed.ts";
 
-/** A page of a list: `more` tells whether there is another, `last` where that would start. */
+/** A page of a list. `more`: there is another page; `last`: where it starts. */
 export type Page = {
   total: number;
-  /** Where there may be more than `total`. */
+  /** Set if there may be more rows than `total`. */
   total_is_capped?: boolean;
   data: string;
   more: boolean;
   last: [string, string] | null;
 };
 
-/** `meta` of a list that can be read on by page or by cursor. */
+/** `meta` of a list that pages by number or by cursor. */
 export function listMeta(
   { total, total_is_capped = false, more, last }: Page,
   { page, limit, cursor }: PageQuery & { cursor?: string },
@@ -29,7 +30,7 @@ export function listMeta(
   };
 }
 
-/** Where a sorted list goes on: the sort it belongs to, the last value as Postgres wrote it, and its row's id. Null at its end. */
+/** Cursor of a sorted list: its sort, the last value as Postgres text, and the row id. Null at the end. */
 export function nextCursor(
   { more, last }: Pick<Page, "more" | "last">,
   sort: string,
@@ -40,9 +41,9 @@ export function nextCursor(
 
 export function decodeCursor(cursor: string, sort: string, order: string): { value: string; id: string } {
   const parts = partsOf(cursor);
-  if (!parts) throw invalid("cursor", "must be a next_cursor from the meta of an earlier answer");
+  if (!parts) throw invalid("cursor", "must be a next_cursor from the meta of an earlier response");
   if (parts[0] !== sort || parts[1] !== order)
-    throw invalid("cursor", "belongs to another sort or order: send those of its list");
+    throw invalid("cursor", "belongs to another sort or order: send the sort and order of its list");
   return { value: parts[2], id: parts[3] };
 }
 
@@ -69,4 +70,22 @@ function partsOf(cursor: string): [string, string, string, string] | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Cursor of the change feed. */
+export const encodePlace = ({ xid, id, at }: Position) => encodeText(JSON.stringify([xid, id, at]));
+
+export function decodePlace(cursor: string, field = "after"): Position {
+  try {
+    const parts: unknown = JSON.parse(decodeText(cursor));
+    if (Array.isArray(parts) && parts.length === 3) {
+      const [xid, id, at] = parts.map(String) as [string, string, string];
+      const isNumber = (part: string) => /^\d{1,18}$/.test(part);
+      if (isNumber(xid) && isNumber(id) && /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?\+00$/.test(at))
+        return { xid, id, at };
+    }
+  } catch {
+    // Documented below.
+  }
+  throw invalid(field, "must be a next_cursor from the meta of an earlier response");
 }

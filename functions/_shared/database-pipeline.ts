@@ -1,14 +1,16 @@
 import { Buffer } from "node:buffer";
 import type { Duplex } from "node:stream";
 import postgres from "postgres";
-import { parserOf, type Query, textOf } from "./database-query.ts";
+import { bytea, bytesOf, parserOf, type Query, textOf } from "./database-query.ts";
 
 export type Rows<Row = object> = readonly Row[] & { command: string };
 
-type Field = { name: string; parse: ((text: string) => unknown) | undefined };
+type Field = { name: string; type: number; parse: ((text: string) => unknown) | undefined };
 type Prepared = { name: string; fields: Field[]; isReady: boolean };
+/** inBinary: bytea columns are in binary format, possible once the columns are known; otherwise in hex. */
+type Sent = { statement: Prepared; inBinary: boolean };
 type Batch = {
-  statements: Prepared[];
+  sent: Sent[];
   results: Rows[];
   rows: object[];
   error?: Error;
@@ -17,25 +19,28 @@ type Batch = {
 };
 
 const codeOf = (letter: string) => letter.charCodeAt(0);
+const [textFormat, binaryFormat] = [0, 1];
 const [parseComplete, rowDescription, dataRow] = ["1", "T", "D"].map(codeOf);
 const [commandComplete, errorResponse, readyForQuery] = ["C", "E", "Z"].map(codeOf);
-// SQLSTATEs of a prepared statement that is gone, or whose result has changed.
+// SQLSTATEs for a prepared statement that no longer exists or whose result type changed.
 const staleStatement = /^(?:26000|0A000)$/;
 
 /**
- * Runs batches of statements on a connection that is logged in. A batch is sent in one write and ends with one Sync, so
- * Postgres answers it in one write too. Outside of `begin` and `commit` it is a transaction of its own: all or nothing.
+ * Runs batches of statements on an authenticated connection. A batch is sent in one write and ends with one
+ * Sync, so Postgres answers in one write as well. Outside of `begin` and `commit` a batch is one transaction.
  */
 export class Pipeline {
   private readonly prepared = new Map<string, Prepared>();
   private readonly batches: Batch[] = [];
   private unread: Buffer[] = [];
   private length = 0;
-  /** How many bytes there have to be for the next message. */
+  /** Number of bytes needed for the next message. */
   private wanted = 0;
-  // Unique: a pooler that does not track statements might run another connection's of the same name.
+  // Unique names: a pooler that does not track prepared statements might run another connection's statement
+  // of the same name.
   private readonly prefix = crypto.randomUUID();
   private count = 0;
+  private readonly out = new Writer();
 
   constructor(
     private readonly socket: Duplex,
@@ -44,18 +49,19 @@ export class Pipeline {
     socket.on("data", (chunk: Uint8Array) => this.read(chunk));
   }
 
-  /** One answer a query, or the error that took all of them back. */
+  /** One result for each query, or the error that rolled back all of them. */
   run(queries: readonly Query[]): Promise<Rows[]> {
     return new Promise((resolve, reject) => {
-      const out = new Writer();
-      const statements = queries.map((query) => this.send(out, query));
+      // The buffer of an earlier batch is reused after its response.
+      const out = this.batches.length === 0 ? this.out.clear() : new Writer();
+      const sent = queries.map((query) => this.send(out, query));
       out.message("S").end();
-      this.batches.push({ statements, results: [], rows: [], resolve, reject });
+      this.batches.push({ sent, results: [], rows: [], resolve, reject });
       this.socket.write(out.bytes());
     });
   }
 
-  private send(out: Writer, query: Query): Prepared {
+  private send(out: Writer, query: Query): Sent {
     const { text, parameters, types } = textOf(query);
     const key = `${types} ${text}`;
     let statement = this.prepared.get(key);
@@ -67,11 +73,19 @@ export class Pipeline {
       out.end();
       out.message("D").char("S").text(statement.name).end();
     }
-    out.message("B").text("").text(statement.name).int16(0).int16(parameters.length);
+    out.message("B").text("").text(statement.name);
+    out.int16(parameters.length);
+    for (const parameter of parameters)
+      out.int16(parameter instanceof Uint8Array ? binaryFormat : textFormat);
+    out.int16(parameters.length);
     for (const parameter of parameters) out.value(parameter);
-    out.int16(0).end();
+    const inBinary = statement.isReady && statement.fields.some(({ type }) => type === bytea);
+    const formats = inBinary ? statement.fields : [];
+    out.int16(formats.length);
+    for (const { type } of formats) out.int16(type === bytea ? binaryFormat : textFormat);
+    out.end();
     out.message("E").text("").int32(0).end();
-    return statement;
+    return { statement, inBinary };
   }
 
   private read(chunk: Uint8Array) {
@@ -97,8 +111,8 @@ export class Pipeline {
   private handle(type: number, data: Buffer, at: number, end: number) {
     const batch = this.batches[0];
     if (!batch) return;
-    const statement = batch.statements[batch.results.length];
-    if (type === dataRow) batch.rows.push(rowOf(data, at, statement?.fields ?? []));
+    const { statement, inBinary = false } = batch.sent[batch.results.length] ?? {};
+    if (type === dataRow) batch.rows.push(rowOf(data, at, statement?.fields ?? [], inBinary));
     else if (type === commandComplete) {
       const command = data.toString("latin1", at, end - 1).split(" ")[0] ?? "";
       batch.results.push(Object.assign(batch.rows, { command }));
@@ -140,35 +154,44 @@ function fieldsOf(data: Buffer, start: number): Field[] {
   return Array.from({ length: data.readUInt16BE(start) }, () => {
     const end = data.indexOf(0, at);
     const name = data.toString("utf8", at, end);
-    // Behind the name: table, column, type.
-    const parse = parserOf(data.readUInt32BE(end + 7));
+    // After the name: table, column, type.
+    const type = data.readUInt32BE(end + 7);
     at = end + 19;
-    return { name, parse };
+    return { name, type, parse: parserOf(type) };
   });
 }
 
-function rowOf(data: Buffer, start: number, fields: Field[]): object {
+function rowOf(data: Buffer, start: number, fields: Field[], inBinary: boolean): object {
   const row: Record<string, unknown> = {};
   let at = start + 2;
-  for (const { name, parse } of fields) {
+  for (const { name, type, parse } of fields) {
     const length = data.readInt32BE(at);
     at += 4;
     if (length < 0) {
       row[name] = null;
       continue;
     }
-    const text = data.toString("utf8", at, at + length);
-    row[name] = parse ? parse(text) : text;
-    at += length;
+    const end = at + length;
+    if (type === bytea) row[name] = inBinary ? data.subarray(at, end) : bytesOf(data, at, end);
+    else {
+      const text = data.toString("utf8", at, end);
+      row[name] = parse ? parse(text) : text;
+    }
+    at = end;
   }
   return row;
 }
 
-/** Messages of Postgres's protocol, one after another. */
+/** A sequence of Postgres protocol messages. */
 class Writer {
   private data = Buffer.allocUnsafe(2048);
   private at = 0;
   private start = 0;
+
+  clear(): this {
+    this.at = 0;
+    return this;
+  }
 
   message(type: string): this {
     this.char(type);
@@ -205,12 +228,13 @@ class Writer {
     return this;
   }
 
-  /** With its length before it. */
-  value(value: string | null) {
+  /** Prefixed with its length. */
+  value(value: string | Uint8Array | null) {
     this.int32(-1);
     if (value === null) return;
     const from = this.at;
-    this.utf8(value);
+    if (typeof value === "string") this.utf8(value);
+    else this.binary(value);
     this.data.writeInt32BE(this.at - from, from - 4);
   }
 
@@ -219,13 +243,21 @@ class Writer {
   }
 
   private utf8(value: string) {
-    this.room(value.length * 3);
+    // Measuring a short text costs more than reserving its maximum size.
+    this.room(value.length < 1024 ? value.length * 3 : Buffer.byteLength(value));
     this.at += this.data.write(value, this.at, "utf8");
+  }
+
+  private binary(value: Uint8Array) {
+    this.room(value.length);
+    this.data.set(value, this.at);
+    this.at += value.length;
   }
 
   private room(bytes: number) {
     if (this.at + bytes <= this.data.length) return;
-    const larger = Buffer.allocUnsafe(Math.max(this.data.length * 2, this.at + bytes));
+    // Additional space, so that messages after a large value do not copy it again.
+    const larger = Buffer.allocUnsafe(Math.max(this.data.length * 2, this.at + bytes + 1024));
     this.data.copy(larger, 0, 0, this.at);
     this.data = larger;
   }

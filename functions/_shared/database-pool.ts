@@ -5,14 +5,14 @@ import { Pipeline } from "./database-pipeline.ts";
 import { connectingTo, connectionLost } from "./database-socket.ts";
 import { environment } from "./environment.ts";
 
-/** The role that a connection served last: Postgres plans a statement anew where the role changed. */
+/** The role of the connection's last request: after a role change Postgres plans statements again. */
 type Role = "anon" | "authenticated" | "service_key" | "login";
-/** For whom a connection is wanted. `caller` is a user, a key or an address; undefined where none is known. */
-export type Borrower = { role: Role; caller: string | undefined };
+/** The client of a connection. `caller` is a user, key or address; undefined if unknown. */
+export type ConnectionOwner = { role: Role; caller: string | undefined };
 
-// A connection serves one request at a time, so that its statements can be sent without waiting for each other.
+// A connection serves one request at a time, so that its statements can be pipelined.
 type Connection = {
-  /** Logs in and watches over the connection; statements go by the pipeline. */
+  /** postgres.js logs in and monitors the connection; the pipeline sends the statements. */
   login: postgres.Sql;
   pipeline: Promise<Pipeline>;
   role: Role;
@@ -23,15 +23,15 @@ type Connection = {
 };
 type Waiting = { caller: string | undefined; take(): void };
 
-const mostConnections = environment.databaseConnections;
-const mostWaiting = 2000;
-// One caller, however busy, leaves the rest to the others.
-const mostOfOne = Math.max(1, Math.floor(mostConnections / 4));
-const mostWaitingOfOne = mostWaiting / 4;
-const longestWaitMs = environment.databaseWaitSeconds * 1000;
-const longestIdleMs = environment.databaseIdleSeconds * 1000;
-// Above the role's statement_timeout: it comes to this only where the database does not answer at all.
-const longestWorkMs = 9_000;
+const maxConnections = environment.databaseConnections;
+const maxQueued = 2000;
+// Limits one caller, so that connections remain for others.
+const maxPerCaller = Math.max(1, Math.floor(maxConnections / 4));
+const maxQueuedPerCaller = maxQueued / 4;
+const maxWaitMs = environment.databaseWaitSeconds * 1000;
+const maxIdleMs = environment.databaseIdleSeconds * 1000;
+// Longer than the role's statement_timeout: reached only if the database does not respond at all.
+const maxWorkMs = 9_000;
 
 // Not SUPABASE_DB_URL: that role bypasses row-level security.
 if (!environment.databaseUrl)
@@ -39,7 +39,7 @@ if (!environment.databaseUrl)
 const databaseUrl = environment.databaseUrl;
 const { socket, ssl } = connectingTo("DATABASE_URL", databaseUrl);
 
-/** How many of each caller there are, and of all. */
+/** Connections in use, by caller and in total. */
 class Counts {
   total = 0;
   private readonly of = new Map<string, number>();
@@ -58,14 +58,17 @@ class Counts {
 }
 
 const idle: Connection[] = [];
-/** In the order they came; each goes first among those whose caller has less than its share. */
-const waiting: Waiting[] = [];
+/** Queued requests in order of arrival; a caller below its limit goes first. */
+const queue: Waiting[] = [];
 const busyOf = new Counts();
 const waitingOf = new Counts();
 
-/** Lends a connection to `work`. Nothing that came of a connection that was lost meanwhile is to be trusted: 503. */
+/**
+ * Runs `work` with a connection. Responds 503 if the connection was lost meanwhile, because its results
+ * cannot be trusted.
+ */
 export async function withConnection<Result>(
-  borrower: Borrower,
+  borrower: ConnectionOwner,
   work: (pipeline: Pipeline) => Promise<Result>,
 ): Promise<Result> {
   await turnOf(borrower.caller);
@@ -74,7 +77,7 @@ export async function withConnection<Result>(
   let timer: ReturnType<typeof setTimeout> | undefined;
   const failure = new Promise<never>((_, reject) => {
     connection.onLost = () => reject(connectionLost());
-    timer = setTimeout(connection.onLost, longestWorkMs);
+    timer = setTimeout(connection.onLost, maxWorkMs);
   });
   try {
     const result = await Promise.race([connection.pipeline.then(work), failure]);
@@ -88,18 +91,18 @@ export async function withConnection<Result>(
     if (connection.lost) close(connection);
     else keepIdle(connection);
     busyOf.add(borrower.caller, -1);
-    letNextIn();
+    admitNext();
   }
 }
 
-/** Resolves when this caller may have a connection, which counts as theirs from then on; after 4 seconds 503. */
+/** Resolves when the caller may use a connection, which then counts as theirs; 503 after 4 seconds. */
 function turnOf(caller: string | undefined): Promise<void> | void {
   if (mayHave(caller)) return busyOf.add(caller, 1);
-  if (waiting.length >= mostWaiting || waitingOf.get(caller) >= mostWaitingOfOne) throw unavailable();
+  if (queue.length >= maxQueued || waitingOf.get(caller) >= maxQueuedPerCaller) throw unavailable();
   return new Promise((resolve, reject) => {
     const leave = () => {
       clearTimeout(timer);
-      waiting.splice(waiting.indexOf(one), 1);
+      queue.splice(queue.indexOf(one), 1);
       waitingOf.add(caller, -1);
     };
     const one: Waiting = {
@@ -113,24 +116,24 @@ function turnOf(caller: string | undefined): Promise<void> | void {
     const timer = setTimeout(() => {
       leave();
       reject(unavailable());
-    }, longestWaitMs);
-    waiting.push(one);
+    }, maxWaitMs);
+    queue.push(one);
     waitingOf.add(caller, 1);
   });
 }
 
 function mayHave(caller: string | undefined): boolean {
-  return busyOf.total < mostConnections && busyOf.get(caller) < mostOfOne;
+  return busyOf.total < maxConnections && busyOf.get(caller) < maxPerCaller;
 }
 
-function letNextIn() {
-  waiting.find(({ caller }) => mayHave(caller))?.take();
+function admitNext() {
+  queue.find(({ caller }) => mayHave(caller))?.take();
 }
 
-/** By choice one that served the role last. */
+/** Prefers a connection whose last request had the same role. */
 function takeIdle(role: Role): Connection | undefined {
-  // A worker that slept has not heard its timers.
-  while (idle[0] && Date.now() - idle[0].idleSince > longestIdleMs) close(idle[0]);
+  // Timers do not fire while a worker is suspended.
+  while (idle[0] && Date.now() - idle[0].idleSince > maxIdleMs) close(idle[0]);
   const same = idle.findLastIndex((connection) => connection.role === role);
   const [connection] = idle.splice(same, 1);
   if (connection) clearTimeout(connection.idleTimer);
@@ -140,7 +143,7 @@ function takeIdle(role: Role): Connection | undefined {
 function keepIdle(connection: Connection) {
   connection.idleSince = Date.now();
   connection.onLost = () => close(connection);
-  connection.idleTimer = setTimeout(connection.onLost, longestIdleMs);
+  connection.idleTimer = setTimeout(connection.onLost, maxIdleMs);
   idle.push(connection);
 }
 
@@ -152,14 +155,14 @@ function close(connection: Connection) {
   connection.login.end({ timeout: 0 }).catch(() => {});
 }
 
-/** One that is lost stays lost: postgres.js by itself would open another for the same object. */
+/** A lost connection is not reused: postgres.js would silently open another one. */
 function connect(): Connection {
   let opened: Duplex | undefined;
   const open = async (address: Parameters<typeof socket>[0]) => {
     opened = await socket(address);
     return opened;
   };
-  // The types of postgres.js do not know `socket`.
+  // The types of postgres.js lack `socket`.
   const transport = { socket: once(open), ssl };
   const login = postgres(databaseUrl, {
     ...transport,
@@ -182,7 +185,7 @@ function connect(): Connection {
       throw error;
     }
     if (!opened) throw connectionLost();
-    // From here on postgres.js only hears when it closes.
+    // From here on postgres.js only reports the end of the connection.
     opened.removeAllListeners("data");
     return new Pipeline(opened, environment.databasePrepare);
   };
@@ -198,10 +201,10 @@ function connect(): Connection {
 }
 
 function once<Argument, Result>(make: (argument: Argument) => Result): (argument: Argument) => Result {
-  let made = false;
+  let opened = false;
   return (argument) => {
-    if (made) throw connectionLost();
-    made = true;
+    if (opened) throw connectionLost();
+    opened = true;
     return make(argument);
   };
 }

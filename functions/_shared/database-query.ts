@@ -3,7 +3,7 @@ import type postgres from "postgres";
 
 export type Sql = postgres.Sql;
 
-/** A statement as `sql` made it: text between values, which may be statements themselves. */
+/** A statement built by `sql`: text fragments and values, which may be nested statements. */
 export class Query {
   constructor(
     readonly strings: readonly string[],
@@ -24,17 +24,18 @@ function tag(first: TemplateStringsArray | string | Record<string, unknown>, ...
     : new Assignments(first as Record<string, unknown>);
 }
 
-/** As the tag of postgres.js, whose types it has, but it only builds: a pipeline runs what it made. */
-export const sql = Object.assign(tag, {
-  unsafe: (text: string) => new Query([text], []),
-}) as unknown as Sql;
+/** Typed like the tag function of postgres.js, but it only builds the statement; a pipeline runs it. */
+export const sql = Object.assign(tag, { unsafe: (text: string) => new Query([text], []) }) as unknown as Sql;
 
-/** The text of a query with $1, $2, …, and the parameters in text form; a Buffer is bytea. */
-export function textOf(query: Query): { text: string; parameters: (string | null)[]; types: number[] } {
-  const parameters: (string | null)[] = [];
+/** A parameter in the format of Postgres: text, or bytes for bytea. */
+export type Parameter = string | Uint8Array | null;
+
+/** The text of a query with $1, $2, …, and its parameters. */
+export function textOf(query: Query): { text: string; parameters: Parameter[]; types: number[] } {
+  const parameters: Parameter[] = [];
   const types: number[] = [];
   const parameter = (value: unknown) => {
-    parameters.push(parameterOf(value));
+    parameters.push(value instanceof Uint8Array ? value : parameterOf(value));
     types.push(typeOf(value));
     return `$${parameters.length}`;
   };
@@ -55,11 +56,14 @@ export function textOf(query: Query): { text: string; parameters: (string | null
   return { text: write(query), parameters, types };
 }
 
+/** The oid of the type. */
+export const bytea = 17;
+
 const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
-/** What Postgres cannot infer from the place of a parameter. */
+/** Types that Postgres cannot infer. */
 function typeOf(value: unknown): number {
-  if (value instanceof Uint8Array) return 17;
+  if (value instanceof Uint8Array) return bytea;
   return typeof value === "boolean" ? 16 : 0;
 }
 
@@ -68,9 +72,10 @@ function parameterOf(value: unknown): string | null {
   if (typeof value === "string") return value;
   if (typeof value === "number" || typeof value === "boolean" || typeof value === "bigint")
     return String(value);
-  if (value instanceof Uint8Array) return `\\x${Buffer.from(value).toString("hex")}`;
   if (Array.isArray(value)) return `{${value.map(elementOf).join(",")}}`;
-  throw new TypeError("A parameter must be text, a number, a boolean, bytes, an array of these, or null.");
+  throw new TypeError(
+    "A parameter must be text, a number, a boolean, bytes, null, or an array without bytes.",
+  );
 }
 
 function elementOf(value: unknown): string {
@@ -78,10 +83,13 @@ function elementOf(value: unknown): string {
   return text === null ? "null" : `"${text.replace(/["\\]/g, "\\$&")}"`;
 }
 
-/** A value that Postgres sent as text, by the oid of its type. */
+/**
+ * Parses a value in Postgres text format by the oid of its type; undefined if it stays text. bytea:
+ * `bytesOf`.
+ */
 export function parserOf(type: number): ((text: string) => unknown) | undefined {
   switch (type) {
-    case 20: // bigint: ours are counts
+    case 20: // bigint: all of them are counts
     case 21:
     case 23:
     case 26:
@@ -90,8 +98,6 @@ export function parserOf(type: number): ((text: string) => unknown) | undefined 
       return Number;
     case 16:
       return (text) => text === "t";
-    case 17:
-      return (text) => Buffer.from(text.slice(2), "hex");
     case 114:
     case 3802:
       return JSON.parse;
@@ -109,4 +115,18 @@ function elements(text: string): (string | null)[] {
   return Array.from(text.matchAll(/"((?:[^"\\]|\\.)*)"|([^{},]+)/g), ([, escaped, plain]) =>
     escaped !== undefined ? escaped.replace(/\\(.)/g, "$1") : plain === "NULL" ? null : (plain ?? null),
   );
+}
+
+const hexAtOnce = 65_536;
+
+/**
+ * A bytea in Postgres text format, after \x. A large file is decoded in parts, because one long string would
+ * stay in the heap.
+ */
+export function bytesOf(data: Buffer, start: number, end: number): Buffer {
+  const bytes = Buffer.allocUnsafe((end - start - 2) / 2);
+  let length = 0;
+  for (let at = start + 2; at < end; at += hexAtOnce)
+    length += bytes.write(data.toString("latin1", at, Math.min(at + hexAtOnce, end)), length, "hex");
+  return bytes;
 }

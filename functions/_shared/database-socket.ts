@@ -11,8 +11,8 @@ type Server = { hostname: string; port: number; authorities: string[] };
 const connectTimeoutMs = 5_000;
 
 /**
- * Options of postgres.js for the database that a variable names. The TLS of postgres.js does not connect on Deno 2.1, so
- * TLS is made here.
+ * postgres.js options for the database URL in an environment variable. TLS of postgres.js fails on Deno 2.1,
+ * so TLS is established here.
  */
 export function connectingTo(variable: string, url: string) {
   const authorities = authoritiesFor(variable, url, environment.databaseCa);
@@ -29,7 +29,7 @@ export function connectingTo(variable: string, url: string) {
       throw connectionLost();
     }
   };
-  // ssl: false, or postgres.js would ask for TLS a second time.
+  // ssl: false, because TLS is established already.
   return { socket: openSocket, ssl: false } as const;
 }
 
@@ -69,7 +69,7 @@ async function openTls(server: Server): Promise<Duplex> {
     return streamOf(await Promise.race([attempt, late]));
   } catch (error) {
     close(open);
-    // The attempt goes on after a time-out, and may still open something.
+    // After the timeout the attempt continues and may still open a connection.
     attempt.then(close, () => {});
     throw error;
   } finally {
@@ -88,7 +88,7 @@ async function encrypted(
   tcp.setNoDelay(true);
   tcp.setKeepAlive(true);
   await tcp.write(sslRequest);
-  // One byte and no more: what follows it in plain text must not be taken for an encrypted answer.
+  // Read exactly one byte: plain text after it must not be treated as an encrypted response.
   const answer = new Uint8Array(1);
   await tcp.read(answer);
   if (answer[0] !== "S".charCodeAt(0)) throw new Error("the server does not speak TLS");
@@ -108,11 +108,11 @@ function close(conn: Deno.Conn | undefined) {
   try {
     conn?.close();
   } catch {
-    // It is closed, or its place was taken by TLS.
+    // It is closed, or TLS replaced it.
   }
 }
 
-/** What postgres.js takes for a socket. */
+/** The socket interface that postgres.js uses. */
 function streamOf(conn: Deno.TlsConn): Duplex {
   const buffer = new Uint8Array(64 * 1024);
   const stream = new Duplex({
@@ -141,7 +141,7 @@ async function writeAll(conn: Deno.Conn, bytes: Uint8Array) {
   for (let sent = 0; sent < bytes.length; ) sent += await conn.write(bytes.subarray(sent));
 }
 
-/** Logs why Postgres refuses a login: requests are only told that there is no connection. */
+/** Logs why Postgres rejected a login; clients only get a 503. */
 function warnOfRefusals(socket: Duplex, variable: string) {
   const look = (chunk: Uint8Array) => {
     for (const { type, body } of messagesIn(chunk)) {
@@ -161,7 +161,7 @@ function* messagesIn(chunk: Uint8Array): Generator<{ type: string; body: Uint8Ar
     };
 }
 
-/** SQLSTATE and message of an ErrorResponse; its other fields can quote what was sent. */
+/** SQLSTATE and message of an ErrorResponse; other fields may quote user data. */
 function refusalIn(body: Uint8Array): string {
   const fields = new TextDecoder().decode(body).split("\0");
   const field = (name: string) => fields.find((text) => text.startsWith(name))?.slice(1) ?? "";
@@ -170,7 +170,7 @@ function refusalIn(body: Uint8Array): string {
 
 const warned = new Map<string, number>();
 
-/** Each warning once in ten seconds: every request would cause it. */
+/** Logs each warning at most once in ten seconds. */
 function warnOnce(warning: string) {
   const now = Date.now();
   if (now - (warned.get(warning) ?? 0) < 10_000) return;

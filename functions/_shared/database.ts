@@ -1,116 +1,131 @@
 import { Buffer } from "node:buffer";
 import postgres from "postgres";
 import type { ErrorCode } from "../../shared/errors.ts";
+import type { RateLimitedOperation } from "../../shared/rate-limits.ts";
 import { ApiError, isConnectionFailure } from "./api-error.ts";
 import type { Pipeline, Rows } from "./database-pipeline.ts";
-import { type Borrower, withConnection } from "./database-pool.ts";
+import { type ConnectionOwner, withConnection } from "./database-pool.ts";
 import { type Query, type Sql, sql } from "./database-query.ts";
 import {
+  assumeCaller,
   chargeRequest,
-  enter,
+  findIdempotentResponse,
   newestMigration,
   originIsAllowed,
-  remember,
-  replay,
+  saveIdempotentResponse,
 } from "./statements/requests.ts";
 
 export type { Sql };
 
-/** One statement of a request, which `sql` builds. */
+/** A statement of a request, built with `sql`. */
 export type Statement<Row = object> = (sql: Sql) => PromiseLike<Rows<Row>>;
 export type Results<Statements extends readonly Statement[]> = {
   -readonly [Index in keyof Statements]: Statements[Index] extends Statement<infer Row> ? Rows<Row> : never;
 };
 
-/** What private.admit and private.enter know of a request. */
+/** Arguments of private.admit_request and private.assume_caller. */
 export type Admission = {
   requestId: string;
   userId: string | null;
   digest: Uint8Array | null;
-  refused: boolean;
+  /** The digest is of the session of an identified person, not of a key. */
+  isSession: boolean;
+  invalidCredential: boolean;
   /** Keyed hash of the client's address. */
   address: string | null;
-  /** Rules charged besides the caller's level. */
-  operations: string[];
+  /** Rate limit rules charged in addition to the caller's level. */
+  operations: RateLimitedOperation[];
   /** Id or slug. */
   organization: string | null;
   /** Keyed hash of the e-mail author a key acts for. */
   onBehalf: string | null;
-  /** Of the page that calls, where it is not the site's own. */
+  /** Origin of the calling page, if it is not the site's own. */
   origin: string | null;
-  /** A cookie is about to write. */
+  /** A write authenticated by cookie. */
   needsOrigin: boolean;
-  /** Table and id of the row the path names. */
+  /** Table and id of the row in the path. */
   resource: string | null;
   resourceId: string | null;
-  /** agent: the key of an agent, under /api/mcp. */
+  /** agent: an agent key, under /api/mcp. */
   access: Access | "agent";
-  /** A key needs one of these where access is caller. */
+  /** If access is caller, a key needs one of these. */
   scopes: string[];
-  /** It may run for seconds: its charge commits first, so that the caller's other requests do not wait for it. */
+  /**
+   * The request may run for seconds: charge it in a transaction of its own, so that the caller's other
+   * requests do not wait.
+   */
   chargeFirst?: boolean;
+  /** An earlier transaction of the same request charged it. */
+  isCharged?: boolean;
 };
 
 /** public: anyone; person: a signed-in user; caller: a user, or a key with the endpoint's scope. */
 export type Access = "public" | "person" | "caller";
 
-/** The bucket of the request with the fewest calls left; reset_at in Unix seconds. */
+/** The rate limit with the fewest remaining requests; reset_at in Unix seconds. */
 export type RateState = { max_requests: number; remaining: number; reset_at: number };
 
-/** What private.admit says of a request, whether it goes on or not. */
+/** Result of private.admit_request, whether the request is admitted or not. */
 export type Verdict = RateState & { origin_allowed: boolean };
 
 /**
- * Admits a request and runs its statements as its caller, in one transaction and one network round trip: one batch of a
- * pipeline. A failure rolls all of it back, then the charge is made again by itself.
- * `hear` is told the verdict, also where the request fails.
+ * Admits a request and runs its statements as the caller, in one transaction and one network round trip. An
+ * error rolls back the transaction, and the request is then charged separately. Calls `onVerdict` also if the
+ * request fails.
  */
 export function run<const Statements extends readonly Statement[]>(
   admission: Admission,
   statements: Statements,
-  hear: (verdict: Verdict) => void,
+  onVerdict: (verdict: Verdict) => void,
 ): Promise<Results<Statements>> {
-  return charged(admission, hear, (charge) =>
-    onceMore(() =>
-      withConnection(borrowerOf(admission), async (pipeline) => {
-        const [entered, ...results] = await send(pipeline, [enter(admission, charge), ...statements]);
-        return { verdict: entered?.[0] as Verdict, result: results as Results<Statements> };
+  return withCharge(admission, onVerdict, (charge) =>
+    withLockRetry(() =>
+      withConnection(connectionOwnerOf(admission), async (pipeline) => {
+        const [assumed, ...results] = await send(pipeline, [assumeCaller(admission, charge), ...statements]);
+        return { verdict: assumed?.[0] as Verdict, result: results as Results<Statements> };
       }),
     ),
   );
 }
 
-/** What goes on within a request that was admitted: each call is one round trip. */
-export type Ask = <const Statements extends readonly Statement[]>(
+/** Runs further statements in the same transaction: each call is one round trip. */
+export type Execute = <const Statements extends readonly Statement[]>(
   statements: Statements,
 ) => Promise<Results<Statements>>;
 
-/** As `run`, for a request that has to look at some answers before it asks for more. `last` goes with the commit. */
+/**
+ * Like `run`, for a request that needs results before its next statements. `last` is sent together with the
+ * commit.
+ */
 export function runInSteps<const First extends readonly Statement[], Result>(
   admission: Admission,
   first: First,
-  hear: (verdict: Verdict) => void,
+  onVerdict: (verdict: Verdict) => void,
   work: Steps<First, Result>,
 ): Promise<Result> {
-  return charged(admission, hear, (charge) => takeSteps(admission, first, work, charge));
+  return withCharge(admission, onVerdict, (charge) => runSteps(admission, first, work, charge));
 }
 
 type Steps<First extends readonly Statement[], Result> = (
   results: Results<First>,
-  ask: Ask,
+  execute: Execute,
 ) => Promise<{ result: Result; last: readonly Statement[] }>;
 
-function takeSteps<const First extends readonly Statement[], Result>(
+function runSteps<const First extends readonly Statement[], Result>(
   admission: Admission,
   first: First,
   work: Steps<First, Result>,
   charge: boolean,
 ): Promise<Outcome<Result>> {
-  return withConnection(borrowerOf(admission), async (pipeline) => {
+  return withConnection(connectionOwnerOf(admission), async (pipeline) => {
     try {
-      const [, entered, ...results] = await send(pipeline, [begin, enter(admission, charge), ...first]);
-      const ask = ((statements) => send(pipeline, statements)) as Ask;
-      const { result, last } = await work(results as Results<First>, ask);
+      const [, entered, ...results] = await send(pipeline, [
+        begin,
+        assumeCaller(admission, charge),
+        ...first,
+      ]);
+      const execute = ((statements) => send(pipeline, statements)) as Execute;
+      const { result, last } = await work(results as Results<First>, execute);
       assertCommitted((await send(pipeline, [...last, commit])).at(-1));
       return { verdict: entered?.[0] as Verdict, result };
     } catch (error) {
@@ -120,55 +135,68 @@ function takeSteps<const First extends readonly Statement[], Result>(
   });
 }
 
-/** As `run`, for a request that may come twice: the first answer is kept in its transaction and given again. Takes three round trips, two to repeat an answer. */
+/**
+ * Like `run`, for an idempotent request: the first response is stored in its transaction and returned again.
+ * Takes three round trips, or two to repeat a response.
+ */
 export function runOnce<const Statements extends readonly Statement[]>(
   admission: Admission,
   statements: Statements,
-  hear: (verdict: Verdict) => void,
+  onVerdict: (verdict: Verdict) => void,
   {
     key,
     request,
     answer,
-  }: { key: string; request: Uint8Array; answer: (results: Results<Statements>) => string },
+  }: {
+    key: string;
+    request: Uint8Array;
+    /** The response, and what is stored to repeat it. */
+    answer: (results: Results<Statements>) => { answer: string; kept: string };
+  },
 ): Promise<string> {
-  const first = [replay(key, request)] as const;
-  const work: Steps<typeof first, string> = async ([[earlier]], ask) => {
+  const first = [findIdempotentResponse(key, request)] as const;
+  const work: Steps<typeof first, string> = async ([[earlier]], execute) => {
     if (earlier?.answer) return { result: earlier.answer, last: [] };
-    const result = answer(await ask(statements));
-    return { result, last: [remember(key, result)] };
+    const { answer: result, kept } = answer(await execute(statements));
+    return { result, last: [saveIdempotentResponse(key, kept)] };
   };
-  return charged(admission, hear, (charge) => onceMore(() => takeSteps(admission, first, work, charge)));
+  return withCharge(admission, onVerdict, (charge) =>
+    withLockRetry(() => runSteps(admission, first, work, charge)),
+  );
 }
 
 type Outcome<Result> = { verdict: Verdict; result: Result };
 
-/** Has a request charged once, whatever becomes of it: in its transaction, or by itself before or after. */
-async function charged<Result>(
+/**
+ * Charges a request exactly once, whatever its outcome: in its transaction, or separately before or after.
+ */
+async function withCharge<Result>(
   admission: Admission,
-  hear: (verdict: Verdict) => void,
+  onVerdict: (verdict: Verdict) => void,
   work: (charge: boolean) => Promise<Outcome<Result>>,
 ): Promise<Result> {
-  const before = admission.chargeFirst || admission.refused || wasRefusedLately(admission);
-  if (before) await charge(admission, hear);
+  const isCharged = admission.isCharged === true;
+  const before = isCharged || admission.chargeFirst || admission.invalidCredential || isBlocked(admission);
+  if (before && !isCharged) await charge(admission, onVerdict);
   try {
     const { verdict, result } = await work(!before);
-    if (!before) hear(verdict);
+    if (!before) onVerdict(verdict);
     return result;
   } catch (error) {
-    // Where the database cannot be reached, there is nothing to charge and no way to.
+    // Without a database connection there is nothing to charge.
     const isUnavailable = error instanceof ApiError && error.code === "SERVICE_UNAVAILABLE";
-    if (!before && !isUnavailable) await chargeFailure(admission, hear);
+    if (!before && !isUnavailable) await chargeFailure(admission, onVerdict);
     throw error;
   }
 }
 
-/** Raises what refuses the request. */
-async function charge(admission: Admission, hear: (verdict: Verdict) => void): Promise<void> {
-  const [admitted] = await onceMore(() => alone(chargeRequest(admission), borrowerOf(admission)));
+/** Throws the error that rejects the request. */
+async function charge(admission: Admission, onVerdict: (verdict: Verdict) => void): Promise<void> {
+  const [admitted] = await withLockRetry(() => alone(chargeRequest(admission), connectionOwnerOf(admission)));
   if (!admitted) return;
-  hear(admitted);
+  onVerdict(admitted);
   const { code, message, field, retry_after } = admitted;
-  if (code === "RATE_LIMIT_EXCEEDED") refusedUntil(admission, Number(retry_after) * 1000);
+  if (code === "RATE_LIMIT_EXCEEDED") blockFor(admission, Number(retry_after) * 1000);
   if (code)
     throw new ApiError(
       code as ErrorCode,
@@ -178,33 +206,34 @@ async function charge(admission: Admission, hear: (verdict: Verdict) => void): P
     );
 }
 
-/** The client gets the failure itself, unless the charge finds another reason to refuse the request. */
-async function chargeFailure(admission: Admission, hear: (verdict: Verdict) => void): Promise<void> {
-  await charge(admission, hear).catch((error) => {
+/** Throws only if the charge itself rejects the request; otherwise the client gets the original error. */
+async function chargeFailure(admission: Admission, onVerdict: (verdict: Verdict) => void): Promise<void> {
+  await charge(admission, onVerdict).catch((error) => {
     if (error instanceof ApiError && error.code !== "SERVICE_UNAVAILABLE") throw error;
   });
 }
 
-// Who calls on after a refusal is asked by one statement whether the window is over, before anything else is sent.
-const refusals = new Map<string, number>();
+// A caller over its limit is charged separately first, until its window ends, so that no other statement
+// runs.
+const blockedBuckets = new Map<string, number>();
 
-function wasRefusedLately(admission: Admission): boolean {
-  return (refusals.get(bucketOf(admission)) ?? 0) > Date.now();
+function isBlocked(admission: Admission): boolean {
+  return (blockedBuckets.get(bucketOf(admission)) ?? 0) > Date.now();
 }
 
-function refusedUntil(admission: Admission, ms: number) {
-  if (refusals.size >= 10_000) refusals.clear();
-  refusals.set(bucketOf(admission), Date.now() + ms);
+function blockFor(admission: Admission, ms: number) {
+  if (blockedBuckets.size >= 10_000) blockedBuckets.clear();
+  blockedBuckets.set(bucketOf(admission), Date.now() + ms);
 }
 
 const bucketOf = (admission: Admission) =>
-  [borrowerOf(admission).caller, admission.onBehalf, ...admission.operations].join(" ");
+  [connectionOwnerOf(admission).caller, admission.onBehalf, ...admission.operations].join(" ");
 
 const lockTimeout = "55P03";
 const deadlock = "40P01";
 
-/** Waits for a row that somebody else holds without holding a connection meanwhile, then tries once more. */
-async function onceMore<Result>(attempt: () => Promise<Result>): Promise<Result> {
+/** On a lock timeout or deadlock, releases the connection, waits and retries once. */
+export async function withLockRetry<Result>(attempt: () => Promise<Result>): Promise<Result> {
   try {
     return await attempt();
   } catch (error) {
@@ -215,9 +244,13 @@ async function onceMore<Result>(attempt: () => Promise<Result>): Promise<Result>
   }
 }
 
-function borrowerOf({ userId, digest, address }: Admission): Borrower {
+function connectionOwnerOf({ userId, digest, isSession, address }: Admission): ConnectionOwner {
   if (userId) return { role: "authenticated", caller: userId };
-  if (digest) return { role: "service_key", caller: Buffer.from(digest).toString("hex") };
+  if (digest)
+    return {
+      role: isSession ? "authenticated" : "service_key",
+      caller: Buffer.from(digest).toString("hex"),
+    };
   return { role: "anon", caller: address ?? undefined };
 }
 
@@ -225,7 +258,7 @@ const begin: Statement = (sql) => sql`begin`;
 const commit: Statement = (sql) => sql`commit`;
 const rollback: Statement = (sql) => sql`rollback`;
 
-/** Sends all at once, in order, and answers all, or throws the first error. */
+/** Sends all statements at once and returns all results, or throws the first error. */
 function send(pipeline: Pipeline, statements: readonly Statement[]): Promise<Rows[]> {
   return pipeline.run(statements.map((make) => make(sql) as unknown as Query));
 }
@@ -234,7 +267,7 @@ function assertCommitted(result: Rows | undefined) {
   if (result?.command !== "COMMIT") throw new ApiError("INTERNAL_ERROR", "The transaction did not commit.");
 }
 
-/** The newest migration the database has; undefined where it does not answer. */
+/** The newest migration in the database; undefined if the database does not respond. */
 export function latestMigration(): Promise<string | undefined> {
   return alone(newestMigration()).then(
     ([row]) => row?.version,
@@ -242,16 +275,16 @@ export function latestMigration(): Promise<string | undefined> {
   );
 }
 
-/** Whether any organization lets pages of this origin call. */
+/** Whether any organization allows this origin. */
 export async function isAllowedOrigin(origin: string): Promise<boolean> {
   const [row] = await alone(originIsAllowed(origin));
   return row?.allowed === true;
 }
 
-/** One statement as the login role, in a transaction of its own. */
+/** Runs one statement as the login role in a transaction of its own. */
 export function alone<Row extends object>(
   statement: Statement<Row>,
-  borrower: Borrower = { role: "login", caller: undefined },
+  borrower: ConnectionOwner = { role: "login", caller: undefined },
 ): Promise<Rows<Row>> {
   return withConnection(borrower, async (pipeline) => (await send(pipeline, [statement]))[0] as Rows<Row>);
 }

@@ -1,84 +1,118 @@
 import type { z } from "zod";
 import type { Locale } from "../../shared/locales.ts";
+import type { RateLimitedOperation } from "../../shared/rate-limits.ts";
 import type { Scope } from "../../shared/scopes.ts";
 import type { Access, Results, Statement } from "./database.ts";
 
-/** What a handler is given: everything parsed, nothing yet trusted to exist. */
+/** Input of a handler: parsed and validated; referenced rows may not exist. */
 export type Input<Query = unknown, Body = unknown, Param extends string = string, Prepared = unknown> = {
-  /** Ids of the path. */
+  /** Ids in the path. */
   params: Record<Param, string>;
   query: Query;
   body: Body;
   locale: Locale;
-  /** Whether an organization's key calls, rather than a person or nobody. */
+  /** Whether an organization key calls, rather than a user or an anonymous client. */
   byKey: boolean;
-  /** For the row this request makes, if it makes one. */
+  /** Id for the row this request creates, if any. */
   newId: string;
-  /** What the endpoint's `prepare` made. */
+  /** Result of the endpoint's `prepare`. */
   prepared: Prepared;
 };
 
-/** Statements as a request of their own: admitted and charged anew, in a transaction of their own. */
-export type Ask = <const Statements extends readonly Statement[]>(
+/** Runs statements as a separate request: admitted and charged again, in a transaction of its own. */
+export type Execute = <const Statements extends readonly Statement[]>(
   statements: Statements,
 ) => Promise<Results<Statements>>;
 
-/** JSON as text: what Postgres built is passed on as it is. */
-export type Answer = {
+/** The response. json is text, so that JSON built by Postgres is passed through. */
+export type JsonResponse = {
   status: number;
+  /** The body: JSON, or HTML or plain text with such a content type. */
   json: string;
+  /** The same in UTF-8, where it is sent more than once. */
+  bytes?: Uint8Array<ArrayBuffer>;
   headers?: Record<string, string>;
-  /** In the place of json: a long text, of the type its headers say, each piece asked for when the reader took the one before. */
-  pieces?: (ask: Ask) => AsyncIterator<string>;
-  /** What is worth doing when the caller has gone: it makes statements of a request of its own. */
-  later?: () => Promise<readonly Statement[]>;
+  /** Runs in the background after the response is sent; its statements are a separate request. */
+  afterResponse?: () => Promise<readonly Statement[]>;
 };
 
-/** What takes more than one round trip before there is an answer. */
-export type Work<Query = unknown, Param extends string = string> = {
-  input: Input<Query, undefined, Param>;
+/**
+ * A long body with the content type of its headers; each chunk is read after the client received the one
+ * before.
+ */
+export type StreamResponse = {
+  status: number;
+  headers: Record<string, string>;
+  bodyStream: (execute: Execute) => AsyncIterator<string>;
+};
+
+export type ApiResponse = JsonResponse | StreamResponse;
+
+/** Input of an endpoint that needs more than one round trip. */
+export type Work<Query = unknown, Param extends string = string, Body = unknown> = {
+  input: Input<Query, Body, Param>;
   request: Request;
-  ask: Ask;
+  execute: Execute;
 };
 
-type Vet<Given> = { rights: (input: Given) => Statement; look: (input: Given) => Promise<void> };
+type Precheck<Given> = { authorize: (input: Given) => Statement; check: (input: Given) => Promise<void> };
 
-/** One method of one path, as data: the router, the OpenAPI document and the tests of access read it. */
-export type Endpoint = {
+/** One method of one path as data, read by the router, the OpenAPI document and the access tests. */
+export type EndpointDescription = {
   method: "get" | "post" | "patch" | "put" | "delete";
-  /** Below /api, in Hono's form; every parameter is a UUID, or what shared/path-parameters.ts says of its name. */
+  /** Path below /api in Hono syntax. Parameters are UUIDs unless shared/path-parameters.ts says otherwise. */
   path: string;
   tag: string;
   summary: string;
-  /** Who may try; what they may do with which row the database decides. */
+  /** Who may call it. The database decides about rows. */
   access: Access;
-  /** A key needs one of these where `access` is caller. */
+  /** Scopes of a key, one of which is required if `access` is caller. */
   scopes?: Scope[];
-  /** The rule of private.rate_limit_rules that counts it, besides the caller's level. */
-  operation?: string;
+  /** Rule in private.rate_limit_rules charged in addition to the caller's level. */
+  operation?: RateLimitedOperation;
   query?: z.ZodType;
   body?: z.ZodType;
-  /** The body of a key, where it may say more than a person. */
+  /** Body of a request by key, which may have more fields. */
   bodyByKey?: z.ZodType;
-  answers: { [status: number]: z.ZodType };
-  /** May run for seconds: its charge commits first, so that the caller's other requests do not wait for it. */
+  responses: { [status: number]: z.ZodType };
+  /**
+   * May run for seconds: it is charged in a transaction of its own, so that the caller's other requests do
+   * not wait.
+   */
   runsLong?: boolean;
-  /** Errors to a key take the lowercase form of the submission-creation flow. */
+  /** Errors for keys use the lowercase envelope of the submission flow. */
   lowercaseErrorsToKeys?: boolean;
-  /** Its answer shows a secret once: it is not kept for an Idempotency-Key. */
+  /**
+   * The response contains a secret, so it is not stored for an Idempotency-Key; for the form of a page it is
+   * stored without the secret.
+   */
   showsSecret?: boolean;
-  /** Makes what `call` and `respond` both need, such as a secret that is stored hashed and shown once. */
-  prepare?: () => unknown;
-  /** Refuses what only a look outside tells, before the statements run and after `rights` let the caller: nobody else learns what it finds. */
-  vet?: Vet<never>;
-  call: (input: Input) => readonly Statement[];
-  respond: (results: never, input: Input) => Answer;
-  /** In the place of call and respond. */
-  work?: (work: Work) => Promise<Answer>;
-  /** Media types of a body that `work` reads, or of the answer, other than JSON. */
-  takes?: readonly string[];
-  gives?: readonly string[];
+  /** Media types of the body and of the response, other than JSON. */
+  consumes?: readonly string[];
+  produces?: readonly string[];
 };
+
+/** Runs in one round trip: `call` builds the statements, `respond` the response from their rows. */
+export type StatementEndpoint = EndpointDescription & {
+  /**
+   * Creates a value for both `call` and `respond`, such as a secret that is stored as a digest and returned
+   * once.
+   */
+  prepare?: () => unknown;
+  /**
+   * Checks conditions outside of the database, such as an address; after `authorize`, so that other callers
+   * do not learn the result.
+   */
+  precheck?: Precheck<never>;
+  call: (input: Input) => readonly Statement[];
+  respond: (results: never, input: Input) => ApiResponse;
+  work?: undefined;
+};
+
+/** Runs in several round trips, each a separate transaction, such as one for each part of a file. */
+export type WorkEndpoint = EndpointDescription & { work: (work: Work) => Promise<ApiResponse> };
+
+export type Endpoint = StatementEndpoint | WorkEndpoint;
 
 type ParamOf<Path extends string> = Path extends `${string}:${infer Param}/${infer Rest}`
   ? Param | ParamOf<Rest>
@@ -88,10 +122,10 @@ type ParamOf<Path extends string> = Path extends `${string}:${infer Param}/${inf
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 
-// What only a key may say is absent from a person's body.
+// Fields that only a key may send are absent from a user's body.
 type BodyOf<Body, ByKey> = ByKey extends z.ZodType ? Partial<z.output<ByKey>> & Parsed<Body> : Parsed<Body>;
 
-/** Declares an endpoint: `call` makes the statements of one round trip, `respond` makes the answer of their rows. */
+/** Declares an endpoint whose `call` and `respond` know the types of its schemas and statements. */
 export function endpoint<
   const Path extends string,
   const Statements extends readonly Statement[],
@@ -100,48 +134,56 @@ export function endpoint<
   BodyByKey extends z.ZodType | undefined = undefined,
   Prepared = undefined,
 >(
-  definition: Omit<
-    Endpoint,
-    "path" | "query" | "body" | "bodyByKey" | "prepare" | "vet" | "call" | "respond"
-  > & {
+  definition: Omit<EndpointDescription, "path" | "query" | "body" | "bodyByKey"> & {
     path: Path;
     query?: Query;
     body?: Body;
     bodyByKey?: BodyByKey;
     prepare?: () => Prepared;
-    vet?: Vet<Input<Parsed<Query>, BodyOf<Body, BodyByKey>, ParamOf<Path>, Prepared>>;
+    precheck?: Precheck<Input<Parsed<Query>, BodyOf<Body, BodyByKey>, ParamOf<Path>, Prepared>>;
     call: (input: Input<Parsed<Query>, BodyOf<Body, BodyByKey>, ParamOf<Path>, Prepared>) => Statements;
     respond: (
       results: Results<Statements>,
       input: Input<Parsed<Query>, BodyOf<Body, BodyByKey>, ParamOf<Path>, Prepared>,
-    ) => Answer;
+    ) => ApiResponse;
   },
-): Endpoint {
-  return definition as unknown as Endpoint;
+): StatementEndpoint {
+  return definition as unknown as StatementEndpoint;
 }
 
-/** Declares an endpoint that reads its body piece by piece. */
+type WorkDefinition<Path extends string, Query, Body> = Omit<
+  EndpointDescription,
+  "path" | "query" | "body" | "bodyByKey"
+> & {
+  path: Path;
+  query?: Query;
+  body?: Body;
+  work: (work: Work<Parsed<Query>, ParamOf<Path>, Parsed<Body>>) => Promise<ApiResponse>;
+};
+
+/** Declares an endpoint that needs more than one round trip; each `execute` is charged. */
+export function workEndpoint<
+  const Path extends string,
+  Query extends z.ZodType | undefined = undefined,
+  Body extends z.ZodType | undefined = undefined,
+>(definition: WorkDefinition<Path, Query, Body>): WorkEndpoint {
+  return definition as unknown as WorkEndpoint;
+}
+
+/** A work endpoint that may run for seconds, so that it is charged before it starts. */
 export function longEndpoint<const Path extends string, Query extends z.ZodType | undefined = undefined>(
-  definition: Omit<
-    Endpoint,
-    "path" | "query" | "body" | "bodyByKey" | "prepare" | "call" | "respond" | "work"
-  > & {
-    path: Path;
-    query?: Query;
-    work: (work: Work<Parsed<Query>, ParamOf<Path>>) => Promise<Answer>;
-  },
-): Endpoint {
-  const shown = { ...definition, runsLong: true, call: () => [], respond: () => answer(500, "null") };
-  return shown as unknown as Endpoint;
+  definition: WorkDefinition<Path, Query, undefined>,
+): WorkEndpoint {
+  return { ...workEndpoint(definition), runsLong: true };
 }
 
-/** `{data, meta?}`, with data as Postgres wrote it. */
-export function answer(
+/** `{data, meta?}`, with data as JSON text from Postgres. */
+export function dataResponse(
   status: number,
   data: string,
   meta?: object,
   headers?: Record<string, string>,
-): Answer {
+): JsonResponse {
   return {
     status,
     json: meta ? `{"data":${data},"meta":${JSON.stringify(meta)}}` : `{"data":${data}}`,

@@ -1,12 +1,14 @@
 import type { LanguageModel } from "./language-model.ts";
 
-/** What the deployment tells the functions, read once; docs/deploy.md lists every name. */
+export const signInProviders = ["github", "google"] as const;
+
+/** Environment variables of the functions, read once; listed in docs/deploy.md. */
 export const environment = {
   databaseUrl: read("DATABASE_URL"),
   databaseCa: read("DATABASE_CA"),
   databaseConnections: Number(read("DATABASE_CONNECTIONS") ?? 4),
   databaseWaitSeconds: Number(read("DATABASE_WAIT_SECONDS") ?? 4),
-  /** A connection that nobody uses for so long is closed. */
+  /** Idle time after which a connection is closed. */
   databaseIdleSeconds: Number(read("DATABASE_IDLE_SECONDS") ?? 30),
   databasePrepare: read("DATABASE_PREPARE") !== "false",
   supabaseUrl: read("SUPABASE_URL") ?? "http://127.0.0.1:54321",
@@ -25,7 +27,26 @@ export const environment = {
   ]),
   addressHeader: read("ADDRESS_HEADER"),
   addressFromSocket: read("ADDRESS_FROM_SOCKET") === "true",
+  /**
+   * Header in which auth at supabaseUrl reads the visitor's address from the pages; the embedded stack
+   * generates its name.
+   */
+  authAddressHeader: read("AUTH_ADDRESS_HEADER"),
+  /**
+   * Key with which the pages call auth, if auth accepts addresses with a secret key only; otherwise the
+   * publishable key.
+   */
+  authApiKey: read("AUTH_API_KEY"),
+  /** OAuth providers configured in auth, each with a sign-in button. */
+  signInProviders: signInProviders.filter((name) =>
+    (read("SIGN_IN_PROVIDERS") ?? "").split(",").includes(name),
+  ),
   addressHashKey: read("ADDRESS_HASH_KEY"),
+  /** Key with which logos are stored in Supabase Storage; hosted functions have one. Without, logos are addresses. */
+  storageKey:
+    read("STORAGE_KEY") ??
+    Object.values(JSON.parse(read("SUPABASE_SECRET_KEYS") ?? "{}") as Record<string, string>)[0] ??
+    read("SUPABASE_SERVICE_ROLE_KEY"),
   allowedHosts: (read("MCP_ALLOWED_HOSTS") ?? "")
     .split(",")
     .map((name) => name.trim())
@@ -38,10 +59,24 @@ export const environment = {
     .split(",")
     .map((host) => host.trim().toLowerCase())
     .filter(Boolean),
+  mailDatabaseUrl: read("MAIL_DATABASE_URL"),
+  mailUrl: read("MAIL_URL"),
+  mailFrom: read("MAIL_FROM"),
+  mailLinkKeys: read("MAIL_LINK_KEYS"),
+  /** Of the Send Email hook of auth, and of the webhooks of the mail provider: Standard Webhooks. */
+  authMailSecret: read("AUTH_MAIL_SECRET"),
+  mailWebhookSecret: read("MAIL_WEBHOOK_SECRET"),
+  mailTimeoutSeconds: Number(read("MAIL_TIMEOUT_SECONDS") ?? 20),
+  /** Proves to be the operator at the setup of a new installation. */
+  setupToken: read("SETUP_TOKEN"),
+  /** Whether a visitor from the same machine is the operator. The embedded stack says so where no proxy is in front. */
+  setupFromLoopback: read("SETUP_FROM_LOOPBACK") === "true",
   port: read("PORT"),
-  /** A deployment should set these; without, each switches something off or makes it guess. */
+  /** Variables a deployment should set; without them a feature is disabled or uses a default. */
   unset: [
-    ...["SITE_URL", "ADDRESS_HASH_KEY", "WEBHOOK_SECRETS_KEYS"].filter((name) => !read(name)),
+    ...["SITE_URL", "ADDRESS_HASH_KEY", "WEBHOOK_SECRETS_KEYS", "WEBHOOK_DISPATCH_SECRET"].filter(
+      (name) => !read(name),
+    ),
     ...(read("ADDRESS_HEADER") || read("ADDRESS_FROM_SOCKET") === "true" ? [] : ["ADDRESS_HEADER"]),
   ],
 };

@@ -2,10 +2,10 @@ import { submissionPage, surveyPage } from "./web-pages.ts";
 
 type Data = Record<string, unknown>;
 
-/** The id of an event as everybody outside sees it. */
+/** Public id of an event. */
 export const eventId = (id: string) => `evt_${id.replaceAll("-", "")}`;
 
-/** An event as webhooks deliver it and streams tell it. */
+/** An event as webhooks and streams deliver it. */
 export function envelopeOf(
   event: string,
   of: { event_id: string; organization_id: string; timestamp: string; data: Data },
@@ -14,7 +14,7 @@ export function envelopeOf(
   return { id: eventId(event_id), event, org_id: organization_id, timestamp, data: withPage(data) };
 }
 
-/** A submission or survey comes with the address of its page, which the database does not know. */
+/** Adds page URLs of submissions and surveys, which the database does not know. */
 export function withPage(data: Data): Data {
   const { submission, survey } = data as Record<string, { id: string } | undefined>;
   if (submission) return { ...data, submission: { ...submission, url: submissionPage(submission.id) } };

@@ -1,6 +1,6 @@
-import type { ExportQuery } from "../../shared/imports.ts";
+import { type ExportQuery, recordSchemas } from "../../shared/imports.ts";
 import { type Cell, csvLine } from "./csv.ts";
-import type { ExportedRows, ExportPage } from "./statements/exchange.ts";
+import type { ExportedRows, ExportPage } from "./statements/import-export.ts";
 
 const person = ["author_email", "author_name", "author_id"];
 
@@ -8,12 +8,10 @@ const columns: Record<Exclude<ExportedRows, "organization" | "merged">, string[]
   members: ["email", "name", "role", "created_at"],
   categories: ["slug", "name", "color", "position", "translations"],
   tags: ["slug", "name", "color", "translations"],
-  submissions: [
-    ...["id", "title", "description", "type", "status", "category", "tags", "vote_count", "comment_count"],
-    ...person,
-    ...["source", "tracker_issue_url", "moderation_state", "merged_into_id", "created_at", "updated_at"],
-    ...["author_votes", "follow"],
-  ],
+  // The records of an import, and their counts.
+  submissions: Object.keys(recordSchemas.submission.shape).flatMap((name) =>
+    name === "tags" ? [name, "vote_count", "comment_count"] : [name],
+  ),
   follows: ["submission_id", ...person, "reason", "created_at"],
   comments: [
     ...["id", "submission_id", "parent_id", "body", "is_official", "vote_count"],
@@ -43,7 +41,7 @@ const columns: Record<Exclude<ExportedRows, "organization" | "merged">, string[]
   ],
 };
 
-// What a record points to comes before it.
+// Referenced records come first.
 const everything: ExportedRows[] = [
   ...(["organization", "members", "categories", "tags", "submissions", "merged"] as const),
   ...(["follows", "comments", "votes", "comment_votes", "status_changes"] as const),
@@ -56,18 +54,21 @@ export const exportTypes = {
   csv: "text/csv; charset=utf-8",
 } as const;
 
-/** A text of at most some megabytes: a survey may have 200 questions, and a response as many answers. */
-const mostRows: Partial<Record<ExportedRows, number>> = {
+/**
+ * Rows in one page, so that its text is at most a few megabytes: a survey may have 200 questions, and a
+ * response as many answers.
+ */
+const maxRows: Partial<Record<ExportedRows, number>> = {
   submissions: 1000,
   comments: 1000,
   surveys: 20,
   survey_responses: 200,
 };
 
-/** An export as text, a page at a time: no more of it is held than that. */
+/** Yields an export as text, one page at a time. */
 export async function* exportText(
   { format, what = format === "csv" ? "submissions" : "all" }: ExportQuery,
-  pageOf: (rows: ExportedRows, after: string[] | null, most: number) => Promise<ExportPage | undefined>,
+  pageOf: (rows: ExportedRows, after: string[] | null, limit: number) => Promise<ExportPage | undefined>,
 ): AsyncGenerator<string> {
   const parts = what === "all" ? everything : what === "submissions" ? [what, "merged" as const] : [what];
   const header = what === "all" ? [] : columns[what];
@@ -75,23 +76,23 @@ export async function* exportText(
   if (format === "csv") yield csvLine(header);
   let isFirst = true;
   for (const rows of parts) {
-    const most = mostRows[rows] ?? 5000;
+    const limit = maxRows[rows] ?? 5000;
     for (let after: string[] | null = null, more = true; more; ) {
-      const page: ExportPage | undefined = await pageOf(rows, after, most);
+      const page: ExportPage | undefined = await pageOf(rows, after, limit);
       if (page?.records) {
         if (format === "csv") yield csvOf(page.records, header);
         else if (format === "jsonl") yield `${page.records}\n`;
         else yield (isFirst ? "\n" : ",\n") + page.records.replaceAll("\n", ",\n");
         isFirst = false;
       }
-      more = page?.total === most;
+      more = page?.total === limit;
       after = page?.last ?? null;
     }
   }
   if (format === "json") yield "\n]\n";
 }
 
-/** Text of JSON has no line end within a record. */
+/** A JSON record contains no line break. */
 function csvOf(records: string, header: string[]): string {
   return records
     .split("\n")

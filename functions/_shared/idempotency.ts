@@ -1,17 +1,30 @@
 import { createHash } from "node:crypto";
-import type { Context } from "hono";
 import { invalid } from "./api-error.ts";
-import type { Endpoint, Input } from "./endpoint.ts";
+import type { ApiResponse, Endpoint, Input } from "./endpoint.ts";
 
 export type Idempotency = { key: string; request: Uint8Array };
 
-/** The Idempotency-Key of a POST by an organization's key, with the digest of what it asks; undefined for all else. */
-export function idempotencyOf(c: Context, endpoint: Endpoint, input: Input): Idempotency | undefined {
-  const key = c.req.header("Idempotency-Key");
-  if (key === undefined || !input.byKey || endpoint.method !== "post" || endpoint.showsSecret)
-    return undefined;
+/** What a caller names a POST by, so that it is done once, with a digest of the request. */
+export function idempotencyOf(
+  endpoint: Endpoint,
+  input: Input,
+  key: string | undefined,
+  repeatsWithoutSecret = false,
+): Idempotency | undefined {
+  if (key === undefined || endpoint.method !== "post") return undefined;
+  if (endpoint.showsSecret && !repeatsWithoutSecret) return undefined;
   if (!/^[\x21-\x7e]{1,200}$/.test(key))
     throw invalid("Idempotency-Key", "must be 1 to 200 visible ASCII characters");
-  const asked = JSON.stringify([endpoint.path, input.params, input.query, input.body]);
-  return { key, request: createHash("sha256").update(asked).digest() };
+  const requestText = JSON.stringify([endpoint.path, input.params, input.query, input.body]);
+  return { key, request: createHash("sha256").update(requestText).digest() };
+}
+
+/** The response as it is stored to be repeated: null in place of a secret. */
+export function withoutSecret(response: ApiResponse): ApiResponse {
+  if (!("json" in response)) return response;
+  const { data, ...rest } = JSON.parse(response.json) as { data: Record<string, unknown> };
+  const hidden = Object.fromEntries(
+    ["secret", "token"].filter((name) => name in data).map((name) => [name, null]),
+  );
+  return { ...response, json: JSON.stringify({ ...rest, data: { ...data, ...hidden } }) };
 }

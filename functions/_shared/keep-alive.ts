@@ -1,7 +1,7 @@
-/** Of Supabase's workers, which stop when nothing waits for them. */
+/** API of Supabase's edge runtime, which otherwise stops an idle worker. */
 declare const EdgeRuntime: { waitUntil(work: Promise<void>): void } | undefined;
 
-/** Has a worker of hosted Supabase that has answered wait for what goes on. */
+/** Keeps a hosted worker alive until the work after the response is done. */
 export function keepAlive(work: Promise<void>): void {
   if (typeof EdgeRuntime !== "undefined") EdgeRuntime.waitUntil(work);
 }

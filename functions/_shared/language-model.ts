@@ -1,8 +1,8 @@
 import { z } from "zod";
 
-/** Any service that speaks OpenAI's chat completions. */
+/** Any service with an OpenAI-compatible chat completions API. */
 export type LanguageModel = {
-  /** Up to /chat/completions, such as https://api.openai.com/v1. */
+  /** Base URL up to /chat/completions, such as https://api.openai.com/v1. */
   url: string;
   key?: string | undefined;
   name: string;
@@ -10,40 +10,41 @@ export type LanguageModel = {
 
 type Purpose<Question, Answer> = {
   instructions: string;
-  /** Makes the answer of the JSON the model said; throws where that is none. */
-  read: (said: unknown, question: Question) => Answer;
+  /** Validates the model's JSON output; throws if it is not valid. */
+  read: (output: unknown, question: Question) => Answer;
   timeoutMs: number;
 };
 
-/** A service that failed is left alone so long, so that its trouble does not become ours. */
+/** Pause after a failure of the service. */
 const restMs = 30_000;
 
 const completion = z.object({
   choices: z.array(z.object({ message: z.object({ content: z.string() }) })).min(1),
 });
 
-/** Asks a model for one purpose: undefined where it does not answer, or not as it should. */
-export function askFor<Question extends object, Answer>(
+/** Sends a prompt to the model; returns undefined if it does not respond or its output is not valid. */
+export function modelQuery<Question extends object, Answer>(
   model: LanguageModel,
   { instructions, read, timeoutMs }: Purpose<Question, Answer>,
   report: (problem: string) => void,
 ): (question: Question) => Promise<Answer | undefined> {
-  let restUntil = 0;
+  let pausedUntil = 0;
   return async (question) => {
-    if (performance.now() < restUntil) return undefined;
-    let said: unknown;
+    if (performance.now() < pausedUntil) return undefined;
+    let output: unknown;
     try {
-      said = await complete(model, instructions, question, timeoutMs);
+      output = await complete(model, instructions, question, timeoutMs);
     } catch (problem) {
-      restUntil = performance.now() + restMs;
+      pausedUntil = performance.now() + restMs;
       report(problem instanceof Error ? problem.message : String(problem));
       return undefined;
     }
     try {
-      const { choices } = completion.parse(said);
+      const { choices } = completion.parse(output);
       return read(JSON.parse(choices[0]?.message.content ?? ""), question);
     } catch {
-      // No rest: whoever wrote the texts could have talked it into this. Not its words either, which may be theirs.
+      // No pause: the author of the texts may have caused it by prompt injection. The output is not logged,
+      // because it may quote them.
       report("it answered something else than it was asked for");
       return undefined;
     }
@@ -58,7 +59,7 @@ async function complete(
 ): Promise<unknown> {
   const response = await fetch(`${url.replace(/\/+$/, "")}/chat/completions`, {
     method: "POST",
-    // The key goes where the operator said, and nowhere else.
+    // The key is sent to the configured URL only.
     redirect: "error",
     signal: AbortSignal.timeout(timeoutMs),
     headers: { "Content-Type": "application/json", ...(key ? { Authorization: `Bearer ${key}` } : {}) },

@@ -1,13 +1,13 @@
-/** How much may be written: so many events (calls of console) in a time, each of so many characters. */
+/** A log limit: events (console calls) in an interval, and characters in an event. */
 export interface LogLimit {
   events: number;
   milliseconds: number;
   characters: number;
-  /** How long a line waits for others to share its event. */
+  /** How long a line waits to share an event with others. */
   delay: number;
 }
 
-/** Hosted Supabase keeps 100 events in 10 seconds of a worker and drops the rest without a word. */
+/** Hosted Supabase keeps 100 events of a worker in 10 seconds and silently drops the rest. */
 export const hostedLimit: LogLimit = { events: 100, milliseconds: 10_000, characters: 10_000, delay: 250 };
 export const noLimit: LogLimit = {
   events: Number.POSITIVE_INFINITY,
@@ -16,13 +16,16 @@ export const noLimit: LogLimit = {
   delay: 20,
 };
 
-const mostWaiting = 2000;
-/** The rest of the events is for errors. */
+const maxQueued = 2000;
+/** The remaining events are reserved for errors. */
 const shareOfRequests = 0.6;
 
 type Print = { line(text: string): void; error(text: string): void };
 
-/** Errors go at once, lines of requests in batches. What does not fit waits; what cannot wait is counted and the count logged. */
+/**
+ * Writes errors at once and request lines in batches. Lines above the limit wait; lines that cannot wait are
+ * dropped, counted and the count logged.
+ */
 export function createLogWriter(limit: LogLimit, print: Print) {
   const errors: string[] = [];
   const requests: string[] = [];
@@ -31,7 +34,7 @@ export function createLogWriter(limit: LogLimit, print: Print) {
   let timer: ReturnType<typeof setTimeout> | undefined;
 
   function add(line: string, to: string[]) {
-    if (to.length < mostWaiting) to.push(line);
+    if (to.length < maxQueued) to.push(line);
     else dropped++;
   }
 
@@ -41,14 +44,14 @@ export function createLogWriter(limit: LogLimit, print: Print) {
     dropped = 0;
   }
 
-  function room(share: number): boolean {
+  function remaining(share: number): boolean {
     const since = Date.now() - limit.milliseconds;
     writtenAt = writtenAt.filter((at) => at > since);
     return writtenAt.length < limit.events * share;
   }
 
   function write(from: string[], share: number, printed: (text: string) => void) {
-    while (from.length > 0 && room(share)) {
+    while (from.length > 0 && remaining(share)) {
       if (limit.milliseconds > 0) writtenAt.push(Date.now());
       printed(nextBatch(from));
     }
@@ -65,17 +68,17 @@ export function createLogWriter(limit: LogLimit, print: Print) {
     return from.splice(0, count).join("\n");
   }
 
-  function writeWhatFits() {
+  function writeAllowed() {
     clearTimeout(timer);
     timer = undefined;
     write(errors, 1, print.error);
-    if (room(shareOfRequests)) admitDropped();
+    if (remaining(shareOfRequests)) admitDropped();
     write(requests, shareOfRequests, print.line);
     if (errors.length + requests.length > 0) plan();
   }
 
   function plan() {
-    timer ??= setTimeout(writeWhatFits, limit.delay);
+    timer ??= setTimeout(writeAllowed, limit.delay);
   }
 
   return {
@@ -88,7 +91,7 @@ export function createLogWriter(limit: LogLimit, print: Print) {
       write(errors, 1, print.error);
       if (errors.length > 0) plan();
     },
-    /** For the end of the process: everything, whatever the limit. */
+    /** At the end of the process: writes everything, regardless of the limit. */
     flush() {
       clearTimeout(timer);
       timer = undefined;

@@ -11,13 +11,15 @@ type Line = {
   error?: unknown;
 };
 
-// Without a port of its own a function runs on the platform's workers, which limit what is logged.
+// Without a PORT the function runs on hosted workers, which limit logging.
 const writer = createLogWriter(environment.port ? noLimit : hostedLimit, {
   line: (text) => console.log(text),
   error: (text) => console.error(text),
 });
 
-/** One line of JSON a request, and one an error. No addresses, bodies, names or credentials. */
+/**
+ * Logs one line of JSON for each request and for each error, without addresses, bodies, names or credentials.
+ */
 export function log({ error, startedAt, ...line }: Line) {
   const at = new Date().toISOString();
   if (error !== undefined) return writer.error(JSON.stringify({ at, ...line, error: describe(error) }));
@@ -28,20 +30,20 @@ export function log({ error, startedAt, ...line }: Line) {
   writer.request(JSON.stringify({ at, ...line, ...duration }));
 }
 
-/** Writes what is collected; call it before the process ends. */
+/** Writes buffered lines; call it before the process ends. */
 export const flushLog = writer.flush;
-// What workers of hosted Supabase hear before they are ended.
+// Event of hosted workers before they stop.
 if (!environment.port) globalThis.addEventListener?.("beforeunload", flushLog);
 
 function describe(error: unknown): object {
   if (!(error instanceof Error)) return { message: String(error) };
-  // Postgres's DETAIL can quote a row; message, code and place do not.
+  // The DETAIL of a Postgres error may quote a row; message, code and location do not.
   const { name, message, stack } = error;
   const { code, where, constraint_name } = error as Error & Record<string, unknown>;
   return { name, message, code, where, constraint_name, stack };
 }
 
-/** What an operator should mend. */
+/** Logs something the operator should fix. */
 export function logWarning(warning: string) {
   writer.error(JSON.stringify({ at: new Date().toISOString(), warning }));
 }

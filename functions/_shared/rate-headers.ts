@@ -1,7 +1,7 @@
 import { rateLimits } from "../../shared/rate-limits.ts";
 import type { RateState } from "./database.ts";
 
-/** The tightest bucket; without a verdict of the database nothing was charged, and the level's own limit is told. */
+/** RateLimit headers of the strictest limit; without a verdict, those of the default public limit. */
 export function rateHeaders(rate?: RateState): Record<string, string> {
   const { max_requests, window_seconds } = rateLimits.level_public;
   const {

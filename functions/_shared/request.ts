@@ -1,45 +1,84 @@
 import type { Context } from "hono";
 import type { z } from "zod";
 import { isUuid } from "../../shared/fields.ts";
-import { negotiateLocale } from "../../shared/locales.ts";
+import { type Locale, negotiateLocale } from "../../shared/locales.ts";
 import { networkOf } from "../../shared/network-address.ts";
 import { isPathParameter } from "../../shared/path-parameters.ts";
-import { validationDetails } from "../../shared/validation.ts";
-import { ApiError, notFound } from "./api-error.ts";
+import { ApiError, InvalidInput, notFound } from "./api-error.ts";
 import { readJson } from "./body.ts";
 import { type Credential, credentialOf, keyedHash } from "./credential.ts";
 import type { Admission, Statement } from "./database.ts";
 import type { Endpoint, Input } from "./endpoint.ts";
 import { environment } from "./environment.ts";
 import { type Idempotency, idempotencyOf } from "./idempotency.ts";
-import { sessionToken } from "./session-cookie.ts";
+import { identifiedToken, sessionToken } from "./session-cookie.ts";
 
-/** The request and what it asks of the database, or what is wrong with it: told only after the caller was admitted and charged. */
-export type Parsed = {
+/**
+ * The parsed request with its statements, or the error in it, which is reported only after the caller was
+ * admitted and charged.
+ */
+export type ParsedRequest = {
   input: Input;
   statements: readonly Statement[];
   idempotency?: Idempotency;
   problem?: ApiError;
 };
 
-/** Reads path, query and body by the endpoint's schemas. */
-export async function parse(c: Context, endpoint: Endpoint, credential: Credential): Promise<Parsed> {
+/** How a request is parsed: differs between the API and the pages. */
+export type InputReader = {
+  params(c: Context): Record<string, string>;
+  locale(c: Context): Locale;
+  /** The value that the schema validates. */
+  body(c: Context, schema: z.ZodType): Promise<unknown>;
+  /** Names the request, so that it is done once: a key's header, a person's form. */
+  idempotencyKey(c: Context, credential: Credential): string | undefined;
+  /** A repeated request that made a secret is answered without it. Otherwise it makes another one. */
+  repeatsWithoutSecret?: boolean;
+  /** Additional handler input; throws errors of the request as a whole. */
+  more?(c: Context): object;
+};
+
+export const jsonReader: InputReader = {
+  params: (c) => c.req.param(),
+  locale: (c) => negotiateLocale(c.req.header("Accept-Language")),
+  body: (c) => readJson(c.req.raw),
+  idempotencyKey: (c, { kind }) => (kind === "key" ? c.req.header("Idempotency-Key") : undefined),
+};
+
+/** Parses path, query and body with the endpoint's schemas. */
+export async function parse(
+  c: Context,
+  endpoint: Endpoint,
+  credential: Credential,
+  reader: InputReader,
+): Promise<ParsedRequest> {
   const input: Input = {
-    params: endpoint.path.includes(":") ? c.req.param() : {},
+    params: endpoint.path.includes(":") ? reader.params(c) : {},
     query: undefined,
     body: undefined,
-    locale: negotiateLocale(c.req.header("Accept-Language")),
+    locale: reader.locale(c),
     byKey: credential.kind === "key",
     newId: crypto.randomUUID(),
-    prepared: endpoint.prepare?.(),
+    prepared: endpoint.work ? undefined : endpoint.prepare?.(),
   };
   try {
+    Object.assign(input, reader.more?.(c));
     if (!Object.entries(input.params).every(([name, value]) => isPathParameter(name, value)))
       throw notFound("resource");
     if (endpoint.query) input.query = check(endpoint.query, c.req.query());
     const body = (input.byKey && endpoint.bodyByKey) || endpoint.body;
-    if (body) input.body = check(body, await readJson(c.req.raw));
-    return { input, statements: endpoint.call(input), idempotency: idempotencyOf(c, endpoint, input) };
+    if (body) input.body = check(body, await reader.body(c, body));
+    const statements = endpoint.work ? [] : endpoint.call(input);
+    return {
+      input,
+      statements,
+      idempotency: idempotencyOf(
+        endpoint,
+        input,
+        reader.idempotencyKey(c, credential),
+        reader.repeatsWithoutSecret,
+      ),
+    };
   } catch (error) {
     if (error instanceof ApiError) return { input, statements: [], problem: error };
     throw error;
@@ -49,10 +88,10 @@ export async function parse(c: Context, endpoint: Endpoint, credential: Credenti
 function check(schema: z.ZodType, value: unknown): unknown {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw new ApiError("VALIDATION_ERROR", "The request is not valid.", validationDetails(result.error));
+  throw new InvalidInput(result.error.issues);
 }
 
-/** What the database is told of the request before anything else. */
+/** The arguments to admit the request. */
 export function admissionOf(
   c: Context,
   endpoint: Pick<Endpoint, "method" | "path" | "access" | "scopes" | "operation" | "runsLong">,
@@ -65,11 +104,12 @@ export function admissionOf(
   return {
     requestId,
     userId: credential.kind === "user" ? credential.userId : null,
-    digest: credential.kind === "key" ? credential.digest : null,
-    refused: credential.kind === "refused",
+    digest: credential.kind === "key" || credential.kind === "session" ? credential.digest : null,
+    isSession: credential.kind === "session",
+    invalidCredential: credential.kind === "invalid",
     address: hashedAddress(c),
     operations: endpoint.operation ? [endpoint.operation] : [],
-    organization: organizationOf(c),
+    organization: organizationOf(c, input.params),
     onBehalf: credential.kind === "key" ? hashedAuthor(input.body) : null,
     origin: foreignOrigin(c, needsOrigin),
     needsOrigin,
@@ -81,17 +121,27 @@ export function admissionOf(
   };
 }
 
-export function readCredential(c: Context): Credential | Promise<Credential> {
-  const authorization = c.req.header("Authorization");
-  return credentialOf(authorization, authorization ? undefined : sessionToken(c.req.header("Cookie")));
+export const readCredential = (c: Context) => readCredentialOf(c.req.raw.headers);
+
+export function readCredentialOf(headers: Headers): Credential | Promise<Credential> {
+  const authorization = headers.get("Authorization") ?? undefined;
+  if (authorization) return credentialOf(authorization, undefined);
+  const cookies = headers.get("Cookie") ?? undefined;
+  return credentialOf(undefined, sessionToken(cookies), identifiedToken(cookies));
 }
 
-/** Whether a browser sent the credential by itself, so that any page could have made it call. */
+/** Whether the browser attached the credential by itself, so that any page could have made the request. */
 function isByCookie(c: Context): boolean {
-  return !c.req.header("Authorization") && sessionToken(c.req.header("Cookie")) !== undefined;
+  if (c.req.header("Authorization")) return false;
+  const cookies = c.req.header("Cookie");
+  return sessionToken(cookies) !== undefined || identifiedToken(cookies) !== undefined;
 }
 
-/** The origin of the page that calls, where it is not the service's own. A cookie that writes from nowhere has none of ours. */
+/**
+ * The origin of the calling page, if it is not the service's own. A cookie write without Origin counts as
+ * origin
+ * "null".
+ */
 function foreignOrigin(c: Context, needsOrigin: boolean): string | null {
   const origin = c.req.header("Origin");
   if (origin === undefined) return needsOrigin ? "null" : null;
@@ -100,14 +150,14 @@ function foreignOrigin(c: Context, needsOrigin: boolean): string | null {
 
 const ownAddresses = [new URL(environment.siteUrl), new URL(environment.supabaseUrl)];
 
-/** A configured address says its scheme; behind a proxy that speaks https the request itself says http. */
+/** A configured URL has the public scheme; behind a TLS proxy the request URL says http. */
 export function isOwnOrigin(origin: string, requestUrl: string): boolean {
-  const asked = new URL(requestUrl);
-  const configured = ownAddresses.filter((own) => own.origin === origin || own.host === asked.host);
-  return configured.length > 0 ? configured.some((own) => own.origin === origin) : asked.origin === origin;
+  const url = new URL(requestUrl);
+  const configured = ownAddresses.filter((own) => own.origin === origin || own.host === url.host);
+  return configured.length > 0 ? configured.some((own) => own.origin === origin) : url.origin === origin;
 }
 
-/** The row the path names, whose organization says which pages may call. */
+/** The row named by the path; its organization decides about allowed origins. */
 function resourceOf(
   endpoint: Pick<Endpoint, "path">,
   params: Record<string, string>,
@@ -117,9 +167,15 @@ function resourceOf(
   return id !== undefined && isUuid(id) ? { resource, id } : undefined;
 }
 
-function organizationOf(c: Context): string | null {
-  const named = c.req.header("X-Organization") ?? c.req.query("organization");
-  // Not text Postgres can take, so not the name of any organization.
+function organizationOf(c: Context, params: Record<string, string>): string | null {
+  const named =
+    c.req.header("X-Organization") ??
+    params.organization ??
+    // Pages may have a row in their paths before the endpoint's own parameters. An unknown path has no
+    // parameters.
+    (c.req.matchedRoutes.length > 0 ? c.req.param("organization") : undefined) ??
+    c.req.query("organization");
+  // Not a valid name of an organization.
   return named === undefined || named === ""
     ? null
     : named.length > 100 || named.includes("\0")
@@ -145,8 +201,11 @@ function hashedAddress(c: Context): string | null {
   return hash;
 }
 
-/** The client's address: from the header the deployment trusts, whose last entry its own proxy wrote, else from the socket where it is the client's. */
-function addressOf(c: Context): string | undefined {
+/**
+ * The client's address: the last entry of the trusted header, written by the operator's proxy, or the socket
+ * address if the client connects directly.
+ */
+export function addressOf(c: Context): string | undefined {
   const named =
     environment.addressHeader && c.req.header(environment.addressHeader)?.split(",").at(-1)?.trim();
   const address =

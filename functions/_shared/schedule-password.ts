@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { environment } from "./environment.ts";
 
-/** Whether a request shows the password by which the database calls the functions. */
+/** Whether the request has the password with which the database calls the functions. */
 export function showsSchedulePassword(request: Request): boolean {
   const password = environment.webhookDispatchSecret;
   const given = request.headers.get("Authorization") ?? "";

@@ -1,69 +1,118 @@
 import type { Context } from "hono";
+import { isSession } from "../../shared/api-keys.ts";
+import type { RateLimitedOperation } from "../../shared/rate-limits.ts";
+import { runAfterResponse } from "./after-response.ts";
+import { readableStream } from "./body-stream.ts";
 import { corsHeaders } from "./cors.ts";
-import { bearerToken, isJwt } from "./credential.ts";
-import { run, runOnce, type Verdict } from "./database.ts";
-import type { Answer, Ask, Endpoint, Work } from "./endpoint.ts";
+import { bearerToken, type Credential, isJwt } from "./credential.ts";
+import { type Admission, run, runOnce, type Verdict } from "./database.ts";
+import type { ApiResponse, Endpoint, Execute, StatementEndpoint, Work } from "./endpoint.ts";
 import { environment } from "./environment.ts";
-import { doLater } from "./later.ts";
+import { errorResponse } from "./error-response.ts";
+import { withoutSecret } from "./idempotency.ts";
 import { log } from "./log.ts";
 import { rateHeaders } from "./rate-headers.ts";
-import { refusal } from "./refusal.ts";
-import { admissionOf, isOwnOrigin, parse, readCredential } from "./request.ts";
-import { streamOf } from "./stream.ts";
+import {
+  admissionOf,
+  type InputReader,
+  isOwnOrigin,
+  jsonReader,
+  type ParsedRequest,
+  parse,
+  readCredential,
+} from "./request.ts";
 
-/** One request, from credential to answer. */
-export async function serve(c: Context, endpoint: Endpoint): Promise<Response> {
+/** How requests are read and responses written: JSON for the API, forms and HTML for the pages. */
+export type Presentation = {
+  credential(c: Context): Credential | Promise<Credential>;
+  input: InputReader;
+  /** Charged in addition to the endpoint's own operation; the rule `page` replaces the caller's level. */
+  operations: readonly RateLimitedOperation[];
+  errorResponse(error: unknown, requestId: string, c: Context, endpoint: Endpoint): ApiResponse;
+  respond(c: Context, requestId: string, response: ApiResponse, verdict?: Verdict, body?: BodyInit): Response;
+};
+
+const asJson: Presentation = {
+  credential: readCredential,
+  input: jsonReader,
+  operations: [],
+  errorResponse: (error, requestId, c, endpoint) =>
+    errorResponse(error, requestId, endpoint.lowercaseErrorsToKeys === true && showsKey(c)),
+  respond,
+};
+
+/** Handles a request: authenticate, parse, admit and run, respond. */
+export async function serve(
+  c: Context,
+  endpoint: Endpoint,
+  presentation: Presentation = asJson,
+): Promise<Response> {
   const startedAt = performance.now();
   const requestId = crypto.randomUUID();
   let verdict: Verdict | undefined;
   let caller: string | undefined;
-  let answer: Answer;
-  let body: BodyInit | undefined;
+  let response: ApiResponse;
+  let bodyStream: ReadableStream | undefined;
   try {
-    const credential = await readCredential(c);
+    const credential = await presentation.credential(c);
     caller = credential.kind;
-    const { input, statements, idempotency, problem } = await parse(c, endpoint, credential);
-    const admission = admissionOf(c, endpoint, requestId, credential, input);
-    const hear = (heard: Verdict) => {
-      verdict = heard;
+    const request = await parse(c, endpoint, credential, presentation.input);
+    const admission = admissionOf(c, endpoint, requestId, credential, request.input);
+    admission.operations.unshift(...presentation.operations);
+    const onVerdict = (received: Verdict) => {
+      verdict = received;
     };
-    const answerOf = (results: unknown) => endpoint.respond(results as never, input);
-    if (endpoint.vet && !problem) {
-      await run(admission, [endpoint.vet.rights(input as never)], hear);
-      await endpoint.vet.look(input as never);
+    const execute: Execute = (batch) => run(admission, batch, onVerdict);
+    if (request.problem) {
+      await execute([]);
+      throw request.problem;
     }
-    if (endpoint.work && !problem) {
-      const ask: Ask = (asked) => run(admission, asked, hear);
-      answer = await endpoint.work({ input: input as Work["input"], request: c.req.raw, ask });
-    } else if (idempotency && !problem) {
-      const first = (results: unknown) => JSON.stringify(answerOf(results));
-      answer = JSON.parse(await runOnce(admission, statements, hear, { ...idempotency, answer: first }));
-    } else {
-      const results = await run(admission, statements, hear);
-      if (problem) throw problem;
-      answer = answerOf(results);
-    }
-    if (answer.pieces) body = streamOf(answer.pieces, admission);
-    if (answer.later) doLater(answer.later, admission);
+    response = endpoint.work
+      ? await endpoint.work({ input: request.input as Work["input"], request: c.req.raw, execute })
+      : await runStatements(endpoint, request, admission, onVerdict);
+    if ("bodyStream" in response) bodyStream = readableStream(response.bodyStream, admission);
+    else if (response.afterResponse) runAfterResponse(response.afterResponse, admission);
   } catch (error) {
-    answer = refusal(error, requestId, endpoint.lowercaseErrorsToKeys === true && showsKey(c));
+    response = presentation.errorResponse(error, requestId, c, endpoint);
   }
-  log({ requestId, method: c.req.method, route: endpoint.path, caller, status: answer.status, startedAt });
-  return respond(c, requestId, answer, verdict, body);
+  log({ requestId, method: c.req.method, route: endpoint.path, caller, status: response.status, startedAt });
+  return presentation.respond(c, requestId, response, verdict, bodyStream);
 }
 
-/** The answer as it goes out, with what every answer carries. */
+async function runStatements(
+  endpoint: StatementEndpoint,
+  { input, statements, idempotency }: ParsedRequest,
+  admission: Admission,
+  onVerdict: (verdict: Verdict) => void,
+): Promise<ApiResponse> {
+  if (endpoint.precheck) {
+    await run(admission, [endpoint.precheck.authorize(input as never)], onVerdict);
+    await endpoint.precheck.check(input as never);
+    admission = { ...admission, isCharged: true };
+  }
+  const respondWith = (results: unknown) => endpoint.respond(results as never, input);
+  if (!idempotency) return respondWith(await run(admission, statements, onVerdict));
+  const answer = (results: unknown) => {
+    const response = respondWith(results);
+    const storedResponse = endpoint.showsSecret ? withoutSecret(response) : response;
+    return { answer: JSON.stringify(response), kept: JSON.stringify(storedResponse) };
+  };
+  return JSON.parse(await runOnce(admission, statements, onVerdict, { ...idempotency, answer }));
+}
+
+/** Builds the HTTP response with the headers common to all responses. */
 export function respond(
   c: Context,
   requestId: string,
-  answer: Answer,
+  response: ApiResponse,
   verdict?: Verdict,
-  body: BodyInit = answer.json,
+  bodyStream?: ReadableStream,
 ): Response {
   const origin = c.req.header("Origin");
   const allowed = verdict?.origin_allowed || (origin !== undefined && isOwnOrigin(origin, c.req.url));
+  const body = "json" in response ? response.json : bodyStream;
   return new Response(body, {
-    status: answer.status,
+    status: response.status,
     headers: {
       "Content-Type": "application/json; charset=utf-8",
       "Cache-Control": "no-store",
@@ -71,13 +120,13 @@ export function respond(
       "X-Request-Id": requestId,
       ...rateHeaders(verdict),
       ...corsHeaders(origin, allowed),
-      ...answer.headers,
-      Vary: answer.headers?.Vary ? `Origin, ${answer.headers.Vary}` : "Origin",
+      ...response.headers,
+      Vary: response.headers?.Vary ? `Origin, ${response.headers.Vary}` : "Origin",
     },
   });
 }
 
 function showsKey(c: Context): boolean {
   const token = bearerToken(c.req.header("Authorization") ?? "");
-  return token !== undefined && !isJwt(token) && !environment.publicKeys.has(token);
+  return token !== undefined && !isJwt(token) && !isSession(token) && !environment.publicKeys.has(token);
 }

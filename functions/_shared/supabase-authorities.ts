@@ -1,4 +1,7 @@
-/** The authorities that sign hosted Supabase's Postgres and poolers, as its CLI has them; valid until 2031 and 2035. */
+/**
+ * Certificate authorities of hosted Supabase's Postgres and poolers, as in its CLI; valid until 2031 and
+ * 2035.
+ */
 export const supabaseAuthorities = `
 -----BEGIN CERTIFICATE-----
 MIIDxDCCAqygAwIBAgIUbLxMod62P2ktCiAkxnKJwtE9VPYwDQYJKoZIhvcNAQEL

@@ -6,7 +6,7 @@ const columns = [
   ...["duration_seconds", "sentiment", "sentiment_score"],
 ];
 
-/** Responses as CSV, a part at a time: what we know of each, then its answers, a column a question. */
+/** Responses as CSV in parts: fields of the response, then one column for each question. */
 export async function* surveyCsv(
   first: ExportedPart,
   partAfter: (last: NonNullable<ExportedPart["next"]>) => Promise<ExportedPart>,

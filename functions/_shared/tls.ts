@@ -1,8 +1,8 @@
 import { supabaseAuthorities } from "./supabase-authorities.ts";
 
 /**
- * The authorities that sign the certificate of a database's server, in PEM: none means those that the runtime knows.
- * Undefined where the URL wants no TLS. Every sslmode that encrypts means verify-full, for Deno verifies always.
+ * PEM certificates of the authorities to trust for a database server; none means those of the runtime.
+ * Undefined if the URL disables TLS. Every other sslmode means verify-full, because Deno always verifies.
  */
 export function authoritiesFor(
   variable: string,
@@ -14,12 +14,12 @@ export function authoritiesFor(
   const mode = searchParams.get("sslmode") ?? (isHosted ? "verify-full" : "disable");
   if (!["disable", "require", "verify-ca", "verify-full"].includes(mode) || searchParams.has("ssl"))
     throw new Error(
-      `${variable} must say sslmode=verify-full, verify-ca, require or disable (docs/deploy.md): there is no fall-back to plain text`,
+      `${variable} must have sslmode=verify-full, verify-ca, require or disable (docs/deploy.md): falling back to plain text is not supported`,
     );
   if (mode === "disable") return undefined;
   if (authority) return [pemOf(authority)];
   return isHosted ? [supabaseAuthorities] : [];
 }
 
-/** An env file may hold the lines of a PEM in one, with \n between them. */
+/** An env file may contain a PEM in one line, with \n between its lines. */
 const pemOf = (text: string) => text.replaceAll("\\n", "\n");

@@ -4,14 +4,14 @@ import { environment } from "./environment.ts";
 
 const allowedHosts = new Set(environment.webhookAllowedHosts);
 const globalIpv6 = ipaddr.parseCIDR("2000::/3");
-// Addresses of the internet by their form, which lead to the inside of a cloud from there: Azure's host, IBM's services.
+// Public addresses that route into a cloud's internal network: Azure's host, IBM's services.
 const insideClouds = ["168.63.129.16/32", "161.26.0.0/16", "166.8.0.0/14"].map((range) =>
   ipaddr.parseCIDR(range),
 );
 const localNames = /(^|\.)(localhost|local|internal|home\.arpa)$/;
 
-/** Why events may not be sent to this address, as far as the address itself tells; undefined where they may. */
-export function complaintAbout(url: URL): string | undefined {
+/** Why a URL is not an allowed webhook target, judged by the URL alone; undefined if it is allowed. */
+export function targetError(url: URL): string | undefined {
   const host = hostOf(url);
   if (url.username || url.password) return "must not hold a user name or password";
   if (allowedHosts.has(host)) return undefined;
@@ -21,9 +21,12 @@ export function complaintAbout(url: URL): string | undefined {
 
 const isPrivate = "must not lead to a private or local address";
 
-/** As `complaintAbout`, and where its name leads to now. A name that is not known yet may be one later. */
-export async function complaintAboutNow(url: URL): Promise<string | undefined> {
-  const complaint = complaintAbout(url);
+/**
+ * Like the check above, also for the addresses the host name resolves to. An unknown host name is allowed; it
+ * may exist later.
+ */
+export async function resolvedTargetError(url: URL): Promise<string | undefined> {
+  const complaint = targetError(url);
   if (complaint || allowedHosts.has(hostOf(url))) return complaint;
   const addresses = await Promise.race([lookup(hostOf(url), { all: true }).catch(() => []), soon()]);
   return addresses.every(({ address }) => isPublic(address)) ? undefined : isPrivate;
@@ -31,9 +34,11 @@ export async function complaintAboutNow(url: URL): Promise<string | undefined> {
 
 const soon = () => new Promise<[]>((resolve) => setTimeout(resolve, 2_000, []));
 
-/** The addresses to connect to, and nothing else: the name is not asked again. Throws where one of them is private. */
-export async function addressesOf(url: URL): Promise<string[]> {
-  const complaint = complaintAbout(url);
+/**
+ * Resolves the host to addresses to connect to, without a second lookup. Throws if one of them is private.
+ */
+export async function resolvePublicAddresses(url: URL): Promise<string[]> {
+  const complaint = targetError(url);
   if (complaint) throw new Error(`The address ${complaint}.`);
   const host = hostOf(url);
   const found = ipaddr.isValid(host)
@@ -43,7 +48,10 @@ export async function addressesOf(url: URL): Promise<string[]> {
   return found;
 }
 
-/** Reachable over the internet: no private, loopback, link-local, carrier's, documentation's, mapped, tunnelled or translated address, and no cloud's own. */
+/**
+ * Whether an address is public: not private, loopback, link-local, carrier-grade NAT, documentation, mapped,
+ * tunnelled, translated or cloud-internal.
+ */
 export function isPublic(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.parse(address);
@@ -53,7 +61,7 @@ export function isPublic(address: string): boolean {
     : parsed.match(globalIpv6);
 }
 
-/** As it is named in WEBHOOK_ALLOWED_HOSTS: IPv6 without brackets, no dot at the end. */
+/** Host as written in WEBHOOK_ALLOWED_HOSTS: IPv6 without brackets, no trailing dot. */
 function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
 }

@@ -2,10 +2,10 @@ import { Hono, type MiddlewareHandler } from "hono";
 import { ApiError, notFound } from "../_shared/api-error.ts";
 import { preflight } from "../_shared/cors.ts";
 import type { Endpoint } from "../_shared/endpoint.ts";
+import { errorResponse } from "../_shared/error-response.ts";
 import { runImports } from "../_shared/import/importer.ts";
 import { keepAlive } from "../_shared/keep-alive.ts";
 import { rateHeaders } from "../_shared/rate-headers.ts";
-import { refusal } from "../_shared/refusal.ts";
 import { showsSchedulePassword } from "../_shared/schedule-password.ts";
 import { respond, serve } from "../_shared/serve.ts";
 import { mcp } from "../mcp/app.ts";
@@ -18,9 +18,11 @@ import { adminModeration } from "./routes/admin-moderation.ts";
 import { adminTaxonomy } from "./routes/admin-taxonomy.ts";
 import { agents } from "./routes/agents.ts";
 import { comments } from "./routes/comments.ts";
-import { exchange } from "./routes/exchange.ts";
 import { follows } from "./routes/follows.ts";
 import { health } from "./routes/health.ts";
+import { adminIdentify, identify } from "./routes/identify.ts";
+import { importExport } from "./routes/import-export.ts";
+import { mail } from "./routes/mail.ts";
 import { members } from "./routes/members.ts";
 import { notifications } from "./routes/notifications.ts";
 import { organizations } from "./routes/organizations.ts";
@@ -38,6 +40,7 @@ export const endpoints: Endpoint[] = [
   ...comments,
   ...follows,
   ...notifications,
+  ...mail,
   ...surveys,
   ...surveyResponses,
   ...taxonomy,
@@ -46,18 +49,20 @@ export const endpoints: Endpoint[] = [
   ...members,
   ...webhooks,
   ...admin,
+  ...identify,
+  ...adminIdentify,
   ...adminAnalytics,
   ...adminEvents,
   ...adminModeration,
   ...adminAudit,
-  ...exchange,
+  ...importExport,
   ...people,
   ...agents,
 ];
 
 export const app = new Hono().basePath("/api");
 
-// Not charged: health, readiness, the documents and preflights.
+// Not rate limited: health, readiness, the documents and preflight requests.
 const uncharged: MiddlewareHandler = async (c, next) => {
   await next();
   const headers = { "X-Request-Id": crypto.randomUUID(), ...rateHeaders() };
@@ -67,14 +72,14 @@ for (const path of ["/health", "/ready", "/openapi.json", "/docs", "/mcp/health"
 app.route("/", health);
 app.route("/", documentation(endpoints));
 
-// For the schedule, which shows a password: answers at once and goes on.
+// For the schedule, authenticated by password: responds at once and continues in the background.
 app.post("/imports/run", (c) => {
   const requestId = crypto.randomUUID();
   if (!showsSchedulePassword(c.req.raw))
     return respond(
       c,
       requestId,
-      refusal(new ApiError("UNAUTHORIZED", "The password is not valid."), requestId, false),
+      errorResponse(new ApiError("UNAUTHORIZED", "The dispatch secret is not valid."), requestId, false),
     );
   keepAlive(runImports());
   return respond(c, requestId, { status: 202, json: '{"data":{"running":true}}' });
@@ -85,10 +90,10 @@ for (const endpoint of endpoints) {
   app.on(endpoint.method.toUpperCase(), endpoint.path, (c) => serve(c, endpoint));
 }
 
-// What the uncharged paths throw; the endpoints answer their own errors.
+// Errors of the paths above; endpoints handle their own.
 app.onError((error, c) => {
   const requestId = crypto.randomUUID();
-  return respond(c, requestId, refusal(error, requestId, false));
+  return respond(c, requestId, errorResponse(error, requestId, false));
 });
 app.route("/mcp", mcp);
 app.notFound((c) => serve(c, nowhere));
@@ -99,7 +104,7 @@ const nowhere: Endpoint = {
   tag: "",
   summary: "",
   access: "public",
-  answers: {},
+  responses: {},
   call: () => [],
   respond: () => {
     throw notFound("path");

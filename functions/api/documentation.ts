@@ -6,7 +6,7 @@ import { contentSecurityPolicy } from "./documentation/style.ts";
 
 const headers = { "Cache-Control": "public, max-age=300", "X-Content-Type-Options": "nosniff" };
 
-/** GET /openapi.json and /docs, made of the endpoints at the first request and kept as text. */
+/** GET /openapi.json and /docs, built from the endpoints at the first request and cached as text. */
 export function documentation(endpoints: readonly Endpoint[]): Hono {
   const document = once(() => openApi(endpoints));
   const json = once(() => JSON.stringify(document()));
@@ -16,7 +16,7 @@ export function documentation(endpoints: readonly Endpoint[]): Hono {
       c.body(json(), 200, { ...headers, "Content-Type": "application/json; charset=utf-8" }),
     )
     .get("/docs", (c) =>
-      // A hosted project without a domain of its own serves this as text/plain.
+      // Hosted projects without a custom domain serve this as text/plain.
       c.body(html(), 200, {
         ...headers,
         "Content-Type": "text/html; charset=utf-8",
@@ -27,9 +27,9 @@ export function documentation(endpoints: readonly Endpoint[]): Hono {
 }
 
 function once<Value>(make: () => Value): () => Value {
-  let made: { value: Value } | undefined;
+  let created: { value: Value } | undefined;
   return () => {
-    made ??= { value: make() };
-    return made.value;
+    created ??= { value: make() };
+    return created.value;
   };
 }

@@ -12,13 +12,14 @@ if (!environment.addressHashKey) {
   );
 }
 
-// Hosted Supabase chooses where to listen and when to stop; elsewhere PORT does, on the loopback interface, until SIGTERM.
+// Hosted Supabase controls listening and shutdown. Elsewhere the function listens on PORT on the loopback
+// interface until SIGTERM.
 const listen = environment.port ? { port: Number(environment.port), hostname: "127.0.0.1" } : {};
 const server = Deno.serve({ ...listen, onListen: () => {} }, (request, info) => app.fetch(request, info));
 
 if (environment.port) {
   Deno.addSignalListener("SIGTERM", async () => {
-    // Open streams would keep the server from ending.
+    // Close open streams, which would keep the server from stopping.
     const ended = server.shutdown();
     await closeAgentStreams();
     await ended;

@@ -14,7 +14,7 @@ export type AgentRequest = {
   startedAt: number;
   credential: Credential;
   locale: Locale;
-  /** Of the latest call to the database. */
+  /** Verdict of the latest database call. */
   verdict?: Verdict;
 };
 
@@ -28,16 +28,22 @@ export function agentRequest(c: Context): AgentRequest {
   };
 }
 
-/** The arguments of private.enter. Pages of other origins call only where the organization allows theirs. */
-export function admissionFor({ c, id, credential }: AgentRequest, operation?: string): Admission {
+/**
+ * Arguments of private.assume_caller. Pages of other origins may call only if the organization allows the
+ * origin.
+ */
+export function agentAdmission(
+  { c, id, credential }: AgentRequest,
+  operation?: Tool["operation"],
+): Admission {
   const endpoint = { method: "get", path: "", access: "public", operation } as const;
   const admission = admissionOf(c, endpoint, id, credential, { params: {}, body: undefined });
   return { ...admission, access: "agent", needsOrigin: admission.origin !== null };
 }
 
-/** Admits and charges a request that calls no tool, and answers the tools its agent may call. */
+/** Admits and charges a request that calls no tool; returns the agent and the tools it may call. */
 export async function admit(request: AgentRequest): Promise<Agent> {
-  const [[row]] = await run(admissionFor(request), [agentSelf()], hearing(request));
+  const [[row]] = await run(agentAdmission(request), [agentSelf()], storeVerdict(request));
   const agent = JSON.parse(row?.data ?? "{}") as Omit<Agent, "allowed">;
   const allowed = tools.filter(
     ({ name, scope }) => agent.scopes.includes(scope) && (agent.tools?.includes(name) ?? true),
@@ -54,14 +60,14 @@ export type Agent = {
   allowed: Tool[];
 };
 
-export function hearing(request: AgentRequest) {
+export function storeVerdict(request: AgentRequest) {
   return (verdict: Verdict) => {
     request.verdict = verdict;
   };
 }
 
-/** What a process counts by: the key that calls, or its address. */
+/** Key of the in-process limits: the calling key, or its address. */
 export function callerOf(request: AgentRequest): string {
-  const { digest, address } = admissionFor(request);
+  const { digest, address } = agentAdmission(request);
   return digest ? digest.join() : (address ?? "");
 }

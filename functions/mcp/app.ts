@@ -7,7 +7,10 @@ import { closeStandard, serveStandard } from "./standard.ts";
 import { serveStream } from "./streams.ts";
 import { serveSubscription } from "./subscriptions.ts";
 
-/** What agents call: the dialect of JSON-RPC with its streams, and the Model Context Protocol. Mounted at /api/mcp. */
+/**
+ * The agent endpoints, mounted at /api/mcp: the JSON-RPC dialect with its streams, and the Model Context
+ * Protocol.
+ */
 export const mcp = new Hono()
   .get("/health", (c) => c.json({ status: "ok", tools: tools.length }, 200, { "Cache-Control": "no-store" }))
   .post("/tools", serveDialect)
@@ -15,7 +18,7 @@ export const mcp = new Hono()
   .get("/subscribe/:id", serveSubscription)
   .on(["GET", "POST", "DELETE"], "/", serveStandard);
 
-/** Ends every open stream and waits for the audit trail, before the process ends. */
+/** Closes all streams and flushes the audit trail, before the process ends. */
 export async function closeAgentStreams(): Promise<void> {
   closeStreams();
   await Promise.all([closeStandard(), flushAudit()]);

@@ -1,22 +1,22 @@
 import { alone } from "../_shared/database.ts";
 import { log } from "../_shared/log.ts";
-import { recordCalls } from "../_shared/statements/tool-calls.ts";
+import { recordToolCalls } from "../_shared/statements/tool-calls.ts";
 
-/** A call that only read, or that was refused. One that changed something is recorded in its own transaction. */
+/** A call that only read or that failed. A writing call is recorded in its own transaction. */
 export type AuditedCall = {
-  /** Of the key, in hex. */
+  /** Digest of the key, in hex. */
   digest: string;
   request_id: string;
   tool: string;
   scope: string | null;
-  /** ok, or the code of the error. */
+  /** ok, or the error code. */
   outcome: string;
   duration_ms: number;
   argument_names: string[];
   address: string | null;
 };
 
-// Hosted Supabase ends a worker that has answered unless it is told to wait.
+// Hosted Supabase stops a worker after the response unless asked to wait.
 const { EdgeRuntime: edgeRuntime } = globalThis as {
   EdgeRuntime?: { waitUntil(work: Promise<void>): void };
 };
@@ -25,7 +25,7 @@ let writing: Promise<void> | undefined;
 const floods = new Map<string, number>();
 const floodPauseMs = 60_000;
 
-/** Goes to the database with what others collected meanwhile, off the way of the answer. */
+/** Written to the database in batches, outside of the request. */
 export function audit(call: AuditedCall): void {
   if (isFlood(call)) return;
   collected.push(call);
@@ -34,12 +34,12 @@ export function audit(call: AuditedCall): void {
   edgeRuntime?.waitUntil(writing);
 }
 
-/** Waits for what is collected; call it before the process ends. */
+/** Waits until the batch is written; call it before the process ends. */
 export function flushAudit(): Promise<void> | undefined {
   return writing;
 }
 
-// Who is refused for calling too often, or with a key that ended, is told of once a minute.
+// Repeated failures (rate limit, expired key) are recorded once a minute.
 function isFlood({ digest, outcome }: AuditedCall): boolean {
   if (outcome !== "RATE_LIMIT_EXCEEDED" && outcome !== "UNAUTHORIZED") return false;
   const last = floods.get(digest);
@@ -55,7 +55,7 @@ async function write(): Promise<void> {
     const calls = collected;
     collected = [];
     try {
-      await alone(recordCalls(calls));
+      await alone(recordToolCalls(calls));
     } catch (error) {
       log({ requestId: calls[0]?.request_id ?? "", error });
     }

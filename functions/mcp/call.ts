@@ -3,41 +3,53 @@ import type { z } from "zod";
 import { validationDetails } from "../../shared/validation.ts";
 import { ApiError, notFound, toApiError } from "../_shared/api-error.ts";
 import { run, type Statement } from "../_shared/database.ts";
-import { beginCall, recordCall } from "../_shared/statements/tool-calls.ts";
-import { type AgentRequest, admissionFor, hearing } from "./agent-request.ts";
+import { authorizeToolCall, recordToolCall } from "../_shared/statements/tool-calls.ts";
+import { type AgentRequest, agentAdmission, storeVerdict } from "./agent-request.ts";
 import { audit } from "./audit.ts";
 import { toolByName } from "./registry.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 
-/** What an agent asks for, not yet checked. */
-export type Asked = { name: string; arguments: unknown; confirmed: boolean };
+/** A tool call before validation. */
+export type RequestedCall = { name: string; arguments: unknown; confirmed: boolean };
 
-/** A call whose arguments fit the tool. */
+/** A validated tool call. */
 export type ToolCall = { tool: Tool; args: never; confirmed: boolean; context: ToolContext };
 
-/** Runs a tool for the agent of the request, in one round trip: what REST does with other envelopes around it. */
-export async function callTool(request: AgentRequest, asked: Asked): Promise<object> {
-  const tool = toolByName.get(asked.name);
-  return audited(request, tool, asked, async () => {
-    const call = check(request, tool, asked);
+/** Runs a tool for the calling agent in one round trip, with the same statements as REST. */
+export async function callTool(request: AgentRequest, requested: RequestedCall): Promise<object> {
+  const tool = toolByName.get(requested.name);
+  return withAudit(request, tool, requested, async () => {
+    const call = check(request, tool, requested);
     const isCall = !(call instanceof ApiError);
     const statements = isCall
-      ? [beginCall(leaveFor(call)), ...call.tool.call(call.args, call.context), ...trail(request, call)]
+      ? [
+          authorizeToolCall(authorizationOf(call)),
+          ...call.tool.call(call.args, call.context),
+          ...auditStatements(request, call),
+        ]
       : [];
-    const [, ...results] = await run(admissionFor(request, tool?.operation), statements, hearing(request));
+    const [, ...results] = await run(
+      agentAdmission(request, tool?.operation),
+      statements,
+      storeVerdict(request),
+    );
     if (!isCall) throw call;
-    return answerOf(call, results);
+    return outputOf(call, results);
   });
 }
 
-/** The call, or what is wrong with it: told only after the caller was admitted and charged. */
-export function check(request: AgentRequest, tool: Tool | undefined, asked: Asked): ToolCall | ApiError {
+/** Validates a call. An error is reported only after the caller was admitted and charged. */
+export function check(
+  request: AgentRequest,
+  tool: Tool | undefined,
+  requested: RequestedCall,
+): ToolCall | ApiError {
   if (!tool) return notFound("tool");
-  const parsed = tool.input.safeParse(asked.arguments ?? {});
+  const parsed = tool.input.safeParse(requested.arguments ?? {});
   if (!parsed.success)
     return new ApiError("VALIDATION_ERROR", "The arguments are not valid.", argumentDetails(parsed.error));
   const context = { locale: request.locale, newId: crypto.randomUUID() };
-  const confirmed = asked.confirmed || parsed.data.confirm === true;
+  const confirmed = requested.confirmed || parsed.data.confirm === true;
   return { tool, args: parsed.data as never, confirmed, context };
 }
 
@@ -47,19 +59,19 @@ const argumentDetails = (error: z.ZodError) =>
     message,
   }));
 
-export function leaveFor({ tool, confirmed }: ToolCall) {
+export function authorizationOf({ tool, confirmed }: ToolCall) {
   const { name, scope, annotations } = tool;
   return { tool: name, scope, destructive: annotations.destructiveHint, confirmed };
 }
 
-/** Of what changes something: in its own transaction. */
-export function trail(request: AgentRequest, { tool, args }: ToolCall): Statement[] {
+/** Records a writing call, in the transaction of the call. */
+export function auditStatements(request: AgentRequest, { tool, args }: ToolCall): Statement[] {
   if (tool.annotations.readOnlyHint) return [];
-  const { address } = admissionFor(request);
-  return [recordCall(request.id, tool.name, tool.scope, argumentNames(tool, args), address)];
+  const { address } = agentAdmission(request);
+  return [recordToolCall(request.id, tool.name, tool.scope, argumentNames(tool, args), address)];
 }
 
-export function answerOf(
+export function outputOf(
   { tool, args, context }: ToolCall,
   results: readonly unknown[],
 ): object | Promise<object> {
@@ -70,11 +82,11 @@ export function answerOf(
 const marked = ({ untrusted }: Tool, answer: object) =>
   untrusted.length === 0 ? answer : { ...answer, untrusted_text: untrusted };
 
-/** Leaves a trail of what only reads and of what is refused; what changes something leaves its own. */
-export async function audited<Result>(
+/** Records calls that only read or that failed; writing calls record themselves. */
+export async function withAudit<Result>(
   request: AgentRequest,
   tool: Tool | undefined,
-  asked: Asked,
+  requested: RequestedCall,
   work: () => Promise<Result>,
 ): Promise<Result> {
   const leave = (outcome: string) => {
@@ -82,13 +94,13 @@ export async function audited<Result>(
     audit({
       digest: Buffer.from(request.credential.digest).toString("hex"),
       request_id: request.id,
-      // A name that is none of ours may be anything.
+      // An unknown tool name may be arbitrary text.
       tool: tool?.name ?? "unknown",
       scope: tool?.scope ?? null,
       outcome,
       duration_ms: Math.round((performance.now() - request.startedAt) * 10) / 10,
-      argument_names: tool ? argumentNames(tool, asked.arguments) : [],
-      address: admissionFor(request).address,
+      argument_names: tool ? argumentNames(tool, requested.arguments) : [],
+      address: agentAdmission(request).address,
     });
   };
   try {
@@ -101,7 +113,7 @@ export async function audited<Result>(
   }
 }
 
-/** Those the tool knows; others could be anything. */
+/** Only known argument names; others may be arbitrary text. */
 function argumentNames(tool: Tool, args: unknown): string[] {
   const given = typeof args === "object" && args !== null ? args : {};
   return Object.keys(tool.input.shape).filter((name) => Object.hasOwn(given, name));

@@ -7,7 +7,6 @@ import { log } from "../_shared/log.ts";
 import { respond } from "../_shared/serve.ts";
 import { type AgentRequest, admit, agentRequest } from "./agent-request.ts";
 import { callTool } from "./call.ts";
-import { assertShallow } from "./depth.ts";
 import {
   type Call,
   type Id,
@@ -20,13 +19,14 @@ import {
   readCall,
   toRpcError,
 } from "./json-rpc.ts";
+import { assertMaxNesting } from "./max-nesting.ts";
 import { understand } from "./natural-language/understand.ts";
 import { toolByName } from "./registry.ts";
 import { openStream } from "./streams.ts";
 import { openSubscription } from "./subscriptions.ts";
 import { describeTool } from "./tool.ts";
 
-/** POST /api/mcp/tools: JSON-RPC 2.0, one call a request. */
+/** POST /api/mcp/tools: JSON-RPC 2.0, one call for each request. */
 export async function serveDialect(c: Context): Promise<Response> {
   const request = agentRequest(c);
   let id: Id | undefined = null;
@@ -45,7 +45,7 @@ export async function serveDialect(c: Context): Promise<Response> {
 async function bodyOf(request: AgentRequest): Promise<unknown> {
   try {
     const body = await readJson(request.c.req.raw);
-    assertShallow(body);
+    assertMaxNesting(body);
     return body;
   } catch (error) {
     const isSyntax = error instanceof ApiError && error.code === "VALIDATION_ERROR";
@@ -68,7 +68,7 @@ function answer(request: AgentRequest, { method, params }: Call): Promise<object
   }
 }
 
-/** A wrong call is charged too, and a wrong key is told before a wrong call. */
+/** An invalid call is charged as well, and an invalid key takes precedence over an invalid call. */
 async function refuse(request: AgentRequest, error: unknown): Promise<never> {
   await admit(request);
   throw error;
@@ -85,8 +85,8 @@ async function call(request: AgentRequest, params: object): Promise<object> {
   const parsed = callParams.safeParse(params);
   if (!parsed.success) return refuse(request, invalidParams(messagesOf(parsed.error)));
   const { name, arguments: given, stream, confirm } = parsed.data;
-  const asked = { name, arguments: given, confirmed: confirm };
-  return stream ? openStream(request, asked) : callTool(request, asked);
+  const requested = { name, arguments: given, confirmed: confirm };
+  return stream ? openStream(request, requested) : callTool(request, requested);
 }
 
 async function list(request: AgentRequest): Promise<object> {
@@ -94,12 +94,9 @@ async function list(request: AgentRequest): Promise<object> {
   return { tools: allowed.map(describeTool) };
 }
 
-const sentence = z.object({
-  input: text({ min: 1, max: 1000 }),
-  confirm: z.boolean().default(false),
-});
+const sentence = z.object({ input: text({ min: 1, max: 1000 }), confirm: z.boolean().default(false) });
 
-/** Two calls for the limits: one to know which tools there are for this agent, one that runs the tool. */
+/** Charged twice: one request to find the agent's tools, one to run the tool. */
 async function callByNaturalLanguage(request: AgentRequest, params: object): Promise<object> {
   const parsed = sentence.safeParse(params);
   if (!parsed.success) return refuse(request, invalidParams(messagesOf(parsed.error)));
@@ -116,10 +113,7 @@ async function callByNaturalLanguage(request: AgentRequest, params: object): Pro
   if (tool?.annotations.destructiveHint && !confirm)
     throw invalidParams(
       [`input asks for ${name}, which changes or removes what is there: send confirm: true`],
-      {
-        parsed_tool: name,
-        parsed_params,
-      },
+      { parsed_tool: name, parsed_params },
     );
   const execution_result = await callTool(request, { name, arguments: parsed_params, confirmed: confirm });
   return { parsed_tool: name, parsed_params, execution_result };
@@ -128,12 +122,12 @@ async function callByNaturalLanguage(request: AgentRequest, params: object): Pro
 function send(
   request: AgentRequest,
   id: Id | undefined,
-  told: { result: object } | { error: object },
+  outcome: { result: object } | { error: object },
   status = 200,
   headers: Record<string, string> = {},
 ): Response {
   const { c, startedAt, verdict } = request;
-  // A notification is never answered, whatever becomes of it.
+  // A notification gets no response.
   const isSilent = id === undefined;
   const shown = isSilent && status === 200 ? 204 : status;
   log({
@@ -144,7 +138,7 @@ function send(
     status: shown,
     startedAt,
   });
-  const json = JSON.stringify({ jsonrpc: "2.0", id, ...told });
+  const json = JSON.stringify({ jsonrpc: "2.0", id, ...outcome });
   const response = respond(c, request.id, { status, json, headers }, verdict);
   if (!isSilent) return response;
   response.headers.delete("Content-Type");

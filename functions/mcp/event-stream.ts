@@ -1,13 +1,13 @@
-/** One server-sent event; the id is what Last-Event-ID brings back. */
+/** A server-sent event; id is the value for Last-Event-ID. */
 export type ServerEvent = { id: string; event: string; data: unknown };
 
 const encoder = new TextEncoder();
 const heartbeatMs = 15_000;
-const mostWaiting = 1_000;
+const maxQueued = 1_000;
 const open = new Set<EventStream>();
 let heart: ReturnType<typeof setInterval> | undefined;
 
-/** A response that stays open; one whose reader is slow is ended, to resume where it stopped. */
+/** A streaming response. A slow reader is disconnected and can resume. */
 export class EventStream {
   readonly body: ReadableStream<Uint8Array>;
   private controller: ReadableStreamDefaultController<Uint8Array> | undefined;
@@ -24,7 +24,7 @@ export class EventStream {
         },
         cancel: ended,
       },
-      { highWaterMark: mostWaiting },
+      { highWaterMark: maxQueued },
     );
     this.onClose = ended;
     open.add(this);
@@ -41,7 +41,7 @@ export class EventStream {
     this.write(`id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
   }
 
-  /** A comment, which keeps proxies from ending a silent connection. */
+  /** A comment line, which keeps proxies from closing an idle connection. */
   comment(text: string): void {
     this.write(`: ${text}\n\n`);
   }

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { setTimeout as sleep, setImmediate as yieldToOthers } from "node:timers/promises";
 import { canonicalEventName, type EventAlias, type EventName } from "../../shared/events.ts";
 import { alone } from "../_shared/database.ts";
 import { envelopeOf } from "../_shared/event-envelope.ts";
@@ -6,18 +6,21 @@ import { log } from "../_shared/log.ts";
 import { eventsAfter } from "../_shared/statements/agent-streams.ts";
 import type { EventStream } from "./event-stream.ts";
 
-/** Where somebody stands in the outbox: commits are in the order of (xid, id), ids alone are not. */
+/** A position in the outbox. Commit order is (xid, id); id alone is not. */
 type Cursor = { xid: bigint; id: bigint };
 
-/** An open stream and what it wants to hear. */
+/** An open stream and its events. */
 export type Follower = {
   stream: EventStream;
   organization_id: string;
   agent_id: string;
   key_id: string;
-  /** When the agent last changed: with its policies the stream ends, to be opened anew under the new ones. */
+  /**
+   * When the agent last changed. A policy change closes the stream; the client reopens it under the new
+   * policies.
+   */
   version: string;
-  /** Names as they were asked for. */
+  /** Event names as requested, including aliases. */
   events: (EventName | EventAlias)[];
   survey_id: string | null;
   category_ids: string[] | null;
@@ -39,31 +42,34 @@ type OutboxEvent = {
 };
 
 const pollMs = 100;
-// While nothing happens: a poll costs a millisecond of CPU, and ten a second would be the price of one silent stream.
+// While idle: a poll costs a millisecond of CPU, so ten a second would be too expensive for one silent
+// stream.
 const idlePollMs = 1_250;
 const checkMs = 1_000;
-const mostAtOnce = 500;
-const mostFailures = 5;
+const maxEvents = 500;
+/** Number of streams that are served before other requests run. */
+const maxFollowersAtOnce = 50;
+const maxFailures = 5;
 const afterFailureMs = 1_000;
 
-// One loop for all streams of the process: a thousand of them cost the database what one does.
+// One polling loop for all streams of the process: a thousand streams cost the database as much as one.
 const followers = new Set<Follower>();
 let reading = false;
 
-let wake = () => {};
+let wakeUp = () => {};
 
-/** Never earlier than the subscription itself, whatever the client says it has heard. */
+/** Never before the creation of the subscription, whatever Last-Event-ID says. */
 export function cursorOf(lastEventId: string | undefined, since: string): Cursor {
   const start = { xid: BigInt(since), id: 0n };
   const match = /^(\d{1,20})-(\d{1,19})$/.exec(lastEventId ?? "");
   if (!match?.[1] || !match[2]) return start;
-  const heard = { xid: BigInt(match[1]), id: BigInt(match[2]) };
-  return isAfter(heard, start) && heard.xid < 2n ** 63n ? heard : start;
+  const position = { xid: BigInt(match[1]), id: BigInt(match[2]) };
+  return isAfter(position, start) && position.xid < 2n ** 63n ? position : start;
 }
 
 export function follow(follower: Follower): void {
   followers.add(follower);
-  wake();
+  wakeUp();
   if (reading) return;
   reading = true;
   readAll().finally(() => {
@@ -71,7 +77,7 @@ export function follow(follower: Follower): void {
   });
 }
 
-/** Reads from the cursor of who is furthest behind: those who are level share every page. */
+/** Reads from the position of the stream furthest behind; streams at the same position share each page. */
 async function readAll(): Promise<void> {
   let checkedAt = 0;
   let failures = 0;
@@ -84,25 +90,25 @@ async function readAll(): Promise<void> {
       if (isCheckDue) checkedAt = Date.now();
       failures = 0;
       wait = isEmpty ? Math.min(wait * 2, idlePollMs) : pollMs;
-      if (!isFull) await nap(wait);
+      if (!isFull) await sleepUntilWake(wait);
     } catch (error) {
       log({ requestId: "", error });
-      // Streams that end resume where they stopped, at a process that may be better off.
-      if (++failures >= mostFailures) for (const { stream } of followers) stream.close();
+      // Streams that end can resume in another process, which may have more capacity.
+      if (++failures >= maxFailures) for (const { stream } of followers) stream.close();
       await sleep(afterFailureMs);
     }
   }
 }
 
-/** Ends early for a follower that comes: what it missed waits for it. */
-async function nap(ms: number): Promise<void> {
-  const woken = new AbortController();
-  wake = () => woken.abort();
-  await sleep(ms, undefined, { signal: woken.signal }).catch(() => {});
+/** Wakes up early for a new stream, which may have pending events. */
+async function sleepUntilWake(ms: number): Promise<void> {
+  const abort = new AbortController();
+  wakeUp = () => abort.abort();
+  await sleep(ms, undefined, { signal: abort.signal }).catch(() => {});
 }
 
 async function readPage(isCheckDue: boolean): Promise<{ isFull: boolean; isEmpty: boolean }> {
-  // Who comes while the database is asked was not asked about.
+  // Streams that were added during the query were not part of it.
   const present = [...followers];
   const [first, ...others] = present;
   if (!first) return { isFull: false, isEmpty: true };
@@ -110,16 +116,17 @@ async function readPage(isCheckDue: boolean): Promise<{ isFull: boolean; isEmpty
   const organizations = [...new Set(present.map(({ organization_id }) => organization_id))];
   const keys = isCheckDue ? [...new Set(present.map(({ key_id }) => key_id))] : [];
   const cursor = { xid: String(from.xid), id: String(from.id) };
-  const [row] = await alone(eventsAfter(cursor, organizations, mostAtOnce, keys));
+  const [row] = await alone(eventsAfter(cursor, organizations, maxEvents, keys));
   if (!row) return { isFull: false, isEmpty: true };
   const { head, events } = JSON.parse(row.data) as { head: string; events: OutboxEvent[] };
-  const isFull = events.length === mostAtOnce;
+  const isFull = events.length === maxEvents;
   const last = events.at(-1);
-  const reached = isFull && last ? placeOf(last) : { xid: BigInt(head), id: 0n };
+  const reached = isFull && last ? positionOf(last) : { xid: BigInt(head), id: 0n };
   const byOrganization = new Map<string, OutboxEvent[]>(organizations.map((id) => [id, []]));
   for (const event of events) byOrganization.get(event.organization_id)?.push(event);
-  if (isCheckDue) endThoseThatMayNot(present, row.living);
-  for (const follower of present) {
+  if (isCheckDue) endRevoked(present, row.living);
+  for (const [n, follower] of present.entries()) {
+    if (events.length > 0 && n % maxFollowersAtOnce === maxFollowersAtOnce - 1) await yieldToOthers();
     for (const event of byOrganization.get(follower.organization_id) ?? []) tell(follower, event);
     if (isAfter(reached, follower.cursor)) follower.cursor = reached;
   }
@@ -127,10 +134,10 @@ async function readPage(isCheckDue: boolean): Promise<{ isFull: boolean; isEmpty
 }
 
 function tell(follower: Follower, event: OutboxEvent): void {
-  const place = placeOf(event);
-  if (!isAfter(place, follower.cursor)) return;
-  follower.cursor = place;
-  const name = follower.events.find((wanted) => canonicalEventName(wanted) === event.type);
+  const position = positionOf(event);
+  if (!isAfter(position, follower.cursor)) return;
+  follower.cursor = position;
+  const name = follower.events.find((alias) => canonicalEventName(alias) === event.type);
   if (!name || !isWithin(follower, event)) return;
   follower.stream.send({ id: `${event.xid}-${event.id}`, event: name, data: envelopeOf(name, event) });
 }
@@ -141,8 +148,8 @@ function isWithin({ survey_id, survey_ids, category_ids }: Follower, event: Outb
   return category_ids === null || (event.category_id !== null && category_ids.includes(event.category_id));
 }
 
-/** A key that ended, a policy that changed, a subscription that is over. */
-function endThoseThatMayNot(present: Follower[], living: Record<string, string>): void {
+/** The key ended, a policy changed, or the subscription expired. */
+function endRevoked(present: Follower[], living: Record<string, string>): void {
   for (const { key_id, version, expires_at, stream } of present) {
     const current = living[key_id];
     const isSame = current !== undefined && Date.parse(current) === Date.parse(version);
@@ -150,7 +157,10 @@ function endThoseThatMayNot(present: Follower[], living: Record<string, string>)
   }
 }
 
-const placeOf = ({ xid, id }: { xid: string; id: number }): Cursor => ({ xid: BigInt(xid), id: BigInt(id) });
+const positionOf = ({ xid, id }: { xid: string; id: number }): Cursor => ({
+  xid: BigInt(xid),
+  id: BigInt(id),
+});
 
 function isAfter(a: Cursor, b: Cursor): boolean {
   return a.xid > b.xid || (a.xid === b.xid && a.id > b.id);

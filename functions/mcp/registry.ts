@@ -5,7 +5,7 @@ import { submissionTools } from "./tools/submissions.ts";
 import { surveyTools } from "./tools/surveys.ts";
 import { voteTools } from "./tools/votes.ts";
 
-/** Every tool of both endpoints, in the order they are listed. Adding one means adding an object. */
+/** All tools of both endpoints in listing order. To add a tool, add an object. */
 export const tools: readonly Tool[] = [
   ...submissionTools,
   ...commentTools,

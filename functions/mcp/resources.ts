@@ -1,7 +1,7 @@
 import { isUuid } from "../../shared/fields.ts";
 import { toolByName } from "./registry.ts";
 
-/** What can be read by address, each with the tool that reads it. */
+/** MCP resources by URI, each with the tool that reads it. */
 const resources = [
   { name: "submission", kind: "submissions", tool: "get_submission", argument: "submission_id" },
   { name: "survey", kind: "surveys", tool: "get_survey", argument: "survey_id" },

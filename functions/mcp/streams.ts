@@ -3,92 +3,92 @@ import type { Context } from "hono";
 import { isUuid } from "../../shared/fields.ts";
 import type { Locale } from "../../shared/locales.ts";
 import { ApiError, notFound } from "../_shared/api-error.ts";
-import { type Ask, alone, type Results, run, runInSteps, type Statement } from "../_shared/database.ts";
+import { alone, type Execute, type Results, run, runInSteps, type Statement } from "../_shared/database.ts";
 import {
   claimStream,
   finishStream,
   openStream as keepStream,
   streamEvents,
 } from "../_shared/statements/agent-streams.ts";
-import { beginCall } from "../_shared/statements/tool-calls.ts";
-import { type AgentRequest, admissionFor, agentRequest, callerOf, hearing } from "./agent-request.ts";
-import { baseOf, sendEvents, sendRefusal } from "./answers.ts";
-import { type Asked, answerOf, audited, check, leaveFor, trail } from "./call.ts";
+import { authorizeToolCall } from "../_shared/statements/tool-calls.ts";
+import { type AgentRequest, agentAdmission, agentRequest, callerOf, storeVerdict } from "./agent-request.ts";
+import { auditStatements, authorizationOf, check, outputOf, type RequestedCall, withAudit } from "./call.ts";
+import { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { EventStream } from "./event-stream.ts";
 import { toRpcError } from "./json-rpc.ts";
-import { Places } from "./places.ts";
 import { toolByName } from "./registry.ts";
+import { baseUrlOf, sendEvents, sendStreamError } from "./stream-responses.ts";
 
 const route = "/mcp/stream/:id";
 
-// Each runs a call or waits for one, and ends within half a minute.
-const places = new Places(20, 500);
+// Limit of streams that run a call or wait for one; each ends within half a minute.
+const limit = new ConcurrencyLimit(20, 500);
 
-/** Keeps a call for the stream that will run it, once it is known that it may run. */
-export async function openStream(request: AgentRequest, asked: Asked): Promise<object> {
-  const { name, arguments: args, confirmed } = asked;
+/** Stores a call for its stream, after checking that the agent may run it. */
+export async function openStream(request: AgentRequest, requested: RequestedCall): Promise<object> {
+  const { name, arguments: args, confirmed } = requested;
   const tool = toolByName.get(name);
   const id = crypto.randomUUID();
-  const call = check(request, tool, asked);
+  const call = check(request, tool, requested);
   const statements =
     call instanceof ApiError
       ? []
       : [
-          beginCall(leaveFor(call)),
+          authorizeToolCall(authorizationOf(call)),
           keepStream({ id, tool: name, arguments: args, confirmed, locale: request.locale }),
         ];
   try {
-    await run(admissionFor(request, tool?.operation), statements, hearing(request));
+    await run(agentAdmission(request, tool?.operation), statements, storeVerdict(request));
     if (call instanceof ApiError) throw call;
   } catch (error) {
-    return audited(request, tool, asked, () => Promise.reject(error));
+    return withAudit(request, tool, requested, () => Promise.reject(error));
   }
-  return { request_id: id, stream_url: `${baseOf(request.c)}/api/mcp/stream/${id}` };
+  return { request_id: id, stream_url: `${baseUrlOf(request.c)}/api/mcp/stream/${id}` };
 }
 
-type Told = [event: "progress" | "result" | "done", data: object];
+type StreamMessage = [event: "progress" | "result" | "done", data: object];
 type Claimed =
-  | { state: "finished"; events: Told[] }
+  | { state: "finished"; events: StreamMessage[] }
   | { state: "running" }
   | { state: "waiting"; tool: string; arguments: unknown; confirmed: boolean; locale: Locale };
 
-/** What a transaction leaves to be told once it is over. */
-type Ran = { result: () => Told[] | Promise<Told[]>; last: readonly Statement[] };
+/** Task to run after the transaction. */
+type Ran = { result: () => StreamMessage[] | Promise<StreamMessage[]>; last: readonly Statement[] };
 
-/** GET /api/mcp/stream/:id: runs the call that waits, or tells again what it told. */
+/** GET /api/mcp/stream/:id: runs the pending call, or replays its events. */
 export async function serveStream(c: Context): Promise<Response> {
   const request = agentRequest(c);
   const id = c.req.param("id") ?? "";
   try {
-    const stream = new EventStream(places.take(callerOf(request)));
+    const stream = new EventStream(limit.acquire(callerOf(request)));
     const teller = new Teller(stream, Number(c.req.header("Last-Event-ID")) || 0);
     await new Promise<void>((resolve, reject) => {
-      // Goes on when its reader leaves: who comes again hears how it ended.
+      // Continues if its reader disconnects: a later reader gets the result.
       runOrRepeat(request, id, teller, resolve)
         .catch(reject)
         .finally(() => stream.close());
     });
     return sendEvents(request, route, stream);
   } catch (error) {
-    return sendRefusal(request, route, error);
+    return sendStreamError(request, route, error);
   }
 }
 
-/** Numbers events from 1, and leaves out those a reader who comes again has heard. */
+/** Numbers events from 1 and skips those the reader has received. */
 class Teller {
   private count = 0;
   constructor(
     private readonly stream: EventStream,
-    private readonly heard: number,
+    private readonly lastEventId: number,
   ) {}
 
-  tell([event, data]: Told): void {
+  tell([event, data]: StreamMessage): void {
     this.count++;
-    if (this.count > this.heard) this.stream.send({ id: String(this.count), event, data });
+    if (this.count > this.lastEventId) this.stream.send({ id: String(this.count), event, data });
   }
 }
 
-/** `admitted` is called as soon as it is known that the stream is this agent's; until then errors are the request's. */
+/** Calls `admitted` when the stream is known to belong to the agent; earlier errors belong to the request. */
 async function runOrRepeat(
   request: AgentRequest,
   id: string,
@@ -97,19 +97,19 @@ async function runOrRepeat(
 ): Promise<void> {
   const known = isUuid(id) ? [claimStream(id)] : [];
   let claimed: Claimed | undefined;
-  let events: Told[];
+  let events: StreamMessage[];
   try {
-    const work = async ([rows]: Results<typeof known>, ask: Ask): Promise<Ran> => {
+    const work = async ([rows]: Results<typeof known>, execute: Execute): Promise<Ran> => {
       claimed = JSON.parse(rows?.[0]?.data ?? "null") ?? undefined;
       if (!claimed) throw notFound("stream");
       admitted();
-      const told = claimed.state === "finished" ? claimed.events : [];
-      if (claimed.state !== "waiting") return { result: () => told, last: [] };
+      const events = claimed.state === "finished" ? claimed.events : [];
+      if (claimed.state !== "waiting") return { result: () => events, last: [] };
       teller.tell(started);
-      return await runClaimed(request, id, claimed, ask);
+      return await runClaimed(request, id, claimed, execute);
     };
-    const admission = { ...admissionFor(request), chargeFirst: true };
-    const rest = await runInSteps(admission, known, hearing(request), work);
+    const admission = { ...agentAdmission(request), chargeFirst: true };
+    const rest = await runInSteps(admission, known, storeVerdict(request), work);
     events = await rest();
   } catch (error) {
     if (claimed?.state !== "waiting") throw error;
@@ -118,7 +118,7 @@ async function runOrRepeat(
       ["result", { error: { code, message, data } }],
       ["done", { success: false }],
     ];
-    // What failed on our side may be tried again by reading the stream again.
+    // After an internal error the call can be retried by reading the stream again.
     if (code !== -32603) await alone(finishStream(id, [started, ...events])).catch(() => {});
   }
   if (claimed?.state === "running") events = await eventsOf(id);
@@ -129,43 +129,49 @@ async function runClaimed(
   request: AgentRequest,
   id: string,
   { tool: name, arguments: args, confirmed, locale }: Claimed & { state: "waiting" },
-  ask: Ask,
+  execute: Execute,
 ): Promise<Ran> {
   const tool = toolByName.get(name);
-  const asked = { name, arguments: args, confirmed };
-  return audited(request, tool, asked, async () => {
-    const call = check({ ...request, locale }, tool, asked);
+  const requested = { name, arguments: args, confirmed };
+  return withAudit(request, tool, requested, async () => {
+    const call = check({ ...request, locale }, tool, requested);
     if (call instanceof ApiError) throw call;
-    const results = await ask([beginCall(leaveFor(call)), ...call.tool.call(call.args, call.context)]);
-    const answer = answerOf(call, results.slice(1));
+    const results = await execute([
+      authorizeToolCall(authorizationOf(call)),
+      ...call.tool.call(call.args, call.context),
+    ]);
+    const answer = outputOf(call, results.slice(1));
     if (answer instanceof Promise) {
-      // The transaction does not wait for it: who reads again before it is there runs the call again.
+      // Outside of the transaction: a reader that connects before it is stored runs the call again.
       const result = async () => {
         const events = eventsOfAnswer(await answer);
         await alone(finishStream(id, [started, ...events]));
         return events;
       };
-      return { result, last: trail(request, call) };
+      return { result, last: auditStatements(request, call) };
     }
     const events = eventsOfAnswer(answer);
-    // With what the call did: it is told as done where it was, and only there.
-    return { result: () => events, last: [...trail(request, call), finishStream(id, [started, ...events])] };
+    // In the transaction of the call: the result is stored if and only if the call committed.
+    return {
+      result: () => events,
+      last: [...auditStatements(request, call), finishStream(id, [started, ...events])],
+    };
   });
 }
 
-const started: Told = ["progress", { step: "started", percent: 0 }];
-const eventsOfAnswer = (answer: object): Told[] => [
+const started: StreamMessage = ["progress", { step: "started", percent: 0 }];
+const eventsOfAnswer = (answer: object): StreamMessage[] => [
   ["progress", { step: "finished", percent: 100 }],
   ["result", answer],
   ["done", { success: true }],
 ];
 
 const pollMs = 100;
-const longestWaitMs = 20_000;
+const maxWaitMs = 20_000;
 
-/** What another process tells of the call it runs, once it has. */
-async function eventsOf(id: string): Promise<Told[]> {
-  for (const deadline = Date.now() + longestWaitMs; Date.now() < deadline; await sleep(pollMs)) {
+/** Waits for the events of a call that another process runs. */
+async function eventsOf(id: string): Promise<StreamMessage[]> {
+  for (const deadline = Date.now() + maxWaitMs; Date.now() < deadline; await sleep(pollMs)) {
     const [row] = await alone(streamEvents(id));
     if (row?.data) return JSON.parse(row.data);
   }

@@ -16,16 +16,16 @@ import {
   openSubscription as keepSubscription,
   readSubscription,
 } from "../_shared/statements/agent-streams.ts";
-import { type AgentRequest, admissionFor, admit, agentRequest, hearing } from "./agent-request.ts";
-import { baseOf, sendEvents, sendRefusal } from "./answers.ts";
+import { type AgentRequest, admit, agentAdmission, agentRequest, storeVerdict } from "./agent-request.ts";
+import { keepRegistered } from "./concurrency-limit.ts";
 import { EventStream } from "./event-stream.ts";
 import { invalidParams, messagesOf } from "./json-rpc.ts";
 import { cursorOf, type Follower, follow } from "./outbox-reader.ts";
-import { keepHeld } from "./places.ts";
+import { baseUrlOf, sendEvents, sendStreamError } from "./stream-responses.ts";
 
 const route = "/mcp/subscribe/:id";
 
-/** Of a key the scope, and of its agent's policies one of the tools that read what an event tells. */
+/** Required scope of the key, and tools, one of which the agent's policies must allow. */
 type Need = { scope: Scope; tools: string[] };
 
 const submissions: Need = {
@@ -34,8 +34,8 @@ const submissions: Need = {
 };
 const surveys: Need = { scope: "surveys:read", tools: ["list_surveys", "get_survey"] };
 
-/** What an agent can hear of, and what it needs for that. */
-const needOfEvent: Partial<Record<EventName, Need>> = {
+/** Events an agent may subscribe to, with their requirements. */
+const needOfEvent: Record<EventName, Need | undefined> = {
   "submission.created": submissions,
   "submission.updated": submissions,
   "submission.status_changed": submissions,
@@ -45,11 +45,14 @@ const needOfEvent: Partial<Record<EventName, Need>> = {
   "survey.published": surveys,
   "survey.closed": surveys,
   "survey.response.created": { scope: "responses:read", tools: ["list_survey_responses"] },
+  // Events about the organization and its team, which no agent may read.
+  "member.joined": undefined,
+  "org.updated": undefined,
 };
 
 const needOf = (name: EventName | EventAlias) => needOfEvent[canonicalEventName(name)];
 
-const offered = eventNames.filter((name) => needOfEvent[name]);
+export const offered = eventNames.filter((name) => needOfEvent[name]);
 
 const subscribeParams = z.object({
   events: z
@@ -59,7 +62,9 @@ const subscribeParams = z.object({
   filters: z.object({ survey_id: uuid.optional() }).default({}),
 });
 
-/** Keeps which events an agent wants; the stream of its id tells them, also those that come before it is opened. */
+/**
+ * Creates a subscription; the stream with its id delivers its events, including those before it is opened.
+ */
 export async function openSubscription(request: AgentRequest, params: object): Promise<object> {
   const parsed = subscribeParams.safeParse(params);
   if (!parsed.success) {
@@ -70,46 +75,48 @@ export async function openSubscription(request: AgentRequest, params: object): P
   const names = [...new Set(events)];
   const needs = names.map((event) => ({ event, ...needOf(event) }));
   const id = crypto.randomUUID();
-  const keep = keepSubscription(id, names, needs, filters.survey_id ?? null);
-  await run(admissionFor(request), [keep], hearing(request));
-  return { subscription_id: id, stream_url: `${baseOf(request.c)}/api/mcp/subscribe/${id}` };
+  const statement = keepSubscription(id, names, needs, filters.survey_id ?? null);
+  await run(agentAdmission(request), [statement], storeVerdict(request));
+  return { subscription_id: id, stream_url: `${baseUrlOf(request.c)}/api/mcp/subscribe/${id}` };
 }
 
-type Kept = Omit<Follower, "stream" | "cursor"> & {
+type StoredSubscription = Omit<Follower, "stream" | "cursor"> & {
   xid: string;
   scopes: string[];
   tools: string[] | null;
   expired: boolean;
 };
 
-/** GET /api/mcp/subscribe/:id: the events since the subscription was made, or since Last-Event-ID, and those to come. */
+/**
+ * GET /api/mcp/subscribe/:id: events since the subscription was created or since Last-Event-ID, and new ones.
+ */
 export async function serveSubscription(c: Context): Promise<Response> {
   const request = agentRequest(c);
   const id = c.req.param("id") ?? "";
-  let place: ReturnType<typeof keepHeld> | undefined;
+  let position: ReturnType<typeof keepRegistered> | undefined;
   try {
-    const admission = admissionFor(request);
+    const admission = agentAdmission(request);
     const known = isUuid(id)
       ? ([readSubscription(id), holdStream(request.id, admission.address)] as const)
       : ([] as const);
-    const [rows] = await run(admission, known, hearing(request));
-    place = keepHeld(request.id);
-    const kept = JSON.parse(rows?.[0]?.data ?? "null") as Kept | null;
-    if (!kept) throw notFound("subscription");
-    const { xid, scopes, tools, expired, ...wanted } = kept;
-    if (expired) throw new ApiError("GONE", "This subscription is over: subscribe again.");
-    for (const event of wanted.events) {
+    const [rows] = await run(admission, known, storeVerdict(request));
+    position = keepRegistered(request.id);
+    const stored = JSON.parse(rows?.[0]?.data ?? "null") as StoredSubscription | null;
+    if (!stored) throw notFound("subscription");
+    const { xid, scopes, tools, expired, ...filter } = stored;
+    if (expired) throw new ApiError("GONE", "This subscription has expired: subscribe again.");
+    for (const event of filter.events) {
       const need = needOf(event);
       if (need && !scopes.includes(need.scope))
         throw new ApiError("FORBIDDEN", `This key lacks the scope ${need.scope}.`);
       if (tools && !need?.tools.some((name) => tools.includes(name)))
-        throw new ApiError("FORBIDDEN", `The agent's policies leave it no tool that reads ${event}.`);
+        throw new ApiError("FORBIDDEN", `The agent's policies allow no tool that reads ${event}.`);
     }
-    const stream = new EventStream(place.release);
-    follow({ ...wanted, stream, cursor: cursorOf(c.req.header("Last-Event-ID"), xid) });
+    const stream = new EventStream(position.release);
+    follow({ ...filter, stream, cursor: cursorOf(c.req.header("Last-Event-ID"), xid) });
     return sendEvents(request, route, stream);
   } catch (error) {
-    place?.release();
-    return sendRefusal(request, route, error);
+    position?.release();
+    return sendStreamError(request, route, error);
   }
 }

@@ -1,8 +1,7 @@
-import postgres from "postgres";
-import { connectingTo } from "../_shared/database-socket.ts";
+import { dispatchDatabase } from "../_shared/dispatch-database.ts";
 import { environment } from "../_shared/environment.ts";
 
-/** A delivery this dispatcher holds for 30 seconds, with all it takes to send it. */
+/** A claimed delivery with everything needed to send it; the claim lasts 30 seconds. */
 export type Claim = {
   webhook_id: string;
   event_id: string;
@@ -10,71 +9,36 @@ export type Claim = {
   claimed_at: Date;
   is_healthy: boolean;
   url: string;
-  sealed_secret: string;
-  previous_sealed_secret: string | null;
+  encrypted_secret: string;
+  previous_encrypted_secret: string | null;
   organization_id: string;
   event: string;
   occurred_at: Date;
-  /** Null where the event is no longer kept. */
+  /** Null if the event was deleted. */
   data: Record<string, unknown> | null;
 };
 
-/** What came of an attempt. */
+/** Result of an attempt. */
 export type Result = Pick<Claim, "webhook_id" | "event_id" | "attempt"> & {
   duration_ms: number;
   status_code?: number;
   response_body?: string;
-  /** Why there is no whole answer. */
+  /** Why there is no complete response. */
   error?: string;
-  /** Seconds the receiver asked to wait. */
+  /** Retry-After of the receiver in seconds. */
   retry_after?: number;
-  /** There is no use in another attempt. */
+  /** Do not retry. */
   is_final?: boolean;
 };
 
-// Not the functions' other login: this one may do nothing but dispatch.
-if (!environment.webhookDatabaseUrl)
-  throw new Error("WEBHOOK_DATABASE_URL is missing: the URL of role feedback_webhooks (docs/deploy.md)");
-const url = environment.webhookDatabaseUrl;
-
-let sql = connect();
-
-function connect() {
-  // The types of postgres.js do not know `socket`.
-  const transport = connectingTo("WEBHOOK_DATABASE_URL", url);
-  return postgres(url, {
-    ...transport,
-    max: 1,
-    idle_timeout: 30,
-    connect_timeout: 5,
-    prepare: environment.databasePrepare,
-    connection: { application_name: "feedback-webhooks" },
-    onnotice: () => {},
-  });
-}
-
-const longestAnswerMs = 20_000;
-
-/** One statement at a time, on a connection that is given up where it does not answer. */
-async function query<Row>(make: (sql: postgres.Sql) => PromiseLike<readonly Row[]>): Promise<readonly Row[]> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const overdue = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("The database did not answer in time.")), longestAnswerMs);
-  });
-  try {
-    return await Promise.race([make(sql), overdue]);
-  } catch (error) {
-    sql.end({ timeout: 0 }).catch(() => {});
-    sql = connect();
-    throw error;
-  } finally {
-    clearTimeout(timer);
-  }
-}
+const query = dispatchDatabase("WEBHOOK_DATABASE_URL", environment.webhookDatabaseUrl, "feedback_webhooks");
 
 const eventsAtOnce = 500;
 
-/** Makes deliveries of new events. more: there are others; held_back: others wait for an open transaction. */
+/**
+ * Creates deliveries for new events. more: there are further events; held_back: they wait for an open
+ * transaction.
+ */
 export async function fanOut(): Promise<{ more: boolean; held_back: boolean }> {
   const [row] = await query<{ events: number; held_back: boolean }>(
     (sql) => sql`select events, held_back from private.fan_out_events(${eventsAtOnce})`,
@@ -82,16 +46,16 @@ export async function fanOut(): Promise<{ more: boolean; held_back: boolean }> {
   return { more: row?.events === eventsAtOnce, held_back: row?.held_back === true };
 }
 
-/** Records what came of deliveries, and takes others that are due. */
-export function exchange(
+/** Records results of deliveries and claims due ones. */
+export function reportAndClaim(
   results: readonly Result[],
-  most: number,
-  mostUnproven: number,
+  limit: number,
+  unprovenLimit: number,
 ): Promise<readonly Claim[]> {
   return query<Claim>(
     (sql) =>
       sql<
         Claim[]
-      >`select * from private.exchange_deliveries(${JSON.stringify(results)}::text::jsonb, ${most}, ${mostUnproven})`,
+      >`select * from private.record_and_claim_deliveries(${JSON.stringify(results)}::text::jsonb, ${limit}, ${unprovenLimit})`,
   );
 }

@@ -2,11 +2,11 @@ import { Buffer } from "node:buffer";
 import { createHmac } from "node:crypto";
 import { envelopeOf, eventId } from "../_shared/event-envelope.ts";
 import { log } from "../_shared/log.ts";
-import { openSecret } from "../_shared/webhook-secrets.ts";
+import { decryptSecret } from "../_shared/stored-secrets.ts";
 import type { Claim, Result } from "./database.ts";
-import { NoReply, post } from "./post.ts";
+import { NoResponse, post } from "./post.ts";
 
-/** Sends one delivery, once, and says what came of it; never throws. */
+/** Sends a delivery once and returns the result; never throws. */
 export async function deliver(claim: Claim): Promise<Result> {
   const { webhook_id, event_id, attempt } = claim;
   const startedAt = performance.now();
@@ -18,9 +18,10 @@ export async function deliver(claim: Claim): Promise<Result> {
     ...outcome,
   });
   try {
-    if (!claim.data) return result({ error: "This event is older than events are kept.", is_final: true });
-    const told = { ...claim, timestamp: claim.occurred_at.toISOString(), data: claim.data };
-    const body = new TextEncoder().encode(JSON.stringify(envelopeOf(claim.event, told)));
+    if (!claim.data)
+      return result({ error: "This event was deleted after its retention period.", is_final: true });
+    const event = { ...claim, timestamp: claim.occurred_at.toISOString(), data: claim.data };
+    const body = new TextEncoder().encode(JSON.stringify(envelopeOf(claim.event, event)));
     const {
       status,
       body: response_body,
@@ -28,18 +29,18 @@ export async function deliver(claim: Claim): Promise<Result> {
     } = await post(new URL(claim.url), headersOf(claim, body), body);
     return result({ status_code: status, response_body, retry_after: secondsOf(retryAfter) });
   } catch (error) {
-    if (!(error instanceof NoReply)) log({ requestId: eventId(event_id), error });
-    return result({ error: error instanceof NoReply ? error.message : "The delivery could not be made." });
+    if (!(error instanceof NoResponse)) log({ requestId: eventId(event_id), error });
+    return result({ error: error instanceof NoResponse ? error.message : "The delivery failed." });
   }
 }
 
 function headersOf(claim: Claim, body: Uint8Array): Record<string, string> {
   const id = eventId(claim.event_id);
-  // The database's clock, as everywhere.
+  // Timestamps use the database's clock.
   const timestamp = String(Math.floor(claim.claimed_at.getTime() / 1000));
-  const current = keysOf(claim.sealed_secret, claim.webhook_id);
+  const current = keysOf(claim.encrypted_secret, claim.webhook_id);
   const keys = [current];
-  if (claim.previous_sealed_secret) keys.push(keysOf(claim.previous_sealed_secret, claim.webhook_id));
+  if (claim.previous_encrypted_secret) keys.push(keysOf(claim.previous_encrypted_secret, claim.webhook_id));
   const standard = (key: Uint8Array) =>
     `v1,${createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body).digest("base64")}`;
   return {
@@ -54,22 +55,22 @@ function headersOf(claim: Claim, body: Uint8Array): Record<string, string> {
 
 type Keys = { whole: string; standard: Uint8Array };
 
-// To open a secret takes longer than to sign by it.
-const opened = new Map<string, Keys>();
-const mostOpened = 1000;
+// Decrypting a secret takes longer than signing.
+const decryptedKeys = new Map<string, Keys>();
+const maxDecryptedKeys = 1000;
 
-function keysOf(sealed: string, webhookId: string): Keys {
-  const place = `${webhookId} ${sealed}`;
-  const known = opened.get(place);
+function keysOf(encrypted: string, webhookId: string): Keys {
+  const cacheKey = `${webhookId} ${encrypted}`;
+  const known = decryptedKeys.get(cacheKey);
   if (known) return known;
-  const secret = openSecret(sealed, webhookId);
+  const secret = decryptSecret(encrypted, webhookId);
   const keys = { whole: secret, standard: standardKey(secret) };
-  if (opened.size >= mostOpened) opened.clear();
-  opened.set(place, keys);
+  if (decryptedKeys.size >= maxDecryptedKeys) decryptedKeys.clear();
+  decryptedKeys.set(cacheKey, keys);
   return keys;
 }
 
-/** Standard Webhooks: the key stands base64-encoded after whsec_; any other secret is its own key. */
+/** Standard Webhooks: the base64 key after whsec_; any other secret is used as it is. */
 function standardKey(secret: string): Uint8Array {
   const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret)?.[1];
   return encoded !== undefined && encoded.length % 4 === 0

@@ -1,27 +1,27 @@
-import { addressesOf } from "../_shared/webhook-target.ts";
+import { resolvePublicAddresses } from "../_shared/webhook-target.ts";
 
-/** What a receiver answered: the first 8 KiB of the body, and Retry-After as it was sent. */
+/** Response of a receiver: the first 8 KiB of its body, and Retry-After as sent. */
 export type Reply = { status: number; body: string; retryAfter: string | undefined };
 
-/** There was no whole answer; the message is for the log of the endpoint. */
-export class NoReply extends Error {}
+/** No complete response; the message goes to the delivery log. */
+export class NoResponse extends Error {}
 
 const timeoutMs = 10_000;
-const mostBody = 8 * 1024;
-const longestLine = 8 * 1024;
+const maxBodyBytes = 8 * 1024;
+const maxLineBytes = 8 * 1024;
 const encoder = new TextEncoder();
 const latin1 = new TextDecoder("latin1");
 
 /**
- * One POST over HTTP/1.1, whole within ten seconds. Neither fetch nor node:https can be told which address to connect to
- * on every Deno that hosted Supabase has run: here it is the one that was checked, and TLS still checks the name.
- * Redirects are answers like any other.
+ * Sends one POST over HTTP/1.1, complete within ten seconds. On the Deno versions of hosted Supabase neither
+ * fetch nor node:https can connect to a given address: this client connects to the address that was checked,
+ * and TLS verifies the host name. Redirects are not followed.
  */
 export async function post(url: URL, headers: Record<string, string>, body: Uint8Array): Promise<Reply> {
   const abort = new AbortController();
   const late = new Promise<never>((_, reject) => {
     abort.signal.addEventListener("abort", () =>
-      reject(new NoReply("There was no whole answer within 10 seconds.")),
+      reject(new NoResponse("No complete response within 10 seconds.")),
     );
   });
   late.catch(() => {});
@@ -30,25 +30,25 @@ export async function post(url: URL, headers: Record<string, string>, body: Uint
   try {
     const request = requestOf(url, headers, body);
     if (connection) {
-      const reply = await Promise.race([exchange(connection, request), late]).catch(unlessStale(connection));
-      if (reply) return keep(url, connection, reply);
+      const reply = await Promise.race([roundTrip(connection, request), late]).catch(unlessStale(connection));
+      if (reply) return finish(url, connection, reply);
     }
     connection = await Promise.race([open(url, abort.signal), late]);
-    return keep(url, connection, await Promise.race([exchange(connection, request), late]));
+    return finish(url, connection, await Promise.race([roundTrip(connection, request), late]));
   } catch (error) {
     connection?.close();
-    throw error instanceof NoReply ? error : new NoReply(meaningOf(error));
+    throw error instanceof NoResponse ? error : new NoResponse(meaningOf(error));
   } finally {
     clearTimeout(timer);
   }
 }
 
 type Connection = { conn: Deno.Conn; received: Uint8Array; close(): void };
-type Exchanged = Reply & { reusable: boolean };
+type RoundTrip = Reply & { reusable: boolean };
 
-/** To the first checked address that takes the connection. */
+/** Connects to the first checked address that accepts. */
 async function open(url: URL, signal: AbortSignal): Promise<Connection> {
-  const addresses = await addressesOf(url);
+  const addresses = await resolvePublicAddresses(url);
   let failure: unknown;
   for (const hostname of addresses) {
     signal.throwIfAborted();
@@ -61,7 +61,7 @@ async function open(url: URL, signal: AbortSignal): Promise<Connection> {
       failure = error;
     }
   }
-  throw failure ?? new NoReply("The host name leads nowhere.");
+  throw failure ?? new NoResponse("The host name has no address.");
 }
 
 async function connectTo(hostname: string, url: URL, signal: AbortSignal): Promise<Deno.Conn> {
@@ -100,7 +100,7 @@ function requestOf(url: URL, headers: Record<string, string>, body: Uint8Array):
   return whole;
 }
 
-async function exchange(connection: Connection, request: Uint8Array): Promise<Exchanged> {
+async function roundTrip(connection: Connection, request: Uint8Array): Promise<RoundTrip> {
   for (let sent = 0; sent < request.length; ) sent += await connection.conn.write(request.subarray(sent));
   let head = await readHead(connection);
   while (head.status < 200) head = await readHead(connection);
@@ -137,25 +137,25 @@ async function readHead(connection: Connection): Promise<Head> {
   return { status: Number(status), headers, keepsAlive };
 }
 
-/** The first 8 KiB; whole: nothing of it is left on the connection. */
+/** Reads at most 8 KiB. whole: nothing of the body is left on the connection. */
 async function readBody(
   connection: Connection,
   { status, headers }: Head,
 ): Promise<{ bytes: Uint8Array; whole: boolean }> {
   if (status === 204 || status === 304) return { bytes: new Uint8Array(), whole: true };
   if (/\bchunked\b/i.test(headers.get("transfer-encoding") ?? "")) return readChunks(connection);
-  const told = headers.get("content-length");
-  if (told === undefined) {
-    while (connection.received.length < mostBody && (await receive(connection)));
-    return { bytes: take(connection, mostBody), whole: false };
+  const contentLength = headers.get("content-length");
+  if (contentLength === undefined) {
+    while (connection.received.length < maxBodyBytes && (await receive(connection)));
+    return { bytes: take(connection, maxBodyBytes), whole: false };
   }
-  if (!/^\d{1,15}$/.test(told)) throw notHttp();
-  const bytes = await readBytes(connection, Math.min(Number(told), mostBody));
-  return { bytes, whole: Number(told) <= mostBody };
+  if (!/^\d{1,15}$/.test(contentLength)) throw notHttp();
+  const bytes = await readBytes(connection, Math.min(Number(contentLength), maxBodyBytes));
+  return { bytes, whole: Number(contentLength) <= maxBodyBytes };
 }
 
 async function readChunks(connection: Connection): Promise<{ bytes: Uint8Array; whole: boolean }> {
-  const body = new Uint8Array(mostBody);
+  const body = new Uint8Array(maxBodyBytes);
   for (let length = 0; ; ) {
     const [size] = /^[0-9a-f]{1,8}/i.exec(await readLine(connection)) ?? [];
     if (size === undefined) throw notHttp();
@@ -164,7 +164,7 @@ async function readChunks(connection: Connection): Promise<{ bytes: Uint8Array; 
       while ((await readLine(connection)) !== "");
       return { bytes: body.subarray(0, length), whole: true };
     }
-    const chunk = await readBytes(connection, Math.min(left, mostBody - length));
+    const chunk = await readBytes(connection, Math.min(left, maxBodyBytes - length));
     body.set(chunk, length);
     length += chunk.length;
     if (chunk.length < left) return { bytes: body.subarray(0, length), whole: false };
@@ -177,23 +177,23 @@ async function readLine(connection: Connection): Promise<string> {
     const end = connection.received.indexOf(10, from);
     if (end !== -1) return latin1.decode(take(connection, end + 1)).replace(/\r?\n$/, "");
     from = connection.received.length;
-    if (from > longestLine) throw notHttp();
-    if (!(await receive(connection))) throw cutShort();
+    if (from > maxLineBytes) throw notHttp();
+    if (!(await receive(connection))) throw truncated();
   }
 }
 
 async function readBytes(connection: Connection, count: number): Promise<Uint8Array> {
-  while (connection.received.length < count) if (!(await receive(connection))) throw cutShort();
+  while (connection.received.length < count) if (!(await receive(connection))) throw truncated();
   return take(connection, count);
 }
 
 function take(connection: Connection, count: number): Uint8Array {
-  const taken = connection.received.subarray(0, count);
+  const chunk = connection.received.subarray(0, count);
   connection.received = connection.received.subarray(count);
-  return taken;
+  return chunk;
 }
 
-/** Whether more came. */
+/** Returns whether more bytes arrived. */
 async function receive(connection: Connection): Promise<boolean> {
   const space = new Uint8Array(2 * 1024);
   const count = await connection.conn.read(space);
@@ -210,15 +210,15 @@ async function receive(connection: Connection): Promise<boolean> {
   return true;
 }
 
-const notHttp = () => new NoReply("The answer was not HTTP/1.1.");
-const cutShort = () => new CutShort("The connection was closed before the answer was whole.");
-class CutShort extends NoReply {}
+const notHttp = () => new NoResponse("The response is not HTTP/1.1.");
+const truncated = () => new TruncatedResponse("The connection was closed before the response was complete.");
+class TruncatedResponse extends NoResponse {}
 
-// Connections ---------------------------------------------------------------------------------------------------
-// A connection leads to the address that was checked when it was opened, whatever the name leads to by now.
+// Kept-alive connections. A connection leads to the address that was checked when it was opened, whatever the
+// name resolves to now.
 
 const idle = new Map<string, { connection: Connection; until: number }[]>();
-// Receivers close idle connections after five seconds, many of them.
+// Many receivers close idle connections after five seconds.
 const idleMs = 3_000;
 
 function takeIdle(url: URL): Connection | undefined {
@@ -229,7 +229,7 @@ function takeIdle(url: URL): Connection | undefined {
   }
 }
 
-function keep(url: URL, connection: Connection, { reusable, ...reply }: Exchanged): Reply {
+function finish(url: URL, connection: Connection, { reusable, ...reply }: RoundTrip): Reply {
   if (reusable && connection.received.length === 0) {
     const list = idle.get(url.origin) ?? [];
     idle.set(url.origin, list);
@@ -240,21 +240,21 @@ function keep(url: URL, connection: Connection, { reusable, ...reply }: Exchange
   return reply;
 }
 
-/** Closes what nobody used for a while. */
+/** Closes idle connections. */
 export function closeIdle(): void {
   for (const [origin, list] of idle) {
-    const kept = list.filter(({ connection, until }) => until > performance.now() || connection.close());
-    if (kept.length > 0) idle.set(origin, kept);
+    const remaining = list.filter(({ connection, until }) => until > performance.now() || connection.close());
+    if (remaining.length > 0) idle.set(origin, remaining);
     else idle.delete(origin);
   }
 }
 
-/** An idle connection may have been closed by the receiver just now: then there was no answer to this request, and another is opened. */
+/** The receiver may have closed an idle connection: if there was no response, retry on a new connection. */
 function unlessStale(connection: Connection) {
   return (error: unknown): undefined => {
     const nothingCame = connection.received.length === 0;
     connection.close();
-    if (nothingCame && (error instanceof CutShort || isReset(error))) return undefined;
+    if (nothingCame && (error instanceof TruncatedResponse || isReset(error))) return undefined;
     throw error;
   };
 }
@@ -265,12 +265,12 @@ const isReset = (error: unknown) =>
   error instanceof Deno.errors.ConnectionAborted ||
   error instanceof Deno.errors.UnexpectedEof;
 
-/** For the log of the endpoint: what its owner can mend, and nothing of this machine. */
+/** Message for the delivery log: what the receiver's owner can fix, without details of this machine. */
 function meaningOf(error: unknown): string {
   if (error instanceof Deno.errors.ConnectionRefused) return "The connection was refused.";
   if (isReset(error)) return "The connection was reset.";
   if (error instanceof Deno.errors.InvalidData) return `TLS failed: ${error.message}.`;
   if (error instanceof Error && "code" in error && error.code === "ENOTFOUND")
-    return "The host name is not known.";
+    return "The host name does not resolve.";
   return error instanceof Error ? error.message : String(error);
 }

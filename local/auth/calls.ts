@@ -1,11 +1,11 @@
 import { z } from "zod";
 import type { Action } from "./limits.ts";
 
-/** A field of a call: what is left out may also be null. */
-const text = (name: string, longest: number) =>
+/** An optional field, which may also be null. */
+const text = (name: string, maxLength: number) =>
   z
     .string({ error: `${name} must be text` })
-    .max(longest, { error: `${name} must be at most ${longest} characters long` })
+    .max(maxLength, { error: `${name} must be at most ${maxLength} characters long` })
     .refine((value) => !value.includes("\0") && isWellFormed(value), {
       error: `${name} must be text without NUL and broken surrogates`,
     })
@@ -14,7 +14,7 @@ const email = text("email", 255);
 const data = z
   .custom<Record<string, unknown>>(isObject, { error: "data must be an object" })
   .refine((value) => isStorable(value), {
-    error: "data must be nested at most 20 levels deep, of texts without NUL and broken surrogates",
+    error: "data must be nested at most 20 levels deep, without NUL and unpaired surrogates",
   })
   .nullish();
 
@@ -45,19 +45,20 @@ export interface Body {
   refresh_token?: string;
 }
 
-/** One call that lite serves, and what the guard does about it. */
+/** An auth call that lite serves, with the guard's rules for it. */
 export interface Call {
-  /** The rules its tries are charged by. */
+  /** Rate limit of the call. */
   limit?: Action;
-  /** What is passed on; everything else a client writes does not reach lite. */
+  /** Parameters to pass on; other parameters do not reach lite. */
   query?: readonly string[];
   body?: z.ZodType<object>;
   hashesPassword?: (body: Body) => boolean;
-  /** The answer, or the time it takes, would tell whether an account exists. */
-  quiet?: true;
+  /** The response or its time would reveal whether an account exists. */
+  hidesAccountExistence?: true;
 }
 
-const type = text("type", 100);
+// A code that signs in or confirms an address is of type email; lite knows it by its older name.
+const type = text("type", 100).transform((named) => (named === "email" ? "magiclink" : named));
 const always = () => true;
 const signIn: Call = {
   limit: "sign_in",
@@ -70,7 +71,7 @@ const refresh: Call = {
   query: ["grant_type"],
   body: z.object({ refresh_token: text("refresh_token", 255) }),
 };
-/** Grants that the embedded stack does not offer: lite says so. */
+/** Grants that the embedded stack does not support: lite responds with an error. */
 const otherGrant: Call = { query: ["grant_type"], body: z.object({}) };
 const mailACode: Call = {
   limit: "mail",
@@ -80,7 +81,7 @@ const mailACode: Call = {
     create_user: z.boolean({ error: "create_user must be true or false" }).nullish(),
   }),
   hashesPassword: always,
-  quiet: true,
+  hidesAccountExistence: true,
 };
 
 const calls: Record<string, Call> = {
@@ -96,7 +97,7 @@ const calls: Record<string, Call> = {
   "POST /verify": {
     limit: "verify",
     body: z.object({ email, token: text("token", 255), token_hash: text("token_hash", 255), type }),
-    quiet: true,
+    hidesAccountExistence: true,
   },
   "GET /verify": { limit: "verify", query: ["type", "token", "redirect_to", "apikey"] },
   "GET /user": {},
@@ -116,7 +117,7 @@ const calls: Record<string, Call> = {
   },
 };
 
-/** The call a request makes, by its exact path: lite would decode and complete what it is given. */
+/** The call of a request by exact path: lite would decode and normalize it. */
 export function callOf(method: string, url: URL): Call | undefined {
   const path = url.pathname.replace(/^\/auth\/v1/, "");
   if (method === "POST" && path === "/token") {

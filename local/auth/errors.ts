@@ -1,4 +1,4 @@
-/** As GoTrue refuses, so that supabase-js tells the code and the message. */
+/** Errors in GoTrue's format, which supabase-js parses. */
 export function goTrueError(status: number, code: string, message: string, retryAfter?: number): Response {
   return Response.json(
     { code: status, error_code: code, msg: message },

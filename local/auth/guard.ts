@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { jwtVerify } from "jose";
+import { decodeJwt, jwtVerify } from "jose";
 import { networkOf } from "../../shared/network-address.ts";
 import { messageOf } from "../start-error.ts";
 import { type Body, type Call, callOf } from "./calls.ts";
@@ -13,20 +13,24 @@ export interface AuthGuardOptions {
   secrets: TokenSecrets;
   jwtSecret: string;
   publishableKey: string;
+  /** Signing up has the same response with and without an account: a mail follows. */
+  confirmsAddresses: boolean;
   onTrouble(message: string): void;
 }
 
-/** Passes a request of /auth/v1 on to lite, or refuses it. Calls of the launcher itself have no address and no limits. */
+/**
+ * Passes a request of /auth/v1 to lite or rejects it. Calls of the launcher have no address and no limits.
+ */
 export type AuthGuard = (
   request: Request,
   clientAddress: string | undefined,
   next: (request: Request) => Promise<Response>,
 ) => Promise<Response>;
 
-const largestBody = 64 * 1024;
-/** Longer than lite takes to mail or verify a code, so that the time of an answer does not tell whether it did. */
-const quietAnswer = 250;
-/** Where the code of a type of verification is stored. */
+const maxBodyBytes = 64 * 1024;
+/** Longer than lite takes to mail or verify a code, so that the response time does not reveal which. */
+const minDurationMs = 250;
+/** Columns that store the code of a verification type. */
 const codeKinds = new Map([
   ["signup", ["confirmation_token"]],
   ["magiclink", ["recovery_token", "confirmation_token"]],
@@ -36,7 +40,7 @@ const codeKinds = new Map([
 ]);
 
 const wrongCode = () => goTrueError(403, "otp_expired", "Email link is invalid or has expired");
-const busy = () => goTrueError(503, "request_timeout", "Too many people are signing in: try again.", 1);
+const busy = () => goTrueError(503, "request_timeout", "Too many sign-ins are in progress: try again.", 1);
 
 export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
   const { limits, secrets, publishableKey } = options;
@@ -46,19 +50,19 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
   const accountOf = async (call: Call, body: Body, request: Request): Promise<string | null> => {
     if (body.email && call.limit !== "change") return limits.hash("account", body.email.toLowerCase());
     if (call.limit === "refresh" && body.refresh_token)
-      return limits.ownerOfRefreshToken(secrets.sealRefreshToken(body.refresh_token));
+      return limits.ownerOfRefreshToken(secrets.encryptRefreshToken(body.refresh_token));
     const token = /^Bearer (.*)$/.exec(request.headers.get("authorization") ?? "")?.[1];
     if (!token || (call.limit !== "change" && call.limit !== "mail")) return null;
-    // Who it is not is refused by lite.
+    // lite rejects an invalid token.
     const verified = await jwtVerify(token, userKey, { algorithms: ["HS256"] }).catch(() => undefined);
     return verified?.payload.sub ?? null;
   };
 
-  /** A code is compared here, where each try is counted; lite then finds it by the same hash. */
+  /** Compares the code here, where attempts are counted; lite then finds it by its hash. */
   const isRightCode = (body: Body): Promise<boolean> | true => {
     const { email, token, token_hash, type } = body;
     const kinds = codeKinds.get(type ?? "");
-    // lite refuses what names no code.
+    // lite rejects a request without a code.
     if (token_hash || !email || !token || !kinds) return true;
     const stored = secrets.storedCode(codeHashOf(email, token));
     return limits.tryCode(email.toLowerCase(), kinds, stored);
@@ -67,7 +71,7 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
   return async (request, clientAddress, next) => {
     const url = new URL(request.url);
     const call = callOf(request.method, url);
-    if (call === undefined) return goTrueError(404, "not_found", "There is nothing at this address.");
+    if (call === undefined) return goTrueError(404, "not_found", "The route does not exist.");
     const body = call.body === undefined ? {} : await readBody(request, call.body);
     if (body instanceof Response) return body;
     const canonical = requestFor(request, url, call, body, publishableKey);
@@ -82,11 +86,14 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
     try {
       if (call.limit === undefined || address === null) return answerOf(await run());
       const subject: Subject = { address, account: await accountOf(call, body, request) };
-      const taken = await limits.take(call.limit, subject);
-      if (!taken.allowed) return tooMany(call, taken);
-      const answer = call.quiet ? await quietly(call, run) : await run();
+      const charge = await limits.take(call.limit, subject);
+      if (!charge.allowed) return tooMany(call, charge);
+      const hides = call.hidesAccountExistence || (options.confirmsAddresses && call.limit === "sign_up");
+      const answer = hides ? await withMinDuration(call, run) : await run();
       const outcome = outcomeOf(answer);
-      if (outcome) await limits.settle(call.limit, subject, taken, outcome);
+      if (outcome === "succeeded" && call.limit === "verify" && subject.account === null && answer !== "full")
+        subject.account = await accountSignedIn(answer, limits);
+      if (outcome) await limits.settle(call.limit, subject, charge, outcome);
       return answerOf(answer);
     } catch (error) {
       options.onTrouble(`auth: ${messageOf(error)}`);
@@ -97,31 +104,51 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
 
 const answerOf = (answer: Response | "full") => (answer === "full" ? busy() : answer);
 
-/** A failure keeps its charge, but one of ours. */
+/** Failures stay charged, except internal errors. */
 function outcomeOf(answer: Response | "full"): "succeeded" | "not_made" | undefined {
   if (answer === "full" || answer.status >= 500) return "not_made";
   const failed = /[?#&]error=/.test(answer.headers.get("location") ?? "");
   return answer.status < 400 && !failed ? "succeeded" : undefined;
 }
 
+/**
+ * A link identifies no account before it is opened; afterwards its client address is known for the account.
+ */
+async function accountSignedIn(answer: Response, limits: Limits): Promise<string | null> {
+  const fragment = answer.headers.get("location")?.split("#")[1];
+  const session =
+    fragment === undefined
+      ? ((await answer
+          .clone()
+          .json()
+          .catch(() => ({}))) as Record<string, unknown>)
+      : Object.fromEntries(new URLSearchParams(fragment));
+  const { access_token: token } = session;
+  const { email } = typeof token === "string" ? decodeJwt(token) : {};
+  return typeof email === "string" && email !== "" ? limits.hash("account", email.toLowerCase()) : null;
+}
+
 function tooMany(call: Call, { retry_after }: Taken): Response {
   const code = call.limit === "mail" ? "over_email_send_rate_limit" : "over_request_rate_limit";
   const seconds = retry_after ?? 1;
-  return goTrueError(429, code, `Too many tries: try again in ${seconds} seconds.`, seconds);
+  return goTrueError(429, code, `Too many attempts: try again in ${seconds} seconds.`, seconds);
 }
 
-/** The same answer at the same time, whether there was somebody to mail to or not. */
-async function quietly(call: Call, run: () => Promise<Response | "full">): Promise<Response | "full"> {
-  const [answer] = await Promise.all([run(), sleep(quietAnswer)]);
+/** The same response after the same time, whether the account exists or not. */
+async function withMinDuration(
+  call: Call,
+  run: () => Promise<Response | "full">,
+): Promise<Response | "full"> {
+  const [answer] = await Promise.all([run(), sleep(minDurationMs)]);
   if (answer === "full") return answer;
-  // lite says so of an account that is there, or is not.
-  const tells = call.limit === "mail" && (answer.status === 422 || answer.status === 429);
-  return tells ? Response.json({}, { status: 200 }) : answer;
+  // These errors of lite reveal whether an account exists.
+  const revealsAccount = call.limit === "mail" && (answer.status === 422 || answer.status === 429);
+  return revealsAccount ? Response.json({}, { status: 200 }) : answer;
 }
 
 async function readBody(request: Request, schema: NonNullable<Call["body"]>): Promise<Body | Response> {
   const text = await request.text();
-  if (Buffer.byteLength(text) > largestBody)
+  if (Buffer.byteLength(text) > maxBodyBytes)
     return goTrueError(413, "validation_failed", "The body must be at most 64 KB.");
   let value: unknown;
   try {
@@ -141,7 +168,7 @@ async function readBody(request: Request, schema: NonNullable<Call["body"]>): Pr
   return Object.fromEntries(Object.entries(parsed.data).filter(([, field]) => field !== null));
 }
 
-/** Made anew of what was read, so that lite reads the same. */
+/** A request built from the parsed fields, so that lite reads the same values. */
 function requestFor(request: Request, from: URL, call: Call, body: Body, publishableKey: string): Request {
   const url = new URL(from.pathname, from);
   url.search = "";
@@ -152,7 +179,7 @@ function requestFor(request: Request, from: URL, call: Call, body: Body, publish
   const headers = new Headers(request.headers);
   headers.delete("content-length");
   const apiKey = headers.get("apikey") ?? from.searchParams.get("apikey");
-  // A link in a mail is opened by a browser, which has no key.
+  // A mail link is opened by a browser without the API key.
   const key =
     apiKey ?? (request.method === "GET" && from.pathname === "/auth/v1/verify" ? publishableKey : null);
   if (key !== null) headers.set("apikey", key);

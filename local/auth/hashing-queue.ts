@@ -1,6 +1,9 @@
-/** Passwords cost 80 ms of CPU each: few at a time, and addresses take turns, so that a flood waits behind itself. */
+/**
+ * Password hashing takes 80 ms of CPU: limits concurrency and alternates between addresses, so that a flood
+ * delays only itself.
+ */
 export interface HashingQueue {
-  /** Runs the work, or refuses it where too many wait. */
+  /** Runs the work, or rejects it if too many are queued. */
   run(address: string, work: () => Promise<Response>): Promise<Response | "full">;
 }
 
@@ -12,7 +15,7 @@ interface QueueLimits {
 }
 
 export function createHashingQueue({ running, waiting, waitingEach, patience }: QueueLimits): HashingQueue {
-  // An address moves to the end when it had its turn.
+  // An address moves to the end after its turn.
   const waiters = new Map<string, ((start: boolean) => void)[]>();
   let [free, count] = [running, 0];
 
@@ -23,13 +26,13 @@ export function createHashingQueue({ running, waiting, waitingEach, patience }: 
     count -= 1;
   };
   const release = () => {
-    const [turn] = waiters;
-    const first = turn?.[1][0];
-    if (turn === undefined || first === undefined) {
+    const [next] = waiters;
+    const first = next?.[1][0];
+    if (next === undefined || first === undefined) {
       free += 1;
       return;
     }
-    leave(turn[0], first);
+    leave(next[0], first);
     first(true);
   };
   const wait = (address: string): Promise<boolean> => {

@@ -149,9 +149,9 @@ $$;
 comment on function auth_limits.settle(text, text, text, text[], timestamptz, text) is 'Gives back what a success (succeeded) or a try that was not made (not_made) was charged.';
 
 -- Definer: the guard's login reads no tokens.
-create or replace function auth_limits.owner_of_refresh_token(sealed text) returns text
+create or replace function auth_limits.owner_of_refresh_token(encrypted text) returns text
 language sql stable security definer set search_path = ''
-return (select t.user_id::text from auth.refresh_tokens t where t.token = sealed limit 1);
+return (select t.user_id::text from auth.refresh_tokens t where t.token = encrypted limit 1);
 
 -- Codes --------------------------------------------------------------------------------------------------------
 create table if not exists auth_limits.code_failures (
@@ -233,8 +233,8 @@ language sql security definer set search_path = '' as $$
 $$;
 comment on function auth_limits.prune() is 'Deletes counters whose window has ended and addresses not seen for 90 days.';
 
--- What an earlier version stored unsealed ends: refresh tokens with their sessions, and codes.
-delete from auth.refresh_tokens where token not like 'sealed.%';
+-- What an earlier version stored unencrypted ends: refresh tokens with their sessions, and codes.
+delete from auth.refresh_tokens where token not like 'encrypted.%';
 update auth.users set confirmation_token = null, recovery_token = null, email_change_token_current = null,
   email_change_token_new = null, reauthentication_token = null
 where 64 in (length(confirmation_token), length(recovery_token), length(email_change_token_current),

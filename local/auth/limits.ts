@@ -3,7 +3,7 @@ import postgres from "postgres";
 
 export type Action = "sign_in" | "sign_up" | "verify" | "mail" | "refresh" | "change";
 
-/** Whom a try counts against, as the database keeps it; null where it is not known. */
+/** The subject of a limit as stored; null if unknown. */
 export interface Subject {
   address: string | null;
   account: string | null;
@@ -16,12 +16,12 @@ export interface Taken {
   taken_at: string;
 }
 
-/** The tables and functions of limits.sql. */
+/** Access to the tables and functions of limits.sql. */
 export interface Limits {
   hash(purpose: "address" | "account", value: string): string;
   take(action: Action, subject: Subject): Promise<Taken>;
-  settle(action: Action, subject: Subject, taken: Taken, outcome: "succeeded" | "not_made"): Promise<void>;
-  ownerOfRefreshToken(sealed: string): Promise<string | null>;
+  settle(action: Action, subject: Subject, charge: Taken, outcome: "succeeded" | "not_made"): Promise<void>;
+  ownerOfRefreshToken(encrypted: string): Promise<string | null>;
   tryCode(email: string, kinds: readonly string[], stored: string): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -31,7 +31,7 @@ export function openLimits(url: string, hashKey: string): Limits {
     max: 4,
     onnotice: () => undefined,
     connection: { application_name: "auth limits" },
-    // As text, so that no microsecond is lost on the way back.
+    // As text, to keep microseconds.
     types: { timestamptz: { to: 1184, from: [1184], serialize: String, parse: String } },
   });
   const prune = setInterval(() => void sql`select auth_limits.prune()`.catch(() => undefined), 600_000);
@@ -39,16 +39,16 @@ export function openLimits(url: string, hashKey: string): Limits {
   return {
     hash: (purpose, value) => createHmac("sha256", hashKey).update(`auth ${purpose} ${value}`).digest("hex"),
     async take(action, { address, account }) {
-      const [taken] = await sql<Taken[]>`select * from auth_limits.take(${action}, ${address}, ${account})`;
-      if (taken === undefined) throw new Error("auth_limits.take() answered nothing");
-      return taken;
+      const [charge] = await sql<Taken[]>`select * from auth_limits.take(${action}, ${address}, ${account})`;
+      if (charge === undefined) throw new Error("auth_limits.take() answered nothing");
+      return charge;
     },
     async settle(action, { address, account }, { charged, taken_at }, outcome) {
       await sql`select auth_limits.settle(${action}, ${address}, ${account}, ${charged}, ${taken_at}, ${outcome})`;
     },
-    async ownerOfRefreshToken(sealed) {
+    async ownerOfRefreshToken(encrypted) {
       const [row] = await sql<{ owner: string | null }[]>`
-        select auth_limits.owner_of_refresh_token(${sealed}) as owner`;
+        select auth_limits.owner_of_refresh_token(${encrypted}) as owner`;
       return row?.owner ?? null;
     },
     async tryCode(email, kinds, stored) {

@@ -1,16 +1,25 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { decodeJwt, SignJWT } from "jose";
 import { goTrueError } from "./errors.ts";
+import type { HookMail } from "./mail-hook.ts";
 import { isLinkToken, type TokenSecrets } from "./token-secrets.ts";
 
-// The parts of @supabase/lite 0.10 that are changed here. It makes a service for each request.
+// The parts of @supabase/lite 0.10 that this module replaces. lite creates a service for each request.
 type Columns = Record<string, unknown>;
 interface RefreshToken extends Columns {
   token: string;
   parent: string | null;
 }
+interface Query {
+  select(columns: string): Query;
+  where(column: string, is: "=", value: unknown): Query;
+  forUpdate(): Query;
+  executeTakeFirst(): Promise<Columns | undefined>;
+}
 interface Repository {
+  table(name: string): Query;
   transaction<Result>(use: (repository: Repository) => Promise<Result>): Promise<Result>;
+  findUserById(id: string): Promise<Columns | null>;
   findUserByEmail(email: string): Promise<Columns | null>;
   findUserByToken(column: string, value: string): Promise<Columns | null>;
   claimUserToken(userId: string, column: string, value: string): Promise<boolean>;
@@ -21,16 +30,25 @@ interface Repository {
   findRefreshTokensBySession(session: string): Promise<RefreshToken[]>;
 }
 interface Mail {
+  userId?: string;
+  currentEmail?: string;
   tokenHash?: string;
   tokenHashNew?: string;
 }
 type Send = (email: string, tokenHash: string, code: string, mail?: Mail) => Promise<void>;
 interface Service {
   repo: Repository;
-  mailer: Record<(typeof mailsWithLinks)[number], Send>;
-  signUp(...given: unknown[]): Promise<unknown>;
+  config: { email?: object };
+  mailer: Record<keyof typeof mailsWithLinks, Send> & {
+    sendReauthentication(email: string, code: string, mail?: Mail): Promise<void>;
+  };
+  signUp(email?: string, password?: string, data?: object): Promise<unknown>;
+  updateUser(id: string, change: object): Promise<unknown>;
+  signInWithOtp(email: string, options: { shouldCreateUser: boolean }): Promise<unknown>;
+  mapUserToResponse(user: Columns, identities: Columns[], use: string): unknown;
   signInWithPassword(...given: unknown[]): Promise<unknown>;
   verifyOtp(given: { token_hash?: string }): Promise<unknown>;
+  refreshSession(token?: string): Promise<unknown>;
   createSessionForUser(...given: unknown[]): Promise<{ access_token: string }>;
   createRefreshResponse(...given: unknown[]): Promise<{ access_token: string }>;
 }
@@ -46,35 +64,63 @@ const codeColumns = new Set([
   "email_change_token_new",
   "reauthentication_token",
 ]);
-const mailsWithLinks = ["sendConfirmation", "sendRecovery", "sendMagicLink", "sendEmailChange"] as const;
+/** Methods of lite's mailer, and what auth's hook calls their mails. */
+const mailsWithLinks = {
+  sendConfirmation: "signup",
+  sendRecovery: "recovery",
+  sendMagicLink: "magiclink",
+  sendEmailChange: "email_change",
+} as const;
 
-/** Middleware for lite that seals what it stores, signs tokens as hosted auth does, and tells nobody who has an account. */
-export function changeLite(secrets: TokenSecrets, jwtSecret: string, issuer: string) {
+interface Changes {
+  secrets: TokenSecrets;
+  jwtSecret: string;
+  issuer: string;
+  /** Whether an account of this request needs a confirmed address. */
+  confirmsAddresses: () => boolean;
+  /** Sends mails besides lite's driver. */
+  mail: ((mail: HookMail) => void) | undefined;
+}
+
+/**
+ * Middleware for lite: encrypts stored tokens, signs access tokens like hosted auth, and does not reveal
+ * accounts.
+ */
+export function changeLite({ secrets, jwtSecret, issuer, confirmsAddresses, mail }: Changes) {
   return async (context: Context, next: () => Promise<void>): Promise<void> => {
     const service = context.var.authService as Service | undefined;
     if (service === undefined) return next();
-    let refusal: Response | undefined;
-    service.repo = sealedRepository(service.repo, secrets, (error) => {
-      refusal = refusalOf(error);
-    });
-    linkByToken(service, secrets);
+    let errorResponse: Response | undefined;
+    const respond = (response: Response | undefined) => {
+      errorResponse = response;
+    };
+    const confirms = confirmsAddresses();
+    service.repo = encryptingRepository(service.repo, secrets, confirms, (error) =>
+      respond(errorResponseOf(error)),
+    );
+    if (!confirms)
+      service.config = { ...service.config, email: { ...service.config.email, enable_confirmations: false } };
+    linkByToken(service, secrets, mail);
     signWithIssuer(service, jwtSecret, issuer);
-    hideAccounts(service);
+    if (confirms) hideSignUps(service);
+    hideAccounts(service, respond);
+    refreshInTurn(service, secrets);
     await next();
-    if (refusal && context.res.status === 500) context.res = refusal;
+    if (errorResponse && context.res.status === 500) context.res = errorResponse;
   };
 }
 
-function sealedRepository(
+function encryptingRepository(
   repository: Repository,
   secrets: TokenSecrets,
+  confirms: boolean,
   failed: (error: unknown) => void,
 ): Repository {
-  const { sealRefreshToken, openRefreshToken, storedCode } = secrets;
+  const { encryptRefreshToken, decryptRefreshToken, storedCode } = secrets;
   const opened = (row: RefreshToken): RefreshToken => ({
     ...row,
-    token: openRefreshToken(row.token),
-    parent: row.parent && openRefreshToken(row.parent),
+    token: decryptRefreshToken(row.token),
+    parent: row.parent && decryptRefreshToken(row.parent),
   });
   const withStoredCodes = (columns: Columns): Columns =>
     Object.fromEntries(
@@ -83,30 +129,33 @@ function sealedRepository(
         codeColumns.has(name) && typeof value === "string" ? storedCode(value) : value,
       ]),
     );
-  const noticing = async <Result>(made: Promise<Result>): Promise<Result> => {
+  const tracked = async <Result>(pending: Promise<Result>): Promise<Result> => {
     try {
-      return await made;
+      return await pending;
     } catch (error) {
       failed(error);
       throw error;
     }
   };
   const changes: Partial<Repository> = {
-    transaction: (use) => repository.transaction((inner) => use(sealedRepository(inner, secrets, failed))),
+    transaction: (use) =>
+      repository.transaction((inner) => use(encryptingRepository(inner, secrets, confirms, failed))),
     findUserByToken: (column, value) => repository.findUserByToken(column, storedCode(value)),
     claimUserToken: (userId, column, value) => repository.claimUserToken(userId, column, storedCode(value)),
-    createUser: (user) => noticing(repository.createUser(withStoredCodes(user))),
-    updateUser: (id, change) => noticing(repository.updateUser(id, withStoredCodes(change))),
+    // lite takes an address as confirmed where somebody asks for a code for it.
+    createUser: (user) =>
+      tracked(repository.createUser(withStoredCodes(confirms ? { ...user, confirmed_at: null } : user))),
+    updateUser: (id, change) => tracked(repository.updateUser(id, withStoredCodes(change))),
     async createRefreshToken(row) {
       await repository.createRefreshToken({
         ...row,
-        token: sealRefreshToken(row.token),
-        parent: row.parent && sealRefreshToken(row.parent),
+        token: encryptRefreshToken(row.token),
+        parent: row.parent && encryptRefreshToken(row.parent),
       });
       return row;
     },
     async findRefreshToken(token) {
-      const row = await repository.findRefreshToken(sealRefreshToken(token));
+      const row = await repository.findRefreshToken(encryptRefreshToken(token));
       return row && opened(row);
     },
     findRefreshTokensBySession: async (session) =>
@@ -115,22 +164,47 @@ function sealedRepository(
   return Object.assign(Object.create(repository) as Repository, changes);
 }
 
-/** What a person can mend of what the database refused; the rest stays a 500. */
-function refusalOf(error: unknown): Response | undefined {
+/** The response for database errors a client can fix; other errors stay a 500. */
+function errorResponseOf(error: unknown): Response | undefined {
   const constraint = error instanceof Error && "constraint_name" in error ? error.constraint_name : undefined;
   if (constraint === "user_metadata_is_small")
-    return goTrueError(422, "validation_failed", "data must be at most 8 KB in all: send less");
+    return goTrueError(422, "validation_failed", "data must be at most 8 KB in total");
   if (constraint === "users_email_partial_key")
     return goTrueError(422, "user_already_exists", "User already registered");
 }
 
-/** A link carries a token that cannot be guessed; the hash of a code in its place is refused. */
-function linkByToken(service: Service, secrets: TokenSecrets): void {
+/** A mail link carries an unguessable token; the hash of a code in its place is rejected. */
+function linkByToken(service: Service, secrets: TokenSecrets, mail: Changes["mail"]): void {
   const { mailer, verifyOtp } = service;
-  for (const name of mailsWithLinks) {
+  const tell = async (action: string, email: string, code: string, link: string, of: Mail = {}) => {
+    if (!mail) return;
+    const user = of.userId ? await service.repo.findUserById(of.userId) : undefined;
+    const metadata = user?.raw_user_meta_data ?? {};
+    const { locale } = (typeof metadata === "string" ? JSON.parse(metadata) : metadata) as Columns;
+    const isChange = action === "email_change";
+    mail({
+      user: {
+        email: isChange ? (of.currentEmail ?? "") : email,
+        ...(isChange && { new_email: email }),
+        user_metadata: { locale },
+      },
+      // A code would have to be found by an address that the account does not have yet.
+      email_data: { email_action_type: action, token: isChange ? "" : code, token_hash: link },
+    });
+  };
+  for (const [name, action] of Object.entries(mailsWithLinks) as [keyof typeof mailsWithLinks, string][]) {
     const send = mailer[name].bind(mailer);
-    mailer[name] = (email, tokenHash, code, mail) => send(email, secrets.linkToken(tokenHash), code, mail);
+    mailer[name] = async (email, tokenHash, code, of) => {
+      const link = secrets.linkToken(tokenHash);
+      await tell(action, email, code, link, of);
+      await send(email, link, code, of);
+    };
   }
+  const send = mailer.sendReauthentication.bind(mailer);
+  mailer.sendReauthentication = async (email, code, of) => {
+    await tell("reauthentication", email, code, "", of);
+    await send(email, code, of);
+  };
   service.verifyOtp = (given) =>
     verifyOtp.call(service, {
       ...given,
@@ -138,7 +212,7 @@ function linkByToken(service: Service, secrets: TokenSecrets): void {
     });
 }
 
-/** lite signs no issuer; hosted auth does, and everything that verifies a token asks for it. */
+/** lite sets no issuer; hosted auth does, and verifiers require it. */
 function signWithIssuer(service: Service, jwtSecret: string, issuer: string): void {
   const key = new TextEncoder().encode(jwtSecret);
   for (const name of ["createSessionForUser", "createRefreshResponse"] as const) {
@@ -154,28 +228,107 @@ function signWithIssuer(service: Service, jwtSecret: string, issuer: string): vo
   }
 }
 
-/** Signing in takes as long without an account as with one, and says the same. */
-function hideAccounts(service: Service): void {
-  const { signInWithPassword } = service;
-  service.signInWithPassword = async (...given) => {
-    const { repo } = service;
-    service.repo = Object.assign(Object.create(repo) as Repository, {
-      async findUserByEmail(email: string) {
-        const user = await repo.findUserByEmail(email);
-        return user?.encrypted_password && user.email_confirmed_at ? user : nobody;
-      },
-    });
+/** Signing up with an address that has an account looks the same; its owner gets a mail to sign in. */
+function hideSignUps(service: Service): void {
+  const signUp = service.signUp.bind(service);
+  service.signUp = async (email = "", password, data) => {
+    const known = await service.repo.findUserByEmail(email.toLowerCase());
     try {
-      return await signInWithPassword.apply(service, given);
-    } finally {
-      service.repo = repo;
+      return await signUp(email, password, data);
+    } catch (error) {
+      if (!known || (error as { status?: number }).status !== 429) throw error;
+      if (!known.email_confirmed_at) await takeOver(service, String(known.id), { password, data });
+      await service.signInWithOtp(email, { shouldCreateUser: false });
+      const [id, now, address] = [randomUUID(), new Date().toISOString(), email.toLowerCase()];
+      const told = { ...data, email: address, email_verified: false, phone_verified: false, sub: id };
+      const shared = { id, created_at: now, updated_at: now };
+      const user = {
+        ...shared,
+        aud: "authenticated",
+        role: "authenticated",
+        email: address,
+        confirmation_sent_at: now,
+        raw_app_meta_data: { provider: "email", providers: ["email"] },
+        raw_user_meta_data: told,
+      };
+      const identity = { ...shared, id: randomUUID(), provider: "email", provider_id: id, user_id: id };
+      return { user: service.mapUserToResponse(user, [{ ...identity, identity_data: told }], "signup") };
     }
   };
 }
 
-// A bcrypt hash of lite's cost that no password has.
+/** The newest sign-up counts until the address is confirmed: an earlier one may be of somebody else. */
+async function takeOver(service: Service, id: string, change: { password: unknown; data: unknown }) {
+  await service.repo.updateUser(id, { confirmation_token: null });
+  await service.updateUser(id, change).catch((error: { code?: string }) => {
+    if (error.code !== "same_password") throw error;
+  });
+}
+
+/**
+ * Sign-in takes the same time and returns the same error with and without an account. Only who knows the
+ * password learns that the address is to be confirmed first.
+ */
+function hideAccounts(service: Service, respond: (response: Response) => void): void {
+  const { signInWithPassword } = service;
+  service.signInWithPassword = async (...given) => {
+    const { repo, createSessionForUser } = service;
+    let isUnconfirmed = false;
+    service.repo = Object.assign(Object.create(repo) as Repository, {
+      async findUserByEmail(email: string) {
+        const user = await repo.findUserByEmail(email);
+        if (!user?.encrypted_password) return noUser;
+        isUnconfirmed = !user.email_confirmed_at;
+        return isUnconfirmed ? { ...user, email_confirmed_at: noUser.email_confirmed_at } : user;
+      },
+    });
+    service.createSessionForUser = (...session) => {
+      if (!isUnconfirmed) return createSessionForUser.apply(service, session);
+      respond(goTrueError(400, "email_not_confirmed", "Email not confirmed"));
+      throw new Error("Email not confirmed");
+    };
+    try {
+      return await signInWithPassword.apply(service, given);
+    } finally {
+      Object.assign(service, { repo, createSessionForUser });
+    }
+  };
+}
+
+/** Serializes refreshes of one session, so that a session has one live refresh token. */
+function refreshInTurn(service: Service, secrets: TokenSecrets): void {
+  const { refreshSession, repo } = service;
+  service.refreshSession = async (token) => {
+    const done = await repo.transaction(async (inner) => {
+      const encrypted = secrets.encryptRefreshToken(token ?? "");
+      const row = await inner
+        .table("refresh_tokens")
+        .select("session_id")
+        .where("token", "=", encrypted)
+        .executeTakeFirst();
+      if (row?.session_id)
+        await inner
+          .table("sessions")
+          .select("id")
+          .where("id", "=", row.session_id)
+          .forUpdate()
+          .executeTakeFirst();
+      service.repo = inner;
+      // A rejection commits, because it has revoked the descendants of a reused token.
+      return refreshSession.call(service, token).then(
+        (session) => ({ session }),
+        (error: unknown) => ({ error }),
+      );
+    });
+    service.repo = repo;
+    if ("error" in done) throw done.error;
+    return done.session;
+  };
+}
+
+// A bcrypt hash with lite's cost that no password matches.
 const digest = randomBytes(53).toString("hex").slice(0, 52);
-const nobody: Columns = {
+const noUser: Columns = {
   id: "00000000-0000-4000-8000-000000000000",
   encrypted_password: `$2b$10$e${digest}`,
   email_confirmed_at: new Date(0).toISOString(),

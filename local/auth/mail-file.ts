@@ -1,27 +1,42 @@
 import { open, rename, stat } from "node:fs/promises";
 
-const largestFile = 1024 * 1024;
+const maxFileBytes = 1024 * 1024;
 
 export interface Mail {
   to: string;
   subject: string;
-  text?: string;
+  text?: string | undefined;
 }
 
-/** Takes the place of a mail server: a line of JSON for each mail, in a file that only its owner may read. */
-export function mailFile(path: string): { send(mail: Mail): Promise<void> } {
+/**
+ * Replaces a mail server: appends each mail as a line of JSON to a file readable by its owner only. Links
+ * lead to the page
+ * that asks for confirmation before it uses them.
+ */
+export function mailFile(path: string, siteUrl: string): { send(mail: Mail): Promise<void> } {
   let last: Promise<void> = Promise.resolve();
   return {
     send(mail) {
-      last = last.catch(() => undefined).then(() => append(path, mail));
+      const text = mail.text?.replace(/https?:\S+\/auth\/v1\/verify\?\S+/g, (link) =>
+        linkToPage(link, siteUrl),
+      );
+      last = last.catch(() => undefined).then(() => append(path, { ...mail, text }));
       return last;
     },
   };
 }
 
+function linkToPage(link: string, siteUrl: string): string {
+  const { searchParams } = new URL(link);
+  const page = new URL("/auth/confirm", siteUrl);
+  page.searchParams.set("token_hash", searchParams.get("token") ?? "");
+  page.searchParams.set("type", searchParams.get("type") ?? "");
+  return page.href;
+}
+
 async function append(path: string, { to, subject, text }: Mail): Promise<void> {
   const { size } = await stat(path).catch(() => ({ size: 0 }));
-  if (size > largestFile) await rename(path, `${path}.old`);
+  if (size > maxFileBytes) await rename(path, `${path}.old`);
   const file = await open(path, "a", 0o600);
   try {
     await file.chmod(0o600);

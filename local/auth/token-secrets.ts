@@ -1,21 +1,21 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync } from "node:crypto";
 
-/** What of tokens and codes reaches the database: without the key of the data folder it gives neither back. */
+/** Protects stored tokens and codes: without the data folder's key the database reveals neither. */
 export interface TokenSecrets {
-  /** The same token is sealed the same, so that it can be looked up. */
-  sealRefreshToken(token: string): string;
-  openRefreshToken(sealed: string): string;
-  /** What the link in a mail carries in place of lite's hash of the code, which a million tries would find. */
+  /** Deterministic encryption, so that tokens can be looked up. */
+  encryptRefreshToken(token: string): string;
+  decryptRefreshToken(encrypted: string): string;
+  /** Token in mail links, instead of lite's hash of the code, which a million guesses would find. */
   linkToken(codeHash: string): string;
-  /** What is stored of a code, from lite's hash of it or from the link. */
+  /** The stored form of a code, from lite's hash or from the link token. */
   storedCode(hashOrLink: string): string;
 }
 
-const prefix = "sealed.";
+const prefix = "encrypted.";
 const isCodeHash = (text: string) => /^[0-9a-f]{64}$/.test(text);
 export const isLinkToken = (text: string) => /^[\w-]{43}$/.test(text);
 
-/** As lite hashes a code. */
+/** lite's hash of a code. */
 export function codeHashOf(email: string, code: string): string {
   return createHash("sha256").update(`${email.toLowerCase()}${code}`).digest("hex");
 }
@@ -28,15 +28,15 @@ export function tokenSecrets(secret: string): TokenSecrets {
 
   const linkToken = (codeHash: string) => createHmac("sha256", links).update(codeHash).digest("base64url");
   return {
-    sealRefreshToken(token) {
-      // Made from the token, so that no two tokens share one.
+    encryptRefreshToken(token) {
+      // Derived from the token, so that different tokens have different nonces.
       const nonce = createHmac("sha256", nonces).update(token).digest().subarray(0, 12);
       const cipher = createCipheriv("aes-256-gcm", encryption, nonce);
       const text = Buffer.concat([cipher.update(token, "utf8"), cipher.final()]);
       return prefix + Buffer.concat([nonce, cipher.getAuthTag(), text]).toString("base64url");
     },
-    openRefreshToken(sealed) {
-      const bytes = Buffer.from(sealed.slice(prefix.length), "base64url");
+    decryptRefreshToken(encrypted) {
+      const bytes = Buffer.from(encrypted.slice(prefix.length), "base64url");
       const decipher = createDecipheriv("aes-256-gcm", encryption, bytes.subarray(0, 12), {
         authTagLength: 16,
       });

@@ -1,48 +1,40 @@
-import { execFile } from "node:child_process";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { defaultMigrations, root } from "../database-server.ts";
-import { withTemporaryDatabase, withTemporaryFolder } from "../temporary-database.ts";
+import { pathToFileURL } from "node:url";
+import { root } from "../database-server.ts";
 import { schemaText } from "./baseline.ts";
 import { databaseTypes, typesFile } from "./database-types.ts";
+import { changedReleases, readReleases } from "./releases.ts";
+import { migrationFiles, migrationsOf, schemaChanges, withMigratedDatabase } from "./schema-changes.ts";
 
-/** Migrations apply from zero and make what supabase/schemas wants; the generated types are current. */
-async function problems(): Promise<string[]> {
-  return withTemporaryDatabase(async ({ ownerUrl }) => {
-    const found: string[] = [];
-    const difference = await schemaDifference(ownerUrl);
-    if (difference !== null) found.push(difference);
-    const types = await readFile(typesFile, "utf8").catch(() => "");
-    if (types !== (await databaseTypes(ownerUrl))) {
-      found.push("shared/database.types.ts is not current: run npm run db:types");
-    }
-    return found;
-  });
-}
-
-async function schemaDifference(migratedUrl: string): Promise<string | null> {
-  const files = (await readdir(defaultMigrations)).filter((file) => file.endsWith(".sql"));
-  const wanted = await schemaText();
-  const [baseline] = files;
-  if (files.length === 1 && baseline !== undefined) {
-    const same = (await readFile(join(defaultMigrations, baseline), "utf8")) === wanted;
-    return same ? null : "supabase/migrations is not what supabase/schemas says: run npm run db:baseline";
+/** Checks that supabase/migrations produce supabase/schemas, and that released migrations are unchanged. */
+export async function schemaProblems(project = root): Promise<string[]> {
+  const changed = await changedReleases(project);
+  const [baseline, ...later] = await migrationFiles(project);
+  const applied = later.length === 0 && (await readFile(join(migrationsOf(project), baseline ?? ""), "utf8"));
+  if (applied === (await schemaText(project))) return changed;
+  if (Object.keys(await readReleases(project)).length === 0 && later.length === 0)
+    return ["supabase/migrations is not what supabase/schemas says: run npm run db:baseline"];
+  const { sql, rows } = await schemaChanges(project);
+  if (sql) {
+    changed.push(
+      `supabase/migrations and supabase/schemas make different databases: run npm run db:migration <name>. Missing is:\n${sql}`,
+    );
   }
-  return withTemporaryFolder(async (folder) => {
-    await writeFile(join(folder, "1_schemas.sql"), wanted);
-    return withTemporaryDatabase(async ({ ownerUrl }) => compare(migratedUrl, ownerUrl), folder);
-  });
+  for (const table of rows)
+    changed.push(`supabase/migrations fills ${table} differently than supabase/schemas: add it by hand`);
+  return changed;
 }
 
-async function compare(source: string, desired: string): Promise<string | null> {
-  const pgdelta = join(root, "node_modules", ".bin", "pgdelta");
-  const { stdout } = await promisify(execFile)(pgdelta, ["diff", "--source", source, "--desired", desired]);
-  if (stdout.includes("No differences found")) return null;
-  return `supabase/migrations and supabase/schemas make different databases:\n${stdout.trim()}`;
+async function typeProblems(): Promise<string[]> {
+  const types = await readFile(typesFile, "utf8").catch(() => "");
+  const current = await withMigratedDatabase(root, databaseTypes);
+  return types === current ? [] : ["shared/database.types.ts is not current: run npm run db:types"];
 }
 
-const found = await problems();
-for (const problem of found) console.error(problem);
-console.log(found.length === 0 ? "database: migrations, schemas and types agree" : "database: see above");
-process.exitCode = found.length === 0 ? 0 : 1;
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  const found = [...(await schemaProblems()), ...(await typeProblems())];
+  for (const problem of found) console.error(problem);
+  console.log(found.length === 0 ? "database: migrations, schemas and types agree" : "database: see above");
+  process.exitCode = found.length === 0 ? 0 : 1;
+}

@@ -8,7 +8,7 @@ import { withTemporaryDatabase } from "../temporary-database.ts";
 
 export const typesFile = join(root, "shared", "database.types.ts");
 
-/** TypeScript types of schema public, as the Supabase CLI makes them. */
+/** TypeScript types of schema public, in the format of the Supabase CLI. */
 export async function databaseTypes(databaseUrl: string): Promise<string> {
   const cli = join(root, "node_modules", ".bin", "supabase");
   const words = [
@@ -24,7 +24,7 @@ export async function databaseTypes(databaseUrl: string): Promise<string> {
   return format(stdout.slice(stdout.indexOf("export type Json")));
 }
 
-/** Not by the file's own name, which the linter passes over. */
+/** Under another name, because the linter ignores the file itself. */
 async function format(text: string): Promise<string> {
   const biome = join(root, "node_modules", ".bin", "biome");
   const formatting = promisify(execFile)(biome, ["format", "--stdin-file-path=generated.ts"], {

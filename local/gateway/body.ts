@@ -1,23 +1,27 @@
 import type { IncomingMessage } from "node:http";
 
-/** A body that is held in memory: all of it, or its beginning where it is larger than that. */
-export interface Held {
+/** The body in memory, or its beginning if it is larger than the limit. */
+export interface BufferedBody {
   chunks: Buffer[];
   length: number;
   isWhole: boolean;
 }
 
 /**
- * Reads until the body ends or `most` bytes are there, so that nobody upstream waits for it. "late" where it did not come in
- * time: all of it, or each piece of a body that is larger than `most`.
+ * Reads until the body ends or `maxBytes` are read. Returns "late" after a timeout for the whole body, or for
+ * each chunk of a body larger than `maxBytes`.
  */
-export function holdBody(incoming: IncomingMessage, most: number, timeMs: number): Promise<Held | "late"> {
+export function bufferBody(
+  incoming: IncomingMessage,
+  maxBytes: number,
+  timeMs: number,
+): Promise<BufferedBody | "late"> {
   const declared = Number(incoming.headers["content-length"] ?? Number.NaN);
-  const isLarge = declared > most || incoming.headers["transfer-encoding"] !== undefined;
+  const isLarge = declared > maxBytes || incoming.headers["transfer-encoding"] !== undefined;
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
-    const finish = (outcome: Held | "late") => {
+    const finish = (outcome: BufferedBody | "late") => {
       clearTimeout(timer);
       incoming.pause();
       incoming.off("data", take).off("end", end).off("error", fail).off("close", leave);
@@ -29,7 +33,7 @@ export function holdBody(incoming: IncomingMessage, most: number, timeMs: number
     const take = (chunk: Buffer) => {
       chunks.push(chunk);
       length += chunk.length;
-      if (length > most) finish({ chunks, length, isWhole: false });
+      if (length > maxBytes) finish({ chunks, length, isWhole: false });
       else if (isLarge) {
         clearTimeout(timer);
         timer = setTimeout(late, timeMs);
@@ -44,10 +48,10 @@ export function holdBody(incoming: IncomingMessage, most: number, timeMs: number
   });
 }
 
-/** Levels of a body of the data API, which reads JSON by functions that call themselves. */
-export const deepestBody = 64;
+/** Maximum nesting of a data API body, whose parser is recursive. */
+export const maxNesting = 64;
 
-/** Whether brackets outside of strings are nested deeper than that. */
+/** Whether brackets outside of strings exceed the maximum nesting. */
 export function isNestedTooDeep(chunks: Buffer[]): boolean {
   let [depth, isText, isEscaped] = [0, false, false];
   for (const chunk of chunks) {
@@ -58,7 +62,7 @@ export function isNestedTooDeep(chunks: Buffer[]): boolean {
         else if (byte === 0x22) isText = false;
       } else if (byte === 0x22) isText = true;
       else if (byte === 0x5b || byte === 0x7b) {
-        if (++depth > deepestBody) return true;
+        if (++depth > maxNesting) return true;
       } else if (byte === 0x5d || byte === 0x7d) depth--;
     }
   }

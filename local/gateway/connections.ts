@@ -2,7 +2,7 @@ import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import type { GatewayLimits } from "./limits.ts";
 
-/** Closes connections of an address that has too many, so that it cannot take all there are. */
+/** Closes connections of an address above its limit. */
 export function limitConnections(
   server: Server,
   { connections, connectionsPerAddress }: Pick<GatewayLimits, "connections" | "connectionsPerAddress">,

@@ -1,25 +1,34 @@
 import { Agent, type IncomingMessage, type ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { largestAnswer } from "../lite/limits.ts";
+import { maxResultBytes } from "../lite/limits.ts";
 import { isServedBy, type LiteName } from "../lite/paths.ts";
-import { deepestBody, holdBody, isNestedTooDeep } from "./body.ts";
-import { problemOfQuery } from "./data-query.ts";
-import { ask } from "./forward.ts";
+import { bufferBody, isNestedTooDeep, maxNesting } from "./body.ts";
+import type { BufferedBytes } from "./buffered-bytes.ts";
+import { validateQuery } from "./data-query.ts";
+import {
+  type GatewayError,
+  lateBody,
+  sendError,
+  serviceUnavailable,
+  tooManyRequests,
+  tooMuchHeld,
+  unknownPath,
+} from "./errors.ts";
+import { fetchBuffered } from "./forward.ts";
 import { valuesOf } from "./headers.ts";
-import { HeldBytes } from "./held-bytes.ts";
 import type { GatewayLimits } from "./limits.ts";
-import { isDown, nothingHere, type Refusal, refuse, tooMany } from "./refuse.ts";
-import { SlowWork } from "./slow-work.ts";
+import { RequestQueue } from "./request-queue.ts";
+import { SlowStatements } from "./slow-statements.ts";
 import type { Target } from "./target.ts";
-import { Turns } from "./turns.ts";
 
 export interface DataOptions {
   addressHeader: string;
   limits: GatewayLimits;
-  /** Null while it is down. */
+  heldBytes: BufferedBytes;
+  /** Null while down. */
   port(name: LiteName): number | null;
-  /** Whom a valid access token names. */
+  /** The user id of a valid access token. */
   personOf?(token: string): Promise<string | null>;
 }
 
@@ -31,11 +40,10 @@ const cors = {
     "Content-Range, Content-Location, Preference-Applied, X-Total-Count, Link, Retry-After",
 };
 
-/** Answers /auth/v1 and /rest/v1: everything is bounded before it takes anything that others need. */
-export function createData({ addressHeader, limits, port, personOf }: DataOptions) {
-  const turns = { auth: new Turns(limits.auth), rest: new Turns(limits.rest) };
-  const slowWork = new SlowWork(limits.slowWorkMs, limits.slowWorkWindowMs, limits.slowMs);
-  const heldBytes = new HeldBytes(limits);
+/** Handles /auth/v1 and /rest/v1: enforces all limits before using shared resources. */
+export function createData({ addressHeader, limits, heldBytes, port, personOf }: DataOptions) {
+  const queues = { auth: new RequestQueue(limits.auth), rest: new RequestQueue(limits.rest) };
+  const slowWork = new SlowStatements(limits.slowWorkMs, limits.slowWorkWindowMs, limits.slowMs);
   const agent = new Agent({ keepAlive: true });
 
   return {
@@ -46,53 +54,51 @@ export function createData({ addressHeader, limits, port, personOf }: DataOption
       incoming: IncomingMessage,
       response: ServerResponse,
     ) {
-      const say = (refusal: Refusal) => refuse(response, { ...refusal, headers: cors, form: name });
+      const respond = (error: GatewayError) => sendError(response, { ...error, headers: cors, form: name });
       if (incoming.method === "OPTIONS") return preflight(incoming, response);
-      // lite takes any other method for GET.
-      if (!methods.has(incoming.method ?? "")) return say(notThisMethod);
-      if (!isServedBy(name, target.path)) return refuse(response, { ...nothingHere, headers: cors });
+      // lite treats other methods as GET.
+      if (!methods.has(incoming.method ?? "")) return respond(notThisMethod);
+      if (!isServedBy(name, target.path)) return sendError(response, { ...unknownPath, headers: cors });
       const problem =
-        name === "rest" && problemOfQuery(target.search, valuesOf(incoming.rawHeaders, "prefer").join(","));
-      if (problem) return say({ ...problem, status: 400 });
-      const largest = name === "auth" ? limits.authBody : limits.restBody;
-      const declared = Math.min(Number(incoming.headers["content-length"] ?? 0), largest);
-      const expected = incoming.headers["transfer-encoding"] === undefined ? declared : largest;
-      if (!heldBytes.hold(address, expected, response)) return say(tooMuchHeld);
-      const held = await holdBody(incoming, largest, limits.bodyMs);
-      if (held === "late")
-        return say({
-          status: 400,
-          code: "VALIDATION_ERROR",
-          message: "The body did not arrive within 10 seconds.",
-        });
-      if (!held.isWhole)
-        return say({
+        name === "rest" && validateQuery(target.search, valuesOf(incoming.rawHeaders, "prefer").join(","));
+      if (problem) return respond({ ...problem, status: 400 });
+      const maxBytes = name === "auth" ? limits.authBody : limits.restBody;
+      const declared = Math.min(Number(incoming.headers["content-length"] ?? 0), maxBytes);
+      const expected = incoming.headers["transfer-encoding"] === undefined ? declared : maxBytes;
+      if (!heldBytes.hold(address, expected, response)) return respond(tooMuchHeld);
+      const body = await bufferBody(incoming, maxBytes, limits.bodyMs);
+      if (body === "late") return respond(lateBody(limits.bodyMs));
+      if (!body.isWhole)
+        return respond({
           status: 413,
           code: "PAYLOAD_TOO_LARGE",
-          message: `The body is larger than ${largest >> 10} KiB.`,
+          message: `The body is larger than ${maxBytes >> 10} KiB.`,
         });
       const isCsv = /^text\/csv/i.test(incoming.headers["content-type"] ?? "");
-      if (name === "rest" && !isCsv && isNestedTooDeep(held.chunks))
-        return say({
+      if (name === "rest" && !isCsv && isNestedTooDeep(body.chunks))
+        return respond({
           status: 400,
           code: "VALIDATION_ERROR",
-          message: `The body is nested more than ${deepestBody} levels deep.`,
+          message: `The body is nested more than ${maxNesting} levels deep.`,
         });
       const callers = await callersOf(incoming, address);
       const wait = name === "rest" ? slowWork.retryAfter(callers) : 0;
-      if (wait > 0) return say(tooMany("Too many slow requests: ask for less at once, and later.", wait));
-      const release = await turns[name].take(callers);
-      if (release === null) return say(tooMany("Too many requests at once: send fewer in parallel.", 1));
+      if (wait > 0)
+        return respond(tooManyRequests("Too many slow requests: ask for less at once, and later.", wait));
+      const release = await queues[name].acquire(callers);
+      if (release === null)
+        return respond(tooManyRequests("Too many requests at once: send fewer in parallel.", 1));
       const startedAt = performance.now();
-      let answer: Awaited<ReturnType<typeof ask>>;
+      let answer: Awaited<ReturnType<typeof fetchBuffered>>;
       try {
         const upstream = port(name);
-        if (upstream === null) return say(isDown(name === "auth" ? "Auth is" : "The data API is"));
-        answer = await ask(
+        if (upstream === null)
+          return respond(serviceUnavailable(name === "auth" ? "Auth is" : "The data API is"));
+        answer = await fetchBuffered(
           incoming,
-          /^(?:GET|HEAD)$/.test(incoming.method ?? "") ? Buffer.alloc(0) : Buffer.concat(held.chunks),
+          /^(?:GET|HEAD)$/.test(incoming.method ?? "") ? Buffer.alloc(0) : Buffer.concat(body.chunks),
           { port: upstream, path: target.path + target.search, addressHeader, address, agent },
-          largestAnswer * 2,
+          maxResultBytes * 2,
           limits.answerMs,
         );
       } finally {
@@ -100,12 +106,12 @@ export function createData({ addressHeader, limits, port, personOf }: DataOption
         if (name === "rest") slowWork.charge(callers, performance.now() - startedAt);
       }
       if (answer === null)
-        return say({
+        return respond({
           status: 413,
           code: "PAYLOAD_TOO_LARGE",
-          message: "The answer is too large: ask for fewer rows.",
+          message: "The response is too large: request fewer rows.",
         });
-      if (!heldBytes.hold(address, answer.body.length, response)) return say(tooMuchHeld);
+      if (!heldBytes.hold(address, answer.body.length, response)) return respond(tooMuchHeld);
       response.writeHead(answer.status, { ...answer.headers, ...cors });
       await pipeline(Readable.from(piecesOf(answer.body)), response);
     },
@@ -121,14 +127,13 @@ export function createData({ addressHeader, limits, port, personOf }: DataOption
 }
 
 const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
-const notThisMethod: Refusal = {
+const notThisMethod: GatewayError = {
   status: 405,
   code: "VALIDATION_ERROR",
-  message: "The method is not offered: use GET, HEAD, POST, PUT, PATCH or DELETE.",
+  message: "The method is not supported: use GET, HEAD, POST, PUT, PATCH or DELETE.",
 };
-const tooMuchHeld = tooMany("Too many bodies and answers are on their way: read what was answered first.", 1);
 
-/** In one piece nobody could tell how much of it was read. */
+/** In one chunk it would be unknown how much was read. */
 function* piecesOf(body: Buffer): Generator<Buffer> {
   for (let at = 0; at < body.length; at += pieceLength) yield body.subarray(at, at + pieceLength);
 }

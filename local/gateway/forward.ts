@@ -1,37 +1,59 @@
 import { type Agent, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
-import type { Held } from "./body.ts";
+import type { BufferedBody } from "./body.ts";
+import type { BufferedBytes } from "./buffered-bytes.ts";
+import { sendError, tooMuchHeld } from "./errors.ts";
 import { headersFor, hopByHop } from "./headers.ts";
 
 export interface Upstream {
   port: number;
   path: string;
   addressHeader: string;
-  /** Of the client. */
+  /** Address of the client. */
   address: string;
   agent: Agent;
 }
 
-/** Passes a request on as it comes in, after what was read of it, and the answer as it comes out. */
+/** Bytes of an answer from which it counts as held: what is smaller is in the buffers of its sockets. */
+const smallAnswer = 64 * 1024;
+/** For an answer whose length is not known: a compressed one, or a part of an export. */
+const unknownAnswer = 1024 * 1024;
+
+/** Bytes that a function holds of an answer until it was read. */
+function heldOf({ method }: IncomingMessage, { headers }: IncomingMessage): number {
+  // Streams of events have limits of their own. What was written is not answered with a refusal.
+  if (method !== "GET" || headers["content-type"]?.startsWith("text/event-stream")) return 0;
+  const bytes = headers["content-length"] === undefined ? unknownAnswer : Number(headers["content-length"]);
+  return bytes > smallAnswer ? bytes : 0;
+}
+
+/** Streams a request, including the part already read, and its response. */
 export function forward(
   incoming: IncomingMessage,
-  held: Held,
+  bufferedBody: BufferedBody,
   response: ServerResponse,
   upstream: Upstream,
+  heldBytes: BufferedBytes,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    const { port, path, agent } = upstream;
+    const { port, path, agent, address } = upstream;
     const headers = headersFor(incoming, upstream);
     if (incoming.headers["transfer-encoding"]) headers.push("transfer-encoding", "chunked");
     if (incoming.headers.host === undefined) headers.push("host", `127.0.0.1:${port}`);
     const outgoing = request({ host: "127.0.0.1", port, path, method: incoming.method, agent, headers });
     outgoing.on("response", (answer) => {
-      const kept = Object.entries(answer.headers).filter(([name]) => !hopByHop.has(name));
-      response.writeHead(answer.statusCode ?? 502, Object.fromEntries(kept));
-      // Event streams: what is written goes out at once, and the head before it.
+      const bytes = heldOf(incoming, answer);
+      if (bytes > 0 && !heldBytes.hold(address, bytes, answer)) {
+        outgoing.destroy();
+        sendError(response, tooMuchHeld);
+        return resolve();
+      }
+      const headers = Object.entries(answer.headers).filter(([name]) => !hopByHop.has(name));
+      response.writeHead(answer.statusCode ?? 502, Object.fromEntries(headers));
+      // Event streams: flush headers and each write at once.
       response.flushHeaders();
       pipeline(answer, response).then(() => {
-        // Answered before the whole body was read: the rest must not hold up the connection's next request.
+        // The response came before the body was read: close the connection after it.
         if (!outgoing.writableFinished) {
           incoming.unpipe(outgoing);
           incoming.resume();
@@ -42,26 +64,26 @@ export function forward(
     });
     outgoing.on("error", reject);
     response.on("close", () => response.writableFinished || outgoing.destroy());
-    for (const chunk of held.chunks) outgoing.write(chunk);
-    if (held.isWhole) outgoing.end();
+    for (const chunk of bufferedBody.chunks) outgoing.write(chunk);
+    if (bufferedBody.isWhole) outgoing.end();
     else incoming.pipe(outgoing);
   });
 }
 
-export interface WholeAnswer {
+export interface BufferedResponse {
   status: number;
   headers: Record<string, string | string[]>;
   body: Buffer;
 }
 
-/** Asks for an answer and holds it whole; null where it is larger than that. Goes on also when the client has left. */
-export function ask(
+/** Reads a response into memory; null if it is too large. Continues if the client disconnects. */
+export function fetchBuffered(
   incoming: IncomingMessage,
   body: Buffer,
   upstream: Upstream,
-  largest: number,
+  maxBytes: number,
   timeMs: number,
-): Promise<WholeAnswer | null> {
+): Promise<BufferedResponse | null> {
   return new Promise((resolve, reject) => {
     const { port, path, agent } = upstream;
     const headers = headersFor(incoming, upstream, ["content-length", "host"]);
@@ -77,19 +99,19 @@ export function ask(
       answer.on("data", (chunk: Buffer) => {
         length += chunk.length;
         chunks.push(chunk);
-        if (length <= largest) return;
+        if (length <= maxBytes) return;
         outgoing.destroy();
         resolve(null);
       });
       answer.on("error", reject);
       answer.on("end", () => {
-        const kept = Object.entries(answer.headers).filter(
+        const headers = Object.entries(answer.headers).filter(
           (header): header is [string, string | string[]] =>
             header[1] !== undefined && !hopByHop.has(header[0]),
         );
         resolve({
           status: answer.statusCode ?? 502,
-          headers: Object.fromEntries(kept),
+          headers: Object.fromEntries(headers),
           body: Buffer.concat(chunks),
         });
       });

@@ -12,23 +12,30 @@ export const hopByHop = new Set([
   "expect",
 ]);
 
-/** Of all headers of that name: Node keeps but one of some. */
+/** All headers with this name: Node keeps only one of some. */
 export const valuesOf = (rawHeaders: string[], name: string) =>
   rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
 
-/** What goes upstream: the client's headers but those that are ours to set, and the caller's address under a secret name. */
+/**
+ * Headers for upstream: the client's without those that the gateway sets, plus the client address under the
+ * secret name. A Via header stands for those of a proxy.
+ */
 export function headersFor(
   incoming: IncomingMessage,
   { addressHeader, address }: { addressHeader: string; address: string },
   leaveOut: string[] = [],
 ): string[] {
   const headers: string[] = [];
+  let isPassedOn = false;
   for (let index = 0; index + 1 < incoming.rawHeaders.length; index += 2) {
     const name = (incoming.rawHeaders[index] ?? "").toLowerCase();
+    isPassedOn ||= untrusted.test(name);
     if (hopByHop.has(name) || untrusted.test(name) || name === addressHeader || leaveOut.includes(name))
       continue;
     headers.push(name, incoming.rawHeaders[index + 1] ?? "");
   }
+  // The setup page asks whether a client is on this machine, or a proxy of its.
+  if (isPassedOn) headers.push("via", "1.1 proxy");
   headers.push(addressHeader, address);
   return headers;
 }

@@ -1,31 +1,33 @@
 import { restConnections } from "../lite/limits.ts";
 
-/** What one client may take of the gateway. A caller is an address, and a person where a token names one. */
+/** Limits of one client at the gateway. A caller is an address, and also a user if a token names one. */
 export interface GatewayLimits {
-  /** Open connections; those over it are closed at once. */
+  /** Open connections; more are closed at once. */
   connections: number;
   connectionsPerAddress: number;
-  /** Milliseconds a body may take, or pause where it is a large one. */
+  /** Milliseconds the head of a request may take. */
+  headMs: number;
+  /** Milliseconds for a body, or for a pause of a large one. */
   bodyMs: number;
-  /** Bytes of a body for the functions: of the largest file to import. */
+  /** Bytes of a body for the functions, enough for the largest import file. */
   functionsBody: number;
   /** Bytes of a body of /auth/v1 and /rest/v1. */
   authBody: number;
   restBody: number;
-  /** Requests that run at once. */
+  /** Concurrent requests. */
   auth: Turns;
   rest: Turns;
-  /** Milliseconds that a caller's slow statements may take within the window; more is refused until it ends. */
+  /** Milliseconds of slow statements of a caller in a window; more are rejected until it ends. */
   slowWorkMs: number;
   slowWorkWindowMs: number;
-  /** A statement is slow from here on. */
+  /** Milliseconds from which a statement counts as slow. */
   slowMs: number;
-  /** Milliseconds within which auth and the data API have to answer. */
+  /** Milliseconds in which auth and the data API must respond. */
   answerMs: number;
-  /** Bytes of bodies and answers of auth and the data API that are held at once. */
+  /** Bytes of auth and data API bodies and responses, and of the functions' large answers, in memory. */
   heldBytesPerAddress: number;
   heldBytes: number;
-  /** A reader who takes less than so many bytes in so many milliseconds is cut off. */
+  /** Minimum rate of a reader in bytes and milliseconds; slower ones are disconnected. */
   readBytes: number;
   readMs: number;
 }
@@ -33,7 +35,7 @@ export interface GatewayLimits {
 export interface Turns {
   total: number;
   perCaller: number;
-  /** Requests of one caller that wait for their turn, and for how many milliseconds. */
+  /** Queued requests of a caller, and their maximum waiting time in milliseconds. */
   waitingPerCaller: number;
   waitMs: number;
 }
@@ -41,6 +43,7 @@ export interface Turns {
 export const defaultLimits: GatewayLimits = {
   connections: 20_000,
   connectionsPerAddress: 1_000,
+  headMs: 20_000,
   bodyMs: 10_000,
   functionsBody: 64 * 1024 * 1024,
   authBody: 64 * 1024,

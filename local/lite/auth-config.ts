@@ -1,20 +1,28 @@
 import type { Secrets } from "../data-folder.ts";
 
-/** The iss of access tokens: without a port, so that sessions outlive a change of it. Each data folder has a secret of its own. */
+/**
+ * Issuer of access tokens: without a port, so that sessions survive a change of port. Each data folder has
+ * its own secret.
+ */
 export const tokenIssuer = "http://127.0.0.1/auth/v1";
 
-/** All that auth and the data API need to know. */
+/** Shared configuration of auth and the data API. */
 export type LiteSecrets = Pick<Secrets, "jwt_secret" | "publishable_key" | "secret_key">;
 
-export function authConfig(secrets: LiteSecrets, siteUrl: string) {
+export function authConfig(secrets: LiteSecrets, siteUrl: string, sendsMail = false) {
   return {
     enabled: true,
     jwt_secret: secrets.jwt_secret,
     publishable_key: secrets.publishable_key,
     secret_key: secrets.secret_key,
     site_url: siteUrl,
-    // A refresh token that was used ends its session when it comes again, but for the last one: its answer may be lost.
+    // Reusing a refresh token ends its session, except for the latest one, whose response may have been lost.
     enable_refresh_token_rotation: true,
-    email: { enable_signup: true, enable_confirmations: false },
+    email: {
+      enable_signup: true,
+      enable_confirmations: sendsMail,
+      // lite would ask the present address only, and then take the new one unseen.
+      double_confirm_changes: !sendsMail,
+    },
   };
 }

@@ -1,33 +1,33 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { createAuthGuard } from "../auth/guard.ts";
 import { openLimits } from "../auth/limits.ts";
 import { changeLite } from "../auth/lite-service.ts";
 import { mailFile } from "../auth/mail-file.ts";
+import { mailHook } from "../auth/mail-hook.ts";
 import { tokenSecrets } from "../auth/token-secrets.ts";
 import { authConfig, tokenIssuer } from "./auth-config.ts";
 import { loadLite } from "./load.ts";
 import { type LiteOptions, runService, type Service, tellTrouble } from "./process.ts";
 
-/** Its own connections, so that no statement of the data API keeps anybody from signing in. */
+/** Own connections, so that the data API cannot block sign-in. */
 const poolSize = 4;
 
 runService("auth", openAuth);
 
-/** GoTrue's protocol by @supabase/lite, on a login that may use the sign-in tables and nothing else. */
+/** GoTrue's protocol by @supabase/lite, with a login that may use the auth tables only. */
 async function openAuth({ databaseUrl, secrets, siteUrl, guard: options }: LiteOptions): Promise<Service> {
   if (options === undefined) throw new Error("auth needs its limits");
   const { App, createPostgresConnection } = await loadLite();
   const connection = createPostgresConnection({
     url: databaseUrl,
-    postgresOptions: {
-      max: poolSize,
-      onnotice: () => undefined,
-      connection: { application_name: "auth" },
-    },
+    postgresOptions: { max: poolSize, onnotice: () => undefined, connection: { application_name: "auth" } },
   });
   const tokens = tokenSecrets(secrets.jwt_secret);
+  const { sendsMail = false, mailHook: hook } = options;
+  const byLauncher = new AsyncLocalStorage<boolean>();
   const app = new App({
     connection,
-    auth: authConfig(secrets, siteUrl),
+    auth: authConfig(secrets, siteUrl, sendsMail),
     api: { enabled: false },
     db: { migrations: { enabled: false } },
     storage: { enabled: false },
@@ -36,9 +36,17 @@ async function openAuth({ databaseUrl, secrets, siteUrl, guard: options }: LiteO
       server: {
         disableStudio: true,
         admin: false,
-        middlewares: [changeLite(tokens, secrets.jwt_secret, tokenIssuer)],
+        middlewares: [
+          changeLite({
+            secrets: tokens,
+            jwtSecret: secrets.jwt_secret,
+            issuer: tokenIssuer,
+            confirmsAddresses: () => sendsMail && !byLauncher.getStore(),
+            mail: hook && mailHook(hook, tellTrouble),
+          }),
+        ],
       },
-      drivers: { email: mailFile(options.mailPath) },
+      drivers: { email: sendsMail ? { send: async () => {} } : mailFile(options.mailPath, options.pagesUrl) },
     },
   });
   await app.init();
@@ -48,10 +56,14 @@ async function openAuth({ databaseUrl, secrets, siteUrl, guard: options }: LiteO
     secrets: tokens,
     jwtSecret: secrets.jwt_secret,
     publishableKey: secrets.publishable_key,
+    confirmsAddresses: sendsMail,
     onTrouble: tellTrouble,
   });
   return {
-    answer: (request, clientAddress) => guard(request, clientAddress, async (call) => app.fetch(call)),
+    answer: (request, clientAddress) =>
+      guard(request, clientAddress, async (call) =>
+        byLauncher.run(clientAddress === undefined, () => app.fetch(call)),
+      ),
     async close() {
       await limits.close();
       await connection.close();

@@ -7,7 +7,9 @@ import type { LiteName } from "./paths.ts";
 
 const folder = fileURLToPath(new URL("../../node_modules/.cache/feedback", import.meta.url));
 
-/** The program of a process as one JavaScript file: tsx takes a second to load @supabase/lite, Node itself a third of one. */
+/**
+ * Bundles a process into one JavaScript file: loading @supabase/lite takes tsx a second, Node a third of one.
+ */
 export async function compile(name: LiteName): Promise<string> {
   const { outputFiles } = buildSync({
     entryPoints: [fileURLToPath(new URL(`${name}.ts`, import.meta.url))],
@@ -22,7 +24,7 @@ export async function compile(name: LiteName): Promise<string> {
   });
   const program = outputFiles[0]?.contents ?? new Uint8Array();
   const path = join(folder, `${name}-${createHash("sha256").update(program).digest("hex").slice(0, 16)}.mjs`);
-  // Renamed into place: another stack may be about to run the same file.
+  // Atomic rename: another stack may run the same file.
   const draft = `${path}.${randomUUID()}`;
   await mkdir(folder, { recursive: true });
   await writeFile(draft, program);

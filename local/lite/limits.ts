@@ -1,5 +1,5 @@
-/** Statements of the data API that run at once. The gateway lets in no more, so that none waits inside. */
+/** Concurrent statements of the data API. The gateway admits no more, so that none is queued inside. */
 export const restConnections = 12;
 
-/** Bytes of one answer, before the data API holds it in memory and after. */
-export const largestAnswer = 10 * 1024 * 1024;
+/** Maximum bytes of one result and of one response. */
+export const maxResultBytes = 10 * 1024 * 1024;

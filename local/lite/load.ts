@@ -1,6 +1,9 @@
-/** Loads @supabase/lite, which takes most of a second: while Postgres starts, and not at all by a start that is refused. */
+/**
+ * Loads @supabase/lite lazily, which takes most of a second: while Postgres starts, and not if the start
+ * fails.
+ */
 export async function loadLite() {
-  // lite puts its own in its place, which fails on a warning that is an Error and would end the launcher.
+  // lite installs its own warning handler, which fails on warnings that are Errors.
   const { emitWarning } = process;
   try {
     const [{ App }, { createPostgresConnection }] = await Promise.all([

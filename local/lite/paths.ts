@@ -1,4 +1,4 @@
-// The paths of /auth/v1 and /rest/v1 that are served, as they are spelled on the wire: no encoding, no dots, no second slash.
+// Served paths of /auth/v1 and /rest/v1 in their exact spelling: no encoding, no dots, no double slashes.
 
 const authPath = new RegExp(
   `^/auth/v1/(?:${[

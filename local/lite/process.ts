@@ -1,31 +1,41 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { MailHookOptions } from "../auth/mail-hook.ts";
 import { listen } from "../ports.ts";
 import { messageOf } from "../start-error.ts";
 import type { LiteSecrets } from "./auth-config.ts";
 import { isServedBy, type LiteName } from "./paths.ts";
 
 export interface LiteOptions {
-  /** Of a login that this service has for itself. */
+  /** Database URL of the service's own login. */
   databaseUrl: string;
   secrets: LiteSecrets;
-  /** Where clients see it. */
+  /** Public URL. */
   siteUrl: string;
-  /** The gateway sends the caller's address in it. Its name is random, so that nobody else on this machine can call. */
+  /** Header with the client address from the gateway. Its random name prevents other local callers. */
   addressHeader: string;
-  /** What auth's limits on tries need. */
-  guard?: { databaseUrl: string; addressHashKey: string; mailPath: string };
+  /** Configuration of auth's rate limits and mail. */
+  guard?: {
+    databaseUrl: string;
+    addressHashKey: string;
+    mailPath: string;
+    pagesUrl: string;
+    /** Writes and sends auth's mails. */
+    mailHook?: MailHookOptions | undefined;
+    /** Mail is sent: an address has to be confirmed, and codes and links are in no file. */
+    sendsMail?: boolean;
+  };
 }
 
-/** Stands for an address where the launcher itself calls. */
+/** Address of the launcher. */
 export const launcherAddress = "launcher";
 
 export interface Service {
-  /** Without the client's address it is the launcher who calls. */
+  /** Requests without the client address come from the launcher. */
   answer(request: Request, clientAddress: string | undefined): Promise<Response>;
   close(): Promise<void>;
 }
 
-/** What the launcher says. */
+/** Messages from the launcher. */
 export type Order = { type: "start"; options: LiteOptions } | { type: "ping" } | { type: "stop" };
 
 export type Report =
@@ -33,14 +43,14 @@ export type Report =
   | { type: "pong" }
   | { type: "failed" | "trouble"; message: string };
 
-const report = (said: Report) => process.send?.(said);
+const send = (message: Report) => process.send?.(message);
 
-/** Tells the operator. */
-export const tellTrouble = (message: string) => report({ type: "trouble", message });
+/** Reports to the operator. */
+export const tellTrouble = (message: string) => send({ type: "trouble", message });
 
-/** The whole of a process that serves one part of @supabase/lite. */
+/** Runs a process that serves one part of @supabase/lite. */
 export function runService(name: LiteName, open: (options: LiteOptions) => Promise<Service>): void {
-  // lite prints codes, links, and every refused statement with its rows.
+  // Silences lite's logs, which contain codes, links and rows of failed statements.
   for (const method of ["log", "info", "warn", "error", "debug"] as const) console[method] = () => undefined;
   let service: Service | undefined;
 
@@ -53,11 +63,11 @@ export function runService(name: LiteName, open: (options: LiteOptions) => Promi
     server.keepAliveTimeout = 65_000;
     await listen(server, 0, "PORT");
     const address = server.address();
-    report({ type: "ready", port: typeof address === "object" && address ? address.port : 0 });
+    send({ type: "ready", port: typeof address === "object" && address ? address.port : 0 });
   };
 
   process.on("message", (order: Order) => {
-    if (order.type === "ping") report({ type: "pong" });
+    if (order.type === "ping") send({ type: "pong" });
     else if (order.type === "start")
       start(order.options).catch((error: unknown) => {
         process.send?.({ type: "failed", message: messageOf(error) } satisfies Report, () => process.exit(1));
@@ -67,8 +77,8 @@ export function runService(name: LiteName, open: (options: LiteOptions) => Promi
         .catch(() => undefined)
         .then(() => process.exit(0));
   });
-  // Ctrl-C in a terminal reaches this process too; the launcher stops things in order, and its death is the end here.
-  process.on("SIGINT", () => undefined);
+  // Ctrl-C in a terminal reaches this process too. Ignore it: the launcher stops processes in order.
+  for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => undefined);
   process.on("disconnect", () => process.exit(0));
 }
 

@@ -1,13 +1,14 @@
 import { decodeJwt } from "jose";
 import { sql } from "kysely";
 import { callBeforeRequest, jsonTypes, withRequest } from "../before-request.ts";
-import { refuseEmbeddingInAnswer } from "../function-answers.ts";
-import { refuseUnfiltered } from "../safe-update.ts";
+import { rejectEmbeddedFunctionResults } from "../embedded-functions.ts";
+import { rejectUnfilteredWrite } from "../safe-update.ts";
 import { authConfig, tokenIssuer } from "./auth-config.ts";
 import { boundedSocket } from "./bounded-socket.ts";
-import { largestAnswer, restConnections } from "./limits.ts";
+import { maxResultBytes, restConnections } from "./limits.ts";
 import { loadLite } from "./load.ts";
 import { asPostgrest } from "./postgrest-errors.ts";
+import { lowerBackendPriority, lowerOwnPriority } from "./priority.ts";
 import { type LiteOptions, runService, type Service } from "./process.ts";
 
 runService("rest", openRest);
@@ -15,8 +16,12 @@ runService("rest", openRest);
 type Load = Awaited<ReturnType<typeof loadLite>>;
 type Executor = Parameters<ReturnType<typeof sql>["execute"]>[0];
 
-/** PostgREST's protocol by @supabase/lite, on a login that has no rights until it takes the role of a request. */
+/**
+ * PostgREST's protocol by @supabase/lite, with a login that has no rights until it assumes the role of a
+ * request.
+ */
 async function openRest({ databaseUrl, secrets, siteUrl }: LiteOptions): Promise<Service> {
+  lowerOwnPriority();
   const { App, createPostgresConnection } = await loadLite();
   const schema = await readSchema(createPostgresConnection, databaseUrl);
   const connection = createPostgresConnection({
@@ -27,11 +32,11 @@ async function openRest({ databaseUrl, secrets, siteUrl }: LiteOptions): Promise
       types: jsonTypes,
       connection: { application_name: "rest" },
       socket: ({ host, port }: { host: string[]; port: number[] }) =>
-        boundedSocket(host[0] ?? "127.0.0.1", port[0] ?? 5432, largestAnswer),
+        boundedSocket(host[0] ?? "127.0.0.1", port[0] ?? 5432, maxResultBytes),
     } as object,
   });
   Object.assign(connection, {
-    // Else lite's first request would grant everything to the API roles and so undo column grants.
+    // Otherwise lite's first request would grant everything to the API roles and override column grants.
     rlsState: "active",
     introspect: async () => schema,
     normalizeDbError: asPostgrest,
@@ -50,11 +55,11 @@ async function openRest({ databaseUrl, secrets, siteUrl }: LiteOptions): Promise
   await app.init();
   const keys = new Set([secrets.publishable_key, secrets.secret_key]);
   const answer = async (request: Request) =>
-    refuseToken(request, keys) ??
-    refuseUnfiltered(request) ??
-    refuseEmbeddingInAnswer(request) ??
+    rejectToken(request, keys) ??
+    rejectUnfilteredWrite(request) ??
+    rejectEmbeddedFunctionResults(request) ??
     asBadBody(await withRequest(request, async () => app.fetch(request)), request);
-  // The first request takes longer than those after it.
+  // Warms up: the first request is slow.
   await answer(
     new Request(`${siteUrl}/rest/v1/organizations?select=id&limit=0`, {
       headers: { apikey: secrets.publishable_key },
@@ -63,7 +68,7 @@ async function openRest({ databaseUrl, secrets, siteUrl }: LiteOptions): Promise
   return { answer, close: () => connection.close() };
 }
 
-/** As service_role: the login itself may see no table. */
+/** As service_role, because the login may see no table. */
 async function readSchema(create: Load["createPostgresConnection"], url: string) {
   const reader = create({
     url,
@@ -82,7 +87,10 @@ interface Context {
   auth?: { role?: string; jwt?: { sub?: unknown } | null };
 }
 
-/** lite looks a token's user up in auth's tables, which this login may not read, and answers the same if they are gone. */
+/**
+ * lite looks up the user of a token in auth tables, which this login may not read. It responds the same for a
+ * missing user.
+ */
 async function withoutLookUp(
   context: { set(name: "userId" | "sessionId", value: string): void },
   next: () => Promise<void>,
@@ -92,11 +100,16 @@ async function withoutLookUp(
   await next();
 }
 
-/** Takes the role, claims and time limit of a request in one statement. PostgREST applies a role's settings; lite does not. */
+/**
+ * Sets role, claims and statement timeout of a request in one statement. PostgREST applies role settings;
+ * lite does not.
+ */
 async function takeRole(executor: Executor, { auth }: Context): Promise<void> {
   const role = auth?.role || "anon";
   const claims = auth?.jwt ? JSON.stringify(auth.jwt) : "";
-  await sql`select set_config('role', ${role}, true),
+  const { rows } = await sql<{
+    pid: number;
+  }>`select pg_backend_pid() as pid, set_config('role', ${role}, true),
     set_config('request.jwt.claim.sub', ${String(auth?.jwt?.sub ?? "")}, true),
     set_config('request.jwt.claim.role', ${role}, true),
     set_config('request.jwt.claims', ${claims}, true),
@@ -104,13 +117,14 @@ async function takeRole(executor: Executor, { auth }: Context): Promise<void> {
     from (values (0)) once
     left join (pg_catalog.pg_roles r cross join unnest(r.rolconfig) setting)
       on r.rolname = ${role} and setting like 'statement_timeout=%'`.execute(executor);
+  if (rows[0]) lowerBackendPriority(rows[0].pid);
 }
 
-/** lite takes a bearer that is no token for nobody, and asks of a token for its signature and time alone. */
-function refuseToken(request: Request, keys: Set<string>): Response | undefined {
+/** lite treats an invalid bearer as anonymous and checks only signature and expiry of a token. */
+function rejectToken(request: Request, keys: Set<string>): Response | undefined {
   const token = /^Bearer (.*)$/i.exec(request.headers.get("authorization") ?? "")?.[1]?.trim();
   if (!token || keys.has(token)) return undefined;
-  // Without a signature lite would take it for nobody.
+  // lite would treat a token without signature as anonymous.
   const claims = /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token) ? claimsOf(token) : undefined;
   if (claims === undefined) return unauthorized("PGRST301", "JWT invalid");
   if (claims.iss !== tokenIssuer) return unauthorized("PGRST303", "JWT not of this issuer");
@@ -119,7 +133,7 @@ function refuseToken(request: Request, keys: Set<string>): Response | undefined 
   return undefined;
 }
 
-/** Before the signature is verified, which lite does. */
+/** Before lite verifies the signature. */
 function claimsOf(token: string) {
   try {
     return decodeJwt(token);
@@ -131,7 +145,7 @@ function claimsOf(token: string) {
 const unauthorized = (code: string, message: string) =>
   Response.json({ code, details: null, hint: null, message }, { status: 401 });
 
-/** lite fails at some bodies instead of refusing them, and tells how. */
+/** lite throws on some bodies instead of rejecting them. */
 async function asBadBody(answer: Response, request: Request): Promise<Response> {
   if (answer.status !== 500 || request.body === null) return answer;
   const { code, message } = (await answer
@@ -145,7 +159,7 @@ async function asBadBody(answer: Response, request: Request): Promise<Response> 
       code: "PGRST102",
       details: null,
       hint: null,
-      message: "The body could not be read: send an object, or an array of fewer objects.",
+      message: "The body could not be parsed: send an object, or an array of fewer objects.",
     },
     { status: 400 },
   );

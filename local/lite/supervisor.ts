@@ -1,32 +1,36 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { keepRunning } from "../keep-running.ts";
+import { restartOnExit } from "../restart-on-exit.ts";
 import { StartError } from "../start-error.ts";
 import { compile } from "./compile.ts";
 import type { LiteName } from "./paths.ts";
 import { type LiteOptions, launcherAddress, type Order, type Report } from "./process.ts";
 
 export interface LiteProcess {
-  /** Null while it is down. */
+  /** Null while down. */
   port(): number | null;
-  /** A call of the launcher itself, which has no address and no limits. */
+  /** A call of the launcher, without address and limits. */
   fetch(request: Request): Promise<Response>;
   stop(): Promise<void>;
 }
 
 interface LiteProcessOptions extends LiteOptions {
   name: LiteName;
+  /** Milliseconds without a response after which the process counts as hanging; all requests wait for it. */
+  maxSilenceMs?: number | undefined;
   onTrouble(message: string): void;
 }
 
 const memoryMegabytes = { auth: 256, rest: 768 };
 const pingMs = 1_000;
-/** Whoever says nothing for so long hangs in one request, and everybody else's wait behind it. */
-const longestSilenceMs = 8_000;
-const longestStartMs = 60_000;
+const maxStartMs = 60_000;
 
-/** Auth or the data API in a process of its own, with a bound on its memory; it starts again when it dies or hangs. */
+/**
+ * Runs auth or the data API in a process of its own with a memory limit, and restarts it when it exits or
+ * hangs.
+ */
 export async function startLiteProcess({
   name,
+  maxSilenceMs = 8_000,
   onTrouble,
   ...options
 }: LiteProcessOptions): Promise<LiteProcess> {
@@ -57,9 +61,10 @@ export async function startLiteProcess({
         resolve();
       });
     });
-    say(child, { type: "start", options });
+    send(child, { type: "start", options });
     const watching = watch(
       child,
+      maxSilenceMs,
       () => heardAt,
       () => {
         failure = "it hung";
@@ -67,7 +72,7 @@ export async function startLiteProcess({
     );
     ended.then(() => clearInterval(watching));
     const stop = async () => {
-      if (child.exitCode === null) say(child, { type: "stop" });
+      if (child.exitCode === null) send(child, { type: "stop" });
       const forced = setTimeout(() => child.kill("SIGKILL"), 3_000);
       await ended;
       clearTimeout(forced);
@@ -78,7 +83,7 @@ export async function startLiteProcess({
   const first = start();
   await first.started;
   if (port === null) throw new StartError(`${title(name)} did not start: ${first.failure()}`);
-  const kept = keepRunning(first, start, onTrouble);
+  const supervised = restartOnExit(first, start, onTrouble);
   return {
     port: () => port,
     fetch(request) {
@@ -87,18 +92,23 @@ export async function startLiteProcess({
       call.headers.set(options.addressHeader, launcherAddress);
       return fetch(call);
     },
-    stop: kept.stop,
+    stop: supervised.stop,
   };
 }
 
-/** Kills the process when it leaves a question unanswered for too long. */
-function watch(child: ChildProcess, heardAt: () => number, onHang: () => void): NodeJS.Timeout {
+/** Kills the process if a ping stays unanswered. */
+function watch(
+  child: ChildProcess,
+  maxSilenceMs: number,
+  heardAt: () => number,
+  onHang: () => void,
+): NodeJS.Timeout {
   let askedAt = 0;
   return setInterval(() => {
     if (askedAt <= heardAt()) {
       askedAt = Date.now();
-      say(child, { type: "ping" });
-    } else if (Date.now() - askedAt > (heardAt() === 0 ? longestStartMs : longestSilenceMs)) {
+      send(child, { type: "ping" });
+    } else if (Date.now() - askedAt > (heardAt() === 0 ? maxStartMs : maxSilenceMs)) {
       onHang();
       child.kill("SIGKILL");
     }
@@ -107,6 +117,6 @@ function watch(child: ChildProcess, heardAt: () => number, onHang: () => void): 
 
 const title = (name: LiteName) => (name === "auth" ? "auth" : "the data API");
 
-function say(child: ChildProcess, order: Order): void {
+function send(child: ChildProcess, order: Order): void {
   child.send(order, () => undefined);
 }

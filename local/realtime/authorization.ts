@@ -7,7 +7,7 @@ export interface Rights {
 }
 
 export interface Authorization {
-  /** What the policies on realtime.messages let someone read on a private topic. */
+  /** Rights on a private topic according to the policies on realtime.messages. */
   toRead(identity: Identity, topic: string): Promise<Rights>;
   toWrite(identity: Identity, topic: string): Promise<Rights>;
 }
@@ -15,7 +15,7 @@ export interface Authorization {
 export const allRights: Rights = { broadcast: true, presence: true };
 const noRights: Rights = { broadcast: false, presence: false };
 
-// A crowd that joins at once asks once.
+// Concurrent joins share one query.
 const lifetime = 1000;
 
 export function createAuthorization(sql: Sql): Authorization {
@@ -35,7 +35,7 @@ export function createAuthorization(sql: Sql): Authorization {
   };
 }
 
-/** A policy that fails lets nobody in. */
+/** A failing policy denies access. */
 async function query(sql: Sql, identity: Identity, topic: string, write: boolean): Promise<Rights> {
   const rows = await sql<Rights[]>`
     select broadcast, presence from realtime.topic_rights(${topic}, ${identity.role}, ${identity.claims}, ${write})`.catch(

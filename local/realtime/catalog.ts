@@ -7,7 +7,7 @@ export interface Column {
   oid: number;
   /** Part of the primary key. */
   isKey: boolean;
-  /** The roles that may select it. */
+  /** Roles with SELECT on the column. */
   readers: Role[];
 }
 
@@ -15,20 +15,20 @@ export interface Table {
   schema: string;
   name: string;
   entity: string;
-  /** Row-level security is on. */
+  /** Row-level security is enabled. */
   secured: boolean;
   columns: Column[];
 }
 
 export interface Catalog {
   tables(): Promise<Map<string, Table>>;
-  /** A table changed its shape: what is known is not worth keeping. */
+  /** A table changed: drop the cache. */
   forget(): void;
 }
 
 export const tableKey = (schema: string, table: string) => `${schema}.${table}`;
 
-// Grants can change without a word in the log.
+// Grants change without a replication message.
 const lifetime = 1000;
 
 export function createCatalog(sql: Sql, publication: string): Catalog {
@@ -42,10 +42,10 @@ export function createCatalog(sql: Sql, publication: string): Catalog {
     tables() {
       if (known === undefined || Date.now() - known.at > lifetime) {
         const tables = read();
-        const mine = { at: Date.now(), tables };
-        known = mine;
+        const own = { at: Date.now(), tables };
+        known = own;
         tables.catch(() => {
-          if (known === mine) known = undefined;
+          if (known === own) known = undefined;
         });
       }
       return known.tables;

@@ -5,7 +5,7 @@ import type { Identity } from "./identity.ts";
 import type { Change, Row } from "./pgoutput.ts";
 import type { Subscription } from "./subscriptions.ts";
 
-/** What one listener is to be told: the change as JSON text, for those of its bindings that want it. */
+/** A change as JSON text for one subscriber, and the bindings it matches. */
 export interface Notice<Owner> {
   owner: Owner;
   ids: number[];
@@ -14,11 +14,14 @@ export interface Notice<Owner> {
 
 type Wanted<Owner> = Subscription<Owner>[];
 
-// As hosted: of a larger row only values of up to 64 bytes are told.
-const largestRow = 1024 * 1024;
-const largestValueThen = 64;
+// As hosted: of larger rows, only values of up to 64 bytes are sent.
+const maxRowBytes = 1024 * 1024;
+const maxTruncatedValueBytes = 64;
 
-/** Answers, change by change, who is told what: filters, column privileges and policies, by each listener's own identity. */
+/**
+ * Computes for each change who receives what: filters, column grants and policies, by each subscriber's
+ * identity.
+ */
 export async function noticesOf<Owner>(
   sql: Sql,
   catalog: Catalog,
@@ -70,23 +73,23 @@ async function applyFilters<Owner>(sql: Sql, jobs: Job<Owner>[]): Promise<void> 
   }
   if (open.length === 0) return;
   const tests = open.map(({ subscription, row }) => ({ filters: subscription.filters, row }));
-  // A filter that fails on a value takes nobody else's changes along.
-  const alone = (test: (typeof tests)[number]) =>
+  // A filter that fails for a value affects its own subscription only.
+  const combine = (test: (typeof tests)[number]) =>
     passAll(sql, [test]).then(
       ([each]) => each,
       () => false,
     );
-  const passed = await passAll(sql, tests).catch(() => Promise.all(tests.map(alone)));
-  const refused = new Map<Job<Owner>, Set<Subscription<Owner>>>();
+  const passed = await passAll(sql, tests).catch(() => Promise.all(tests.map(combine)));
+  const rejected = new Map<Job<Owner>, Set<Subscription<Owner>>>();
   open.forEach(({ subscription, job }, index) => {
-    if (!passed[index]) refused.set(job, (refused.get(job) ?? new Set()).add(subscription));
+    if (!passed[index]) rejected.set(job, (rejected.get(job) ?? new Set()).add(subscription));
   });
-  for (const [job, out] of refused) job.wanted = job.wanted.filter((subscription) => !out.has(subscription));
+  for (const [job, out] of rejected) job.wanted = job.wanted.filter((subscription) => !out.has(subscription));
 }
 
 type JsonTexts = Record<string, string>;
 
-/** Of each change the new and the old row, its values as JSON text. */
+/** New and old row of each change, with values as JSON text. */
 async function jsonValues(
   sql: Sql,
   table: Table,
@@ -101,7 +104,7 @@ async function jsonValues(
   ]);
 }
 
-/** Text for Postgres to read by each column's type; JSON columns as the JSON they are. */
+/** Text to be parsed by the column's type; JSON columns as JSON. */
 function rowJson(table: Table, row: Row | null, only?: (column: Column) => boolean): string {
   const members = table.columns.flatMap((column) => {
     const value = row?.get(column.name);
@@ -112,7 +115,7 @@ function rowJson(table: Table, row: Row | null, only?: (column: Column) => boole
   return `{${members.join(",")}}`;
 }
 
-/** For each identity the positions of the rows its policies show, as they stand now. */
+/** For each identity the positions of the rows its policies show now. */
 async function visibleRows<Owner>(
   sql: Sql,
   table: Table,
@@ -126,33 +129,33 @@ async function visibleRows<Owner>(
     }
   }
   if (identities.size === 0) return new Map();
-  // By role, so that the plan of one serves the next.
+  // Grouped by role, to reuse query plans.
   const list = [...identities.values()].sort((a, b) => (a.role < b.role ? -1 : 1));
   const keys = jobs.map(({ change }) => rowJson(table, change.record, ({ isKey }) => isKey));
-  const ask = (some: Identity[]) => sql<{ identity: number; visible: number[] | null }[]>`
+  const query = (some: Identity[]) => sql<{ identity: number; visible: number[] | null }[]>`
     select identity, visible from realtime.visible_rows(${table.entity}::regclass, ${`[${keys.join(",")}]`}::text::jsonb,
       ${some.map(({ role }) => role)}::text[], ${some.map(({ claims }) => claims)}::text[], ${xids}::bigint[])`;
   const xids = [...new Set(jobs.map(({ change }) => change.xid))];
   const visible = new Map<string, Set<number>>();
-  const note = (some: Identity[], rows: Awaited<ReturnType<typeof ask>>) => {
+  const note = (some: Identity[], rows: Awaited<ReturnType<typeof query>>) => {
     for (const row of rows) {
       const identity = some[row.identity - 1];
       if (identity) visible.set(identity.key, new Set((row.visible ?? []).map((position) => position - 1)));
     }
   };
   try {
-    note(list, await ask(list));
+    note(list, await query(list));
   } catch (error) {
-    if (!isRefusal(error)) throw error;
-    // Somebody's claims make a policy fail: they see nothing, the others what they may.
+    if (!isStatementError(error)) throw error;
+    // A policy fails for some claims: those subscribers get nothing, the others their rows.
     for (const one of list)
-      note([one], (await ask([one]).catch(() => [])) as Awaited<ReturnType<typeof ask>>);
+      note([one], (await query([one]).catch(() => [])) as Awaited<ReturnType<typeof query>>);
   }
   return visible;
 }
 
-/** An error of the statement itself, which would come again, rather than of the connection or the moment. */
-export const isRefusal = (error: unknown) =>
+/** A deterministic error of the statement, not one of the connection or a temporary one. */
+export const isStatementError = (error: unknown) =>
   error instanceof Error &&
   "code" in error &&
   /^(?=.*\d)(?!57P|08|53|40)[0-9A-Z]{5}$/.test(String(error.code));
@@ -183,13 +186,13 @@ function tell<Owner>(
     const kind = `${identity.role} ${select?.join(",") ?? "*"}`;
     const data = texts.get(kind) ?? dataOf(table, change, values, identity, select);
     texts.set(kind, data);
-    const mine = notices.get(owner) ?? new Map<string, Notice<Owner>>();
-    notices.set(owner, mine);
-    const notice = mine.get(kind) ?? { owner, ids: [], data };
-    mine.set(kind, notice);
+    const ownNotices = notices.get(owner) ?? new Map<string, Notice<Owner>>();
+    notices.set(owner, ownNotices);
+    const notice = ownNotices.get(kind) ?? { owner, ids: [], data };
+    ownNotices.set(kind, notice);
     notice.ids.push(id);
   }
-  return [...notices.values()].flatMap((mine) => [...mine.values()]);
+  return [...notices.values()].flatMap((ownNotices) => [...ownNotices.values()]);
 }
 
 function dataOf(
@@ -214,19 +217,20 @@ function dataOf(
       readers.includes(identity.role) && (!select || isKey || select.includes(name)),
   );
   const size = [...Object.values(record), ...Object.values(old)].reduce((sum, text) => sum + text.length, 0);
-  const tooLarge = size > largestRow;
+  const tooLarge = size > maxRowBytes;
   const row = (texts: JsonTexts, shown: Column[]) =>
     `{${shown
       .filter(
         ({ name }) =>
-          texts[name] !== undefined && (!tooLarge || Buffer.byteLength(texts[name]) <= largestValueThen),
+          texts[name] !== undefined &&
+          (!tooLarge || Buffer.byteLength(texts[name]) <= maxTruncatedValueBytes),
       )
       .map(({ name }) => `${JSON.stringify(name)}:${texts[name]}`)
       .join(",")}}`;
   head.push(`"columns":${JSON.stringify(columns.map(({ name, type }) => ({ name, type })))}`);
   if (change.type !== "DELETE") head.push(`"record":${row({ ...old, ...record }, columns)}`);
   if (change.type === "UPDATE") head.push(`"old_record":${row(old, columns)}`);
-  // No policy can be asked about a row that is gone, so of a secured table it is the key alone.
+  // Policies cannot be evaluated for a deleted row, so a table with row-level security sends the key only.
   if (change.type === "DELETE")
     head.push(`"old_record":${row(old, table.secured ? columns.filter(({ isKey }) => isKey) : columns)}`);
   head.push(`"errors":${tooLarge ? '["Error 413: Payload Too Large"]' : "null"}`);

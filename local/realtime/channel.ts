@@ -10,12 +10,12 @@ import { type Binding, checkBinding, type Subscription } from "./subscriptions.t
 import { topicKey } from "./topics.ts";
 
 const prefix = "realtime:";
-// As hosted: looks at the token again at least this often.
-const longestTrust = 5 * 60_000;
+// As hosted: re-checks the token at least this often.
+const maxTrustMs = 5 * 60_000;
 
 class JoinError extends Error {}
 
-/** A topic one connection has joined, and who it acts as there. */
+/** A topic that a connection has joined, and its identity there. */
 export class Channel {
   identity: Identity;
   private token: string | null = null;
@@ -52,7 +52,7 @@ export class Channel {
     return this.joined;
   }
 
-  /** Answers the join message, either way. */
+  /** Replies to the join message. */
   async open(): Promise<void> {
     try {
       await this.enter();
@@ -93,7 +93,7 @@ export class Channel {
     if (this.options.replicationReady) this.system("system", "ok", "Replication connection established");
   }
 
-  /** Checks every binding for who the channel acts as now, and replaces those of before without a gap. */
+  /** Validates all bindings for the current identity and replaces the previous ones without a gap. */
   private async subscribe(): Promise<{ status: "ok" | "error"; message: string } | null> {
     const { bindings } = this.options;
     if (bindings.length === 0) return null;
@@ -146,7 +146,7 @@ export class Channel {
     }
   }
 
-  /** Another token: of the same person as a rule, and then nothing is missed. */
+  /** A new token: usually of the same user; no change is missed. */
   private async renew(token: string | null): Promise<void> {
     if (token === null || token === this.token) return;
     const before = this.rights;
@@ -200,12 +200,11 @@ export class Channel {
     this.connection.reply(message, "ok");
   }
 
-  /** Asks again as tokens expire, and as people lose what they might see. */
+  /** Re-checks when tokens expire or access may have changed. */
   private watchToken(): void {
     clearTimeout(this.expiry);
-    const left =
-      this.identity.expiresAt === null ? longestTrust : this.identity.expiresAt * 1000 - Date.now();
-    this.expiry = setTimeout(() => this.recheck(), Math.max(0, Math.min(left, longestTrust)));
+    const left = this.identity.expiresAt === null ? maxTrustMs : this.identity.expiresAt * 1000 - Date.now();
+    this.expiry = setTimeout(() => this.recheck(), Math.max(0, Math.min(left, maxTrustMs)));
     this.expiry.unref();
   }
 
@@ -225,20 +224,20 @@ export class Channel {
     this.connection.send(frame, this.join.topic);
   }
 
-  /** Ends the channel for a reason the client is told. */
+  /** Closes the channel with a reason for the client. */
   private shutDown(reason: string): void {
     this.system("system", "error", reason);
     this.leave();
     this.push("phx_close", "{}", true);
   }
 
-  /** Something was or may be missed: the client joins again by itself, and its application hears of it. */
+  /** Changes may have been missed: the client rejoins and notifies its application. */
   fail(): void {
     this.leave();
     this.push("phx_error", "{}", true);
   }
 
-  /** Another join of the same topic by this connection takes over. */
+  /** A newer join of the same topic by this connection replaces it. */
   supersede(): void {
     this.leave();
     this.push("phx_close", "{}", true);
@@ -303,13 +302,13 @@ function part(value: unknown, name: string): Record<string, unknown> {
   return isObject(member) ? member : {};
 }
 
-/** An API key in place of a token says no more than the handshake did. */
+/** An API key instead of a token adds nothing to the handshake. */
 function tokenOf(payload: unknown): string | null {
   const token = isObject(payload) ? payload.access_token : null;
   return typeof token === "string" && token !== "" && !token.startsWith("sb_") ? token : null;
 }
 
-/** The same for the same question, so that one frame serves all who asked it. */
+/** A stable id for equal bindings, so that subscribers share frames. */
 function bindingId(bindings: unknown[], index: number): number {
   const text = JSON.stringify(bindings[index]);
   let hash = 0x811c9dc5;

@@ -5,9 +5,11 @@ import type { Identity } from "./identity.ts";
 import type { Limits } from "./limits.ts";
 import { decodeBinary, decodeText, encode, type Message, type Version } from "./protocol.ts";
 
-const mostWaiting = 500;
+const maxQueued = 500;
 
-/** One websocket: reads messages, one after the other, and cuts off who sends too much or reads too little. */
+/**
+ * One websocket: processes messages in order, and disconnects clients that send too much or read too slowly.
+ */
 export class Connection {
   readonly channels = new Map<string, Channel>();
   private heardAt = Date.now();
@@ -19,7 +21,7 @@ export class Connection {
   constructor(
     private readonly socket: WebSocket,
     readonly version: Version,
-    /** Who the API key of the handshake stands for. */
+    /** Identity of the handshake's API key. */
     readonly guest: Identity,
     private readonly limits: Limits,
     private readonly handle: (connection: Connection, message: Message) => Promise<void>,
@@ -73,7 +75,7 @@ export class Connection {
   private receive(data: Buffer, binary: boolean): void {
     this.heardAt = Date.now();
     this.waiting++;
-    if (!this.isWithinRate() || this.waiting > mostWaiting) {
+    if (!this.isWithinRate() || this.waiting > maxQueued) {
       this.close(1008, "Too many messages per second");
       return;
     }

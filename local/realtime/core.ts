@@ -7,7 +7,7 @@ import type { Limits } from "./limits.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 import type { Topics } from "./topics.ts";
 
-/** What all channels share. */
+/** State shared by all channels. */
 export interface Core {
   keys: Keys;
   limits: Limits;

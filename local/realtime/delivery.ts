@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../start-error.ts";
-import { isRefusal, type Notice, noticesOf } from "./changes.ts";
+import { isStatementError, type Notice, noticesOf } from "./changes.ts";
 import type { Channel } from "./channel.ts";
 import type { Core } from "./core.ts";
 import { broadcastFrame, Frame } from "./frames.ts";
 import type { Change } from "./pgoutput.ts";
 import { topicKey } from "./topics.ts";
 
-/** Takes committed changes to whom they concern, in their order: rows to subscriptions, messages to topics. */
+/** Delivers committed changes in order: rows to subscriptions, messages to topics. */
 export async function deliver(core: Core, changes: Change[]): Promise<void> {
   const notices = await decide(core, changes);
   changes.forEach((change, index) => {
@@ -18,7 +18,7 @@ export async function deliver(core: Core, changes: Change[]): Promise<void> {
 
 const patience = 10_000;
 
-/** Nothing has been sent yet, so a connection that broke is no reason to lose anything; a change that cannot be judged is left out alone. */
+/** Nothing was sent yet, so retry after connection errors; skip only a change that cannot be evaluated. */
 async function decide(core: Core, changes: Change[]): Promise<Notice<Channel>[][]> {
   for (const startedAt = Date.now(); ; await sleep(100)) {
     try {
@@ -26,7 +26,7 @@ async function decide(core: Core, changes: Change[]): Promise<Notice<Channel>[][
         core.subscriptions.candidates(change),
       );
     } catch (error) {
-      if (!isRefusal(error)) {
+      if (!isStatementError(error)) {
         if (Date.now() - startedAt > patience) throw error;
       } else if (changes.length > 1) {
         const each: Notice<Channel>[][] = [];
@@ -53,7 +53,7 @@ function sendNotices(notices: Notice<Channel>[]): void {
   }
 }
 
-/** A row of realtime.messages: what realtime.send() wrote. */
+/** A row of realtime.messages, written by realtime.send(). */
 function sendMessage(core: Core, { type, record }: Change): void {
   const [topic, event, payload] = ["topic", "event", "payload"].map((name) => record?.get(name));
   if (type !== "INSERT" || !topic || !event || record?.get("extension") !== "broadcast") return;

@@ -8,10 +8,10 @@ export interface Condition {
   value: string;
 }
 
-/** A condition whose column and value Postgres has accepted. */
+/** A condition with a column and value that Postgres accepted. */
 export interface Filter extends Condition {
   typeOid: number;
-  /** Both sides print alike exactly when they are equal, so that no query is needed. */
+  /** Types whose text form is equal exactly if the values are equal, so that no query is needed. */
   byText: boolean;
 }
 
@@ -20,7 +20,7 @@ export class FilterError extends Error {}
 const operators = "eq neq lt lte gt gte in like ilike is match imatch isdistinct".split(" ");
 const comparedByText = new Set(["uuid", "text", "varchar", "int2", "int4", "int8"]);
 
-/** `column=operator.value`, comma-separated; values may be quoted as PostgREST does. */
+/** Parses `column=operator.value`, comma-separated; values may be quoted as in PostgREST. */
 export function parseFilter(text: string): Condition[] {
   if (text.trim() === "") return [];
   return splitConditions(text.trim()).map(parseCondition);
@@ -29,7 +29,7 @@ export function parseFilter(text: string): Condition[] {
 export const isByText = (condition: Condition, type: string) =>
   condition.operator === "eq" && !condition.negate && comparedByText.has(type);
 
-/** Commas count outside quotes and parentheses; a quote opens only where a value begins. */
+/** Splits at commas outside of quotes and parentheses; a quote starts only at the start of a value. */
 function splitConditions(text: string): string[] {
   const parts: string[] = [];
   let [start, depth, quoted] = [0, 0, false];
@@ -72,7 +72,7 @@ function unquote(value: string): string {
   return /^"(?:[^"\\]|\\.)*"$/s.test(value) ? value.slice(1, -1).replace(/\\(.)/gs, "$1") : value;
 }
 
-/** Whether a row passes; null where only Postgres can say. A column the row does not have passes nothing. */
+/** Whether a row matches; null if only Postgres can decide. A missing column does not match. */
 export function passes(filters: Filter[], row: Row): boolean | null {
   let unknown = false;
   for (const { column, byText, value } of filters) {

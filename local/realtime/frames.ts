@@ -1,9 +1,9 @@
 import { encode, encodeBytes, type Version } from "./protocol.ts";
 
-/** One message for many: written once for each serializer and topic, however many receive it. */
+/** One message for many: serialized once for each serializer and topic. */
 export class Frame {
   private readonly texts = new Map<string, Buffer>();
-  // Most often everybody has the same serializer and topic.
+  // Usually all receivers share serializer and topic.
   private last: { version: Version; topic: string; data: Buffer } | undefined;
   constructor(
     private readonly event: string,
@@ -21,7 +21,7 @@ export class Frame {
   }
 }
 
-/** A broadcast whose payload is bytes, which 1.0.0 clients cannot receive. */
+/** A broadcast with a binary payload, which 1.0.0 clients cannot receive. */
 export class BytesFrame extends Frame {
   constructor(
     private readonly userEvent: string,

@@ -7,11 +7,11 @@ export type Handshake =
   | { accepted: true; identity: Identity; version: Version }
   | { accepted: false; status: 400 | 401 | 404; error: string };
 
-/** Reads `GET /realtime/v1/websocket?apikey=…&vsn=…`. */
+/** Parses `GET /realtime/v1/websocket?apikey=…&vsn=…`. */
 export function readHandshake(request: IncomingMessage, keys: Keys): Handshake {
   const url = addressOf(request);
   if (url.pathname !== "/realtime/v1/websocket")
-    return { accepted: false, status: 404, error: "There is nothing at this address" };
+    return { accepted: false, status: 404, error: "The route does not exist" };
   const apiKey = apiKeyOf(request, url);
   if (apiKey === null) return { accepted: false, status: 401, error: "Missing API key" };
   const identity = identityOfKey(keys, apiKey);

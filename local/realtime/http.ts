@@ -14,7 +14,7 @@ interface Sent {
   payload: unknown;
 }
 
-class Refusal extends Error {
+class HttpError extends Error {
   constructor(
     readonly status: number,
     message: string,
@@ -23,15 +23,17 @@ class Refusal extends Error {
   }
 }
 
-const mostMessages = 100;
+const maxMessages = 100;
 
-/** Broadcasts sent over HTTP: `channel.httpSend()`, and `channel.send()` of a client that has not joined. */
+/** Broadcasts over HTTP: `channel.httpSend()`, and `channel.send()` of a client that has not joined. */
 export function answerHttp(core: Core, request: IncomingMessage, response: ServerResponse): void {
   answer(core, request)
-    .catch((error: unknown) => (error instanceof Refusal ? error : new Refusal(500, "Something went wrong")))
+    .catch((error: unknown) =>
+      error instanceof HttpError ? error : new HttpError(500, "An internal error occurred"),
+    )
     .then((outcome) => {
       const [status, body] =
-        outcome instanceof Refusal
+        outcome instanceof HttpError
           ? [outcome.status, JSON.stringify({ error: outcome.message })]
           : [outcome, ""];
       response.writeHead(status, {
@@ -47,10 +49,10 @@ export function answerHttp(core: Core, request: IncomingMessage, response: Serve
 async function answer(core: Core, request: IncomingMessage): Promise<number> {
   const url = addressOf(request);
   const path = /^\/realtime\/v1\/api\/broadcast(?:\/([^/]+)\/events\/([^/]+))?\/?$/.exec(url.pathname);
-  if (path === null) throw new Refusal(404, "There is nothing at this address");
+  if (path === null) throw new HttpError(404, "The route does not exist");
   const [, topic, event] = path;
   if (request.method === "OPTIONS") return 200;
-  if (request.method !== "POST") throw new Refusal(404, "There is nothing at this address");
+  if (request.method !== "POST") throw new HttpError(404, "The route does not exist");
   const identity = await identify(core, request, url);
   const body = await readBody(request, core.limits.messageSize);
   const messages =
@@ -64,11 +66,11 @@ async function answer(core: Core, request: IncomingMessage): Promise<number> {
 async function identify(core: Core, request: IncomingMessage, url: URL): Promise<Identity> {
   const apiKey = apiKeyOf(request, url);
   const guest = apiKey === null ? null : identityOfKey(core.keys, apiKey);
-  if (guest === null) throw new Refusal(401, "Invalid API key");
+  if (guest === null) throw new HttpError(401, "Invalid API key");
   const token = /^Bearer (.+)$/i.exec(request.headers.authorization ?? "")?.[1];
   if (token === undefined || token.startsWith("sb_")) return guest;
   return identityOfToken(core.keys, token).catch((error: unknown) => {
-    throw new Refusal(401, error instanceof TokenError ? error.message : "Invalid token");
+    throw new HttpError(401, error instanceof TokenError ? error.message : "Invalid token");
   });
 }
 
@@ -77,7 +79,7 @@ async function readBody(request: IncomingMessage, limit: number): Promise<Buffer
   let length = 0;
   for await (const chunk of request) {
     length += chunk.length;
-    if (length > limit) throw new Refusal(413, "The body is too large");
+    if (length > limit) throw new HttpError(413, "The body is too large");
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
@@ -87,7 +89,7 @@ function parse(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString());
   } catch {
-    throw new Refusal(400, "The body is not JSON");
+    throw new HttpError(400, "The body is not valid JSON");
   }
 }
 
@@ -105,17 +107,17 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    throw new Refusal(400, "The address is not encoded as it should be");
+    throw new HttpError(400, "The URL is not percent-encoded correctly");
   }
 }
 
 function readMessages(body: unknown): Sent[] {
   const list = isObject(body) && Array.isArray(body.messages) ? body.messages : [];
-  if (list.length === 0 || list.length > mostMessages)
-    throw new Refusal(422, `messages has 1 to ${mostMessages} entries`);
+  if (list.length === 0 || list.length > maxMessages)
+    throw new HttpError(422, `messages must have 1 to ${maxMessages} entries`);
   return list.map((message: unknown) => {
     if (!isObject(message) || typeof message.topic !== "string" || typeof message.event !== "string")
-      throw new Refusal(422, "a message has topic, event and payload");
+      throw new HttpError(422, "a message must have topic, event and payload");
     return {
       topic: message.topic,
       event: message.event,
@@ -125,7 +127,7 @@ function readMessages(body: unknown): Sent[] {
   });
 }
 
-/** As hosted: what someone may not send is dropped without a word. */
+/** As hosted: unauthorized messages are silently dropped. */
 async function send(
   core: Core,
   identity: Identity,

@@ -4,11 +4,11 @@ import { errors, jwtVerify } from "jose";
 const roles = ["anon", "authenticated", "service_role"] as const;
 export type Role = (typeof roles)[number];
 
-/** Who a channel acts as. Channels of the same role and claims see the same. */
+/** Identity of a channel. Channels with equal role and claims see the same. */
 export interface Identity {
   key: string;
   role: Role;
-  /** As Postgres gets them in request.jwt.claims. */
+  /** Value of request.jwt.claims in Postgres. */
   claims: string;
   /** Seconds since 1970; null for an API key, which does not expire. */
   expiresAt: number | null;
@@ -18,11 +18,11 @@ export interface Keys {
   publishableKey: string;
   secretKey: string;
   jwtSecret: string;
-  /** Who signs access tokens: their iss. */
+  /** Issuer of access tokens. */
   issuer: string;
 }
 
-/** Said to the client as it stands. */
+/** The message is sent to the client. */
 export class TokenError extends Error {}
 
 export function identityOfKey(keys: Keys, apiKey: string): Identity | null {
@@ -38,11 +38,11 @@ export async function identityOfToken(keys: Keys, token: string): Promise<Identi
   if (typeof role !== "string" || typeof exp !== "number")
     throw new TokenError("Fields `role` and `exp` are required in JWT");
   const known = roles.find((name) => name === role);
-  if (known === undefined) throw new TokenError("The role of the token is not one of the API");
+  if (known === undefined) throw new TokenError("The role of the token is not supported");
   return identity(known, JSON.stringify(payload), exp);
 }
 
-/** The id of whom a valid token names, or null. */
+/** The user id of a valid token, or null. */
 export async function personOf(keys: Keys, token: string): Promise<string | null> {
   const payload = await verify(keys, token).then(
     (verified) => verified.payload,
@@ -66,7 +66,7 @@ async function verify(keys: Keys, token: string) {
     if (error instanceof errors.JWSSignatureVerificationFailed || error instanceof errors.JOSEAlgNotAllowed)
       throw new TokenError("Failed to validate JWT signature");
     if (error instanceof errors.JWTClaimValidationFailed && /^(?:iss|aud)$/.test(error.claim))
-      throw new TokenError(`The ${error.claim} of the token is not the one of this service`);
+      throw new TokenError(`The ${error.claim} of the token is not valid for this service`);
     throw new TokenError("The token provided is not a valid JWT");
   }
 }

@@ -1,18 +1,18 @@
-/** What one client may ask of the server. */
+/** Limits of one client. */
 export interface Limits {
   sockets: number;
-  /** Of one address of the network. */
+  /** For one address. */
   socketsPerAddress: number;
   channelsPerSocket: number;
   bindingsPerChannel: number;
   topicLength: number;
   /** Bytes of one message from a client. */
   messageSize: number;
-  /** Messages a second from a client, on average; a burst may be ten times that. */
+  /** Messages a second from a client, on average; bursts may be ten times that. */
   messagesPerSecond: number;
-  /** Bytes that wait for a client who does not read; one more and it is cut off. */
+  /** Bytes queued for a client that does not read; above it is disconnected. */
   unreadBytes: number;
-  /** Milliseconds without a word (clients say hello every 25 s). */
+  /** Milliseconds without a message (clients send heartbeats every 25 s). */
   silence: number;
 }
 

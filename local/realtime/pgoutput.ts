@@ -1,4 +1,4 @@
-/** Column values as Postgres prints them; a column that is missing was too large to be repeated and did not change. */
+/** Column values in Postgres text format; a missing column is an unchanged large value. */
 export type Row = Map<string, string | null>;
 
 interface Relation {
@@ -11,10 +11,10 @@ export interface Change {
   relation: Relation;
   type: "INSERT" | "UPDATE" | "DELETE";
   committedAt: Date;
-  /** Of its transaction, without the epoch. */
+  /** Transaction id without epoch. */
   xid: number;
   record: Row | null;
-  /** The replica identity's columns: of a DELETE, and of an UPDATE that changed one. */
+  /** Replica identity columns: of a DELETE, and of an UPDATE that changed one. */
   old: Row | null;
 }
 
@@ -27,7 +27,10 @@ export type Decoded =
 const epoch = Date.UTC(2000, 0, 1);
 const names = { I: "INSERT", U: "UPDATE", D: "DELETE" } as const;
 
-/** Reads Postgres's logical replication messages (pgoutput, version 1), which come whole transactions in commit order. */
+/**
+ * Parses Postgres logical replication messages (pgoutput, version 1), which contain complete transactions in
+ * commit order.
+ */
 export function createDecoder(): (message: Buffer) => Decoded {
   const relations = new Map<number, Relation>();
   let committedAt = new Date(0);

@@ -7,11 +7,13 @@ interface Entry {
 
 let lastReference = 0;
 
-/** Who says they are here, under which name; one name may be several tabs. */
+/** Presences by key; one key may have several, such as tabs. */
 export class Presence<M> {
   private readonly entries = new Map<M, Entry>();
 
-  /** The news for everyone on the topic. Of an update the leave comes first, by itself: in one diff clients would keep both. */
+  /**
+   * Diffs for the topic. An update sends the leave first and separately: in one diff clients would keep both.
+   */
   track(member: M, name: string, payload: Record<string, unknown>): Frame[] {
     const before = this.entries.get(member);
     const previous = before?.meta.phx_ref;

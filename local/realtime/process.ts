@@ -5,7 +5,7 @@ import { messageOf } from "../start-error.ts";
 import { answerHttp } from "./http.ts";
 import { type Realtime, type RealtimeOptions, startRealtime } from "./server.ts";
 
-/** What the launcher says; an upgrade comes with its socket. */
+/** Messages from the launcher; an upgrade carries its socket. */
 export type Order =
   | { type: "start"; options: Omit<RealtimeOptions, "onTrouble"> }
   | { type: "upgrade"; id: number; url: string; headers: IncomingMessage["headers"]; head: string }
@@ -18,11 +18,11 @@ export type Report =
   | { type: "failed"; message: string }
   | { type: "trouble"; message: string };
 
-const report = (said: Report) => process.send?.(said);
+const send = (message: Report) => process.send?.(message);
 
 let realtime: Realtime | undefined;
 
-async function obey(order: Order, socket: unknown): Promise<void> {
+async function handleMessage(order: Order, socket: unknown): Promise<void> {
   switch (order.type) {
     case "start":
       return start(order.options);
@@ -40,39 +40,39 @@ async function obey(order: Order, socket: unknown): Promise<void> {
 async function start(options: Omit<RealtimeOptions, "onTrouble">): Promise<void> {
   const started = await startRealtime({
     ...options,
-    onTrouble: (message) => report({ type: "trouble", message }),
+    onTrouble: (message) => send({ type: "trouble", message }),
   });
   realtime = started;
   const server = createServer((request, response) => answerHttp(started.core, request, response));
   await listen(server, 0, "PORT");
   const address = server.address();
-  report({ type: "ready", port: typeof address === "object" && address ? address.port : 0 });
+  send({ type: "ready", port: typeof address === "object" && address ? address.port : 0 });
 }
 
 const handedOver = new Map<number, { request: IncomingMessage; socket: Socket; head: Buffer }>();
 
-/** Until the launcher has let go of the socket it may read what is meant for us, so nobody is answered yet. */
+/** Do not respond until the launcher has released the socket, which it may still read. */
 function receive(order: Order & { type: "upgrade" }, socket: Socket): void {
   const { id, url, headers, head } = order;
   socket.on("error", () => socket.destroy());
   const request = Object.assign(new IncomingMessage(socket), { method: "GET", url, headers });
   handedOver.set(id, { request, socket, head: Buffer.from(head, "base64") });
-  report({ type: "received", id });
+  send({ type: "received", id });
 }
 
 function upgrade(id: number): void {
-  const waiting = handedOver.get(id);
+  const callbacks = handedOver.get(id);
   handedOver.delete(id);
-  if (waiting && realtime) realtime.upgrade(waiting.request, waiting.socket, waiting.head);
-  else waiting?.socket.destroy();
+  if (callbacks && realtime) realtime.upgrade(callbacks.request, callbacks.socket, callbacks.head);
+  else callbacks?.socket.destroy();
 }
 
 process.on("message", (order: Order, socket) => {
-  obey(order, socket).catch((error: unknown) => {
-    report({ type: "failed", message: messageOf(error) });
+  handleMessage(order, socket).catch((error: unknown) => {
+    send({ type: "failed", message: messageOf(error) });
     process.exit(1);
   });
 });
-// Ctrl-C in a terminal reaches this process too; the launcher stops things in order, and its death is the end here.
-process.on("SIGINT", () => undefined);
+// Ctrl-C in a terminal reaches this process too. Ignore it: the launcher stops processes in order.
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => undefined);
 process.on("disconnect", () => process.exit(0));

@@ -1,4 +1,4 @@
-/** The two serializers of Phoenix as supabase-js speaks them. */
+/** The two Phoenix serializers of supabase-js. */
 export type Version = "1.0.0" | "2.0.0";
 
 export interface Message {
@@ -23,7 +23,7 @@ export function decodeText(version: Version, text: string): Message | null {
   return message(value.join_ref, value.ref, value.topic, value.event, value.payload);
 }
 
-/** A broadcast sent by a 2.0.0 client: sizes, then the strings, then the payload as JSON or bytes. */
+/** A broadcast of a 2.0.0 client: sizes, strings, then the payload as JSON or bytes. */
 export function decodeBinary(frame: Buffer): Message | null {
   if (frame.length < 7 || frame[0] !== userBroadcastPush) return null;
   let at = 7;
@@ -43,7 +43,7 @@ export function decodeBinary(frame: Buffer): Message | null {
   return message(joinRef || null, ref || null, topic, "broadcast", { type: "broadcast", event, payload });
 }
 
-/** `payload` is JSON text already, so that what goes to thousands is written once. */
+/** `payload` is JSON text already, so that it is serialized once for thousands of receivers. */
 export function encode(
   version: Version,
   topic: string,
@@ -57,7 +57,7 @@ export function encode(
   return `{"topic":${parts[2]},"event":${parts[3]},"payload":${payload},"ref":${parts[1]},"join_ref":${parts[0]}}`;
 }
 
-/** The one binary frame clients read, for payloads that are bytes; 1.0.0 has no way to say it. */
+/** The binary frame for binary payloads; 1.0.0 cannot express it. */
 export function encodeBytes(topic: string, event: string, payload: Buffer): Buffer | null {
   const names = [Buffer.from(topic), Buffer.from(event)];
   if (names.some((name) => name.length > 255)) return null;

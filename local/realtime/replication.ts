@@ -7,9 +7,9 @@ import { type Change, createDecoder } from "./pgoutput.ts";
 export interface ReplicationOptions {
   url: string;
   publications: string[];
-  /** Gets changes in commit order, the next ones when it is done with these. */
+  /** Receives changes in commit order; the next batch follows when the promise resolves. */
   deliver(changes: Change[]): Promise<void>;
-  /** A table is published for the first time on this connection, or was altered. */
+  /** A table was described for the first time on this connection, or altered. */
   onRelation(): void;
   onUp(): void;
   onDown(reason: string): void;
@@ -20,12 +20,12 @@ export interface Replication {
   stop(): Promise<void>;
 }
 
-const largestBatch = 200;
-const largestQueue = 2000;
+const maxBatch = 200;
+const maxQueue = 2000;
 
 /**
- * Follows committed changes, reconnecting for ever. The slot is temporary: it goes with its connection, so that
- * nobody who is away makes Postgres keep its log, and what commits meanwhile is not told.
+ * Follows committed changes and reconnects forever. The slot is temporary: it ends with its connection, so
+ * that an absent server does not make Postgres retain WAL. Changes committed meanwhile are not delivered.
  */
 export function followChanges(options: ReplicationOptions): Replication {
   let stopping = false;
@@ -71,7 +71,7 @@ function follow(options: ReplicationOptions, onUp: () => void): { ended: Promise
     connect_timeout: 10,
     onnotice: () => undefined,
     onclose: () => end("Postgres closed the connection"),
-    // `replication` is a start-up parameter that postgres.js passes on without knowing it.
+    // postgres.js passes `replication` on as an unknown start-up parameter.
     connection: { application_name: "realtime", ...{ replication: "database" } },
   });
   const fail = (error: unknown) => end(error instanceof Error ? error.message : String(error));
@@ -102,7 +102,7 @@ async function start(
 
 interface Step {
   change: Change | null;
-  /** How far the log is dealt with once this is delivered. */
+  /** WAL position to confirm after delivery. */
   done: bigint | null;
 }
 
@@ -121,12 +121,12 @@ function consume(stream: Duplex, options: ReplicationOptions, fail: (error: unkn
     if (delivering) return;
     delivering = true;
     while (queue.length > 0) {
-      const steps = queue.splice(0, largestBatch);
+      const steps = queue.splice(0, maxBatch);
       const changes = steps.flatMap(({ change }) => change ?? []);
       if (changes.length > 0) await options.deliver(changes);
       delivered = steps.reduce((last, { done }) => done ?? last, delivered);
       if (Date.now() - confirmedAt > 1000) confirm();
-      if (queue.length < largestQueue) stream.resume();
+      if (queue.length < maxQueue) stream.resume();
     }
     delivering = false;
   };
@@ -137,7 +137,7 @@ function consume(stream: Duplex, options: ReplicationOptions, fail: (error: unkn
     try {
       const kind = String.fromCharCode(message.readUInt8(0));
       if (kind === "k") {
-        // Without an answer Postgres would wait for us when it shuts down.
+        // Respond to keepalives, or a Postgres shutdown would wait for this client.
         if (queue.length === 0 && !delivering) delivered = message.readBigInt64BE(1);
         if (message.readUInt8(17) === 1) confirm();
         return;
@@ -147,7 +147,7 @@ function consume(stream: Duplex, options: ReplicationOptions, fail: (error: unkn
       if (decoded.kind === "relation") return options.onRelation();
       if (decoded.kind === "change") queue.push({ change: decoded.change, done: null });
       else queue.push({ change: null, done: decoded.end });
-      if (queue.length >= largestQueue) stream.pause();
+      if (queue.length >= maxQueue) stream.pause();
       pump().catch(fail);
     } catch (error) {
       fail(error);
@@ -155,7 +155,7 @@ function consume(stream: Duplex, options: ReplicationOptions, fail: (error: unkn
   });
 }
 
-/** Standby status update: written, flushed and applied up to the same point. */
+/** Standby status update: written, flushed and applied up to the same position. */
 function confirmation(position: bigint): Buffer {
   const message = Buffer.alloc(34);
   message.write("r");

@@ -19,9 +19,9 @@ import { Subscriptions } from "./subscriptions.ts";
 import { Topics } from "./topics.ts";
 
 export interface RealtimeOptions {
-  /** Of the role postgres: replicates, and becomes the roles of the API. */
+  /** URL of the role postgres: replicates, and assumes the roles of the API. */
   databaseUrl: string;
-  /** Installs the functions this server calls. */
+  /** Installs the SQL functions of this server. */
   superuserUrl: string;
   keys: Keys;
   limits?: Partial<Limits>;
@@ -29,7 +29,7 @@ export interface RealtimeOptions {
 }
 
 export interface Realtime {
-  /** Takes the upgrade over and says so. */
+  /** Handles an upgrade; returns whether it did. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
   core: Core;
   connections: number;
@@ -78,7 +78,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
     },
   });
   await sql`select realtime.keep_partitions()`;
-  // Connections opened now, so that the first change does not wait for them.
+  // Opens connections in advance, for the first change.
   await Promise.all([
     isFirstUp,
     core.catalog.tables(),
@@ -163,7 +163,7 @@ async function handle(core: Core, connection: Connection, message: Message): Pro
     return channel.open();
   }
   if (current) return current.receive(message);
-  // Phoenix answers so to what is said on a topic nobody joined; a client that leaves twice waits for it.
+  // Phoenix's reply for a topic that was not joined; a client that leaves twice waits for it.
   connection.reply(message, message.event === "phx_leave" ? "ok" : "error", { reason: "unmatched topic" });
 }
 
@@ -175,7 +175,7 @@ function refuse(socket: Duplex, status: number, error: string): true {
     404: "Not Found",
     429: "Too Many Requests",
   };
-  // A client that keeps its side open would hold a socket that nobody counts.
+  // A client that keeps its side open would occupy an uncounted socket.
   socket.once("finish", () => socket.destroy());
   socket.end(
     `HTTP/1.1 ${status} ${names[status]}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,

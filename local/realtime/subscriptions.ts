@@ -7,7 +7,7 @@ import { isObject } from "./protocol.ts";
 
 type EventName = Change["type"] | "*";
 
-/** What a client asked for in one `.on("postgres_changes", …)`. */
+/** One `.on("postgres_changes", …)` of a client. */
 export interface Binding {
   id: number;
   event: EventName;
@@ -17,17 +17,17 @@ export interface Binding {
   select: string[] | null;
 }
 
-/** A binding of a joined channel, for who the channel acts as; another token makes another subscription. */
+/** A binding of a joined channel with its identity; a new token creates a new subscription. */
 export interface Subscription<Owner> extends Binding {
   owner: Owner;
   identity: Identity;
 }
 
-const mostConditions = 20;
-const longestFilter = 8000;
-const longestPattern = 200;
+const maxConditions = 20;
+const maxFilterLength = 8000;
+const maxPatternLength = 200;
 
-/** Accepts a binding for an identity, or throws FilterError in the words clients know. */
+/** Validates a binding for an identity; throws FilterError with the messages clients know. */
 export async function checkBinding(
   sql: Sql,
   catalog: Catalog,
@@ -94,16 +94,16 @@ function eventOf(event: unknown): EventName {
 }
 
 async function checkFilters(sql: Sql, tables: Table[], identity: Identity, text: string): Promise<Filter[]> {
-  if (text.length > longestFilter) throw new FilterError("the filter is too long");
+  if (text.length > maxFilterLength) throw new FilterError("the filter is too long");
   const conditions = parseFilter(text);
-  if (conditions.length > mostConditions)
-    throw new FilterError(`too many conditions. Maximum ${mostConditions}`);
+  if (conditions.length > maxConditions)
+    throw new FilterError(`too many conditions. Maximum ${maxConditions}`);
   const filters: Filter[] = [];
   for (const condition of conditions) {
-    if (/match$/.test(condition.operator) && condition.value.length > longestPattern)
-      throw new FilterError(`the pattern is too long. Maximum ${longestPattern} characters`);
+    if (/match$/.test(condition.operator) && condition.value.length > maxPatternLength)
+      throw new FilterError(`the pattern is too long. Maximum ${maxPatternLength} characters`);
     if (/match$/.test(condition.operator) && isSlowPattern(condition.value))
-      throw new FilterError("the pattern has a back reference or looks around, which can take for ever");
+      throw new FilterError("the pattern has a back reference or look-around, which is not supported");
     const [table] = tables;
     if (!table || !tables.every((each) => isReadable(each, condition.column, identity)))
       throw new FilterError(`invalid column for filter ${condition.column}`);
@@ -121,7 +121,7 @@ async function checkFilters(sql: Sql, tables: Table[], identity: Identity, text:
   return filters;
 }
 
-// Everything else Postgres matches in time that grows with the text alone.
+// Postgres evaluates all other patterns in time linear in the text.
 const isSlowPattern = (pattern: string) => /\\[1-9]|\(\?[=!<]|^\*\*\*/.test(pattern);
 
 const isReadable = (table: Table, column: string, { role }: Identity) =>
@@ -131,11 +131,11 @@ const covers = (asked: string, name: string) => asked === "*" || asked === name;
 
 interface Shelf<Owner> {
   plain: Set<Subscription<Owner>>;
-  /** Those whose filter wants a column to be a certain text, found by it. */
+  /** Subscriptions with an equality filter, by value. */
   byColumn: Map<string, Map<string, Set<Subscription<Owner>>>>;
 }
 
-/** All subscriptions, found by table and, where their filter allows, by the value they wait for. */
+/** All subscriptions by table and, for equality filters, by value. */
 export class Subscriptions<Owner> {
   private readonly shelves = new Map<string, Shelf<Owner>>();
 
@@ -153,7 +153,7 @@ export class Subscriptions<Owner> {
     }
   }
 
-  /** Those that may want the change: the event fits, and so does what can be told by text. */
+  /** Candidates for a change: the event matches, and so do filters that can be compared as text. */
   candidates(change: Change): Subscription<Owner>[] {
     const { schema, table } = change.relation;
     const row: Row = (change.type === "DELETE" ? change.old : change.record) ?? new Map();

@@ -3,20 +3,22 @@ import type { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { keepRunning } from "../keep-running.ts";
+import { restartOnExit } from "../restart-on-exit.ts";
 import { StartError } from "../start-error.ts";
 import type { Order, Report } from "./process.ts";
 import type { RealtimeOptions } from "./server.ts";
 
 export interface RealtimeProcess {
-  /** Hands the socket itself over, so that what it carries does not pass through here. */
+  /** Passes the socket itself, so that its data does not flow through this process. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
-  /** Of its HTTP side; null while it is down. */
+  /** Port of its HTTP side; null while down. */
   port(): number | null;
   stop(): Promise<void>;
 }
 
-/** Realtime in a process of its own: thousands of sockets do not slow auth and data API, and it starts again if it dies. */
+/**
+ * Runs realtime in a process of its own, isolated from auth and the data API, and restarts it when it exits.
+ */
 export async function startRealtimeProcess(options: RealtimeOptions): Promise<RealtimeProcess> {
   const { onTrouble, ...rest } = options;
   let current: ChildProcess;
@@ -46,17 +48,17 @@ export async function startRealtimeProcess(options: RealtimeOptions): Promise<Re
           port = report.port;
           resolve();
         } else if (report.type === "received") {
-          // What is left here is an empty shell, which the gateway still counts.
+          // The remaining socket object is closed here; the gateway still counts it.
           handedOver.get(report.id)?.destroy();
           handedOver.delete(report.id);
-          say(child, { type: "proceed", id: report.id });
+          send(child, { type: "proceed", id: report.id });
         } else if (report.type === "failed") failure = report.message;
         else onTrouble(report.message);
       });
     });
-    say(child, { type: "start", options: rest });
+    send(child, { type: "start", options: rest });
     const stop = async () => {
-      if (child.exitCode === null) say(child, { type: "stop" });
+      if (child.exitCode === null) send(child, { type: "stop" });
       const forced = setTimeout(() => child.kill("SIGKILL"), 3000);
       await ended;
       clearTimeout(forced);
@@ -67,23 +69,24 @@ export async function startRealtimeProcess(options: RealtimeOptions): Promise<Re
   const first = start();
   await first.started;
   if (port === null) throw new StartError(`realtime did not start: ${first.failure()}`);
-  const kept = keepRunning(first, start, onTrouble);
+  const supervised = restartOnExit(first, start, onTrouble);
   return {
     port: () => port,
     upgrade(request, socket, head) {
       if (port === null || !(socket instanceof Socket)) return false;
       const { url = "/", headers } = request;
       handedOver.set(++lastId, socket);
-      // Else Node would ask the child about the socket when the gateway closes, and wait for ever if it is gone.
+      // Otherwise Node would ask the child about the socket when the gateway closes, and wait forever if it
+      // has exited.
       Object.assign(socket, { server: null });
-      say(current, { type: "upgrade", id: lastId, url, headers, head: head.toString("base64") }, socket);
+      send(current, { type: "upgrade", id: lastId, url, headers, head: head.toString("base64") }, socket);
       return true;
     },
-    stop: kept.stop,
+    stop: supervised.stop,
   };
 }
 
-function say(child: ChildProcess, order: Order, socket?: Socket): void {
+function send(child: ChildProcess, order: Order, socket?: Socket): void {
   child.send(order, socket, (error) => {
     if (error) socket?.destroy();
   });

@@ -13,7 +13,7 @@ interface Topic<M extends Member> {
   presence: Presence<M>;
 }
 
-/** Who is on which topic. A private topic and a public one of the same name have nothing to do with each other. */
+/** Channels by topic. A private and a public topic of the same name are unrelated. */
 export class Topics<M extends Member> {
   private readonly topics = new Map<string, Topic<M>>();
 

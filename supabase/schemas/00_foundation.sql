@@ -1,16 +1,19 @@
--- Roles, schemas, errors and the small helpers everything else stands on.
---
--- A function that is a definer or sets its search_path is written in plpgsql: SQL could not be inlined either,
--- and would be planned anew in every statement that calls it. What is in SQL here is inlined.
+-- Roles, schemas, error codes and shared helpers.
+-- Functions that are security definer or set search_path are written in plpgsql: Postgres cannot inline them,
+-- and it would plan a SQL version again in every statement that calls it. Functions written in SQL here are
+-- inlined.
 
 create schema if not exists private;
-comment on schema private is 'Internals: not exposed by the data API. The API roles may use it and execute the helpers granted below, nothing else.';
+comment on schema private is
+  'Internal schema; the data API does not expose it. API roles have USAGE and may execute only the helpers '
+  'granted below.';
 
 create extension if not exists pg_trgm with schema extensions;
 create extension if not exists unaccent with schema extensions;
 create extension if not exists btree_gin with schema extensions;
 
--- Older hosted projects grant everything to the API roles by default: what we make starts with nothing.
+-- Older hosted projects grant all privileges to the API roles by default. Revoke them; grants below are
+-- explicit.
 alter default privileges in schema public revoke all on tables from anon, authenticated, service_role;
 alter default privileges in schema public revoke all on sequences from anon, authenticated, service_role;
 alter default privileges in schema public revoke all on functions from anon, authenticated, service_role;
@@ -26,24 +29,28 @@ begin
   end if;
 end
 $$;
-comment on role service_key is 'Acts for an organization''s API key or agent key. No bypassrls: policies read the key''s organization and scopes from transaction-local settings.';
-comment on role feedback_api is 'Login of the edge functions. Owns nothing and may do nothing but private.admit, private.enter and become one of the API roles.';
+comment on role service_key is
+  'Role of requests with an organization API key or an agent key. No bypassrls: policies read the key''s '
+  'organization and scopes from transaction-local settings.';
+comment on role feedback_api is
+  'Login role of the edge functions. Owns nothing. May execute private.admit_request and '
+  'private.assume_caller and switch to an API role.';
 grant anon, authenticated, service_key to feedback_api;
--- From Postgres 16 on, making a role does not let its maker act as it; tests do.
+-- Since Postgres 16 the creator of a role cannot SET ROLE to it without a grant. Tests need it.
 grant service_key to current_user;
--- Each shape of a statement has a text of its own: planning it again for its values gains nothing.
+-- Each filter combination has its own statement text, so a custom plan per parameter value gains nothing.
 alter role feedback_api set plan_cache_mode = 'force_generic_plan';
 alter role feedback_api set statement_timeout = '8s';
--- A request that waits for a row holds a connection: it gives the connection up and tries once more (database.ts).
+-- A short lock timeout: the function releases the connection and retries the request once (database.ts).
 alter role feedback_api set lock_timeout = '200ms';
 alter role feedback_api set idle_in_transaction_session_timeout = '15s';
--- A pooler may not pass on what a client sets when it connects.
+-- A pooler may drop settings that the client sends when it connects.
 alter role feedback_api set timezone = 'UTC';
 
 grant usage on schema private to anon, authenticated, service_role, service_key, feedback_api;
 grant usage on schema public to service_key;
 
--- Errors -------------------------------------------------------------------------------------------------------
+-- Errors ----------------------------------------------------------------------------------------------------
 
 create function private.error_state(code text) returns text
 language sql immutable
@@ -65,9 +72,11 @@ return case code
   when 'SERVICE_UNAVAILABLE' then 'FB503'
   else 'FB500'
 end;
-comment on function private.error_state(text) is 'The SQLSTATE of an error code; shared/errors.ts holds the same table and a test compares the two.';
+comment on function private.error_state(text) is
+  'SQLSTATE of an error code. shared/errors.ts holds the same table; a test compares both.';
 
-create function private.raise_error(code text, message text, field text default null, extra jsonb default '{}') returns void
+create function private.raise_error(code text, message text, field text default null,
+  extra jsonb default '{}') returns void
 language plpgsql set search_path = '' as $$
 begin
   raise exception using
@@ -76,56 +85,104 @@ begin
     detail = (jsonb_build_object('code', code, 'field', field) || extra)::text;
 end
 $$;
-comment on function private.raise_error(text, text, text, jsonb) is 'The one way our SQL refuses: SQLSTATE by code, DETAIL is JSON {code, field, …extra}.';
+comment on function private.raise_error(text, text, text, jsonb) is
+  'Raises an API error: the SQLSTATE of the code, the message, and DETAIL as JSON {code, field, …extra}. '
+  'All SQL code raises errors through this function.';
 
--- Text ---------------------------------------------------------------------------------------------------------
+-- Retention -------------------------------------------------------------------------------------------------
+
+create function private.retention(kind text) returns interval
+language plpgsql immutable set search_path = '' as $$
+begin
+  -- No ELSE: an unknown kind must raise an error; null would keep its rows forever.
+  case kind
+    -- More than two days: subscriptions last one day, and the first page of the change feed leaves a day to
+    -- continue.
+    when 'events' then return interval '30 days';
+    when 'agent_calls' then return interval '400 days';
+    when 'idempotency_keys' then return interval '1 day';
+    when 'rate_counters' then return interval '2 hours';
+    when 'expired_invites' then return interval '30 days';
+    when 'expired_subscriptions' then return interval '1 day';
+    when 'stalled_uploads' then return interval '2 minutes';
+    when 'stalled_imports' then return interval '7 days';
+    when 'checked_imports' then return interval '1 day';
+    when 'cron_log' then return interval '1 day';
+    when 'mails' then return interval '30 days';
+  end case;
+end
+$$;
+comment on function private.retention(text) is
+  'How long rows of a kind are kept; everything that deletes them or answers for it reads it here. '
+  'docs/data-model.md lists the kinds. CASE_NOT_FOUND for an unknown one.';
+
+-- Text ------------------------------------------------------------------------------------------------------
 
 create function private.trim_text(value text) returns text
 language sql immutable
-return btrim(value, E' \t\n\u000B\f\r\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000\uFEFF');
-comment on function private.trim_text(text) is 'Without white space at either end, Unicode''s too: the same characters as shared/text.ts.';
+return btrim(value,
+  E' \t\n\u000B\f\r\u0085\u00A0\u1680\u2000\u2001\u2002\u2003'
+    '\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000\uFEFF');
+comment on function private.trim_text(text) is
+  'Trims white space, including Unicode white space, from both ends. Same characters as shared/text.ts.';
 
 create function private.is_slug(value text) returns boolean
 language sql immutable
 return value ~ '^[a-z0-9]+(-[a-z0-9]+)*$' and char_length(value) <= 64;
-comment on function private.is_slug(text) is 'Lowercase ASCII letters, digits and single hyphens, at most 64: no look-alike characters.';
+comment on function private.is_slug(text) is
+  'Lowercase ASCII letters, digits and single hyphens, at most 64 characters. ASCII only, so that slugs '
+  'cannot imitate each other.';
 
 create function private.are_origins(value text[]) returns boolean
 language sql immutable
 return cardinality(value) <= 50 and array_position(value, null) is null
   and not exists (select from unnest(value) as origin where origin !~ '^https?://[a-z0-9.:\[\]-]+$');
-comment on function private.are_origins(text[]) is 'At most 50 origins of web pages, each scheme, host and port; never * or null.';
+comment on function private.are_origins(text[]) is
+  'At most 50 origins, each scheme, host and optional port; no wildcard and no null.';
+
+create function private.locales() returns text[]
+language sql immutable
+return array['en', 'es', 'fr', 'de', 'ru', 'pt-BR', 'ja', 'it'];
+comment on function private.locales() is 'The languages of the service: the same as shared/locales.ts.';
 
 create function private.are_translations(value jsonb) returns boolean
 language sql immutable
 return jsonb_typeof(value) = 'object'
-  and not jsonb_path_exists(value, '$.keyvalue() ? (@.value.type() != "string" || !(@.key like_regex "^(en|es|fr|de|ru|pt-BR|ja|it)$"))');
-comment on function private.are_translations(jsonb) is 'An object of locale to text, in the locales of shared/locales.ts.';
+  and not exists (select from jsonb_each(value) as t (locale, name)
+    where jsonb_typeof(name) <> 'string' or locale <> all (private.locales()));
+comment on function private.are_translations(jsonb) is
+  'A JSON object that maps locales of shared/locales.ts to text.';
 
 create function private.localized(name text, translations jsonb, locale text) returns text
 language sql immutable
 return coalesce(nullif(translations ->> locale, ''), name);
-comment on function private.localized(text, jsonb, text) is 'The translation where there is one, else the English name.';
+comment on function private.localized(text, jsonb, text) is
+  'The translation for the locale, or the English name if there is none.';
 
--- Who is calling -----------------------------------------------------------------------------------------------
--- private.enter sets these for the length of one transaction; clients of the data API cannot set them.
+-- The caller ------------------------------------------------------------------------------------------------
+
+-- private.assume_caller sets these settings for one transaction. Clients of the data API cannot set them.
 
 create function private.is_key() returns boolean
 language sql stable
 return coalesce(current_setting('role', true), '') = 'service_key';
-comment on function private.is_key() is 'Whether the caller is an organization''s key rather than a person.';
+comment on function private.is_key() is
+  'Whether the caller is an organization key or an agent key, not a user.';
 
 create function private.has_scope(scope text) returns boolean
 language sql stable
-return private.is_key() and scope = any (string_to_array(coalesce(current_setting('feedback.scopes', true), ''), ' '));
-comment on function private.has_scope(text) is 'Whether the caller is a key that holds the scope.';
+return private.is_key() and scope = any
+  (string_to_array(coalesce(current_setting('feedback.scopes', true), ''), ' '));
+comment on function private.has_scope(text) is 'Whether the caller is a key that has the scope.';
 
 create function private.key_organization_id() returns uuid
 language sql stable
-return case when private.is_key() then nullif(current_setting('feedback.organization_id', true), '')::uuid end;
-comment on function private.key_organization_id() is 'The organization a key belongs to; null for everyone else.';
+return case when private.is_key()
+  then nullif(current_setting('feedback.organization_id', true), '')::uuid end;
+comment on function private.key_organization_id() is
+  'Organization of the calling key; null for other callers.';
 
--- plpgsql, so that service_key needs no rights on schema auth.
+-- plpgsql, so that service_key needs no privileges on schema auth.
 create function private.caller_id() returns uuid
 language plpgsql stable set search_path = '' as $$
 begin
@@ -135,30 +192,49 @@ begin
   return auth.uid();
 end
 $$;
-comment on function private.caller_id() is 'The profile that acts: the signed-in user, or the key''s own profile; null for nobody.';
+comment on function private.caller_id() is
+  'Profile id of the caller: the signed-in user, or the profile of the key; null for an anonymous request.';
 
 create function private.agent_id() returns uuid
 language sql stable
 return case when private.is_key() then nullif(current_setting('feedback.agent_id', true), '')::uuid end;
-comment on function private.agent_id() is 'The agent that calls, which is also the profile it acts as; null for everyone else.';
+comment on function private.agent_id() is
+  'Id of the calling agent, which equals its profile id; null for other callers.';
 
-create function private.is_quiet() returns boolean
+create function private.events_suppressed() returns boolean
 language sql stable
-return coalesce(current_setting('feedback.quiet', true), '') in ('on', 'import');
-comment on function private.is_quiet() is 'Whether votes and comments change as part of something larger (creation, merge, import), which tells of itself.';
+return coalesce(current_setting('feedback.suppress_events', true), '') in ('on', 'import');
+comment on function private.events_suppressed() is
+  'Whether the current statement is part of a larger operation (creation, merge, import) that emits its own '
+  'event, so that row triggers emit none.';
 
 create function private.is_importing() returns boolean
 language sql stable
-return coalesce(current_setting('feedback.quiet', true), '') = 'import';
-comment on function private.is_importing() is 'Whether rows come with their own history: nothing is announced, approved or voted for on their behalf.';
+return coalesce(current_setting('feedback.suppress_events', true), '') = 'import';
+comment on function private.is_importing() is
+  'Whether an import is writing. Triggers then emit no events, require no approval and add no automatic '
+  'vote or follow.';
 
 create function private.is_direct() returns boolean
 language sql stable
 return session_user <> 'feedback_api'
   and coalesce(current_setting('role', true), '') in ('anon', 'authenticated')
   and pg_trigger_depth() = 1
-  and not private.is_quiet();
-comment on function private.is_direct() is 'In a trigger: whether a client of the data API itself does this, rather than the edge functions (which charge limits in private.admit), a cascade or an operator.';
+  and not private.events_suppressed();
+comment on function private.is_direct() is
+  'In a trigger: whether a client of the data API made this change itself. False for the edge functions '
+  '(private.admit_request charges their rate limits), cascades and operators.';
+
+create function private.editable_columns(of_table regclass) returns text[]
+language plpgsql stable set search_path = '' as $$
+begin
+  return array(select a.attname::text from pg_catalog.pg_attribute a
+    where a.attrelid = of_table and a.attnum > 0 and not a.attisdropped
+      and has_column_privilege('authenticated', of_table, a.attnum, 'update') order by a.attnum);
+end
+$$;
+comment on function private.editable_columns(regclass) is
+  'The columns of a table that its grants let a signed-in person change.';
 
 create function private.touch_updated_at() returns trigger
 language plpgsql set search_path = '' as $$
@@ -167,14 +243,16 @@ begin
   return new;
 end
 $$;
-comment on function private.touch_updated_at() is 'Trigger: updated_at is the time of the last change of content.';
+comment on function private.touch_updated_at() is 'Trigger: sets updated_at when content changes.';
 
 grant execute on function private.error_state(text), private.raise_error(text, text, text, jsonb),
   private.is_key(), private.caller_id() to anon, authenticated, service_role, service_key, feedback_api;
-grant execute on function private.trim_text(text), private.is_direct(), private.is_quiet(),
+grant execute on function private.trim_text(text), private.is_direct(), private.events_suppressed(),
   private.is_importing() to authenticated, service_role, service_key, feedback_api;
 grant execute on function private.is_slug(text), private.are_origins(text[]),
   private.are_translations(jsonb) to service_role, feedback_api;
+grant execute on function private.locales() to authenticated, service_role, service_key, feedback_api;
+grant execute on function private.editable_columns(regclass) to authenticated;
 grant execute on function private.localized(text, jsonb, text)
   to anon, authenticated, service_key, feedback_api;
 grant execute on function private.has_scope(text) to authenticated, service_key, feedback_api;

@@ -1,6 +1,7 @@
--- Organizations, the people in them, and the categories and tags they file feedback under.
+-- Organizations, profiles, memberships, categories and tags.
 
--- Organizations ------------------------------------------------------------------------------------------------
+-- Organizations ---------------------------------------------------------------------------------------------
+
 
 create function private.is_time_zone(value text) returns boolean
 language plpgsql immutable set search_path = '' as $$
@@ -11,7 +12,18 @@ exception when invalid_parameter_value then
   return false;
 end
 $$;
-comment on function private.is_time_zone(text) is 'Whether Postgres knows a time zone of that name.';
+comment on function private.is_time_zone(text) is 'Whether Postgres knows a time zone with this name.';
+
+create function private.are_mail_choices(value jsonb) returns boolean
+language sql immutable
+return jsonb_typeof(value) = 'object' and not exists (
+  select from jsonb_each_text(value) as c (kind, choice)
+  where not coalesce(choice = 'never' and kind in ('status', 'official', 'reply', 'comment', 'team', 'survey')
+    or choice in ('daily', 'weekly') and kind in ('status', 'official', 'reply', 'comment', 'team')
+    or choice = 'at_once' and kind in ('status', 'official', 'reply', 'comment', 'survey'), false));
+comment on function private.are_mail_choices(jsonb) is
+  'A JSON object that maps kinds of mail to at_once, daily, weekly or never; team to no at_once, survey to '
+  'at_once or never.';
 
 create table public.organizations (
   id uuid primary key default gen_random_uuid(),
@@ -23,8 +35,14 @@ create table public.organizations (
   trust_after integer,
   anonymous_may text not null default 'read',
   time_zone text not null default 'UTC',
+  default_locale text not null default 'en',
   allowed_origins text[] not null default '{}',
   settings jsonb not null default '{}',
+  brand_color text,
+  logo_url text,
+  allow_indexing boolean not null default true,
+  mail_enabled boolean not null default false,
+  mail_defaults jsonb not null default '{}',
   max_submissions integer,
   max_members integer,
   max_surveys integer,
@@ -34,18 +52,32 @@ create table public.organizations (
   constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
   constraint visibility_is_public_or_private check (visibility in ('public', 'private')),
   constraint time_zone_is_known check (private.is_time_zone(time_zone)),
-  constraint settings_are_a_small_object check (jsonb_typeof(settings) = 'object' and octet_length(settings::text) <= 20000),
+  constraint default_locale_is_known check (default_locale = any (private.locales())),
+  constraint settings_are_a_small_object check
+    (jsonb_typeof(settings) = 'object' and octet_length(settings::text) <= 20000),
   constraint trust_after_is_1_to_1000 check (trust_after between 1 and 1000),
   constraint anonymous_may_is_known check (anonymous_may in ('read', 'vote', 'participate')),
   constraint allowed_origins_are_origins check (private.are_origins(allowed_origins)),
+  constraint brand_color_is_a_hex_triplet check (brand_color ~ '^#[0-9a-f]{6}$'),
+  constraint logo_url_is_an_https_address check ((logo_url ~ '^https://\S+$'
+    or logo_url ~ ('^/logos/' || id || '/[0-9a-f]{32}\.(png|jpg|webp)$')) and char_length(logo_url) <= 2000),
+  constraint mail_defaults_are_choices check (private.are_mail_choices(mail_defaults)),
   constraint plan_limits_are_not_negative check (least(max_submissions, max_members, max_surveys) >= 0)
 );
-comment on table public.organizations is 'A tenant: one board of feedback, its surveys and its team. settings are the team''s own, which the service keeps and does not read. anonymous_may is what users without an account of their own may do. Plan limits are null for none.';
+comment on table public.organizations is
+  'A tenant: one board of feedback, its surveys and its team. settings are the team''s own, which the '
+  'service keeps and does not read. brand_color and logo_url are for its pages, null for the service''s '
+  'own; a logo_url below /logos/ is the path of an uploaded picture there; default_locale is their language '
+  'where the visitor''s browser names none of the service''s; '
+  'allow_indexing is whether search engines may list these pages, where the board is public. '
+  'mail_enabled: people get mail; mail_defaults are choices for those who made none (73_mail.sql). '
+  'anonymous_may is what users without an account of their own may do. Plan limits are null for none.';
 create unique index at_most_one_default_organization on public.organizations (is_default) where is_default;
 create trigger touch_updated_at before update on public.organizations
   for each row execute function private.touch_updated_at();
 
--- People -------------------------------------------------------------------------------------------------------
+-- Profiles --------------------------------------------------------------------------------------------------
+
 
 create table public.profiles (
   id uuid primary key default gen_random_uuid(),
@@ -55,6 +87,7 @@ create table public.profiles (
   email text,
   name text,
   avatar_url text,
+  locale text,
   is_anonymous boolean not null default false,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
@@ -62,16 +95,24 @@ create table public.profiles (
   constraint only_users_span_organizations check ((kind = 'user') = (organization_id is null)),
   constraint email_authors_have_an_email check (kind <> 'email' or email is not null),
   constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
-  constraint avatar_url_is_a_web_address check (avatar_url ~ '^https?://\S+$' and char_length(avatar_url) <= 2000)
+  constraint avatar_url_is_a_web_address check
+    (avatar_url ~ '^https?://\S+$' and char_length(avatar_url) <= 2000),
+  constraint locale_is_known check (locale = any (private.locales()))
 );
-comment on table public.profiles is 'Who acts: a user of the app, an author an organization knows by e-mail alone, an API key, an agent, or somebody without an address: erased, or imported by name. A user''s id is the auth user''s id; e-mail is never granted to clients. is_anonymous: the user signed in anonymously (Supabase''s anonymous sign-ins).';
-create unique index one_email_author_an_organization on public.profiles (organization_id, lower(email)) where kind = 'email';
+comment on table public.profiles is
+  'Actors: a user, an e-mail author known to one organization, an API key, an agent, or a profile without '
+  'address (erased, or imported by name). The id of a user profile equals the auth user id. email is never '
+  'granted to clients. locale: the language chosen for the pages, read by nobody else. is_anonymous: the '
+  'user signed in anonymously (Supabase anonymous sign-ins).';
+create unique index one_email_author_an_organization on public.profiles (organization_id, lower(email))
+  where kind = 'email';
+create index profiles_name_idx on public.profiles using gin (lower(name) extensions.gin_trgm_ops);
 create index profiles_email_idx on public.profiles (lower(email)) where kind = 'user';
 create trigger touch_updated_at before update on public.profiles
   for each row execute function private.touch_updated_at();
 
--- definer: the auth service's role may not write to public tables.
-create function private.keep_profile_of_user() returns trigger
+-- definer: the role of the auth service has no write privileges in schema public.
+create function private.sync_profile_of_user() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   if new.deleted_at is not null then
@@ -81,7 +122,8 @@ begin
   insert into public.profiles as p (id, kind, auth_user_id, email, name, is_anonymous)
   values (
     new.id, 'user', new.id, new.email,
-    left(nullif(private.person_name(coalesce(new.raw_user_meta_data ->> 'name', new.raw_user_meta_data ->> 'full_name')), ''), 100),
+    left(nullif(private.person_name(coalesce(new.raw_user_meta_data ->> 'name',
+      new.raw_user_meta_data ->> 'full_name')), ''), 100),
     new.is_anonymous
   )
   on conflict (id) do update set email = excluded.email, is_anonymous = excluded.is_anonymous
@@ -89,14 +131,17 @@ begin
   return null;
 end
 $$;
-comment on function private.keep_profile_of_user() is 'Trigger on auth.users: a user has a profile with the same id. The name is what the user gave at sign-up, never a part of the address. A soft-deleted user is forgotten as a deleted one.';
+comment on function private.sync_profile_of_user() is
+  'Trigger on auth.users: keeps one profile with the same id for each user. The name comes from sign-up, '
+  'never from the address. A soft-deleted user is anonymized like a deleted one.';
 create trigger keep_profile after insert or update of email, is_anonymous, deleted_at on auth.users
-  for each row execute function private.keep_profile_of_user();
+  for each row execute function private.sync_profile_of_user();
 
 create function private.person_name(value text) returns text
 language sql immutable
 return private.trim_text(regexp_replace(value, '[[:cntrl:]\u200B\u202A-\u202E\u2066-\u2069]', '', 'g'));
-comment on function private.person_name(text) is 'A name as it is shown: trimmed, and nothing invisible that could make it look like another''s.';
+comment on function private.person_name(text) is
+  'A display name: trimmed, without invisible characters that could imitate another name.';
 
 create function private.clean_name() returns trigger
 language plpgsql set search_path = '' as $$
@@ -105,25 +150,28 @@ begin
   return new;
 end
 $$;
-comment on function private.clean_name() is 'Trigger: names are what they look like.';
+comment on function private.clean_name() is 'Trigger: normalizes names with private.person_name.';
 create trigger clean_name before insert or update of name on public.profiles
   for each row execute function private.clean_name();
 
--- definer: memberships end with the person.
-create function private.forget_person() returns trigger
+-- definer: deletes the memberships of the user.
+create function private.anonymize_deleted_user() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   delete from public.memberships where user_id = new.id;
   new.email := null;
   new.name := null;
   new.avatar_url := null;
+  new.locale := null;
   return new;
 end
 $$;
-comment on function private.forget_person() is 'Trigger: when the auth user is deleted the profile stays, nameless, so that counts and threads stay whole.';
+comment on function private.anonymize_deleted_user() is
+  'Trigger: when an auth user is deleted, the profile stays without name and address, so that counts and '
+  'threads stay complete.';
 create trigger forget_person before update of auth_user_id on public.profiles
   for each row when (old.auth_user_id is not null and new.auth_user_id is null)
-  execute function private.forget_person();
+  execute function private.anonymize_deleted_user();
 
 create table public.memberships (
   organization_id uuid not null references public.organizations (id) on delete cascade,
@@ -133,25 +181,31 @@ create table public.memberships (
   primary key (organization_id, user_id),
   constraint role_is_known check (role in ('owner', 'admin', 'member'))
 );
-comment on table public.memberships is 'The team of an organization. Any membership makes a team member; owner and admin are Admin.';
+comment on table public.memberships is
+  'Team of an organization. Every membership makes a team member; owner and admin count as Admin.';
 create index memberships_user_id_idx on public.memberships (user_id, organization_id);
 
--- definer: membership decides what one may see, so reading it cannot depend on what one may see.
+-- definer: policies call it, so it must read memberships without applying policies.
 create function private.team_organization_ids() returns uuid[]
 language plpgsql stable security definer set search_path = '' as $$
+declare own_id uuid := auth.uid();
 begin
   if private.is_key() then
     return case
-      when private.has_scope('submissions:read') or private.has_scope('submissions:moderate') then array[private.key_organization_id()]
+      when private.has_scope('submissions:read') or private.has_scope('submissions:moderate')
+        then array[private.key_organization_id()]
       else '{}'
     end;
   end if;
-  return coalesce((select array_agg(organization_id) from public.memberships where user_id = auth.uid()), '{}');
+  if own_id is null then return '{}'; end if;
+  return array(select organization_id from public.memberships where user_id = own_id);
 end
 $$;
-comment on function private.team_organization_ids() is 'Organizations whose private boards and waiting posts the caller may read: those a user is a member of; a key''s own, with submissions:read or submissions:moderate.';
+comment on function private.team_organization_ids() is
+  'Organizations whose private boards and pending posts the caller may read: memberships of a user; the '
+  'organization of a key with submissions:read or submissions:moderate.';
 
--- definer: as above.
+-- definer: policies call it, so it must read memberships without applying policies.
 create function private.admin_organization_ids(scope text) returns uuid[]
 language plpgsql stable security definer set search_path = '' as $$
 begin
@@ -162,7 +216,9 @@ begin
     where user_id = auth.uid() and role in ('owner', 'admin')), '{}');
 end
 $$;
-comment on function private.admin_organization_ids(text) is 'Organizations the caller administers: where a user is owner or admin; a key''s own, with the given scope.';
+comment on function private.admin_organization_ids(text) is
+  'Organizations the caller administers: where a user is owner or admin; the organization of a key with the '
+  'given scope.';
 
 create function private.is_admin(organization_id uuid, scope text) returns boolean
 language plpgsql stable set search_path = '' as $$
@@ -170,56 +226,67 @@ begin
   return organization_id = any (private.admin_organization_ids(scope));
 end
 $$;
-comment on function private.is_admin(uuid, text) is 'Whether the caller is Admin of the organization, as a user or as a key with the scope.';
+comment on function private.is_admin(uuid, text) is
+  'Whether the caller is Admin of the organization: an owner or admin, or a key with the scope.';
 
-create function private.require_admin(organization_id uuid, scope text) returns void
+create function private.require_admin(organization_id uuid, scope text) returns uuid
 language plpgsql stable set search_path = '' as $$
 begin
   if not private.is_admin(organization_id, scope) then
     perform private.raise_error('FORBIDDEN', case
       when private.is_key() then format('This key lacks the scope %s.', scope)
-      else 'This is for the organization''s admins.' end);
+      else 'Only admins of the organization may do this.' end);
   end if;
+  return organization_id;
 end
 $$;
-comment on function private.require_admin(uuid, text) is 'Raises FORBIDDEN unless the caller is Admin of the organization.';
+comment on function private.require_admin(uuid, text) is
+  'Returns the organization if the caller is its Admin (a key needs the scope); raises FORBIDDEN otherwise.';
 
--- definer: a stranger sees the badge of a team member without seeing the team.
+-- definer: reads memberships, which non-members cannot see; everyone sees the team badge.
 create function private.is_member(organization_id uuid, profile_id uuid) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
 begin
-  return exists (select from public.memberships m where m.organization_id = is_member.organization_id and m.user_id = profile_id);
+  return exists (select from public.memberships m where m.organization_id = is_member.organization_id
+    and m.user_id = profile_id);
 end
 $$;
-comment on function private.is_member(uuid, uuid) is 'Whether the profile belongs to the organization''s team.';
+comment on function private.is_member(uuid, uuid) is
+  'Whether the profile has a membership in the organization.';
 
--- definer: the setting is the organization's business.
+-- definer: reads organization settings that are not granted.
 create function private.needs_approval(organization_id uuid, profile_id uuid) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
 begin
   return private.caller_id() is not null
-    and exists (select from public.organizations o where o.id = needs_approval.organization_id and o.require_approval)
-    and not private.is_member(organization_id, profile_id) and not private.is_trusted(organization_id, profile_id);
+    and exists (select from public.organizations o
+      where o.id = needs_approval.organization_id and o.require_approval)
+    and not private.is_member(organization_id, profile_id)
+      and not private.is_trusted(organization_id, profile_id);
 end
 $$;
-comment on function private.needs_approval(uuid, uuid) is 'Whether what a person or key writes now waits for approval: the organization asks for it, and the profile is neither on its team nor trusted. Operators need none.';
+comment on function private.needs_approval(uuid, uuid) is
+  'Whether new content of the profile requires approval: the organization requires it, and the profile is '
+  'neither on its team nor trusted. Never for operators.';
 
--- definer: an author is shown wherever what they wrote is shown; the caller has seen the row that names them.
+-- definer: reads profiles. Call it only for rows the caller can see.
 create function private.author(profile_id uuid, organization_id uuid) returns json
 language plpgsql stable security definer set search_path = '' as $$
 begin
   return (
   select json_build_object(
     'id', p.id, 'name', coalesce(p.name, 'Anonymous'), 'avatar', p.avatar_url,
-    'is_team_member', exists (select from public.memberships m where m.organization_id = author.organization_id and m.user_id = p.id))
+    'is_team_member', exists (select from public.memberships m
+      where m.organization_id = author.organization_id and m.user_id = p.id))
   from public.profiles p where p.id = profile_id
 );
 end
 $$;
-comment on function private.author(uuid, uuid) is 'The public face of a profile: {id, name, avatar, is_team_member}.';
+comment on function private.author(uuid, uuid) is
+  'Public JSON of a profile: {id, name, avatar, is_team_member}.';
 
--- definer: profiles are not readable as a whole.
--- Volatile, to see an author that private.author_of_key made in the same statement.
+-- definer: profiles are not readable as a whole. Volatile, so that it sees an author that
+-- private.author_of_key inserted in the same statement.
 create function private.is_author_of_key(profile_id uuid) returns boolean
 language plpgsql volatile security definer set search_path = '' as $$
 begin
@@ -229,55 +296,72 @@ begin
     and (p.id = private.caller_id() or p.kind = 'email' and private.agent_id() is null));
 end
 $$;
-comment on function private.is_author_of_key(uuid) is 'Whether a key may act as the profile: its own, or one its organization knows by e-mail alone; never a user''s. An agent acts as itself only.';
+comment on function private.is_author_of_key(uuid) is
+  'Whether a key may act as the profile: its own profile, or an e-mail author of its organization; never a '
+  'user. An agent acts as itself only.';
 
 create function private.may_act_as(profile_id uuid) returns boolean
 language plpgsql volatile set search_path = '' as $$
 begin
-  return coalesce(case when private.is_key() then private.has_scope('submissions:write') and private.is_author_of_key(profile_id)
+  return coalesce(case when private.is_key()
+    then private.has_scope('submissions:write') and private.is_author_of_key(profile_id)
   else profile_id = private.caller_id() end, false);
 end
 $$;
-comment on function private.may_act_as(uuid) is 'Whether the caller may vote, comment and submit as the profile: a person as themselves, a key with submissions:write as itself or an e-mail author.';
+comment on function private.may_act_as(uuid) is
+  'Whether the caller may vote, comment and submit as the profile: a user as themselves, a key with '
+  'submissions:write as its own profile or as an e-mail author.';
 
--- definer: writes profiles, which no key may.
+-- definer: inserts profiles, which keys cannot.
 create function private.author_of_key(email text, name text) returns uuid
 language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_column
-declare author_id uuid;
+declare author_id uuid; known_name text;
 begin
   if author_of_key.email is null then return private.caller_id(); end if;
   if not private.has_scope('submissions:write') then
     perform private.raise_error('FORBIDDEN', 'This key lacks the scope submissions:write.');
   end if;
-  select p.id into author_id from public.profiles p
-  where p.kind = 'email' and p.organization_id = private.key_organization_id() and lower(p.email) = lower(author_of_key.email);
+  select p.id, p.name into author_id, known_name from public.profiles p
+  where p.kind = 'email' and p.organization_id = private.key_organization_id()
+    and lower(p.email) = lower(author_of_key.email);
+  -- Locked: a claim of the author (99_claims.sql) waits until this transaction ends, or this for the
+  -- claim, after which the author is another.
+  if author_id is not null and author_of_key.name is not null
+    and known_name is distinct from author_of_key.name then
+    update public.profiles p set name = author_of_key.name where p.id = author_id and p.kind = 'email'
+    returning p.id into author_id;
+  elsif author_id is not null then
+    select p.id into author_id from public.profiles p where p.id = author_id and p.kind = 'email' for share;
+  end if;
   if author_id is null then
     insert into public.profiles as p (kind, organization_id, email, name)
     values ('email', private.key_organization_id(), lower(author_of_key.email), author_of_key.name)
     on conflict (organization_id, lower(email)) where kind = 'email'
       do update set name = coalesce(p.name, excluded.name)
     returning id into author_id;
-  elsif author_of_key.name is not null then
-    update public.profiles p set name = author_of_key.name where p.id = author_id and p.name is distinct from author_of_key.name;
   end if;
   return author_id;
 end
 $$;
-comment on function private.author_of_key(text, text) is 'The profile a key acts as: the organization''s author of that e-mail address, made at first sight, or without one the key''s own.';
+comment on function private.author_of_key(text, text) is
+  'Profile a key acts as: the e-mail author with this address, inserted when new; without an address the '
+  'profile of the key.';
 
 create function private.default_organization_id() returns uuid
-language plpgsql stable security definer set search_path = '' as $$ -- definer: a private organization can be the only one
-declare default_id uuid := (select id from public.organizations where is_default); ids uuid[];
+-- definer: the only organization may be private
+language plpgsql stable security definer set search_path = '' as $$
+declare ids uuid[];
 begin
-  if default_id is not null then return default_id; end if;
   ids := array(select id from public.organizations limit 2);
-  return case when cardinality(ids) = 1 then ids[1] end;
+  return case when cardinality(ids) = 1 then ids[1]
+    else (select id from public.organizations where is_default) end;
 end
 $$;
-comment on function private.default_organization_id() is 'The only organization, or the one marked is_default; null where neither exists.';
+comment on function private.default_organization_id() is
+  'The only organization, or the one with is_default; null if there is neither.';
 
--- definer: reads memberships and private organizations to decide what is visible.
+-- definer: reads memberships and private organizations to decide visibility.
 create function private.find_organization(hint text, caller_id uuid) returns uuid
 language plpgsql stable security definer set search_path = '' as $$
 declare found_id uuid; found_visibility text;
@@ -290,29 +374,64 @@ begin
     found_id := (select id from public.organizations where slug = lower(hint));
   end if;
   found_visibility := (select visibility from public.organizations where id = found_id);
-  return case when found_visibility = 'public' or found_visibility = 'private' and private.is_member(found_id, caller_id) then found_id end;
+  return case when found_visibility = 'public' or found_visibility = 'private'
+    and private.is_member(found_id, caller_id) then found_id end;
 end
 $$;
-comment on function private.find_organization(text, uuid) is 'The organization of an id or slug (null: the default one) if the profile may see it.';
+comment on function private.find_organization(text, uuid) is
+  'Organization by id or slug (null: the default organization) if the profile may see it; null otherwise.';
 
 create function private.requested_organization_id() returns uuid
 language sql stable
 return nullif(current_setting('feedback.organization_id', true), '')::uuid;
-comment on function private.requested_organization_id() is 'The organization this request acts on: a key''s own, the one a header or parameter named, else the default; private.enter sets it.';
+comment on function private.requested_organization_id() is
+  'Organization of this request: that of the key, the one named by header or parameter, or the default. Set '
+  'by private.assume_caller.';
 
 create function private.current_organization_id() returns uuid
 language plpgsql stable set search_path = '' as $$
 declare current_id uuid := private.requested_organization_id();
 begin
   if current_id is null then
-    perform private.raise_error('NOT_FOUND', 'Name an organization you can see: X-Organization takes its id or slug.', 'organization');
+    perform private.raise_error('NOT_FOUND',
+      'Name an organization you can see in X-Organization, by id or slug.', 'organization');
   end if;
   return current_id;
 end
 $$;
-comment on function private.current_organization_id() is 'As requested_organization_id, for what needs one: NOT_FOUND without.';
+comment on function private.current_organization_id() is
+  'Like private.requested_organization_id, but raises NOT_FOUND instead of returning null.';
 
--- Categories and tags ------------------------------------------------------------------------------------------
+-- Restrictions of an agent's policies (60_agents.sql) -------------------------------------------------------
+
+
+-- definer: agents are not granted. Read in each statement, so that a policy change takes effect at once.
+create function private.agent_category_ids() returns uuid[]
+language plpgsql stable security definer set search_path = '' as $$
+declare own_id uuid := private.agent_id();
+begin
+  return case when own_id is not null then (select a.category_ids from private.agents a where a.id = own_id)
+    end;
+end
+$$;
+comment on function private.agent_category_ids() is
+  'Categories the calling agent is restricted to; null without restriction and for other callers.';
+
+create function private.agent_survey_ids() returns uuid[]
+language plpgsql stable security definer set search_path = '' as $$ -- definer: accesses private tables
+declare own_id uuid := private.agent_id();
+begin
+  return case when own_id is not null then (select a.survey_ids from private.agents a where a.id = own_id)
+    end;
+end
+$$;
+comment on function private.agent_survey_ids() is
+  'Surveys the calling agent is restricted to; null without restriction and for other callers.';
+
+grant execute on function private.agent_category_ids(), private.agent_survey_ids() to service_key;
+
+-- Categories and tags ---------------------------------------------------------------------------------------
+
 
 create table public.categories (
   id uuid primary key default gen_random_uuid(),
@@ -328,9 +447,12 @@ create table public.categories (
   constraint slug_is_lowercase_ascii check (private.is_slug(slug)),
   constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
   constraint color_is_a_hex_triplet check (color ~ '^#[0-9a-f]{6}$'),
-  constraint translations_are_by_locale check (private.are_translations(translations) and char_length(translations::text) <= 4000)
+  constraint translations_are_by_locale check
+    (private.are_translations(translations) and char_length(translations::text) <= 4000)
 );
-comment on table public.categories is 'What a submission is about, one each. name is English; translations is an object of locale to name.';
+comment on table public.categories is
+  'Categories of an organization; a submission has at most one. name is English; translations maps locales '
+  'to names.';
 
 create table public.tags (
   id uuid primary key default gen_random_uuid(),
@@ -345,28 +467,39 @@ create table public.tags (
   constraint slug_is_lowercase_ascii check (private.is_slug(slug)),
   constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
   constraint color_is_a_hex_triplet check (color ~ '^#[0-9a-f]{6}$'),
-  constraint translations_are_by_locale check (private.are_translations(translations) and char_length(translations::text) <= 4000)
+  constraint translations_are_by_locale check
+    (private.are_translations(translations) and char_length(translations::text) <= 4000)
 );
-comment on table public.tags is 'Labels of submissions, any number each. name is English; translations is an object of locale to name.';
+comment on table public.tags is
+  'Tags of an organization; a submission has any number. name is English; translations maps locales to '
+  'names.';
 
--- Operators ----------------------------------------------------------------------------------------------------
+-- Operators -------------------------------------------------------------------------------------------------
 
-create function private.create_organization(name text, slug text, visibility text, owner_email text) returns uuid
+
+create function private.create_organization(name text, slug text, visibility text, owner_email text)
+  returns uuid
 language plpgsql set search_path = '' as $$
 declare owner_id uuid; organization_id uuid;
 begin
-  select id into owner_id from public.profiles p where p.kind = 'user' and lower(p.email) = lower(owner_email);
+  select id into owner_id from public.profiles p
+    where p.kind = 'user' and lower(p.email) = lower(owner_email);
   if owner_id is null then
-    perform private.raise_error('NOT_FOUND', format('No user signs in with the address %s.', owner_email), 'owner_email');
+    perform private.raise_error('NOT_FOUND', format('No user signs in with the address %s.', owner_email),
+      'owner_email');
   end if;
-  insert into public.organizations (name, slug, visibility) values (name, slug, visibility) returning id into organization_id;
+  insert into public.organizations (name, slug, visibility) values (name, slug, visibility)
+    returning id into organization_id;
   insert into public.memberships (organization_id, user_id, role) values (organization_id, owner_id, 'owner');
   return organization_id;
 end
 $$;
-comment on function private.create_organization(text, text, text, text) is 'For operators: an organization whose owner is the user of that e-mail address. NOT_FOUND without such a user.';
+comment on function private.create_organization(text, text, text, text) is
+  'For operators: creates an organization owned by the user with this e-mail address. Raises NOT_FOUND if '
+  'there is no such user.';
 
--- Rights -------------------------------------------------------------------------------------------------------
+-- Rights ----------------------------------------------------------------------------------------------------
+
 
 alter table public.organizations enable row level security;
 alter table public.profiles enable row level security;
@@ -376,15 +509,17 @@ alter table public.tags enable row level security;
 
 revoke all on public.organizations, public.profiles, public.memberships, public.categories, public.tags
   from public, anon, authenticated, service_role, service_key;
-grant select (id, slug, name, visibility, time_zone, created_at) on public.organizations to anon, authenticated, service_key;
+grant select (id, slug, name, visibility, time_zone, allow_indexing, created_at) on public.organizations to
+  anon, authenticated, service_key;
 grant select (id, kind, name, avatar_url, created_at) on public.profiles to anon, authenticated, service_key;
-grant update (name, avatar_url) on public.profiles to authenticated;
+grant update (name, avatar_url, locale) on public.profiles to authenticated;
 grant select on public.memberships to authenticated;
 grant select on public.categories, public.tags to anon, authenticated, service_key;
-grant select, insert, update, delete on public.organizations, public.profiles, public.memberships, public.categories, public.tags
+grant select, insert, update, delete on public.organizations, public.profiles, public.memberships,
+  public.categories, public.tags
   to service_role;
 
-grant execute on function private.is_time_zone(text) to service_role;
+grant execute on function private.is_time_zone(text), private.are_mail_choices(jsonb) to service_role;
 grant execute on function private.person_name(text) to authenticated, service_role;
 grant execute on function private.team_organization_ids(), private.author(uuid, uuid),
   private.author_of_key(text, text), private.current_organization_id() to anon, authenticated, service_key;
@@ -403,10 +538,15 @@ create policy "a key sees its organization" on public.organizations
 
 create policy "members see their team" on public.memberships
   for select to authenticated using (
-    user_id = (select auth.uid()) or organization_id = any ((select private.team_organization_ids())::uuid[]));
+    user_id = (select auth.uid()) or organization_id = any
+      ((select private.team_organization_ids())::uuid[]));
 
+create policy "members see their team's profiles" on public.profiles
+  for select to authenticated using (
+    exists (select from public.memberships m where m.user_id = profiles.id));
 create policy "people change their own profile" on public.profiles
-  for update to authenticated using (auth_user_id = (select auth.uid())) with check (auth_user_id = (select auth.uid()));
+  for update to authenticated using (auth_user_id = (select auth.uid()))
+    with check (auth_user_id = (select auth.uid()));
 
 create policy "categories are seen with their organization" on public.categories
   for select to anon, authenticated, service_key using (
@@ -414,4 +554,4 @@ create policy "categories are seen with their organization" on public.categories
 create policy "tags are seen with their organization" on public.tags
   for select to anon, authenticated, service_key using (
     exists (select from public.organizations o where o.id = organization_id));
--- The policies that show profiles stand in 22_comments.sql: one is seen through what one wrote.
+-- The policies on profiles are in 22_comments.sql: a profile is visible if something it wrote is visible.

@@ -1,16 +1,18 @@
--- Submissions, what is said of their status, and who sees them.
--- References to profiles are deferred everywhere, so that an organization can be deleted with everything in it, in any order.
+-- Submissions, their tags, status history and visibility. Foreign keys to profiles are deferred, so that an
+-- organization can be deleted with all its rows in any order.
 
 create table public.submissions (
   id uuid primary key default gen_random_uuid(),
-  organization_id uuid not null default private.requested_organization_id() references public.organizations (id) on delete cascade,
+  organization_id uuid not null default private.requested_organization_id() references public.organizations
+    (id) on delete cascade,
   title text not null,
   description text not null,
   type text not null,
   status text not null default 'open',
   vote_count integer not null default 0,
   comment_count integer not null default 0,
-  author_id uuid not null default private.caller_id() references public.profiles (id) deferrable initially deferred,
+  author_id uuid not null default private.caller_id() references public.profiles (id) deferrable initially
+    deferred,
   category_id uuid,
   source text,
   tracker_issue_url text,
@@ -22,34 +24,52 @@ create table public.submissions (
   constraint submissions_belong_to_their_organization unique (organization_id, id),
   constraint submissions_category_is_of_the_same_organization foreign key (organization_id, category_id)
     references public.categories (organization_id, id) on delete set null (category_id),
-  constraint submissions_merge_target_is_of_the_same_organization foreign key (organization_id, merged_into_id)
+  constraint submissions_merge_target_is_of_the_same_organization foreign key
+    (organization_id, merged_into_id)
     references public.submissions (organization_id, id),
   constraint title_has_5_to_200_characters check (char_length(title) between 5 and 200),
   constraint description_has_20_to_5000_characters check (char_length(description) between 20 and 5000),
   constraint type_is_idea_or_problem check (type in ('idea', 'problem')),
   constraint status_is_known check (
     status in ('open', 'under_review', 'planned', 'in_progress', 'completed', 'declined', 'duplicate')),
-  constraint only_merged_submissions_are_duplicates check ((status = 'duplicate') = (merged_into_id is not null)),
-  constraint moderation_state_is_known check (moderation_state in ('approved', 'pending', 'rejected', 'spam')),
+  constraint only_merged_submissions_are_duplicates check
+    ((status = 'duplicate') = (merged_into_id is not null)),
+  constraint moderation_state_is_known check
+    (moderation_state in ('approved', 'pending', 'rejected', 'spam')),
   constraint source_has_1_to_64_characters check (char_length(source) between 1 and 64),
-  constraint tracker_issue_url_is_a_web_address check (tracker_issue_url ~ '^https?://\S+$' and char_length(tracker_issue_url) <= 2000),
+  constraint tracker_issue_url_is_a_web_address check
+    (tracker_issue_url ~ '^https?://\S+$' and char_length(tracker_issue_url) <= 2000),
   constraint counts_are_not_negative check (vote_count >= 0 and comment_count >= 0)
 );
-comment on table public.submissions is 'Feedback: an idea or a problem. Triggers keep vote_count and comment_count (approved comments); is_public is whether anyone may see it: its board is public and it is approved. A merged source points to its target and leaves the lists.';
+comment on table public.submissions is
+  'Feedback: an idea or a problem. Triggers maintain vote_count and comment_count (approved comments). '
+  'is_public: anyone may see it, because the board is public and the submission is approved. merged_into_id '
+  'points to the merge target; merged submissions are excluded from lists.';
 
--- One index a sort, each led by what every list filters by.
-create index submissions_newest_idx on public.submissions (organization_id, created_at desc, id desc) where merged_into_id is null;
-create index submissions_most_voted_idx on public.submissions (organization_id, vote_count desc, id desc) where merged_into_id is null;
-create index submissions_most_commented_idx on public.submissions (organization_id, comment_count desc, id desc) where merged_into_id is null;
-create index submissions_title_idx on public.submissions (organization_id, title desc, id desc) where merged_into_id is null;
-create index submissions_status_idx on public.submissions (organization_id, status, created_at desc, id desc) where merged_into_id is null;
-create index submissions_status_votes_idx on public.submissions (organization_id, status, vote_count desc, id desc) where merged_into_id is null;
--- Finds the few of a kind that a walk through a sorted index would look for in vain.
-create index submissions_kind_idx on public.submissions (organization_id, type, status, category_id) where merged_into_id is null;
-create index submissions_category_idx on public.submissions (organization_id, category_id, created_at desc, id desc);
-create index submissions_author_idx on public.submissions (author_id, organization_id, created_at desc, id desc);
-create index submissions_merged_idx on public.submissions (organization_id, merged_into_id) where merged_into_id is not null;
-create index submissions_not_public_idx on public.submissions (organization_id, author_id) where not is_public;
+-- One index for each sort order, led by the columns that every list filters by.
+create index submissions_newest_idx on public.submissions (organization_id, created_at desc, id desc)
+  where merged_into_id is null;
+create index submissions_most_voted_idx on public.submissions (organization_id, vote_count desc, id desc)
+  where merged_into_id is null;
+create index submissions_most_commented_idx on public.submissions
+  (organization_id, comment_count desc, id desc) where merged_into_id is null;
+create index submissions_title_idx on public.submissions (organization_id, title desc, id desc)
+  where merged_into_id is null;
+create index submissions_status_idx on public.submissions (organization_id, status, created_at desc, id desc)
+  where merged_into_id is null;
+create index submissions_status_votes_idx on public.submissions
+  (organization_id, status, vote_count desc, id desc) where merged_into_id is null;
+-- Serves selective filters, for which a scan of a sorted index would read most of the board.
+create index submissions_kind_idx on public.submissions (organization_id, type, status, category_id)
+  where merged_into_id is null;
+create index submissions_category_idx on public.submissions
+  (organization_id, category_id, created_at desc, id desc);
+create index submissions_author_idx on public.submissions
+  (author_id, organization_id, created_at desc, id desc);
+create index submissions_merged_idx on public.submissions (organization_id, merged_into_id)
+  where merged_into_id is not null;
+create index submissions_not_public_idx on public.submissions (organization_id, author_id)
+  where not is_public;
 
 create table public.submission_tags (
   organization_id uuid not null default private.requested_organization_id(),
@@ -58,12 +78,15 @@ create table public.submission_tags (
   merged_from uuid,
   primary key (organization_id, submission_id, tag_id),
   constraint one_of_each_tag unique (submission_id, tag_id),
-  constraint submission_tags_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
+  constraint submission_tags_submission_is_of_the_same_organization foreign key
+    (organization_id, submission_id)
     references public.submissions (organization_id, id) on delete cascade,
   constraint submission_tags_tag_is_of_the_same_organization foreign key (organization_id, tag_id)
     references public.tags (organization_id, id) on delete cascade
 );
-comment on table public.submission_tags is 'Which tags a submission carries. merged_from is the source that lent it (92_merge.sql), null for its own.';
+comment on table public.submission_tags is
+  'Tags of submissions. merged_from: the merged source the tag came from (92_merge.sql); null for the '
+  'submission''s own tags.';
 create index submission_tags_tag_idx on public.submission_tags (organization_id, tag_id, submission_id);
 
 create table public.status_changes (
@@ -76,28 +99,36 @@ create table public.status_changes (
   note text,
   notify boolean not null default true,
   created_at timestamptz not null default now(),
-  constraint status_changes_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
+  constraint status_changes_submission_is_of_the_same_organization foreign key
+    (organization_id, submission_id)
     references public.submissions (organization_id, id) on delete cascade,
   constraint status_is_known check (
     new_status in ('open', 'under_review', 'planned', 'in_progress', 'completed', 'declined', 'duplicate')),
   constraint note_has_1_to_2000_characters check (char_length(note) between 1 and 2000)
 );
-comment on table public.status_changes is 'The public history of a submission''s status. Inserting a row is how the status changes; a row that would change nothing is not kept.';
+comment on table public.status_changes is
+  'Public status history. Inserting a row changes the status; a row that would not change it is dropped.';
 create index status_changes_submission_idx on public.status_changes (submission_id, created_at desc, id desc);
+create index status_changes_newest_idx on public.status_changes
+  (organization_id, created_at desc, id desc);
 create index status_changes_changed_by_idx on public.status_changes (changed_by);
 
--- Who sees a submission ----------------------------------------------------------------------------------------
+-- Visibility ------------------------------------------------------------------------------------------------
 
--- Inlined into the policy; the two arguments about the caller are computed once a statement.
-create function private.can_see_submission(is_public boolean, author_id uuid, organization_id uuid, caller_id uuid, team_ids uuid[])
+-- Inlined into policies. The two caller arguments are evaluated once for each statement.
+create function private.can_see_submission(is_public boolean, author_id uuid, organization_id uuid,
+  caller_id uuid, team_ids uuid[])
 returns boolean language sql immutable
 return is_public or author_id = caller_id or organization_id = any (team_ids);
-comment on function private.can_see_submission(boolean, uuid, uuid, uuid, uuid[]) is 'The one rule of visibility, for submissions and their comments: everyone sees what is public; an author sees their own; the team sees everything of its organization.';
+comment on function private.can_see_submission(boolean, uuid, uuid, uuid, uuid[]) is
+  'The visibility rule of submissions and their comments: public rows for everyone, own rows for the '
+  'author, all rows of the organization for its team.';
 
 alter table public.submissions enable row level security;
 alter table public.submission_tags enable row level security;
 alter table public.status_changes enable row level security;
-revoke all on public.submissions, public.submission_tags, public.status_changes from public, anon, authenticated, service_role, service_key;
+revoke all on public.submissions, public.submission_tags, public.status_changes
+  from public, anon, authenticated, service_role, service_key;
 grant execute on function private.can_see_submission(boolean, uuid, uuid, uuid, uuid[])
   to anon, authenticated, service_key;
 
@@ -107,9 +138,14 @@ create policy "a submission is seen by whoever may see it" on public.submissions
     (select private.caller_id()), (select private.team_organization_ids())::uuid[]));
 create policy "a key stays in its organization" on public.submissions
   as restrictive to service_key using (organization_id = (select private.key_organization_id()));
+create policy "an agent keeps to its categories" on public.submissions
+  as restrictive to service_key using (
+    (select private.agent_category_ids()) is null or category_id = any
+      ((select private.agent_category_ids())::uuid[]));
 create policy "users submit as themselves to boards they see" on public.submissions
   for insert to authenticated with check (
-    author_id = (select auth.uid()) and exists (select from public.organizations o where o.id = organization_id));
+    author_id = (select auth.uid())
+      and exists (select from public.organizations o where o.id = organization_id));
 create policy "keys submit for themselves and their e-mail authors" on public.submissions
   for insert to service_key with check (
     private.may_act_as(author_id));
@@ -139,26 +175,33 @@ create policy "admins change the status" on public.status_changes
   for insert to authenticated, service_key with check (
     organization_id = any ((select private.admin_organization_ids('submissions:moderate'))::uuid[]));
 
-grant select (id, organization_id, title, description, type, status, vote_count, comment_count, author_id, category_id, source,
+grant select (id, organization_id, title, description, type, status, vote_count, comment_count, author_id,
+  category_id, source,
   tracker_issue_url, moderation_state, is_public, merged_into_id, created_at, updated_at)
   on public.submissions to anon, authenticated, service_key;
-grant insert (id, organization_id, title, description, type, category_id), update (title, description, category_id, tracker_issue_url), delete
+grant insert (id, organization_id, title, description, type, category_id),
+  update (title, description, category_id, tracker_issue_url), delete
   on public.submissions to authenticated;
 grant insert (id, organization_id, title, description, type, category_id, author_id, source),
   update (title, description, category_id, tracker_issue_url), delete
   on public.submissions to service_key;
-grant select (organization_id, submission_id, tag_id) on public.submission_tags to anon, authenticated, service_key;
-grant insert (organization_id, submission_id, tag_id), delete on public.submission_tags to authenticated, service_key;
+grant select (organization_id, submission_id, tag_id) on public.submission_tags to anon, authenticated,
+  service_key;
+grant insert (organization_id, submission_id, tag_id), delete on public.submission_tags to authenticated,
+  service_key;
 grant select (id, organization_id, submission_id, previous_status, new_status, changed_by, note, created_at)
   on public.status_changes to anon, authenticated, service_key;
-grant insert (organization_id, submission_id, new_status, note, notify) on public.status_changes to authenticated, service_key;
-grant select, insert, delete, update (title, description, type, category_id, source, tracker_issue_url, moderation_state)
+grant insert (organization_id, submission_id, new_status, note, notify) on public.status_changes to
+  authenticated, service_key;
+grant select, insert, delete, update (title, description, type, category_id, source, tracker_issue_url,
+  moderation_state)
   on public.submissions to service_role;
 grant select, insert, update, delete on public.submission_tags, public.status_changes to service_role;
 
--- What happens when one is made --------------------------------------------------------------------------------
+-- Creation --------------------------------------------------------------------------------------------------
 
--- definer: reads settings of a private organization; its row lock orders this insert against a change of visibility.
+-- definer: reads settings of private organizations. The row lock serializes this insert with changes of
+-- visibility.
 create function private.prepare_submission() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare organization public.organizations;
@@ -167,7 +210,8 @@ begin
   new.title := private.trim_text(new.title);
   new.description := private.trim_text(new.description);
   if new.organization_id is null then
-    perform private.raise_error('VALIDATION_ERROR', 'Name the organization: there is more than one.', 'organization_id');
+    perform private.raise_error('VALIDATION_ERROR', 'Name the organization: there is more than one.',
+      'organization_id');
   end if;
   select * into organization from public.organizations where id = new.organization_id for key share;
   if private.is_direct() then perform private.charge_direct('submission_create_user', 1); end if;
@@ -181,63 +225,71 @@ begin
   return new;
 end
 $$;
-comment on function private.prepare_submission() is 'Trigger: fills in organization, author, approval and visibility; the author''s own vote is the first.';
+comment on function private.prepare_submission() is
+  'Trigger: sets organization, author, moderation state and visibility, and starts vote_count at the '
+  'author''s vote.';
 create trigger prepare before insert on public.submissions
   for each row execute function private.prepare_submission();
 
--- definer: limits of a plan are the organization's business; a row lock makes concurrent inserts take turns.
-create function private.keep_plan_limit() returns trigger
+-- definer: reads plan limits, which are not granted. The row lock serializes concurrent inserts.
+create function private.enforce_submission_limit() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare organization public.organizations; used bigint;
 begin
   for organization in
     select * from public.organizations o
-    where o.max_submissions is not null and o.id in (select organization_id from added) order by o.id for no key update
+    where o.max_submissions is not null and o.id in (select organization_id from added)
+      order by o.id for no key update
   loop
     select count(*) into used from public.submissions s where s.organization_id = organization.id;
     if used > organization.max_submissions then
-      perform private.raise_error('PLAN_LIMIT_REACHED', format('The plan allows %s submissions.', organization.max_submissions));
+      perform private.raise_error('PLAN_LIMIT_REACHED',
+        format('The plan allows %s submissions.', organization.max_submissions));
     end if;
   end loop;
   return null;
 end
 $$;
-comment on function private.keep_plan_limit() is 'Trigger: an organization never has more submissions than its plan allows.';
+comment on function private.enforce_submission_limit() is 'Trigger: enforces the plan limit on submissions.';
 create trigger keep_plan_limit after insert on public.submissions
-  referencing new table as added for each statement execute function private.keep_plan_limit();
+  referencing new table as added for each statement execute function private.enforce_submission_limit();
 
--- definer: makes the author's vote and follow, and the event, which no client may write.
+-- definer: inserts the author's vote and follow and emits the event.
 create function private.start_submission() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   if private.is_importing() then return null; end if;
-  perform set_config('feedback.quiet', 'on', true);
+  perform set_config('feedback.suppress_events', 'on', true);
   insert into public.votes (organization_id, submission_id, user_id, created_at)
   values (new.organization_id, new.id, new.author_id, new.created_at);
   insert into public.follows (organization_id, submission_id, user_id, reason, created_at)
   values (new.organization_id, new.id, new.author_id, 'author', new.created_at);
-  perform set_config('feedback.quiet', 'off', true);
+  perform set_config('feedback.suppress_events', 'off', true);
   return null;
 end
 $$;
-comment on function private.start_submission() is 'Trigger: the author votes for and follows what they submit.';
+comment on function private.start_submission() is
+  'Trigger: the author votes for and follows the new submission.';
 create trigger start after insert on public.submissions
   for each row execute function private.start_submission();
 
--- definer: writes the event.
+-- definer: emits the event.
 create function private.announce_submission() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   if private.is_importing() then return null; end if;
   if tg_op = 'INSERT' or not private.is_announced('submission.created', new.id) then
-    perform private.emit_event(new.organization_id, 'submission.created', new.id, jsonb_build_object('submission', jsonb_build_object(
-      'id', new.id, 'title', new.title, 'description', new.description, 'type', new.type, 'status', new.status,
+    perform private.emit_event(new.organization_id, 'submission.created', new.id,
+      jsonb_build_object('submission', jsonb_build_object(
+      'id', new.id, 'title', new.title, 'description', new.description, 'type', new.type, 'status',
+        new.status,
       'vote_count', new.vote_count, 'created_at', new.created_at)));
   end if;
   return null;
 end
 $$;
-comment on function private.announce_submission() is 'Trigger: submission.created, once, when it is there for others to read.';
+comment on function private.announce_submission() is
+  'Trigger: emits submission.created once, when the submission is approved.';
 create trigger announce after insert on public.submissions
   for each row when (new.moderation_state = 'approved') execute function private.announce_submission();
 create trigger announce_approval after update of moderation_state on public.submissions
@@ -256,11 +308,11 @@ begin
   return new;
 end
 $$;
-comment on function private.edit_submission() is 'Trigger: text is trimmed, and the link to an issue tracker is for admins.';
+comment on function private.edit_submission() is 'Trigger: trims text; only Admin may set tracker_issue_url.';
 create trigger edit before update of title, description, category_id, tracker_issue_url on public.submissions
   for each row execute function private.edit_submission();
 
--- definer: counters are not a client's to write.
+-- definer: writes rate limit counters.
 create function private.charge_submission_edit() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -268,54 +320,67 @@ begin
   return new;
 end
 $$;
-comment on function private.charge_submission_edit() is 'Trigger: edits by direct clients are counted, row by row, before they do anything.';
-create trigger charge_edit before update of title, description, category_id, tracker_issue_url on public.submissions
+comment on function private.charge_submission_edit() is
+  'Trigger: charges the rate limit for edits by direct clients before the row changes.';
+create trigger charge_edit before update of title, description, category_id,
+  tracker_issue_url on public.submissions
   for each row execute function private.charge_submission_edit();
 
 create function private.updated_submission(submission public.submissions) returns jsonb
 language sql stable
 return jsonb_build_object('submission', jsonb_build_object(
-  'id', (submission).id, 'title', (submission).title, 'description', (submission).description, 'type', (submission).type,
-  'status', (submission).status, 'vote_count', (submission).vote_count, 'category_id', (submission).category_id,
-  'merged_into_id', (submission).merged_into_id, 'created_at', (submission).created_at, 'updated_at', (submission).updated_at));
-comment on function private.updated_submission(public.submissions) is 'The data of submission.updated.';
+  'id', (submission).id, 'title', (submission).title, 'description', (submission).description, 'type',
+    (submission).type,
+  'status', (submission).status, 'vote_count', (submission).vote_count, 'category_id',
+    (submission).category_id,
+  'merged_into_id', (submission).merged_into_id, 'created_at', (submission).created_at, 'updated_at',
+    (submission).updated_at));
+comment on function private.updated_submission(public.submissions) is 'Payload of submission.updated.';
 
--- definer: writes the event.
+-- definer: emits the event.
 create function private.announce_edit() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  if private.is_quiet() then return null; end if;
-  if (new.title, new.description) is distinct from (old.title, old.description) and private.needs_approval(new.organization_id, private.caller_id()) then
+  if private.events_suppressed() then return null; end if;
+  if (new.title, new.description) is distinct from (old.title, old.description)
+    and private.needs_approval(new.organization_id, private.caller_id()) then
     update public.submissions set moderation_state = 'pending' where id = new.id;
     return null;
   end if;
-  perform private.emit_event(new.organization_id, 'submission.updated', new.id, private.updated_submission(new));
+  perform private.emit_event(new.organization_id, 'submission.updated', new.id,
+    private.updated_submission(new));
   return null;
 end
 $$;
-comment on function private.announce_edit() is 'Trigger: submission.updated; but what needed approval needs it again when its text changes.';
-create trigger announce_edit after update of title, description, category_id, tracker_issue_url on public.submissions
+comment on function private.announce_edit() is
+  'Trigger: emits submission.updated. A text change of content that required approval makes it pending '
+  'again.';
+create trigger announce_edit after update of title, description, category_id,
+  tracker_issue_url on public.submissions
   for each row when (new.moderation_state = 'approved'
     and (old.title, old.description, old.category_id, old.tracker_issue_url)
       is distinct from (new.title, new.description, new.category_id, new.tracker_issue_url))
   execute function private.announce_edit();
 
--- A merge target holds its sources' votes: it can go only after they are given back.
-create function private.keep_merge_target() returns trigger
-language plpgsql security definer set search_path = '' as $$ -- definer: a source may be one the caller cannot see
+-- A merge target holds votes of its sources. Deleting it would lose them, so unmerge first.
+create function private.protect_merge_target() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: the caller may not see all sources
 begin
-  if exists (select from public.submissions where organization_id = old.organization_id and merged_into_id = old.id)
+  if exists (select from public.submissions
+    where organization_id = old.organization_id and merged_into_id = old.id)
     and exists (select from public.organizations where id = old.organization_id) then
-    perform private.raise_error('CONFLICT', 'Other submissions are merged into this one: unmerge them first.');
+    perform private.raise_error('CONFLICT',
+      'Other submissions are merged into this one: unmerge them first.');
   end if;
   return old;
 end
 $$;
-comment on function private.keep_merge_target() is 'Trigger: a submission others are merged into cannot be deleted.';
+comment on function private.protect_merge_target() is
+  'Trigger: rejects the deletion of a submission that is a merge target.';
 create trigger keep_merge_target before delete on public.submissions
-  for each row execute function private.keep_merge_target();
+  for each row execute function private.protect_merge_target();
 
--- definer: the caller was shown these submissions; the policies of tags need not be asked again for each.
+-- definer: skips the policies on tags. Call it only for submissions the caller can see.
 create function private.tags_of(submission_ids uuid[]) returns table (submission_id uuid, slugs json)
 language plpgsql stable security definer set search_path = '' rows 50 as $$
 begin
@@ -325,22 +390,22 @@ begin
     where st.submission_id = any (submission_ids) group by 1;
 end
 $$;
-comment on function private.tags_of(uuid[]) is 'Slugs of the tags of submissions the caller sees.';
+comment on function private.tags_of(uuid[]) is 'Tag slugs of submissions that the caller can see.';
 grant execute on function private.tags_of(uuid[]) to anon, authenticated, service_key;
 
--- Status -------------------------------------------------------------------------------------------------------
+-- Status ----------------------------------------------------------------------------------------------------
 
--- Invoker: what the caller cannot see is not there; the lock shows only what they may edit.
+-- Invoker: rows the caller cannot see are not found, and the lock requires permission to update.
 create function private.prepare_status_change() returns trigger
 language plpgsql set search_path = '' as $$
 declare submission public.submissions;
 begin
   -- Imports and merges write the history themselves.
-  if private.is_quiet() then return new; end if;
+  if private.events_suppressed() then return new; end if;
   select * into submission from public.submissions where id = new.submission_id for no key update;
   if submission.id is null then
     if exists (select from public.submissions where id = new.submission_id) then
-      perform private.raise_error('FORBIDDEN', 'This is for the organization''s admins.');
+      perform private.raise_error('FORBIDDEN', 'Only admins of the organization may do this.');
     end if;
     perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
   end if;
@@ -353,7 +418,7 @@ begin
       jsonb_build_object('merged_into_id', submission.merged_into_id));
   end if;
   if submission.merged_into_id is null and new.new_status = 'duplicate' then
-    perform private.raise_error('VALIDATION_ERROR', 'A submission becomes a duplicate by merging it.', 'status');
+    perform private.raise_error('VALIDATION_ERROR', 'Only a merge sets the status duplicate.', 'status');
   end if;
   if submission.status = new.new_status then
     return null;
@@ -364,38 +429,46 @@ begin
   return new;
 end
 $$;
-comment on function private.prepare_status_change() is 'Trigger: fills in what the status was and who changed it; a change to the same status is dropped.';
+comment on function private.prepare_status_change() is
+  'Trigger: sets previous status and author; drops a change to the current status.';
 create trigger prepare before insert on public.status_changes
   for each row execute function private.prepare_status_change();
 
--- definer: the status is not granted to clients; notifications and events neither.
+-- definer: updates the status, which is not granted, and writes notifications and events.
 create function private.apply_status_change() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   if private.is_importing() then return null; end if;
-  if not private.is_quiet() then
-    update public.submissions set status = new.new_status, updated_at = new.created_at where id = new.submission_id;
+  if not private.events_suppressed() then
+    update public.submissions set status = new.new_status, updated_at = new.created_at
+      where id = new.submission_id;
     perform private.audit('submission.set_status', 'submission', new.submission_id,
-      jsonb_build_object('status', jsonb_build_object('from', new.previous_status, 'to', new.new_status)), new.organization_id);
+      jsonb_build_object('status', jsonb_build_object('from', new.previous_status, 'to', new.new_status)),
+        new.organization_id);
   end if;
-  perform private.emit_event(new.organization_id, 'submission.status_changed', new.submission_id, jsonb_build_object(
+  perform private.emit_event(new.organization_id, 'submission.status_changed', new.submission_id,
+    jsonb_build_object(
     'submission_id', new.submission_id, 'previous_status', new.previous_status, 'new_status', new.new_status,
-    'changed_by', coalesce((select coalesce(name, 'Anonymous') from public.profiles where id = new.changed_by), 'System'),
+    'changed_by', coalesce((select coalesce(name, 'Anonymous') from public.profiles
+      where id = new.changed_by), 'System'),
     'note', coalesce(new.note, '')))
   from public.submissions s where s.id = new.submission_id and s.moderation_state = 'approved';
   if new.notify then
-    perform private.notify_followers(new.organization_id, new.submission_id, 'status_changed', new.id, null, new.changed_by);
+    perform private.notify_followers(new.organization_id, new.submission_id, 'status_changed', new.id, null,
+      new.changed_by);
   end if;
   return null;
 end
 $$;
-comment on function private.apply_status_change() is 'Trigger: the submission takes the new status; its followers, the outbox and the trail hear of it.';
+comment on function private.apply_status_change() is
+  'Trigger: applies the new status, notifies followers, emits the event and writes the audit log.';
 create trigger apply after insert on public.status_changes
   for each row execute function private.apply_status_change();
 
--- Visibility follows the board ---------------------------------------------------------------------------------
+-- Visibility follows the board ------------------------------------------------------------------------------
 
--- Row locks stronger than a foreign key's order these changes against inserts that read the old visibility.
+-- These row locks conflict with the key-share locks of foreign keys, which serializes them with inserts that
+-- read the old visibility.
 create function private.lock_board() returns trigger
 language plpgsql set search_path = '' as $$
 begin
@@ -403,34 +476,36 @@ begin
   return new;
 end
 $$;
-comment on function private.lock_board() is 'Trigger: waits for submissions in flight before a board''s visibility changes.';
+comment on function private.lock_board() is
+  'Trigger: waits for concurrent inserts before the visibility of a board changes.';
 create trigger lock_board before update of visibility on public.organizations
   for each row when (old.visibility <> new.visibility) execute function private.lock_board();
 
-create function private.spread_visibility() returns trigger
-language plpgsql security definer set search_path = '' as $$ -- definer: is_public is not granted to anyone
+create function private.propagate_visibility() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: is_public is not granted
 begin
   perform 1 from public.submissions where organization_id = new.id order by id for update;
-  perform set_config('feedback.quiet', 'on', true);
+  perform set_config('feedback.suppress_events', 'on', true);
   update public.submissions set is_public = (new.visibility = 'public' and moderation_state = 'approved')
   where organization_id = new.id;
-  perform set_config('feedback.quiet', 'off', true);
+  perform set_config('feedback.suppress_events', 'off', true);
   perform private.recount_submissions(new.id);
   return null;
 end
 $$;
-comment on function private.spread_visibility() is 'Trigger: a board that turns private or public takes its submissions along.';
+comment on function private.propagate_visibility() is
+  'Trigger: a change of the board''s visibility updates is_public of its submissions.';
 create trigger spread_visibility after update of visibility on public.organizations
-  for each row when (old.visibility <> new.visibility) execute function private.spread_visibility();
+  for each row when (old.visibility <> new.visibility) execute function private.propagate_visibility();
 
-create function private.follow_moderation() returns trigger
-language plpgsql security definer set search_path = '' as $$ -- definer: a private organization
+create function private.sync_is_public() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: the organization may be private
 begin
   new.is_public := new.moderation_state = 'approved'
     and exists (select from public.organizations where id = new.organization_id and visibility = 'public');
   return new;
 end
 $$;
-comment on function private.follow_moderation() is 'Trigger: is_public follows the moderation state.';
+comment on function private.sync_is_public() is 'Trigger: derives is_public from the moderation state.';
 create trigger follow_moderation before update of moderation_state on public.submissions
-  for each row execute function private.follow_moderation();
+  for each row execute function private.sync_is_public();

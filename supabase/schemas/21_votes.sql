@@ -1,15 +1,17 @@
--- Votes and follows. Who voted is for admins only, by every way: user_id is granted to nobody.
+-- Votes and follows. Only Admin may read who voted: user_id is not granted.
 --
--- Lock order, everywhere: organization (merges, changes of visibility), submission, comment, then rows that hang on them,
--- then counts of lists; several rows of one table by id. The lock comes before the row: a merge that holds the submission
--- must not meet the vote of somebody who waits for it. An insert locks in its trigger; a delete has its row before any
--- trigger, so its policy locks. Follows, which no merge moves, take no lock.
+-- Lock order everywhere: organization (merges, visibility changes), submission, comment, dependent rows, list
+-- counters; several rows of one table in id order. Lock the submission before the vote row: a merge that
+-- holds the submission must not wait for a vote whose transaction waits for the submission. Inserts lock in
+-- their trigger. A delete holds its row before any trigger fires, so its policy takes the lock. Follows are
+-- not moved by merges and take no lock.
 
 create table public.votes (
   id uuid not null default gen_random_uuid(),
   organization_id uuid not null default private.requested_organization_id(),
   submission_id uuid not null,
-  user_id uuid not null default private.caller_id() references public.profiles (id) deferrable initially deferred,
+  user_id uuid not null default private.caller_id() references public.profiles (id) deferrable initially
+    deferred,
   created_at timestamptz not null default now(),
   merged_from uuid,
   primary key (submission_id, id),
@@ -17,7 +19,10 @@ create table public.votes (
   constraint votes_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
     references public.submissions (organization_id, id) on delete cascade
 );
-comment on table public.votes is 'One vote a person and submission. The primary key leads with submission_id so that a deleted vote still reaches realtime subscribers of that submission, carrying nothing but ids. merged_from is the source that lent it (92_merge.sql), null for its own.';
+comment on table public.votes is
+  'Votes, one for each person and submission. The primary key starts with submission_id, so that a DELETE '
+  'reaches realtime subscribers of the submission and carries only ids. merged_from: the merged source the '
+  'vote came from (92_merge.sql); null for the submission''s own votes.';
 create index votes_submission_newest_idx on public.votes (submission_id, created_at desc, user_id);
 create index votes_user_idx on public.votes (user_id, created_at desc, submission_id desc);
 
@@ -32,47 +37,54 @@ create table public.follows (
     references public.submissions (organization_id, id) on delete cascade,
   constraint reason_is_known check (reason in ('author', 'vote', 'comment', 'manual'))
 );
-comment on table public.follows is 'Who hears of a submission, and why. Read by its owner only. A follow stays where it was made: who follows a submission follows what it is merged into.';
+comment on table public.follows is
+  'Followers of submissions, with the reason. Readable by the follower only. Follows stay on the submission '
+  'where they were made; followers of a merged source also follow its target.';
 create index follows_user_idx on public.follows (user_id, created_at desc);
 
--- Rules of voting ----------------------------------------------------------------------------------------------
+-- Voting ----------------------------------------------------------------------------------------------------
 
--- Invoker: what the caller cannot see is not there.
+-- Invoker: rows the caller cannot see are not found.
 create function private.prepare_vote() returns trigger
 language plpgsql set search_path = '' as $$
 begin
-  if private.is_quiet() then return new; end if;
+  if private.events_suppressed() then return new; end if;
   new.organization_id := (select s.organization_id from public.submissions s where s.id = new.submission_id);
   if new.organization_id is null then
     perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
   end if;
   if tg_table_name = 'follows' then
-    -- Stays where it is made, whatever is merged: no lock, which a client that follows thousands would hold of all.
+    -- No lock: merges do not move follows, and a client that follows many submissions must not hold locks on
+    -- all of them.
     perform private.require_open_submission(new.submission_id);
   else
-    -- Before the lock: a client that inserts thousands is refused at once.
+    -- Charge before the lock, so that a client over its limit is rejected without locking.
     if private.is_direct() then perform private.charge_direct_vote(new.submission_id); end if;
     perform private.lock_open_submission(new.submission_id);
   end if;
   return new;
 end
 $$;
-comment on function private.prepare_vote() is 'Trigger of votes and follows: the submission must be visible to the caller and not merged away.';
+comment on function private.prepare_vote() is
+  'Trigger on votes and follows: the submission must be visible to the caller and not merged.';
 
--- definer: a policy may keep the caller from the target.
+-- definer: the caller may not see the merge target.
 create function private.require_open_submission(submission_id uuid) returns void
 language plpgsql security definer set search_path = '' as $$
-declare target_id uuid := (select s.merged_into_id from public.submissions s where s.id = require_open_submission.submission_id);
+declare target_id uuid := (select s.merged_into_id from public.submissions s
+  where s.id = require_open_submission.submission_id);
 begin
   if target_id is not null then
-    perform private.raise_error('SUBMISSION_MERGED', 'This submission was merged into another: go there.', null,
+    perform private.raise_error('SUBMISSION_MERGED',
+      'This submission was merged into another: use merged_into_id.', null,
       jsonb_build_object('merged_into_id', target_id));
   end if;
 end
 $$;
-comment on function private.require_open_submission(uuid) is 'Raises SUBMISSION_MERGED where the submission was merged into another.';
+comment on function private.require_open_submission(uuid) is
+  'Raises SUBMISSION_MERGED if the submission was merged into another.';
 
--- definer: locks a submission the caller may not edit.
+-- definer: locks a submission the caller may not update.
 create function private.lock_submission(submission_id uuid) returns boolean
 language plpgsql security definer set search_path = '' cost 10000 as $$
 begin
@@ -80,7 +92,8 @@ begin
   return found;
 end
 $$;
-comment on function private.lock_submission(uuid) is 'Takes the submission''s lock before something on it is added or deleted; whether it is there.';
+comment on function private.lock_submission(uuid) is
+  'Locks the submission before dependent rows are added or deleted; false if it does not exist.';
 
 create function private.lock_open_submission(submission_id uuid) returns void
 language plpgsql set search_path = '' as $$
@@ -89,38 +102,41 @@ begin
   perform private.require_open_submission(submission_id);
 end
 $$;
-comment on function private.lock_open_submission(uuid) is 'Takes the submission''s lock before something is added to it; SUBMISSION_MERGED where a merge was there first.';
+comment on function private.lock_open_submission(uuid) is
+  'Locks the submission before a dependent row is added; raises SUBMISSION_MERGED if it was merged.';
 
--- definer: counters are not a client's to write.
+-- definer: writes rate limit counters.
 create function private.charge_direct_vote(submission_id uuid) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
   if private.my_vote(submission_id) is null then perform private.charge_direct('vote_create', 1); end if;
 end
 $$;
-comment on function private.charge_direct_vote(uuid) is 'Counts a vote by a client of the data API, unless it is there already.';
+comment on function private.charge_direct_vote(uuid) is
+  'Charges a vote by a direct client, unless the vote exists already.';
 
 create trigger prepare before insert on public.votes
   for each row execute function private.prepare_vote();
 create trigger prepare before insert on public.follows
   for each row execute function private.prepare_vote();
 
--- definer: counts, follows, notifications and events are not the voter's to write.
+-- definer: writes counts, follows, notifications and events.
 create function private.count_added_votes() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  if private.is_quiet() then return null; end if;
+  if private.events_suppressed() then return null; end if;
   perform private.lock_submissions((select array_agg(submission_id) from added));
   update public.submissions s set vote_count = vote_count + d.votes
   from (select submission_id, count(*) as votes from added group by 1) d where s.id = d.submission_id;
-  perform set_config('feedback.quiet', 'on', true);
+  perform set_config('feedback.suppress_events', 'on', true);
   insert into public.follows (organization_id, submission_id, user_id, reason)
   select organization_id, submission_id, user_id, 'vote' from added order by submission_id, user_id
   on conflict do nothing;
-  perform set_config('feedback.quiet', 'off', true);
+  perform set_config('feedback.suppress_events', 'off', true);
   insert into public.notifications (organization_id, user_id, type, submission_id, event_id)
   select v.organization_id, s.author_id, 'vote', v.submission_id, v.id
-  from added v join public.submissions s on s.id = v.submission_id join public.profiles p on p.id = s.author_id
+  from added v join public.submissions s on s.id = v.submission_id
+    join public.profiles p on p.id = s.author_id
   where s.author_id <> v.user_id and p.kind in ('user', 'email');
   perform private.emit_event(v.organization_id, 'submission.vote_added', v.submission_id,
     jsonb_build_object('submission_id', v.submission_id, 'vote_count', s.vote_count))
@@ -128,19 +144,23 @@ begin
   return null;
 end
 $$;
-comment on function private.count_added_votes() is 'Trigger: vote_count, the voter''s follow, the author''s notification and submission.vote_added, which names no voter; of what waits for approval nothing is announced.';
+comment on function private.count_added_votes() is
+  'Trigger: updates vote_count, adds the voter''s follow, notifies the author and emits '
+  'submission.vote_added, which does not name the voter. Pending submissions emit nothing.';
 create trigger count_added after insert on public.votes
   referencing new table as added for each statement execute function private.count_added_votes();
 
--- definer: as above.
+-- definer: writes counts and events.
 create function private.count_removed_votes() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  if private.is_quiet() then return null; end if;
+  if private.events_suppressed() then return null; end if;
   if private.is_direct() then
-    -- Not those that went with their submission: triggers of a cascade are as deep as the client's own.
+    -- Skip votes that a cascade deleted with their submission: triggers of a cascade run at the same depth as
+    -- those of the client's statement.
     perform private.charge_direct('vote_delete', (
-      select count(*) from removed r where exists (select from public.submissions s where s.id = r.submission_id)));
+      select count(*) from removed r
+        where exists (select from public.submissions s where s.id = r.submission_id)));
   end if;
   perform private.lock_submissions((select array_agg(submission_id) from removed));
   update public.submissions s set vote_count = vote_count - d.votes
@@ -151,29 +171,37 @@ begin
   return null;
 end
 $$;
-comment on function private.count_removed_votes() is 'Trigger: vote_count and submission.vote_removed; a submission deleted with its votes announces none.';
+comment on function private.count_removed_votes() is
+  'Trigger: updates vote_count and emits submission.vote_removed; votes deleted with their submission emit '
+  'nothing.';
 create trigger count_removed after delete on public.votes
   referencing old table as removed for each statement execute function private.count_removed_votes();
 
--- definer: a policy may keep the caller from a source.
+-- definer: the caller may not see all sources.
 create function private.with_sources(submission_id uuid) returns uuid[]
 language plpgsql stable security definer set search_path = '' as $$
 begin
   return submission_id || array(
-    select s.id from public.submissions target join public.submissions s on (s.organization_id, s.merged_into_id) = (target.organization_id, target.id)
+    select s.id from public.submissions target
+      join public.submissions s on (s.organization_id, s.merged_into_id) = (target.organization_id, target.id)
     where target.id = submission_id);
 end
 $$;
-comment on function private.with_sources(uuid) is 'A submission and all that are merged into it: who follows one of them follows it.';
+comment on function private.with_sources(uuid) is
+  'A submission and all submissions merged into it. A follower of one of them follows it.';
 
 create function private.is_follower(submission_id uuid, profile_id uuid) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
-  return exists (select from public.follows f where f.submission_id = is_follower.submission_id and f.user_id = profile_id)
-    or exists (select from public.follows f where f.submission_id = any (private.with_sources(is_follower.submission_id)) and f.user_id = profile_id);
+  return exists (select from public.follows f where f.submission_id = is_follower.submission_id
+    and f.user_id = profile_id)
+    or exists (select from public.follows f
+      where f.submission_id = any (private.with_sources(is_follower.submission_id))
+      and f.user_id = profile_id);
 end
 $$;
-comment on function private.is_follower(uuid, uuid) is 'Whether a person follows the submission.';
+comment on function private.is_follower(uuid, uuid) is
+  'Whether the profile follows the submission or one merged into it.';
 
 create function private.lock_submissions(ids uuid[]) returns void
 language plpgsql set search_path = '' as $$
@@ -183,27 +211,32 @@ begin
   end if;
 end
 $$;
-comment on function private.lock_submissions(uuid[]) is 'Locks several submissions in the order of their ids, so that two statements over the same rows cannot deadlock.';
+comment on function private.lock_submissions(uuid[]) is
+  'Locks submissions in id order, so that concurrent statements cannot deadlock.';
 
--- What the caller did ------------------------------------------------------------------------------------------
+-- The caller's votes and follows ----------------------------------------------------------------------------
 
--- definer: user_id is granted to nobody; each answers for the caller alone.
+-- definer: user_id is not granted. Returns data of the caller only.
 create function private.my_vote(submission_id uuid) returns timestamptz
 language plpgsql stable security definer set search_path = '' as $$
 begin
-  return (select v.created_at from public.votes v where v.submission_id = my_vote.submission_id and v.user_id = private.caller_id());
+  return (select v.created_at from public.votes v where v.submission_id = my_vote.submission_id
+    and v.user_id = private.caller_id());
 end
 $$;
-comment on function private.my_vote(uuid) is 'When the caller voted for the submission; null if they have not.';
+comment on function private.my_vote(uuid) is
+  'Time of the caller''s vote for the submission; null if there is none.';
 
 create function private.vote_of(submission_id uuid, profile_id uuid) returns timestamptz
 language plpgsql stable security definer set search_path = '' as $$
 begin
-  return (select v.created_at from public.votes v where v.submission_id = vote_of.submission_id and v.user_id = profile_id
+  return (select v.created_at from public.votes v where v.submission_id = vote_of.submission_id
+    and v.user_id = profile_id
   and (profile_id = private.caller_id() or private.is_author_of_key(profile_id)));
 end
 $$;
-comment on function private.vote_of(uuid, uuid) is 'When the profile voted, for the profile itself or a key that acts as it.';
+comment on function private.vote_of(uuid, uuid) is
+  'Time of the profile''s vote; available to the profile itself and to a key that may act as it.';
 
 create function private.is_following(submission_id uuid) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
@@ -222,12 +255,15 @@ end
 $$;
 comment on function private.my_votes() is 'All votes of the caller.';
 
-create function public.my_votes(submission_ids uuid[]) returns table (submission_id uuid, voted_at timestamptz)
+create function public.my_votes(submission_ids uuid[])
+  returns table (submission_id uuid, voted_at timestamptz)
 language sql stable set search_path = ''
 begin atomic
   select v.submission_id, v.voted_at from private.my_votes() v where v.submission_id = any (submission_ids);
 end;
-comment on function public.my_votes(uuid[]) is 'Which of the submissions the signed-in user voted for, and when (timestamptz). Rows of nobody else, ever.';
+comment on function public.my_votes(uuid[]) is
+  'The signed-in user''s votes for the given submissions: submission_id and created_at (timestamptz). Never '
+  'returns votes of other users.';
 
 create function private.remove_vote(submission_id uuid, profile_id uuid) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -238,36 +274,51 @@ begin
   end if;
 end
 $$;
-comment on function private.remove_vote(uuid, uuid) is 'Takes back the vote of the caller, or of a profile the key acts as. Nothing happens where there is none.';
+comment on function private.remove_vote(uuid, uuid) is
+  'Deletes the vote of the caller, or of a profile the key may act as. No effect if there is none.';
 
-create function private.submission_voters(submission_id uuid, most integer, skipped integer)
+create function private.voters_scope() returns text
+language sql immutable
+return 'submissions:moderate';
+comment on function private.voters_scope() is
+  'Who voted is for admins, and for keys with this scope; also where it would follow from who answered a '
+  'survey.';
+
+create function private.submission_voters(submission_id uuid, max_rows integer, skipped integer)
 returns table (user_id uuid, name text, email text, voted_at timestamptz)
 language plpgsql stable security definer set search_path = '' as $$
 begin
-  perform private.require_admin(s.organization_id, 'submissions:moderate') from public.submissions s where s.id = submission_voters.submission_id;
+  perform private.require_admin(s.organization_id, private.voters_scope())
+  from public.submissions s where s.id = submission_voters.submission_id;
   return query
     select p.id, coalesce(p.name, 'Anonymous'), p.email, v.created_at
     from (
-      select v.user_id, v.created_at from public.votes v where v.submission_id = submission_voters.submission_id
-      order by v.created_at desc, v.user_id limit most offset skipped) v join public.profiles p on p.id = v.user_id;
+      select v.user_id, v.created_at from public.votes v
+        where v.submission_id = submission_voters.submission_id
+      order by v.created_at desc, v.user_id limit max_rows offset skipped) v
+        join public.profiles p on p.id = v.user_id;
 end
 $$;
-comment on function private.submission_voters(uuid, integer, integer) is 'Who voted last, with e-mail addresses, for the organization''s admins; FORBIDDEN for anyone else.';
+comment on function private.submission_voters(uuid, integer, integer) is
+  'Newest voters with e-mail addresses, for Admin; raises FORBIDDEN for other callers.';
 
--- Rights -------------------------------------------------------------------------------------------------------
+-- Grants ----------------------------------------------------------------------------------------------------
 
 alter table public.votes enable row level security;
 alter table public.follows enable row level security;
 revoke all on public.votes, public.follows from public, anon, authenticated, service_role, service_key;
-grant select (id, organization_id, submission_id, created_at) on public.votes to anon, authenticated, service_key;
+grant select (id, organization_id, submission_id, created_at) on public.votes to anon, authenticated,
+  service_key;
 grant insert (submission_id), delete on public.votes to authenticated;
 grant insert (submission_id, user_id) on public.votes to service_key;
-grant select (organization_id, submission_id, user_id, reason, created_at), delete on public.follows to authenticated;
+grant select (organization_id, submission_id, user_id, reason, created_at),
+  delete on public.follows to authenticated;
 grant insert (submission_id) on public.follows to authenticated;
 grant select, insert, delete on public.votes, public.follows to service_role;
 grant execute on function public.my_votes(uuid[]) to authenticated;
 grant execute on function private.my_vote(uuid),
-  private.vote_of(uuid, uuid), private.is_following(uuid), private.my_votes(), private.remove_vote(uuid, uuid), private.submission_voters(uuid, integer, integer)
+  private.vote_of(uuid, uuid), private.is_following(uuid), private.my_votes(),
+    private.remove_vote(uuid, uuid), private.submission_voters(uuid, integer, integer)
   to anon, authenticated, service_key;
 grant execute on function private.with_sources(uuid) to authenticated;
 grant execute on function private.require_open_submission(uuid), private.lock_open_submission(uuid),
@@ -283,7 +334,8 @@ create policy "keys vote for themselves and their e-mail authors" on public.vote
     organization_id = (select private.key_organization_id())
     and private.may_act_as(user_id));
 create policy "users take back their own vote" on public.votes
-  for delete to authenticated using (user_id = (select auth.uid()) and private.lock_submission(submission_id));
+  for delete to authenticated using (user_id = (select auth.uid())
+    and private.lock_submission(submission_id));
 
 create policy "people see what they follow" on public.follows
   for select to authenticated using (user_id = (select auth.uid()));

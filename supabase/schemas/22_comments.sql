@@ -1,11 +1,12 @@
--- Comments in threads, and votes on them.
+-- Threaded comments and votes for them.
 
 create table public.comments (
   id uuid primary key default gen_random_uuid(),
   organization_id uuid not null default private.requested_organization_id(),
   submission_id uuid not null,
   parent_id uuid,
-  author_id uuid not null default private.caller_id() references public.profiles (id) deferrable initially deferred,
+  author_id uuid not null default private.caller_id() references public.profiles (id) deferrable initially
+    deferred,
   body text not null,
   is_official boolean not null default false,
   vote_count integer not null default 0,
@@ -17,28 +18,37 @@ create table public.comments (
   constraint comments_belong_to_their_submission unique (submission_id, id),
   constraint comments_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
     references public.submissions (organization_id, id) on delete cascade,
-  -- Deferred: remove_replies deletes a whole subtree level by level, however deep, without recursing.
+  -- Deferred: remove_replies deletes a subtree level by level, without recursion, at any nesting.
   constraint comments_parent_is_of_the_same_submission foreign key (submission_id, parent_id)
     references public.comments (submission_id, id) deferrable initially deferred,
   constraint body_has_1_to_2000_characters check (char_length(body) between 1 and 2000),
-  constraint moderation_state_is_known check (moderation_state in ('approved', 'pending', 'rejected', 'spam')),
+  constraint moderation_state_is_known check
+    (moderation_state in ('approved', 'pending', 'rejected', 'spam')),
   constraint counts_are_not_negative check (vote_count >= 0 and reply_count >= 0)
 );
-comment on table public.comments is 'What people say about a submission. is_official is whether the author was on the team when writing; is_public is whether anyone may see it.';
--- Official comments come first whichever way the rest is sorted, so each direction has its index.
-create index comments_oldest_idx on public.comments (submission_id, is_official desc, created_at, id) where parent_id is null;
-create index comments_newest_idx on public.comments (submission_id, is_official desc, created_at desc, id desc) where parent_id is null;
-create index comments_least_voted_idx on public.comments (submission_id, is_official desc, vote_count, id) where parent_id is null;
-create index comments_most_voted_idx on public.comments (submission_id, is_official desc, vote_count desc, id desc) where parent_id is null;
-create index comments_replies_idx on public.comments (parent_id, is_official desc, created_at, id) where parent_id is not null;
+comment on table public.comments is
+  'Comments on submissions. is_official: the author was on the team when writing. is_public: anyone may see '
+  'it.';
+-- Official comments sort first in both directions, so each direction has its own index.
+create index comments_oldest_idx on public.comments (submission_id, is_official desc, created_at, id)
+  where parent_id is null;
+create index comments_newest_idx on public.comments
+  (submission_id, is_official desc, created_at desc, id desc) where parent_id is null;
+create index comments_least_voted_idx on public.comments (submission_id, is_official desc, vote_count, id)
+  where parent_id is null;
+create index comments_most_voted_idx on public.comments
+  (submission_id, is_official desc, vote_count desc, id desc) where parent_id is null;
+create index comments_replies_idx on public.comments (parent_id, is_official desc, created_at, id)
+  where parent_id is not null;
 create index comments_author_idx on public.comments (author_id, created_at desc);
 
 create table public.comment_votes (
   id uuid not null default gen_random_uuid(),
-  -- Filled in by prepare; the default lets clients leave it out.
+  -- Set by the prepare trigger; the default lets clients omit it.
   submission_id uuid not null default '00000000-0000-0000-0000-000000000000',
   comment_id uuid not null,
-  user_id uuid not null default private.caller_id() references public.profiles (id) deferrable initially deferred,
+  user_id uuid not null default private.caller_id() references public.profiles (id) deferrable initially
+    deferred,
   organization_id uuid not null default private.requested_organization_id(),
   created_at timestamptz not null default now(),
   primary key (comment_id, id),
@@ -46,12 +56,13 @@ create table public.comment_votes (
   constraint comment_votes_comment_is_of_the_same_submission foreign key (submission_id, comment_id)
     references public.comments (submission_id, id) on delete cascade on update cascade
 );
-comment on table public.comment_votes is 'One vote a person and comment; who voted is granted to nobody.';
+comment on table public.comment_votes is
+  'Votes for comments, one for each person and comment; user_id is not granted.';
 create index comment_votes_user_idx on public.comment_votes (user_id);
 
--- Writing ------------------------------------------------------------------------------------------------------
+-- Writing ---------------------------------------------------------------------------------------------------
 
--- Invoker: a submission or parent the caller cannot see is not there.
+-- Invoker: a submission or parent the caller cannot see is not found.
 create function private.prepare_comment() returns trigger
 language plpgsql set search_path = '' as $$
 declare parent record;
@@ -61,29 +72,33 @@ begin
     perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
   end if;
   new.body := private.trim_text(new.body);
-  new := private.rate_comment(new);
-  -- After the lock, so that a parent is neither merged away nor rejected meanwhile.
-  -- An import has checked the parent, which may be of the same statement.
+  new := private.charge_comment(new);
+  -- After the lock, so that a concurrent merge or rejection of the parent is seen. Imports validate the
+  -- parent themselves; it may be inserted by the same statement.
   if new.parent_id is not null and not private.is_importing() then
-    select c.id, c.moderation_state into parent from public.comments c where c.id = new.parent_id and c.submission_id = new.submission_id;
+    select c.id, c.moderation_state into parent from public.comments c
+      where c.id = new.parent_id and c.submission_id = new.submission_id;
     if parent.id is null then
-      perform private.raise_error('NOT_FOUND', 'There is no such comment to reply to on this submission.', 'parent_id');
+      perform private.raise_error('NOT_FOUND', 'There is no such comment to reply to on this submission.',
+        'parent_id');
     end if;
     if parent.moderation_state <> 'approved' and private.caller_id() is not null then
-      perform private.raise_error('CONFLICT', 'The comment has to be approved before it is replied to.', 'parent_id');
+      perform private.raise_error('CONFLICT', 'Only an approved comment can be replied to.', 'parent_id');
     end if;
   end if;
   return new;
 end
 $$;
-comment on function private.prepare_comment() is 'Trigger: the submission must be visible and not merged away, a parent must be of the same submission.';
+comment on function private.prepare_comment() is
+  'Trigger: the submission must be visible and not merged; a parent must belong to the same submission.';
 
--- definer: settings of the organization and the board's state; the lock orders this insert against a change of visibility, and comes before the parent's.
-create function private.rate_comment(comment public.comments) returns public.comments
+-- definer: reads settings of the organization. The lock serializes this insert with visibility changes and
+-- precedes the lock on the parent.
+create function private.charge_comment(comment public.comments) returns public.comments
 language plpgsql security definer set search_path = '' as $$
 declare submission_is_public boolean;
 begin
-  -- Row by row and before the lock: a client that inserts thousands is refused at once.
+  -- Charge each row before locking, so that a client over its limit is rejected without locking.
   if private.is_direct() then perform private.charge_direct('comment_create', 1); end if;
   perform private.lock_open_submission(comment.submission_id);
   submission_is_public := (select s.is_public from public.submissions s where s.id = comment.submission_id);
@@ -97,7 +112,9 @@ begin
   return comment;
 end
 $$;
-comment on function private.rate_comment(public.comments) is 'Counts a direct client''s comment, locks the submission, and sets what the author cannot: is_official by membership, approval, visibility.';
+comment on function private.charge_comment(public.comments) is
+  'Trigger: charges a comment by a direct client, locks the submission, and sets is_official, moderation '
+  'state and visibility.';
 create trigger prepare before insert on public.comments
   for each row execute function private.prepare_comment();
 
@@ -105,59 +122,66 @@ create function private.edit_comment() returns trigger
 language plpgsql set search_path = '' as $$
 begin
   if old.created_at < now() - private.comment_edit_window() then
-    perform private.raise_error('FORBIDDEN', 'A comment can be edited for 15 minutes after it was posted.', 'body');
+    perform private.raise_error('FORBIDDEN', 'The time to edit this comment has passed.', 'body');
   end if;
   new.body := private.trim_text(new.body);
   new.updated_at := now();
   return new;
 end
 $$;
-comment on function private.edit_comment() is 'Trigger: a comment is edited within 15 minutes or not at all.';
--- definer: counters are not a client's to write.
-create function private.follow_comment_edit() returns trigger
+comment on function private.edit_comment() is 'Trigger: rejects edits after private.comment_edit_window().';
+-- definer: writes rate limit counters.
+create function private.review_comment_edit() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   if private.is_direct() then perform private.charge_direct('comment_update', 1); end if;
-  if new.body <> old.body and new.moderation_state = 'approved' and private.needs_approval(new.organization_id, new.author_id) then
+  if new.body <> old.body and new.moderation_state = 'approved'
+    and private.needs_approval(new.organization_id, new.author_id) then
     update public.comments set moderation_state = 'pending' where id = new.id;
   end if;
   return null;
 end
 $$;
-comment on function private.follow_comment_edit() is 'Trigger: edits by direct clients are counted, and what needed approval needs it again.';
+comment on function private.review_comment_edit() is
+  'Trigger: charges edits by direct clients. An edit of content that required approval makes it pending '
+  'again.';
 create trigger follow_edit after update of body on public.comments
-  for each row execute function private.follow_comment_edit();
+  for each row execute function private.review_comment_edit();
 
 create function private.comment_edit_window() returns interval
 language sql immutable
 return interval '15 minutes';
-comment on function private.comment_edit_window() is 'How long after posting a comment may be edited.';
+comment on function private.comment_edit_window() is 'How long after creation the author may edit a comment.';
 create trigger edit before update of body on public.comments
   for each row execute function private.edit_comment();
 
--- definer: as in 21_votes.sql.
+-- definer: writes counts, follows, notifications and events.
 create function private.count_added_comments() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   perform private.lock_submissions((select array_agg(distinct submission_id) from added));
   update public.submissions s set comment_count = comment_count + d.comments
-  from (select submission_id, count(*) as comments from added where moderation_state = 'approved' group by 1) d
+  from (select submission_id, count(*) as comments from added where moderation_state = 'approved' group by 1)
+    d
   where s.id = d.submission_id;
-  perform private.lock_comments((select array_agg(distinct parent_id) from added where parent_id is not null));
+  perform private.lock_comments((select array_agg(distinct parent_id) from added
+    where parent_id is not null));
   update public.comments c set reply_count = reply_count + d.replies
   from (select parent_id, count(*) as replies from added where moderation_state = 'approved' group by 1) d
   where c.id = d.parent_id;
   if private.is_importing() then return null; end if;
-  perform set_config('feedback.quiet', 'on', true);
+  perform set_config('feedback.suppress_events', 'on', true);
   insert into public.follows (organization_id, submission_id, user_id, reason)
   select distinct organization_id, submission_id, author_id, 'comment' from added order by 2, 3
   on conflict do nothing;
-  perform set_config('feedback.quiet', 'off', true);
+  perform set_config('feedback.suppress_events', 'off', true);
   perform private.announce_comment(a.id) from added a where a.moderation_state = 'approved';
   return null;
 end
 $$;
-comment on function private.count_added_comments() is 'Trigger: comment_count, reply_count and the author''s follow; an approved comment is announced.';
+comment on function private.count_added_comments() is
+  'Trigger: updates comment_count and reply_count, adds the author''s follow, and announces approved '
+  'comments.';
 create trigger count_added after insert on public.comments
   referencing new table as added for each statement execute function private.count_added_comments();
 
@@ -169,7 +193,8 @@ begin
   end if;
 end
 $$;
-comment on function private.lock_comments(uuid[]) is 'Locks several comments in the order of their ids.';
+comment on function private.lock_comments(uuid[]) is
+  'Locks comments in id order, so that concurrent statements cannot deadlock.';
 
 create function private.announce_comment(comment_id uuid) returns void
 language plpgsql set search_path = '' as $$
@@ -177,30 +202,38 @@ declare comment public.comments;
 begin
   select * into comment from public.comments where id = comment_id;
   perform private.emit_event(comment.organization_id, 'comment.created', comment.id, jsonb_build_object(
-    'comment', jsonb_build_object('id', comment.id, 'submission_id', comment.submission_id, 'parent_id', comment.parent_id,
+    'comment', jsonb_build_object('id', comment.id, 'submission_id', comment.submission_id, 'parent_id',
+      comment.parent_id,
       'body', comment.body, 'is_official', comment.is_official, 'created_at', comment.created_at,
-      'author', (select jsonb_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous')) from public.profiles p where p.id = comment.author_id))));
+      'author', (select jsonb_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous'))
+        from public.profiles p where p.id = comment.author_id))));
   perform private.notify_followers(comment.organization_id, comment.submission_id,
-    case when comment.is_official then 'official_comment' else 'comment' end, comment.id, comment.id, comment.author_id);
+    case when comment.is_official then 'official_comment'
+      else 'comment' end, comment.id, comment.id, comment.author_id);
 end
 $$;
-comment on function private.announce_comment(uuid) is 'comment.created and its notifications, once a comment is there for others to read.';
+comment on function private.announce_comment(uuid) is
+  'Emits comment.created and its notifications, once the comment is approved.';
 
--- definer: deletes replies by others; each level's delete fires this again until none is left.
+-- definer: deletes replies by other authors. Each level's delete fires the trigger again until no reply is
+-- left.
 create function private.remove_replies() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  -- A delete of no rows fires this too, and would go on for ever.
+  -- A delete of no rows fires the trigger as well; stop here to end the recursion.
   if not exists (select from removed) then return null; end if;
   if private.is_direct() then
     perform private.charge_direct('comment_delete', (
-      select count(*) from removed r where exists (select from public.submissions s where s.id = r.submission_id)));
+      select count(*) from removed r
+        where exists (select from public.submissions s where s.id = r.submission_id)));
   end if;
   perform private.lock_submissions((select array_agg(distinct submission_id) from removed));
   update public.submissions s set comment_count = comment_count - d.comments
-  from (select submission_id, count(*) as comments from removed where moderation_state = 'approved' group by 1) d
+  from (select submission_id, count(*) as comments from removed where moderation_state = 'approved'
+    group by 1) d
   where s.id = d.submission_id;
-  perform private.lock_comments((select array_agg(distinct parent_id) from removed where parent_id is not null));
+  perform private.lock_comments((select array_agg(distinct parent_id) from removed
+    where parent_id is not null));
   update public.comments c set reply_count = reply_count - d.replies
   from (select parent_id, count(*) as replies from removed where moderation_state = 'approved' group by 1) d
   where c.id = d.parent_id;
@@ -213,11 +246,12 @@ begin
   return null;
 end
 $$;
-comment on function private.remove_replies() is 'Trigger: a deleted comment takes its whole subtree along, and the counts follow.';
+comment on function private.remove_replies() is
+  'Trigger: deletes the replies of a deleted comment and updates the counts.';
 create trigger remove_replies after delete on public.comments
   referencing old table as removed for each statement execute function private.remove_replies();
 
--- definer: locks a submission the caller may not edit.
+-- definer: locks a submission the caller may not update.
 create function private.lock_thread(comment_id uuid) returns boolean
 language plpgsql security definer set search_path = '' cost 10000 as $$
 declare thread_id uuid;
@@ -225,20 +259,23 @@ begin
   loop
     select c.submission_id into thread_id from public.comments c where c.id = comment_id;
     if thread_id is null then return false; end if;
-    -- A block of its own: where a merge took the comment elsewhere while we waited, its end gives the lock back.
+    -- A subtransaction: if a concurrent merge moved the comment while this waited, its rollback releases the
+    -- lock.
     begin
       perform private.lock_submission(thread_id);
-      if exists (select from public.comments c where c.id = comment_id and c.submission_id = thread_id) then return true; end if;
+      if exists (select from public.comments c where c.id = comment_id and c.submission_id = thread_id)
+        then return true; end if;
       raise exception using errcode = 'FBMOV';
     exception when sqlstate 'FBMOV' then null;
     end;
   end loop;
 end
 $$;
-comment on function private.lock_thread(uuid) is 'Takes the lock of the submission a comment stands on, before the comment''s own; whether the comment is there.';
+comment on function private.lock_thread(uuid) is
+  'Locks the submission of a comment before the comment itself; false if the comment does not exist.';
 
--- definer: a submission the caller may not see.
-create function private.follow_comment_moderation() returns trigger
+-- definer: the caller may not see the submission.
+create function private.sync_comment_is_public() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   new.is_public := new.moderation_state = 'approved'
@@ -246,15 +283,18 @@ begin
   return new;
 end
 $$;
-comment on function private.follow_comment_moderation() is 'Trigger: is_public follows the moderation state.';
+comment on function private.sync_comment_is_public() is
+  'Trigger: derives is_public from the moderation state.';
 create trigger follow_moderation before update of moderation_state on public.comments
-  for each row execute function private.follow_comment_moderation();
+  for each row execute function private.sync_comment_is_public();
 
 create function private.moderate_comment() returns trigger
-language plpgsql security definer set search_path = '' as $$ -- definer: a submission the caller may not see
-declare change integer := (new.moderation_state = 'approved')::integer - (old.moderation_state = 'approved')::integer;
+language plpgsql security definer set search_path = '' as $$ -- definer: the caller may not see the submission
+declare change integer := (new.moderation_state = 'approved')::integer
+  - (old.moderation_state = 'approved')::integer;
 begin
-  update public.submissions set comment_count = comment_count + change where id = new.submission_id and change <> 0;
+  update public.submissions set comment_count = comment_count + change
+    where id = new.submission_id and change <> 0;
   update public.comments set reply_count = reply_count + change where id = new.parent_id and change <> 0;
   if change = 1 and not private.is_announced('comment.created', new.id) then
     perform private.announce_comment(new.id);
@@ -262,28 +302,34 @@ begin
   return null;
 end
 $$;
-comment on function private.moderate_comment() is 'Trigger: an approved comment is counted and announced; a rejected one is not.';
+comment on function private.moderate_comment() is
+  'Trigger: an approved comment is counted and announced; other states are not counted.';
 create trigger moderate after update of moderation_state on public.comments
-  for each row when (old.moderation_state <> new.moderation_state) execute function private.moderate_comment();
+  for each row when (old.moderation_state <> new.moderation_state)
+    execute function private.moderate_comment();
 
-create function private.spread_visibility_to_comments() returns trigger
-language plpgsql security definer set search_path = '' as $$ -- definer: is_public is not granted to anyone
+create function private.propagate_visibility_to_comments() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: is_public is not granted
 begin
-  update public.comments set is_public = new.is_public and moderation_state = 'approved' where submission_id = new.id;
+  update public.comments set is_public = new.is_public and moderation_state = 'approved'
+    where submission_id = new.id;
   return null;
 end
 $$;
-comment on function private.spread_visibility_to_comments() is 'Trigger: comments are hidden and shown with their submission.';
+comment on function private.propagate_visibility_to_comments() is
+  'Trigger: a change of the submission''s visibility updates is_public of its comments.';
 create trigger spread_visibility after update of is_public, moderation_state on public.submissions
-  for each row when (old.is_public <> new.is_public) execute function private.spread_visibility_to_comments();
+  for each row when (old.is_public <> new.is_public)
+    execute function private.propagate_visibility_to_comments();
 
--- Votes on comments --------------------------------------------------------------------------------------------
+-- Votes on comments -----------------------------------------------------------------------------------------
 
 create function private.prepare_comment_vote() returns trigger
 language plpgsql set search_path = '' as $$
 begin
   new.organization_id := (select c.organization_id from public.comments c where c.id = new.comment_id);
-  new.submission_id := case when new.organization_id is not null then private.lock_comment(new.comment_id) end;
+  new.submission_id := case when new.organization_id is not null then private.lock_comment(new.comment_id)
+    end;
   if new.submission_id is null then
     perform private.raise_error('NOT_FOUND', 'There is no such comment.', 'comment_id');
   end if;
@@ -291,21 +337,24 @@ begin
 end
 $$;
 comment on function private.prepare_comment_vote() is 'Trigger: the comment must be visible to the caller.';
--- definer: locks a comment the caller may not edit.
+-- definer: locks a comment the caller may not update.
 create function private.lock_comment(comment_id uuid) returns uuid
 language plpgsql security definer set search_path = '' cost 10000 as $$
 declare current_id uuid;
 begin
-  select c.submission_id into current_id from public.comments c where c.id = lock_comment.comment_id for no key update;
+  select c.submission_id into current_id from public.comments c
+    where c.id = lock_comment.comment_id for no key update;
   return current_id;
 end
 $$;
-comment on function private.lock_comment(uuid) is 'Takes the comment''s lock before a vote for it comes or goes; the submission it stands on now, which a merge may have changed.';
+comment on function private.lock_comment(uuid) is
+  'Locks the comment before a vote for it is added or deleted. Returns its current submission, which a '
+  'merge may have changed.';
 
 create trigger prepare before insert on public.comment_votes
   for each row execute function private.prepare_comment_vote();
 
--- definer: counts are not the voter's to write.
+-- definer: updates vote_count.
 create function private.count_added_comment_votes() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -318,11 +367,11 @@ begin
   return null;
 end
 $$;
-comment on function private.count_added_comment_votes() is 'Trigger: vote_count of comments.';
+comment on function private.count_added_comment_votes() is 'Trigger: decreases vote_count of comments.';
 create trigger count_added after insert on public.comment_votes
   referencing new table as added for each statement execute function private.count_added_comment_votes();
 
--- definer: as above.
+-- definer: updates vote_count.
 create function private.count_removed_comment_votes() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -336,60 +385,69 @@ begin
   return null;
 end
 $$;
-comment on function private.count_removed_comment_votes() is 'Trigger: vote_count of comments.';
+comment on function private.count_removed_comment_votes() is 'Trigger: decreases vote_count of comments.';
 create trigger count_removed after delete on public.comment_votes
   referencing old table as removed for each statement execute function private.count_removed_comment_votes();
 
--- definer: user_id is granted to nobody; each answers for the caller, or for a profile a key acts as.
+-- definer: user_id is not granted. Returns data of the caller, or of a profile the key may act as.
 create function private.comment_vote_of(comment_id uuid, profile_id uuid) returns timestamptz
 language plpgsql stable security definer set search_path = '' as $$
 begin
-  return (select v.created_at from public.comment_votes v where v.comment_id = comment_vote_of.comment_id and v.user_id = profile_id
+  return (select v.created_at from public.comment_votes v where v.comment_id = comment_vote_of.comment_id
+    and v.user_id = profile_id
   and (profile_id = private.caller_id() or private.is_author_of_key(profile_id)));
 end
 $$;
-comment on function private.comment_vote_of(uuid, uuid) is 'When the profile voted for the comment, for the profile itself or a key that acts as it.';
+comment on function private.comment_vote_of(uuid, uuid) is
+  'Time of the profile''s vote for the comment; available to the profile itself and to a key that may act '
+  'as it.';
 
 create function private.remove_comment_vote(comment_id uuid, profile_id uuid) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
   if private.may_act_as(profile_id) then
     perform private.lock_comment(remove_comment_vote.comment_id);
-    delete from public.comment_votes v where v.comment_id = remove_comment_vote.comment_id and v.user_id = profile_id;
+    delete from public.comment_votes v where v.comment_id = remove_comment_vote.comment_id
+      and v.user_id = profile_id;
   end if;
 end
 $$;
-comment on function private.remove_comment_vote(uuid, uuid) is 'Takes back the vote of the caller, or of a profile the key acts as.';
+comment on function private.remove_comment_vote(uuid, uuid) is
+  'Deletes the vote of the caller, or of a profile the key may act as.';
 
--- definer: a key that may only write cannot read what it wrote on a private board.
+-- definer: a key with submissions:write only cannot read its own comment on a private board.
 create function private.written_comment(comment_id uuid) returns json
 language plpgsql stable security definer set search_path = '' as $$
 begin
   return (
-  select json_build_object('id', c.id, 'body', c.body, 'author', json_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous')),
+  select json_build_object('id', c.id, 'body', c.body, 'author',
+    json_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous')),
     'is_official', c.is_official, 'created_at', c.created_at)
   from public.comments c join public.profiles p on p.id = c.author_id
   where c.id = comment_id and (c.author_id = private.caller_id() or private.is_author_of_key(c.author_id))
 );
 end
 $$;
-comment on function private.written_comment(uuid) is 'A comment the caller has just written: {id, body, author: {id, name}, is_official, created_at}.';
+comment on function private.written_comment(uuid) is
+  'A comment the caller has just written: {id, body, author: {id, name}, is_official, created_at}.';
 
--- Rights -------------------------------------------------------------------------------------------------------
+-- Rights ----------------------------------------------------------------------------------------------------
 
 alter table public.comments enable row level security;
 alter table public.comment_votes enable row level security;
-revoke all on public.comments, public.comment_votes from public, anon, authenticated, service_role, service_key;
+revoke all on public.comments, public.comment_votes
+  from public, anon, authenticated, service_role, service_key;
 grant select on public.comments to anon, authenticated, service_key;
 grant insert (id, submission_id, parent_id, body), update (body), delete on public.comments to authenticated;
 grant insert (id, submission_id, parent_id, body, author_id), delete on public.comments to service_key;
-grant select (id, organization_id, submission_id, comment_id, created_at) on public.comment_votes to anon, authenticated, service_key;
+grant select (id, organization_id, submission_id, comment_id, created_at) on public.comment_votes to anon,
+  authenticated, service_key;
 grant insert (comment_id), delete on public.comment_votes to authenticated;
 grant insert (comment_id, user_id) on public.comment_votes to service_key;
 grant select, insert, delete, update (body, is_official, moderation_state) on public.comments to service_role;
 grant select, insert, delete on public.comment_votes to service_role;
 grant execute on function private.comment_edit_window(), private.lock_comment(uuid),
-  private.rate_comment(public.comments) to authenticated, service_role, service_key;
+  private.charge_comment(public.comments) to authenticated, service_role, service_key;
 grant execute on function private.lock_thread(uuid) to authenticated, service_key;
 grant execute on function private.written_comment(uuid), private.comment_vote_of(uuid, uuid),
   private.remove_comment_vote(uuid, uuid) to anon, authenticated, service_key;
@@ -400,6 +458,10 @@ create policy "a comment is seen by whoever may see it" on public.comments
     (select private.caller_id()), (select private.team_organization_ids())::uuid[]));
 create policy "a key stays in its organization" on public.comments
   as restrictive to service_key using (organization_id = (select private.key_organization_id()));
+create policy "an agent keeps to the comments of its categories" on public.comments
+  as restrictive to service_key using (
+    (select private.agent_category_ids()) is null or exists (select from public.submissions s
+      where s.id = submission_id));
 create policy "users comment as themselves" on public.comments
   for insert to authenticated with check (author_id = (select auth.uid()));
 create policy "keys comment for themselves and their e-mail authors" on public.comments
@@ -410,11 +472,13 @@ create policy "authors edit" on public.comments
   with check (author_id = (select auth.uid()));
 create policy "authors and admins delete" on public.comments
   for delete to authenticated using (
-    (author_id = (select auth.uid()) or organization_id = any ((select private.admin_organization_ids(''))::uuid[]))
+    (author_id = (select auth.uid())
+      or organization_id = any ((select private.admin_organization_ids(''))::uuid[]))
     and private.lock_thread(id));
 create policy "keys delete of their e-mail authors, and as admins" on public.comments
   for delete to service_key using (
-    (private.may_act_as(author_id) or organization_id = any ((select private.admin_organization_ids('submissions:moderate'))::uuid[]))
+    (private.may_act_as(author_id)
+      or organization_id = any ((select private.admin_organization_ids('submissions:moderate'))::uuid[]))
     and private.lock_thread(id));
 
 create policy "votes are seen with their comment" on public.comment_votes
@@ -426,13 +490,12 @@ create policy "keys vote for themselves and their e-mail authors" on public.comm
   for insert to service_key with check (
     private.may_act_as(user_id));
 create policy "users take back their own vote" on public.comment_votes
-  for delete to authenticated using (user_id = (select auth.uid()) and private.lock_comment(comment_id) is not null);
+  for delete to authenticated using (user_id = (select auth.uid()) and private.lock_comment(comment_id)
+    is not null);
 
+-- Here and not in 10_organizations.sql, because it reads the tables of content.
 create policy "people are seen through what they wrote" on public.profiles
   for select to anon, authenticated, service_key using (
     id = (select private.caller_id())
     or exists (select from public.submissions s where s.author_id = profiles.id)
     or exists (select from public.comments c where c.author_id = profiles.id));
-create policy "members see their team's profiles" on public.profiles
-  for select to authenticated using (
-    exists (select from public.memberships m where m.user_id = profiles.id));

@@ -1,10 +1,12 @@
--- What waits, what is turned away, and who need not wait. States are kept by the triggers of 20_submissions.sql and
--- 22_comments.sql, so that they hold whoever changes a state; this is how a team does it.
+-- Moderation: pending and rejected content, and trusted authors. Triggers in 20_submissions.sql and
+-- 22_comments.sql apply a state change whoever makes it; this file holds the team's operations.
 
-create index submissions_moderation_idx on public.submissions (organization_id, moderation_state, created_at, id) where moderation_state <> 'approved';
-create index comments_moderation_idx on public.comments (organization_id, moderation_state, created_at, id) where moderation_state <> 'approved';
+create index submissions_moderation_idx on public.submissions
+  (organization_id, moderation_state, created_at, id) where moderation_state <> 'approved';
+create index comments_moderation_idx on public.comments (organization_id, moderation_state, created_at, id)
+  where moderation_state <> 'approved';
 
--- Trust --------------------------------------------------------------------------------------------------------
+-- Trust -----------------------------------------------------------------------------------------------------
 
 create table private.author_trust (
   organization_id uuid not null references public.organizations (id) on delete cascade,
@@ -13,7 +15,9 @@ create table private.author_trust (
   created_at timestamptz not null default now(),
   primary key (organization_id, user_id)
 );
-comment on table private.author_trust is 'Authors a team has decided on: trusted ones need no approval, others always do, whatever was approved of them before.';
+comment on table private.author_trust is
+  'Authors the team decided about: trusted authors need no approval; the others always need it, regardless '
+  'of earlier approvals.';
 create index author_trust_user_idx on private.author_trust (user_id);
 alter table private.author_trust enable row level security;
 revoke all on private.author_trust from public, anon, authenticated, service_role, service_key;
@@ -23,31 +27,37 @@ language plpgsql stable set search_path = '' as $$
 declare wanted integer;
 begin
   return coalesce(
-    (select t.is_trusted from private.author_trust t where t.organization_id = is_trusted.organization_id and t.user_id = profile_id),
+    (select t.is_trusted from private.author_trust t where t.organization_id = is_trusted.organization_id
+      and t.user_id = profile_id),
     (select o.trust_after <= (
         select count(*) from (
-          (select from public.submissions s where s.author_id = profile_id and s.organization_id = o.id and s.moderation_state = 'approved' limit o.trust_after)
+          (select from public.submissions s where s.author_id = profile_id and s.organization_id = o.id
+            and s.moderation_state = 'approved' limit o.trust_after)
           union all
-          (select from public.comments c where c.author_id = profile_id and c.organization_id = o.id and c.moderation_state = 'approved' limit o.trust_after)) approved)
+          (select from public.comments c where c.author_id = profile_id and c.organization_id = o.id
+            and c.moderation_state = 'approved' limit o.trust_after)) approved)
       from public.organizations o where o.id = is_trusted.organization_id),
     false);
 end
 $$;
-comment on function private.is_trusted(uuid, uuid) is 'Whether what a profile writes need not wait: the team said so, or trust_after of what it wrote is approved. For definers.';
+comment on function private.is_trusted(uuid, uuid) is
+  'Whether content of the profile needs no approval: the team trusts it, or trust_after of its '
+  'contributions are approved. For definer functions.';
 
--- Threads ------------------------------------------------------------------------------------------------------
+-- Threads ---------------------------------------------------------------------------------------------------
 
 create table private.hidden_replies (
   comment_id uuid primary key references public.comments (id) on delete cascade,
   organization_id uuid not null,
   under_id uuid not null references public.comments (id) on delete cascade
 );
-comment on table private.hidden_replies is 'Replies that were turned away only because a comment above them was; they come back with it.';
+comment on table private.hidden_replies is
+  'Replies that were rejected only because an ancestor was rejected; approving the ancestor restores them.';
 create index hidden_replies_under_idx on private.hidden_replies (under_id);
 alter table private.hidden_replies enable row level security;
 revoke all on private.hidden_replies from public, anon, authenticated, service_role, service_key;
 
--- definer: replies are by others.
+-- definer: updates replies by other authors.
 create function private.moderate_replies() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare replies uuid[];
@@ -70,10 +80,11 @@ begin
       select c.id, c.moderation_state from public.comments c join thread t on c.parent_id = t.id)
     select array_agg(t.id) into replies from thread t where t.moderation_state = 'approved';
     if replies is null then return null; end if;
-    insert into private.hidden_replies (comment_id, organization_id, under_id) select id, new.organization_id, new.id from unnest(replies) as id;
+    insert into private.hidden_replies (comment_id, organization_id, under_id) select id, new.organization_id,
+      new.id from unnest(replies) as id;
     update public.comments set moderation_state = new.moderation_state where id = any (replies);
   else
-    -- Decided by itself now: what hangs on it waits for it, not for the one above.
+    -- The comment now has its own decision: replies below it depend on it, no longer on its ancestor.
     with own as (delete from private.hidden_replies where comment_id = new.id returning under_id),
       thread as (
         with recursive below as (
@@ -81,19 +92,23 @@ begin
           union all
           select c.id from public.comments c join below b on c.parent_id = b.id)
         select id from below)
-    update private.hidden_replies h set under_id = new.id from own, thread where h.under_id = own.under_id and h.comment_id = thread.id;
+    update private.hidden_replies h set under_id = new.id from own, thread
+      where h.under_id = own.under_id and h.comment_id = thread.id;
   end if;
   return null;
 end
 $$;
-comment on function private.moderate_replies() is 'Trigger: a comment that is turned away takes the replies to it along, and brings them back when it is approved.';
+comment on function private.moderate_replies() is
+  'Trigger: rejecting a comment rejects its replies; approving it restores them.';
 create trigger moderate_replies after update of moderation_state on public.comments
-  for each row when (old.moderation_state <> new.moderation_state) execute function private.moderate_replies();
+  for each row when (old.moderation_state <> new.moderation_state)
+    execute function private.moderate_replies();
 
--- The team -----------------------------------------------------------------------------------------------------
+-- The team --------------------------------------------------------------------------------------------------
 
--- definer: the team's own; it asks for an admin.
-create function private.admin_moderation_queue(state text, type text, before_at timestamptz, before_id uuid, most integer)
+-- definer: reads pending content; requires Admin.
+create function private.admin_moderation_queue(state text, type text, before_at timestamptz, before_id uuid,
+  max_rows integer)
 returns table (total bigint, more boolean, last text[], data json)
 language plpgsql stable security definer set search_path = '' as $$
 #variable_conflict use_column
@@ -102,65 +117,89 @@ begin
   perform private.require_admin(own_id, 'submissions:moderate');
   return query
     with page as (
-      (select 'submission' as type, s.id, s.id as submission_id, s.title, s.description as body, s.author_id, s.moderation_state as state, s.created_at
+      (select 'submission' as type, s.id, s.id as submission_id, s.title, s.description as body, s.author_id,
+        s.moderation_state as state, s.created_at
       from public.submissions s
       where admin_moderation_queue.type is distinct from 'comment' and s.organization_id = own_id
         and s.moderation_state = admin_moderation_queue.state and s.moderation_state <> 'approved'
         and (before_at is null or (s.created_at, s.id) > (before_at, before_id))
-      order by s.created_at, s.id limit most + 1)
+      order by s.created_at, s.id limit max_rows + 1)
       union all
       (select 'comment', c.id, c.submission_id, null, c.body, c.author_id, c.moderation_state, c.created_at
       from public.comments c
       where admin_moderation_queue.type is distinct from 'submission' and c.organization_id = own_id
         and c.moderation_state = admin_moderation_queue.state and c.moderation_state <> 'approved'
         and (before_at is null or (c.created_at, c.id) > (before_at, before_id))
-      order by c.created_at, c.id limit most + 1)
+      order by c.created_at, c.id limit max_rows + 1)
     ), shown as (
-      select * from page order by created_at, id limit most
+      select * from page order by created_at, id limit max_rows
     )
     select
       (select count(*) from public.submissions s where admin_moderation_queue.type is distinct from 'comment'
-        and s.organization_id = own_id and s.moderation_state = admin_moderation_queue.state and s.moderation_state <> 'approved')
-      + (select count(*) from public.comments c where admin_moderation_queue.type is distinct from 'submission'
-        and c.organization_id = own_id and c.moderation_state = admin_moderation_queue.state and c.moderation_state <> 'approved'),
-      (select count(*) from page) > most,
-      (select array[s.created_at::text, s.id::text] from shown s order by s.created_at desc, s.id desc limit 1),
-      coalesce((select json_agg(json_build_object('type', s.type, 'id', s.id, 'submission_id', s.submission_id, 'title', s.title, 'body', s.body,
-        'author', private.author(s.author_id, own_id), 'is_trusted', private.is_trusted(own_id, s.author_id), 'state', s.state, 'created_at', s.created_at)
+        and s.organization_id = own_id and s.moderation_state = admin_moderation_queue.state
+          and s.moderation_state <> 'approved')
+      + (select count(*) from public.comments c
+        where admin_moderation_queue.type is distinct from 'submission'
+        and c.organization_id = own_id and c.moderation_state = admin_moderation_queue.state
+          and c.moderation_state <> 'approved'),
+      (select count(*) from page) > max_rows,
+      (select array[s.created_at::text, s.id::text] from shown s
+        order by s.created_at desc, s.id desc limit 1),
+      coalesce((select json_agg(json_build_object('type', s.type, 'id', s.id, 'submission_id',
+        s.submission_id,
+        'submission_title', coalesce(s.title, (select on_it.title from public.submissions on_it
+          where on_it.id = s.submission_id)), 'title', s.title, 'body', s.body,
+        'author', private.author(s.author_id, own_id), 'is_trusted', private.is_trusted(own_id, s.author_id),
+          'state', s.state, 'created_at', s.created_at)
         order by s.created_at, s.id) from shown s), '[]');
 end
 $$;
-comment on function private.admin_moderation_queue(text, text, timestamptz, uuid, integer) is 'Submissions and comments of the current organization that are pending, rejected or spam, oldest first, for admins and keys with submissions:moderate. Goes on after (before_at, before_id).';
+comment on function private.admin_moderation_queue(text, text, timestamptz, uuid, integer) is
+  'Pending, rejected or spam submissions and comments of the current organization, oldest first, for Admin '
+  'or keys with submissions:moderate. Pages by (before_at, before_id).';
 
--- definer: states and trust are granted to nobody.
-create function private.admin_moderate(target_type text, target_id uuid, action text, reason text, trust_author boolean) returns json
+-- definer: moderation states and trust are not granted.
+create function private.admin_moderate(target_type text, target_id uuid, action text, reason text,
+  trust_author boolean) returns json
 language plpgsql security definer set search_path = '' as $$
 declare
-  wanted text := case action when 'approve' then 'approved' when 'reject' then 'rejected' else 'spam' end;
+  wanted text := case action when 'approve' then 'approved' when 'reject' then 'rejected'
+    when 'reopen' then 'pending' else 'spam' end;
   own_id uuid;
   subject record;
 begin
   if target_type = 'comment' then
-    select c.organization_id, c.is_public, c.author_id into subject from public.comments c where c.id = target_id;
+    select c.organization_id, c.is_public, c.author_id into subject from public.comments c
+      where c.id = target_id;
   else
-    select s.organization_id, s.is_public, s.author_id into subject from public.submissions s where s.id = target_id;
+    select s.organization_id, s.is_public, s.author_id into subject from public.submissions s
+      where s.id = target_id;
   end if;
-  own_id := private.moderated(subject.organization_id, subject.is_public, subject.author_id, target_type, 'target_id');
-  if target_type = 'comment' then perform private.lock_thread(target_id); else perform private.lock_submission(target_id); end if;
+  own_id := private.require_moderator(subject.organization_id, subject.is_public, subject.author_id,
+    target_type, 'target_id');
+  if target_type = 'comment' then perform private.lock_thread(target_id);
+    else perform private.lock_submission(target_id); end if;
   if target_type = 'comment' then
     select c.moderation_state as state, p.moderation_state as above, c.author_id into subject
     from public.comments c left join public.comments p on p.id = c.parent_id where c.id = target_id;
   else
-    select s.moderation_state as state, 'approved' as above, s.author_id into subject from public.submissions s where s.id = target_id;
+    select s.moderation_state as state, 'approved' as above, s.author_id into subject
+      from public.submissions s where s.id = target_id;
   end if;
   if subject.state is null then
     perform private.raise_error('NOT_FOUND', format('There is no such %s.', target_type), 'target_id');
   elsif wanted = 'approved' and subject.above <> 'approved' then
-    perform private.raise_error('CONFLICT', 'The comment it replies to is not approved: approve that first.', 'target_id');
+    perform private.raise_error('CONFLICT', 'The comment it replies to is not approved: approve that first.',
+      'target_id');
   end if;
   if wanted = 'spam' or trust_author then
-    insert into private.author_trust as t (organization_id, user_id, is_trusted) values (own_id, subject.author_id, wanted <> 'spam')
-    on conflict on constraint author_trust_pkey do update set is_trusted = excluded.is_trusted, created_at = now();
+    insert into private.author_trust as t (organization_id, user_id, is_trusted)
+      values (own_id, subject.author_id, wanted <> 'spam')
+    on conflict on constraint author_trust_pkey do update set is_trusted = excluded.is_trusted,
+      created_at = now();
+  elsif wanted = 'pending' and subject.state = 'spam' then
+    delete from private.author_trust t where t.organization_id = own_id and t.user_id = subject.author_id
+      and not t.is_trusted;
   end if;
   if subject.state <> wanted then
     if target_type = 'comment' then
@@ -170,12 +209,44 @@ begin
     end if;
   end if;
   if subject.state <> wanted or trust_author then
-    perform private.audit(target_type || '.' || action, target_type, target_id, jsonb_strip_nulls(jsonb_build_object(
-      'state', jsonb_build_object('from', subject.state, 'to', wanted), 'reason', reason, 'trust_author', trust_author)), own_id);
+    perform private.audit(target_type || '.' || action, target_type, target_id,
+      jsonb_strip_nulls(jsonb_build_object(
+      'state', jsonb_build_object('from', subject.state, 'to', wanted), 'reason', reason, 'trust_author',
+        trust_author)), own_id);
   end if;
-  return json_build_object('target_type', target_type, 'target_id', target_id, 'previous_state', subject.state, 'state', wanted);
+  return json_build_object('target_type', target_type, 'target_id', target_id, 'previous_state',
+    subject.state, 'state', wanted);
 end
 $$;
-comment on function private.admin_moderate(text, uuid, text, text, boolean) is 'Approves, rejects or marks as spam a submission or comment; again is not an error. Spam takes the author''s trust away, trust_author gives it.';
-grant execute on function private.admin_moderation_queue(text, text, timestamptz, uuid, integer), private.admin_moderate(text, uuid, text, text, boolean)
+comment on function private.admin_moderate(text, uuid, text, text, boolean) is
+  'Approves, rejects, marks as spam or makes pending again (reopen) a submission or comment; repeating it is '
+  'not an error. Spam revokes the author''s trust, and reopening spam forgets that; trust_author grants it.';
+
+create function private.admin_moderate_many(target_types text[], target_ids uuid[], action text, reason text,
+  trust_author boolean) returns json
+language plpgsql set search_path = '' as $$
+declare results jsonb := '[]'; item record; done json; state text; message text; detail text;
+begin
+  perform private.require_admin(private.current_organization_id(), 'submissions:moderate');
+  for item in select t.type, t.id from unnest(target_types, target_ids) as t (type, id) loop
+    begin
+      done := private.admin_moderate(item.type, item.id, action, reason, trust_author);
+      results := results || jsonb_build_object('target_type', item.type, 'target_id', item.id, 'ok', true,
+        'changed', done ->> 'previous_state' <> done ->> 'state');
+    exception when others then
+      get stacked diagnostics state = returned_sqlstate, message = message_text, detail = pg_exception_detail;
+      -- Only API errors become item results; any other error fails the request.
+      if state not like 'FB%' or state in ('FB500', 'FB503') then raise; end if;
+      results := results || jsonb_build_object('target_type', item.type, 'target_id', item.id, 'ok', false,
+        'changed', false, 'error', jsonb_build_object('code', detail::jsonb ->> 'code', 'message', message));
+    end;
+  end loop;
+  return results;
+end
+$$;
+comment on function private.admin_moderate_many(text[], uuid[], text, text, boolean) is
+  'private.admin_moderate for many submissions and comments, each on its own, with a result for each.';
+grant execute on function private.admin_moderation_queue(text, text, timestamptz, uuid, integer),
+  private.admin_moderate(text, uuid, text, text, boolean)
   to authenticated, service_key;
+grant execute on function private.admin_moderate_many(text[], uuid[], text, text, boolean) to authenticated;

@@ -1,4 +1,4 @@
--- How many submissions a list has, without counting them: the cost of a page does not grow with the board.
+-- Counters for list totals, so that the cost of a page does not grow with the board.
 
 create table private.submission_counts (
   organization_id uuid not null references public.organizations (id) on delete cascade,
@@ -7,14 +7,16 @@ create table private.submission_counts (
   type text not null,
   category_id uuid,
   total bigint not null,
-  constraint one_count_of_a_kind unique nulls not distinct (organization_id, is_public, status, type, category_id)
+  constraint one_count_of_a_kind
+    unique nulls not distinct (organization_id, is_public, status, type, category_id)
 );
-comment on table private.submission_counts is 'Submissions in lists (not merged away) of each kind. Triggers keep it; private.count_mistakes compares it with the truth.';
+comment on table private.submission_counts is
+  'Number of listed (not merged) submissions by status, type, category and visibility. Maintained by '
+  'triggers; private.count_discrepancies compares it with the rows.';
 alter table private.submission_counts enable row level security;
 revoke all on private.submission_counts from public, anon, authenticated, service_role, service_key;
 
--- Rows are locked in the order of their keys, after the submission's own.
--- definer: counts are nobody's to write.
+-- Counter rows are locked in key order, after the submission. definer: no client may write counters.
 create function private.count_changed_submissions() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare sign integer := case tg_op when 'INSERT' then 1 else -1 end;
@@ -28,31 +30,36 @@ begin
   return null;
 end
 $$;
-comment on function private.count_changed_submissions() is 'Trigger: new submissions are counted, deleted ones no longer.';
+comment on function private.count_changed_submissions() is
+  'Trigger: counts inserted and deleted submissions.';
 create trigger count_created after insert on public.submissions
   referencing new table as changed for each statement execute function private.count_changed_submissions();
 create trigger count_deleted after delete on public.submissions
   referencing old table as changed for each statement execute function private.count_changed_submissions();
 
--- A row trigger, because only one of a row can be kept off the path of votes: it names its columns.
--- definer: as above.
+-- A row trigger, because only row triggers can name columns, which keeps it off vote updates. definer: no
+-- client may write counters.
 create function private.count_moved_submission() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  if private.is_quiet() then return null; end if;
+  if private.events_suppressed() then return null; end if;
   insert into private.submission_counts as c (organization_id, is_public, status, type, category_id, total)
   select m.organization_id, m.is_public, m.status, m.type, m.category_id, sum(m.change)
   from (values
-    (old.organization_id, old.is_public, old.status, old.type, old.category_id, case when old.merged_into_id is null then -1 else 0 end),
-    (new.organization_id, new.is_public, new.status, new.type, new.category_id, case when new.merged_into_id is null then 1 else 0 end)
+    (old.organization_id, old.is_public, old.status, old.type, old.category_id, case
+      when old.merged_into_id is null then -1 else 0 end),
+    (new.organization_id, new.is_public, new.status, new.type, new.category_id, case
+      when new.merged_into_id is null then 1 else 0 end)
   ) m (organization_id, is_public, status, type, category_id, change)
   group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
   on conflict on constraint one_count_of_a_kind do update set total = c.total + excluded.total;
   return null;
 end
 $$;
-comment on function private.count_moved_submission() is 'Trigger: a submission that changes its kind moves from one count to another.';
-create trigger count_moved after update of is_public, moderation_state, status, type, category_id, merged_into_id on public.submissions
+comment on function private.count_moved_submission() is
+  'Trigger: moves a changed submission from one counter to another.';
+create trigger count_moved after update of is_public, moderation_state, status, type, category_id,
+  merged_into_id on public.submissions
   for each row when ((old.is_public, old.status, old.type, old.category_id, old.merged_into_id)
     is distinct from (new.is_public, new.status, new.type, new.category_id, new.merged_into_id))
   execute function private.count_moved_submission();
@@ -63,14 +70,17 @@ begin
   delete from private.submission_counts c where c.organization_id = recount_submissions.organization_id;
   insert into private.submission_counts (organization_id, is_public, status, type, category_id, total)
   select s.organization_id, s.is_public, s.status, s.type, s.category_id, count(*)
-  from public.submissions s where s.organization_id = recount_submissions.organization_id and s.merged_into_id is null
+  from public.submissions s where s.organization_id = recount_submissions.organization_id
+    and s.merged_into_id is null
   group by 1, 2, 3, 4, 5;
 end
 $$;
-comment on function private.recount_submissions(uuid) is 'Counts an organization''s submissions anew; the caller holds them locked.';
+comment on function private.recount_submissions(uuid) is
+  'Recounts the submissions of an organization. The caller holds their locks.';
 
--- definer: reads counts; what the caller may see of them is the rule of private.can_see_submission, added up.
-create function private.count_submissions(organization_id uuid, status text, type text, category_ids uuid[]) returns bigint
+-- definer: reads counters. Applies the rule of private.can_see_submission to sums.
+create function private.count_submissions(organization_id uuid, status text, type text, category_ids uuid[])
+  returns bigint
 language plpgsql stable security definer set search_path = '' as $$
 #variable_conflict use_column
 declare
@@ -87,12 +97,15 @@ begin
       and (kept_to is null or c.category_id = any (kept_to))), 0)
   + case when all_of_them or caller is null then 0 else (
     select count(*) from public.submissions s
-    where s.organization_id = count_submissions.organization_id and s.author_id = caller and not s.is_public and s.merged_into_id is null
+    where s.organization_id = count_submissions.organization_id and s.author_id = caller and not s.is_public
+      and s.merged_into_id is null
       and (count_submissions.status is null or s.status = count_submissions.status)
       and (count_submissions.type is null or s.type = count_submissions.type)
       and (category_ids is null or s.category_id = any (category_ids))
       and (kept_to is null or s.category_id = any (kept_to))) end;
 end
 $$;
-comment on function private.count_submissions(uuid, text, text, uuid[]) is 'How many submissions of a kind the caller sees in lists; null counts every status, type or category.';
-grant execute on function private.count_submissions(uuid, text, text, uuid[]) to anon, authenticated, service_key;
+comment on function private.count_submissions(uuid, text, text, uuid[]) is
+  'Number of listed submissions the caller can see; null matches every status, type or category.';
+grant execute on function private.count_submissions(uuid, text, text, uuid[]) to anon, authenticated,
+  service_key;

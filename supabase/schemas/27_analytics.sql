@@ -1,25 +1,31 @@
--- What happened on a board, for its admins: by the API for a time, and as views.
+-- Analytics of a board for Admin: a function for the API, and views.
 
-create function private.day_of(value text, time_zone text) returns date
+create function private.local_date(value text, time_zone text) returns date
 language plpgsql stable set search_path = '' as $$
 begin
-  return case when value ~ '^\d{4}-\d\d-\d\d$' then value::date else (value::timestamptz at time zone time_zone)::date end;
+  return case when value ~ '^\d{4}-\d\d-\d\d$' then value::date
+    else (value::timestamptz at time zone time_zone)::date end;
 end
 $$;
-comment on function private.day_of(text, text) is 'A date, or the day that a time falls on in a time zone.';
+comment on function private.local_date(text, text) is
+  'A date as it is, or the local date of a time in a time zone.';
 
-create function private.start_of(day date, time_zone text) returns timestamptz
+create function private.day_start(day date, time_zone text) returns timestamptz
 language sql stable
--- Where clocks are put back at midnight, it comes twice; a day that a zone left out begins where it would have.
-return (select coalesce(min(t), day::timestamp at time zone time_zone) from (values (day::timestamp at time zone time_zone), (day::timestamp at time zone time_zone - interval '1 hour')) s (t)
+-- Where clocks go back at midnight, midnight occurs twice; a day that a zone skipped starts where it would
+-- have started.
+return (select coalesce(min(t), day::timestamp at time zone time_zone)
+  from (values (day::timestamp at time zone time_zone),
+  (day::timestamp at time zone time_zone - interval '1 hour')) s (t)
   where (t at time zone time_zone)::date = day);
-comment on function private.start_of(date, text) is 'The first moment of a day in a time zone.';
+comment on function private.day_start(date, text) is 'Start of a day in a time zone.';
 
-create function private.activity_of(organization_id uuid, first_day date, last_day date, step text)
-returns table (start date, submissions bigint, votes bigint, comments bigint, people bigint, new_people bigint)
+create function private.activity_by_interval(organization_id uuid, first_day date, last_day date, step text)
+returns table (start date, submissions bigint, votes bigint, comments bigint, people bigint,
+  new_people bigint)
 language plpgsql stable set search_path = '' as $$
 #variable_conflict use_column
-declare own_id uuid := activity_of.organization_id;
+declare own_id uuid := activity_by_interval.organization_id;
 begin
   return query
     with days as (
@@ -27,37 +33,46 @@ begin
       from private.day_activity d where d.organization_id = own_id and d.day between first_day and last_day
       union all
       select c.day, c.previous_day, c.sign, c.sign * c.submissions, c.sign * c.votes, c.sign * c.comments
-      from private.days_with(array(select a from private.person_activity a where a.organization_id = own_id)) c where c.day between first_day and last_day
+      from private.person_day_changes(array(select a from private.person_activity a
+        where a.organization_id = own_id)) c where c.day between first_day and last_day
     ), starts as (
       select d.*, greatest(date_trunc(step, d.day::timestamp)::date, first_day) as start from days d
     )
     select s.start, sum(s.submissions), sum(s.votes), sum(s.comments),
-      coalesce(sum(s.people) filter (where s.previous_day < s.start), 0), coalesce(sum(s.people) filter (where s.previous_day < first_day), 0)
+      coalesce(sum(s.people) filter (where s.previous_day < s.start), 0),
+        coalesce(sum(s.people) filter (where s.previous_day < first_day), 0)
     from starts s group by 1;
 end
 $$;
-comment on function private.activity_of(uuid, date, date, text) is 'What was done from one day to another, by day, week or month: people are those of the interval, new_people those of them that no interval before has. The first interval may be a part, and starts on the first day.';
+comment on function private.activity_by_interval(uuid, date, date, text) is
+  'Activity from one day to another by day, week or month. people: distinct people in the interval; '
+  'new_people: those active in no earlier interval. The first interval may be partial and starts on the '
+  'first day.';
 
 create function private.submissions_of(organization_id uuid, span text, first_day date, last_day date)
 returns table (day date, status text, category_id uuid, source text, total integer)
 language sql stable
 begin atomic
   select d.day, d.status, d.category_id, d.source, d.total from private.submission_days d
-  where d.organization_id = submissions_of.organization_id and d.span = submissions_of.span and d.day between first_day and last_day
+  where d.organization_id = submissions_of.organization_id and d.span = submissions_of.span
+    and d.day between first_day and last_day
   union all
   select e.day, e.status, e.category_id, e.source, e.total
-  from (select a.*, date_trunc(submissions_of.span, a.slot at time zone private.activity_zone(a.organization_id))::date as day from private.submission_activity a) e
+  from (select a.*, date_trunc(submissions_of.span,
+    a.slot at time zone private.activity_zone(a.organization_id))::date as day
+    from private.submission_activity a) e
   where e.organization_id = submissions_of.organization_id and e.day between first_day and last_day;
 end;
-comment on function private.submissions_of(uuid, text, date, date) is 'Submissions made by day or month (span) and kind, of those that begin from one day to another; to be added up.';
+comment on function private.submissions_of(uuid, text, date, date) is
+  'Submissions by kind and day or month (span) within the range; to be summed.';
 
-create function private.kinds_of(organization_id uuid, first_day date, last_day date)
+create function private.submission_kinds(organization_id uuid, first_day date, last_day date)
 returns table (status text, category_id uuid, source text, total bigint)
 language plpgsql stable set search_path = '' as $$
 #variable_conflict use_column
 declare
-  own_id uuid := kinds_of.organization_id;
-  -- Whole months as such, what is before and after them by the day.
+  own_id uuid := submission_kinds.organization_id;
+  -- Complete months from the month rows, the remainder from the day rows.
   months_end date := date_trunc('month', last_day + 1);
   months_start date := least(date_trunc('month', first_day - 1) + interval '1 month', months_end);
 begin
@@ -72,7 +87,8 @@ begin
     group by 1, 2, 3 having sum(s.total) > 0;
 end
 $$;
-comment on function private.kinds_of(uuid, date, date) is 'Submissions made from one day to another, by what they are now.';
+comment on function private.submission_kinds(uuid, date, date) is
+  'Submissions created from one day to another, by current status, type, category and source.';
 
 create function private.reply_times(organization_id uuid, first_day date, last_day date)
 returns table (submissions bigint, median_seconds numeric, average_seconds numeric)
@@ -80,18 +96,22 @@ language plpgsql stable set search_path = '' as $$
 #variable_conflict use_column
 declare
   own_id uuid := reply_times.organization_id; zone text := private.activity_zone(own_id);
-  starts timestamptz := private.start_of(first_day, zone); ends timestamptz := private.start_of(last_day + 1, zone);
-  due uuid[] := array(select distinct d.submission_id from private.replies_due d where d.organization_id = own_id);
-  -- Of the magnitudes with the middle one or two in them, and of those below.
+  starts timestamptz := private.day_start(first_day, zone); ends timestamptz
+    := private.day_start(last_day + 1, zone);
+  due uuid[] := array(select distinct d.submission_id from private.replies_due d
+    where d.organization_id = own_id);
+  -- The histogram buckets that contain the median, and the count below them.
   middle integer[]; below bigint;
 begin
   with days as (
-    select d.magnitude, d.replies, d.milliseconds from private.reply_days d where d.organization_id = own_id and d.day between first_day and last_day
+    select d.magnitude, d.replies, d.milliseconds from private.reply_days d
+      where d.organization_id = own_id and d.day between first_day and last_day
     union all
-    select private.magnitude(r.milliseconds), -1, -r.milliseconds from private.first_replies r
+    select private.histogram_bucket(r.milliseconds), -1, -r.milliseconds from private.first_replies r
     where r.submission_id = any (due) and r.submitted_at >= starts and r.submitted_at < ends
     union all
-    select private.magnitude(r.milliseconds), 1, r.milliseconds from private.find_first_replies(due) r
+    select private.histogram_bucket(r.milliseconds), 1, r.milliseconds
+      from private.compute_first_replies(due) r
     where r.submitted_at >= starts and r.submitted_at < ends
   ), magnitudes as (
     select d.magnitude, sum(d.replies) as replies, sum(d.milliseconds) as milliseconds,
@@ -99,163 +119,214 @@ begin
     from days d group by 1 having sum(d.replies) > 0
   )
   select coalesce(sum(m.replies), 0), round(sum(m.milliseconds) / sum(m.replies) / 1000),
-    array_agg(m.magnitude) filter (where m.up_to >= floor((m.all_of_them + 1) / 2) and m.up_to - m.replies < floor(m.all_of_them / 2) + 1),
+    array_agg(m.magnitude) filter (where m.up_to >= floor((m.all_of_them + 1) / 2)
+      and m.up_to - m.replies < floor(m.all_of_them / 2) + 1),
     coalesce(sum(m.replies) filter (where m.up_to < floor((m.all_of_them + 1) / 2)), 0)
   into submissions, average_seconds, middle, below from magnitudes m;
   select round(avg(r.milliseconds) / 1000) into median_seconds from (
     select r.milliseconds from (
       select r.submission_id, r.submitted_at, r.milliseconds from private.first_replies r
-      where r.organization_id = own_id and private.magnitude(r.milliseconds) = any (middle) and r.submission_id <> all (due)
+      where r.organization_id = own_id and private.histogram_bucket(r.milliseconds) = any (middle)
+        and r.submission_id <> all (due)
       union all
-      select r.submission_id, r.submitted_at, r.milliseconds from private.find_first_replies(due) r where private.magnitude(r.milliseconds) = any (middle)) r
+      select r.submission_id, r.submitted_at, r.milliseconds from private.compute_first_replies(due) r
+        where private.histogram_bucket(r.milliseconds) = any (middle)) r
     where r.submitted_at >= starts and r.submitted_at < ends
-    order by 1 offset greatest((submissions + 1) / 2 - below - 1, 0) limit case when submissions % 2 = 1 then 1 else 2 end) r;
+    order by 1 offset greatest((submissions + 1) / 2 - below - 1, 0) limit case when submissions % 2 = 1
+      then 1 else 2 end) r;
   return next;
 end
 $$;
-comment on function private.reply_times(uuid, date, date) is 'How many submissions made from one day to another have an official reply, and how long the first took.';
+comment on function private.reply_times(uuid, date, date) is
+  'Number of submissions with an official reply among those created from one day to another, and the times '
+  'to the first reply.';
 
-create function private.top_movers(organization_id uuid, starts timestamptz, ends timestamptz, votes_within bigint, hidden_too boolean)
+create function private.top_movers(organization_id uuid, starts timestamptz, ends timestamptz,
+  votes_within bigint, hidden_too boolean)
 returns table (submission_id uuid, votes bigint)
 language plpgsql stable set search_path = '' as $$
 #variable_conflict use_column
 declare
   own_id uuid := top_movers.organization_id;
-  most_voted uuid[]; candidates uuid[]; tenth bigint; to_read bigint;
+  top_voted uuid[]; candidates uuid[]; tenth bigint; to_read bigint;
 begin
-  -- Nobody gains more votes within a time than they have. So what ten of the most voted gained at least, only those can
-  -- beat that have more votes.
-  most_voted := array(select s.id from public.submissions s
-    where s.organization_id = own_id and s.merged_into_id is null and (s.is_public or hidden_too) order by s.vote_count desc, s.id desc limit 100);
-  tenth := coalesce((select g.votes from private.votes_gained(most_voted, starts, ends) g order by g.votes desc offset 9 limit 1), 0);
+  -- A submission cannot gain more votes in a range than it has. Take the gain of the tenth of the most voted
+  -- as a lower bound: only submissions with more votes than that can beat it.
+  top_voted := array(select s.id from public.submissions s
+    where s.organization_id = own_id and s.merged_into_id is null and (s.is_public or hidden_too)
+      order by s.vote_count desc, s.id desc limit 100);
+  tenth := coalesce((select g.votes from private.votes_gained(top_voted, starts, ends) g
+    order by g.votes desc offset 9 limit 1), 0);
   select array_agg(c.id), sum(c.vote_count) into candidates, to_read
   from (select s.id, s.vote_count from public.submissions s
-    where s.organization_id = own_id and s.merged_into_id is null and (s.is_public or hidden_too) and s.vote_count > tenth
+    where s.organization_id = own_id and s.merged_into_id is null and (s.is_public or hidden_too)
+      and s.vote_count > tenth
     order by s.vote_count desc limit 10000) c;
   if coalesce(cardinality(candidates), 0) < 10000 and coalesce(to_read, 0) < votes_within then
-    candidates := array(select unnest(candidates) union select unnest(most_voted));
+    candidates := array(select unnest(candidates) union select unnest(top_voted));
     return query
-      select g.submission_id, g.votes from private.votes_gained(candidates, starts, ends) g join public.submissions s on s.id = g.submission_id
+      select g.submission_id, g.votes from private.votes_gained(candidates, starts, ends) g
+        join public.submissions s on s.id = g.submission_id
       where g.votes > 0 order by g.votes desc, s.vote_count desc, s.id desc limit 10;
   else
-    -- Of a short time there are fewer votes.
+    -- A short range has fewer votes than the candidates have.
     return query
       select s.id, g.votes from (
         select v.submission_id, count(*) as votes from public.votes v
-        where v.organization_id = own_id and v.created_at >= starts and v.created_at < ends group by 1 having count(*) >= tenth) g
+        where v.organization_id = own_id and v.created_at >= starts and v.created_at < ends
+          group by 1 having count(*) >= tenth) g
       join public.submissions s on s.id = g.submission_id
       where s.merged_into_id is null and (s.is_public or hidden_too)
       order by g.votes desc, s.vote_count desc, s.id desc limit 10;
   end if;
 end
 $$;
-comment on function private.top_movers(uuid, timestamptz, timestamptz, bigint, boolean) is 'The ten submissions that gained most votes within a time in which there were so many.';
+comment on function private.top_movers(uuid, timestamptz, timestamptz, bigint, boolean) is
+  'The ten submissions that gained the most votes in a range; total is the number of votes in the range.';
 
-create function private.votes_gained(submission_ids uuid[], starts timestamptz, ends timestamptz) returns table (submission_id uuid, votes bigint)
+create function private.votes_gained(submission_ids uuid[], starts timestamptz, ends timestamptz)
+  returns table (submission_id uuid, votes bigint)
 language plpgsql stable set search_path = '' as $$
 begin
   return query
     select s.id, v.votes from unnest(submission_ids) as s (id) cross join lateral (
-      select count(*) as votes from public.votes v where v.submission_id = s.id and v.created_at >= starts and v.created_at < ends) v;
+      select count(*) as votes from public.votes v where v.submission_id = s.id and v.created_at >= starts
+        and v.created_at < ends) v;
 end
 $$;
-comment on function private.votes_gained(uuid[], timestamptz, timestamptz) is 'How many of the votes of each were cast within a time.';
+comment on function private.votes_gained(uuid[], timestamptz, timestamptz) is
+  'Votes cast in a range, for each of the submissions.';
 
--- definer: reads what everybody did; shows titles only of what the caller sees.
--- Compiling a statement would take longer than running it, and which plan is best depends on the days.
+-- definer: reads activity of all people; returns titles only of submissions the caller sees. No JIT:
+-- compiling would take longer than running. Custom plans: the best plan depends on the range.
 create function private.admin_analytics(from_day text, to_day text, step text) returns json
-language plpgsql stable security definer set search_path = '' set jit = off set work_mem = '32MB' set plan_cache_mode = 'force_custom_plan' as $$
+language plpgsql stable security definer set search_path = '' set jit = off set work_mem = '32MB'
+  set plan_cache_mode = 'force_custom_plan' as $$
 declare
   own_id uuid := private.current_organization_id();
   zone text := private.activity_zone(own_id);
-  last_day date := coalesce(private.day_of(to_day, zone), (now() at time zone zone)::date);
-  first_day date := coalesce(private.day_of(from_day, zone), last_day - 29);
-  starts timestamptz := private.start_of(first_day, zone);
-  ends timestamptz := private.start_of(last_day + 1, zone);
+  last_day date := coalesce(private.local_date(to_day, zone), (now() at time zone zone)::date);
+  first_day date := coalesce(private.local_date(from_day, zone), last_day - 29);
+  starts timestamptz := private.day_start(first_day, zone);
+  ends timestamptz := private.day_start(last_day + 1, zone);
   answer json;
 begin
   perform private.require_admin(own_id, 'analytics:read');
   if first_day > last_day then
     perform private.raise_error('VALIDATION_ERROR', 'must not be after the end', 'from');
   elsif first_day < '2000-01-01' or last_day >= '2100-01-01' then
-    perform private.raise_error('VALIDATION_ERROR', 'must be within 2000 to 2099', case when first_day < '2000-01-01' then 'from' else 'to' end);
+    perform private.raise_error('VALIDATION_ERROR', 'must be within 2000 to 2099', case
+      when first_day < '2000-01-01' then 'from' else 'to' end);
   elsif (last_day - first_day) / (case step when 'day' then 1 when 'week' then 7 else 28 end) >= 400 then
-    perform private.raise_error('VALIDATION_ERROR', 'must be at most 400 intervals before the end: choose a longer one', 'from');
+    perform private.raise_error('VALIDATION_ERROR',
+      'must be at most 400 intervals before the end: choose a longer one', 'from');
   end if;
   with done as materialized (
-    select * from private.activity_of(own_id, first_day, last_day, step)
+    select * from private.activity_by_interval(own_id, first_day, last_day, step)
   ), spans as (
-    -- The first and the last of them may be parts.
-    select t::date as first_of, d.* from generate_series(date_trunc(step, first_day::timestamp), last_day::timestamp, ('1 ' || step)::interval) t
+    -- The first and the last interval may be partial.
+    select t::date as first_of, d.*
+      from generate_series(date_trunc(step, first_day::timestamp), last_day::timestamp,
+      ('1 ' || step)::interval) t
       left join done d on d.start = greatest(t::date, first_day)
   ), made as materialized (
-    select * from private.kinds_of(own_id, first_day, last_day)
+    select * from private.submission_kinds(own_id, first_day, last_day)
   )
   select json_build_object(
     'from', first_day, 'to', last_day, 'interval', step, 'time_zone', zone,
-    'totals', (select json_build_object('submissions', coalesce(sum(d.submissions), 0), 'votes', coalesce(sum(d.votes), 0),
+    'totals', (select json_build_object('submissions', coalesce(sum(d.submissions), 0), 'votes',
+      coalesce(sum(d.votes), 0),
       'comments', coalesce(sum(d.comments), 0), 'active_people', coalesce(sum(d.new_people), 0)) from done d),
-    'series', (select json_agg(json_build_object('start', s.first_of, 'submissions', coalesce(s.submissions, 0), 'votes', coalesce(s.votes, 0),
-      'comments', coalesce(s.comments, 0), 'active_people', coalesce(s.people, 0)) order by s.first_of) from spans s),
-    'by_status', (select coalesce(json_agg(json_build_object('status', m.status, 'submissions', m.total) order by m.total desc, m.status), '[]')
+    'series', (select json_agg(json_build_object('start', s.first_of, 'submissions',
+      coalesce(s.submissions, 0), 'votes', coalesce(s.votes, 0),
+      'comments', coalesce(s.comments, 0), 'active_people', coalesce(s.people, 0)) order by s.first_of)
+        from spans s),
+    'by_status', (select coalesce(json_agg(json_build_object('status', m.status, 'submissions', m.total)
+      order by m.total desc, m.status), '[]')
       from (select m.status, sum(m.total) as total from made m group by 1) m),
-    'by_category', (select coalesce(json_agg(json_build_object('category_id', m.category_id, 'name', m.name, 'slug', m.slug, 'submissions', m.total)
+    'by_category', (select coalesce(json_agg(json_build_object('category_id', m.category_id, 'name', m.name,
+      'slug', m.slug, 'submissions', m.total)
         order by m.total desc, m.slug nulls last), '[]')
-      from (select m.category_id, c.name, c.slug, sum(m.total) as total from made m left join public.categories c on c.id = m.category_id
+      from (select m.category_id, c.name, c.slug, sum(m.total) as total from made m
+        left join public.categories c on c.id = m.category_id
         group by 1, 2, 3) m),
-    'by_source', (select coalesce(json_agg(json_build_object('source', m.source, 'submissions', m.total) order by m.total desc, m.source nulls last), '[]')
-      from (select m.source, sum(m.total) as total from made m group by 1 order by 2 desc, 1 nulls last limit 100) m),
-    'top_movers', (select coalesce(json_agg(json_build_object('submission_id', s.id, 'title', s.title, 'status', s.status,
-        'votes', m.votes, 'vote_count', s.vote_count) order by m.votes desc, s.vote_count desc, s.id desc), '[]')
-      from private.top_movers(own_id, starts, ends, (select coalesce(sum(d.votes), 0)::bigint from done d), own_id = any (private.team_organization_ids())) m
+    'by_source', (select coalesce(json_agg(json_build_object('source', m.source, 'submissions', m.total)
+      order by m.total desc, m.source nulls last), '[]')
+      from (select m.source, sum(m.total) as total from made m group by 1
+        order by 2 desc, 1 nulls last limit 100) m),
+    'top_movers', (select coalesce(json_agg(json_build_object('submission_id', s.id, 'title', s.title,
+      'status', s.status,
+        'votes', m.votes, 'vote_count', s.vote_count) order by m.votes desc, s.vote_count desc, s.id desc),
+          '[]')
+      from private.top_movers(own_id, starts, ends, (select coalesce(sum(d.votes), 0)::bigint from done d),
+        own_id = any (private.team_organization_ids())) m
         join public.submissions s on s.id = m.submission_id),
     'first_official_reply', (select row_to_json(r) from private.reply_times(own_id, first_day, last_day) r))
   into answer;
   return answer;
 end
 $$;
-comment on function private.admin_analytics(text, text, text) is 'The current organization from one day to another, both included, in its time zone: what was submitted, voted and said by day, week or month, by how many people; submissions by what they are now; what gained most votes; how long the first official reply took. Admins, or keys with analytics:read.';
+comment on function private.admin_analytics(text, text, text) is
+  'Analytics of the current organization from one day to another, inclusive, in its time zone: submissions, '
+  'votes, comments and people by interval; submissions by current kind; top movers; time to first official '
+  'reply. For Admin or keys with analytics:read.';
 grant execute on function private.admin_analytics(text, text, text) to authenticated, service_key;
 
--- Views --------------------------------------------------------------------------------------------------------
+-- Views -----------------------------------------------------------------------------------------------------
 
 create function private.measured_organizations() returns table (organization_id uuid)
-language plpgsql stable security definer set search_path = '' as $$ -- definer: settings of a private organization
+-- definer: reads settings of private organizations
+language plpgsql stable security definer set search_path = '' as $$
 begin
   return query select o.id from public.organizations o
     where o.id = any (private.admin_organization_ids('analytics:read'))
-      -- An operator, whom no policy binds.
+      -- Operators bypass policies.
       or coalesce(current_setting('role', true), 'none') not in ('anon', 'authenticated', 'service_key');
 end
 $$;
-comment on function private.measured_organizations() is 'Organizations whose analytics the caller may see: those they administer; all for an operator.';
+comment on function private.measured_organizations() is
+  'Organizations whose analytics the caller may see: those the caller administers; all for an operator.';
 
-create function private.analytics_days() returns table (organization_id uuid, day date, submissions bigint, votes bigint, comments bigint, active_people bigint)
-language plpgsql stable security definer set search_path = '' as $$ -- definer: the activity of people is granted to nobody
+create function private.analytics_days()
+  returns table (organization_id uuid, day date, submissions bigint, votes bigint, comments bigint,
+  active_people bigint)
+-- definer: activity of people is not granted
+language plpgsql stable security definer set search_path = '' as $$
 begin
   return query
     select o.organization_id, d.start, d.submissions, d.votes, d.comments, d.people
-    from private.measured_organizations() o cross join lateral private.activity_of(o.organization_id, '-infinity', 'infinity', 'day') d
+    from private.measured_organizations() o
+      cross join lateral private.activity_by_interval(o.organization_id, '-infinity', 'infinity', 'day') d
     where d.people > 0;
 end
 $$;
-comment on function private.analytics_days() is 'What public.analytics_days shows.';
+comment on function private.analytics_days() is 'Rows of public.analytics_days.';
 
-create function private.analytics_submissions() returns table (organization_id uuid, day date, status text, category_id uuid, source text, submissions bigint)
-language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
+create function private.analytics_submissions()
+  returns table (organization_id uuid, day date, status text, category_id uuid, source text,
+  submissions bigint)
+-- definer: activity of people is not granted
+language plpgsql stable security definer set search_path = '' as $$
 begin
   return query
     select o.organization_id, s.day, s.status, s.category_id, s.source, sum(s.total)
-    from private.measured_organizations() o cross join lateral private.submissions_of(o.organization_id, 'day', '-infinity', 'infinity') s
+    from private.measured_organizations() o
+      cross join lateral private.submissions_of(o.organization_id, 'day', '-infinity', 'infinity') s
     group by 1, 2, 3, 4, 5 having sum(s.total) > 0;
 end
 $$;
-comment on function private.analytics_submissions() is 'What public.analytics_submissions shows.';
-grant execute on function private.analytics_days(), private.analytics_submissions() to authenticated, service_role, service_key;
+comment on function private.analytics_submissions() is 'Rows of public.analytics_submissions.';
+grant execute on function private.analytics_days(), private.analytics_submissions() to authenticated,
+  service_role, service_key;
 
 create view public.analytics_days with (security_invoker = true) as select * from private.analytics_days();
-comment on view public.analytics_days is 'Submissions, votes and comments of each day, and how many people they are of, in the organization''s time zone; for its admins.';
-create view public.analytics_submissions with (security_invoker = true) as select * from private.analytics_submissions();
-comment on view public.analytics_submissions is 'Submissions made each day, by what they are now; for admins of the organization.';
-revoke all on public.analytics_days, public.analytics_submissions from public, anon, authenticated, service_role, service_key;
-grant select on public.analytics_days, public.analytics_submissions to authenticated, service_role, service_key;
+comment on view public.analytics_days is
+  'Submissions, votes, comments and active people by day in the organization''s time zone, for Admin.';
+create view public.analytics_submissions with (security_invoker = true) as select *
+  from private.analytics_submissions();
+comment on view public.analytics_submissions is
+  'Submissions by day and current kind, for Admin of the organization.';
+revoke all on public.analytics_days, public.analytics_submissions
+  from public, anon, authenticated, service_role, service_key;
+grant select on public.analytics_days, public.analytics_submissions to authenticated, service_role,
+  service_key;

@@ -1,4 +1,5 @@
--- In-product notifications: never to oneself, one a person and event, and only of what the person may see.
+-- In-product notifications: never to the actor, at most one for each person and event, and only for content
+-- the person may see.
 
 create table public.notifications (
   id uuid primary key default gen_random_uuid(),
@@ -13,11 +14,15 @@ create table public.notifications (
   constraint notifications_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
     references public.submissions (organization_id, id) on delete cascade,
   constraint one_notification_a_person_and_event unique (user_id, event_id),
-  constraint type_is_known check (type in ('vote', 'comment', 'reply', 'official_comment', 'status_changed', 'merged'))
+  constraint type_is_known check
+    (type in ('vote', 'comment', 'reply', 'official_comment', 'status_changed', 'merged'))
 );
-comment on table public.notifications is 'What a person should know. event_id is the vote, comment, status change or merge it tells of; a vote''s names no voter.';
+comment on table public.notifications is
+  'Notifications of users. event_id is the id of the vote, comment, status change or merge; notifications '
+  'about votes do not name the voter.';
 create index notifications_newest_idx on public.notifications (user_id, created_at desc, id desc);
-create index notifications_unread_idx on public.notifications (user_id, created_at desc, id desc) where read_at is null;
+create index notifications_unread_idx on public.notifications (user_id, created_at desc, id desc)
+  where read_at is null;
 create index notifications_submission_idx on public.notifications (organization_id, submission_id);
 create index notifications_comment_idx on public.notifications (comment_id) where comment_id is not null;
 
@@ -31,19 +36,22 @@ create table private.fanouts (
   after_user_id uuid not null default '00000000-0000-0000-0000-000000000000',
   created_at timestamptz not null default now()
 );
-comment on table private.fanouts is 'Notifications still to be written: submissions with more than 500 followers are told in batches, resumed after the last follower told.';
+comment on table private.fanouts is
+  'Pending notification batches: an event on a submission with more than 500 followers is delivered in '
+  'batches, resumed after the last notified follower.';
 alter table private.fanouts enable row level security;
 revoke all on private.fanouts from public, anon, authenticated, service_role, service_key;
 
--- rows: with the default of 1000, the join with profiles reads all of them.
-create function private.followers_after(fanout private.fanouts, most integer) returns setof uuid
+-- rows: with the default estimate of 1000 the join with profiles would read all profiles.
+create function private.next_recipients(fanout private.fanouts, max_rows integer) returns setof uuid
 language plpgsql stable set search_path = '' rows 20 as $$
 declare followed uuid[];
 begin
   if fanout.type = 'merged' then
     followed := array(
       select source.source_id from private.merges m
-        cross join lateral (select m.source_id union all select t.source_id from private.merge_tree(m.source_id) t) source
+        cross join lateral (select m.source_id union all select t.source_id
+          from private.merge_tree(m.source_id) t) source
       where m.event_id = fanout.event_id);
   else
     followed := private.with_sources(fanout.submission_id);
@@ -52,22 +60,26 @@ begin
     select distinct f.user_id from unnest(followed) as id cross join lateral (
       select f.user_id from public.follows f
       where f.submission_id = id and f.user_id > fanout.after_user_id
-      order by f.user_id limit most) f
-    order by f.user_id limit most;
+      order by f.user_id limit max_rows) f
+    order by f.user_id limit max_rows;
 end
 $$;
-comment on function private.followers_after(private.fanouts, integer) is 'The next an event concerns, in the order they are told: the submission''s followers, or those of the sources of a merge.';
+comment on function private.next_recipients(private.fanouts, integer) is
+  'Next recipients of an event in notification order: followers of the submission, or of the sources of a '
+  'merge.';
 
 create function private.notify_batch(fanout private.fanouts, batch integer) returns uuid
 language plpgsql set search_path = '' as $$
 declare last_id uuid;
 begin
   with next as (
-    select user_id from private.followers_after(fanout, batch) as user_id
+    select user_id from private.next_recipients(fanout, batch) as user_id
   ), told as (
     insert into public.notifications (organization_id, user_id, type, submission_id, comment_id, event_id)
-    select fanout.organization_id, n.user_id, fanout.type, fanout.submission_id, fanout.comment_id, fanout.event_id
-    from next n join public.profiles p on p.id = n.user_id join public.submissions s on s.id = fanout.submission_id
+    select fanout.organization_id, n.user_id, fanout.type, fanout.submission_id, fanout.comment_id,
+      fanout.event_id
+    from next n join public.profiles p on p.id = n.user_id
+      join public.submissions s on s.id = fanout.submission_id
     where n.user_id is distinct from fanout.actor_id and p.kind in ('user', 'email')
       and (s.is_public or s.author_id = p.id or private.is_member(s.organization_id, p.id))
     on conflict (user_id, event_id) do nothing
@@ -76,24 +88,30 @@ begin
   return last_id;
 end
 $$;
-comment on function private.notify_batch(private.fanouts, integer) is 'Tells the next followers; the last one told, or null when all have been.';
+comment on function private.notify_batch(private.fanouts, integer) is
+  'Notifies the next batch of followers; returns the last one, or null when done.';
 
--- Called by triggers that are definers themselves.
-create function private.notify_followers(organization_id uuid, submission_id uuid, type text, event_id uuid, comment_id uuid, actor_id uuid)
+-- Called by definer triggers only.
+create function private.notify_followers(organization_id uuid, submission_id uuid, type text, event_id uuid,
+  comment_id uuid, actor_id uuid)
 returns void language plpgsql set search_path = '' as $$
 declare fanout private.fanouts;
 begin
-  fanout := row(event_id, organization_id, submission_id, comment_id, type, actor_id, '00000000-0000-0000-0000-000000000000', now());
-  -- Who is concerned in person comes first: they are told of their own part, and once.
+  fanout := row(event_id, organization_id, submission_id, comment_id, type, actor_id,
+    '00000000-0000-0000-0000-000000000000', now());
+  -- Notify the authors first, with the notification type that concerns them; each person gets one.
   insert into public.notifications (organization_id, user_id, type, submission_id, comment_id, event_id)
   select distinct on (p.id) notify_followers.organization_id, p.id, told.type, notify_followers.submission_id,
     notify_followers.comment_id, notify_followers.event_id
   from (
     select parent.author_id as user_id, 'reply' as type, 1 as rank
-    from public.comments c join public.comments parent on parent.id = c.parent_id where c.id = notify_followers.comment_id
+    from public.comments c join public.comments parent on parent.id = c.parent_id
+      where c.id = notify_followers.comment_id
     union all
-    select s.author_id, notify_followers.type, 2 from public.submissions s where s.id = notify_followers.submission_id
-  ) told join public.profiles p on p.id = told.user_id join public.submissions s on s.id = notify_followers.submission_id
+    select s.author_id, notify_followers.type, 2 from public.submissions s
+      where s.id = notify_followers.submission_id
+  ) told join public.profiles p on p.id = told.user_id
+    join public.submissions s on s.id = notify_followers.submission_id
   where p.id is distinct from actor_id and p.kind in ('user', 'email')
     and (s.is_public or s.author_id = p.id or private.is_member(s.organization_id, p.id))
   order by p.id, told.rank
@@ -104,21 +122,25 @@ begin
   end if;
 end
 $$;
-comment on function private.notify_followers(uuid, uuid, text, uuid, uuid, uuid) is 'Tells the parent comment''s author, the submission''s author and the followers of an event, each once, the actor never. Beyond 500 followers the rest is left to private.run_fanouts.';
+comment on function private.notify_followers(uuid, uuid, text, uuid, uuid, uuid) is
+  'Notifies the author of the parent comment, the author of the submission and the followers, each once and '
+  'never the actor. Beyond 500 followers private.run_fanouts does the rest.';
 
--- Called by a definer.
+-- Called by a definer function only.
 create function private.notify_merge(organization_id uuid, target_id uuid, event_id uuid) returns void
 language plpgsql set search_path = '' as $$
 declare fanout private.fanouts;
 begin
-  fanout := row(event_id, organization_id, target_id, null, 'merged', private.caller_id(), '00000000-0000-0000-0000-000000000000', now());
+  fanout := row(event_id, organization_id, target_id, null, 'merged', private.caller_id(),
+    '00000000-0000-0000-0000-000000000000', now());
   fanout.after_user_id := private.notify_batch(fanout, 500);
   if fanout.after_user_id is not null then
     insert into private.fanouts values (fanout.*);
   end if;
 end
 $$;
-comment on function private.notify_merge(uuid, uuid, uuid) is 'Tells the followers of merged sources, once each, where what they follow went.';
+comment on function private.notify_merge(uuid, uuid, uuid) is
+  'Notifies the followers of merged sources once each about the merge.';
 
 create function private.run_fanouts(batch integer default 5000) returns integer
 language plpgsql set search_path = '' as $$
@@ -136,13 +158,15 @@ begin
   return done;
 end
 $$;
-comment on function private.run_fanouts(integer) is 'Writes the next batch of each waiting fan-out; idempotent, safe to run twice at once.';
+comment on function private.run_fanouts(integer) is
+  'Processes the next batch of each pending fan-out. Idempotent; safe to run concurrently.';
 
--- Rights -------------------------------------------------------------------------------------------------------
+-- Grants ----------------------------------------------------------------------------------------------------
 
 alter table public.notifications enable row level security;
 revoke all on public.notifications from public, anon, authenticated, service_role, service_key;
-grant select (id, organization_id, user_id, type, submission_id, comment_id, read_at, created_at), update (read_at)
+grant select (id, organization_id, user_id, type, submission_id, comment_id, read_at, created_at),
+  update (read_at)
   on public.notifications to authenticated;
 grant select, insert, update, delete on public.notifications to service_role;
 grant select (id) on public.notifications to anon;
@@ -152,4 +176,5 @@ create policy "people see their own notifications" on public.notifications
     user_id = (select auth.uid()) and exists (select from public.submissions s where s.id = submission_id)
     and (comment_id is null or exists (select from public.comments c where c.id = comment_id)));
 create policy "people mark their own notifications read" on public.notifications
-  for update to authenticated using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
+  for update to authenticated using (user_id = (select auth.uid()))
+    with check (user_id = (select auth.uid()));

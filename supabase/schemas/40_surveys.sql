@@ -1,14 +1,16 @@
--- Surveys, their questions, and their life: draft → published ⇄ paused, any → archived. What is not a draft stays as it is.
+-- Surveys, their questions and their lifecycle: draft → published ⇄ paused, any → archived. Only drafts can
+-- be changed.
 --
--- Lock order: a version, the survey it is a version of, who answers it (their profile, an advisory lock), their start,
--- responses, and counters in a lane of their own, which are never waited for (42_survey_analytics.sql). Writers of a survey and
--- of its questions take its row for no key update; who answers takes it for share, so that nobody answers what another is about
--- to close, and many answer at once. Who forgets a person takes the profile first, and surveys for key share, which waits for
--- nobody who answers.
+-- Lock order: a version, the survey it is a version of, the respondent (profile, then advisory lock), the
+-- start, responses, counters (in shards that are never waited for, 42_survey_analytics.sql). Writers of a
+-- survey or its questions lock its row FOR NO KEY UPDATE. Respondents lock it FOR SHARE: they run
+-- concurrently and exclude a concurrent close. Erasure locks the profile first and surveys FOR KEY SHARE,
+-- which does not conflict with respondents.
 
 create table public.surveys (
   id uuid primary key default gen_random_uuid(),
-  organization_id uuid not null default private.requested_organization_id() references public.organizations (id) on delete cascade,
+  organization_id uuid not null default private.requested_organization_id() references public.organizations
+    (id) on delete cascade,
   title text not null,
   description text not null default '',
   status text not null default 'draft',
@@ -28,26 +30,35 @@ create table public.surveys (
   constraint surveys_belong_to_their_organization unique (organization_id, id),
   constraint surveys_version_of_is_of_the_same_organization foreign key (organization_id, version_of)
     references public.surveys (organization_id, id) on delete set null (version_of),
-  constraint surveys_audience_submission_is_of_the_same_organization foreign key (organization_id, audience_submission_id)
+  constraint surveys_audience_submission_is_of_the_same_organization foreign key
+    (organization_id, audience_submission_id)
     references public.submissions (organization_id, id) on delete set null (audience_submission_id),
   constraint title_has_1_to_200_characters check (char_length(title) between 1 and 200),
   constraint description_has_at_most_5000_characters check (char_length(description) <= 5000),
   constraint status_is_known check (status in ('draft', 'published', 'paused', 'archived')),
-  constraint redirect_url_is_a_web_address check (redirect_url ~ '^https?://\S+$' and char_length(redirect_url) <= 2000),
-  constraint closes_at_is_a_day_of_the_calendar check (closes_at >= '2000-01-01T00:00:00Z' and closes_at < '9999-12-31T00:00:00Z'),
+  constraint redirect_url_is_a_web_address check
+    (redirect_url ~ '^https?://\S+$' and char_length(redirect_url) <= 2000),
+  constraint closes_at_is_a_day_of_the_calendar check
+    (closes_at >= '2000-01-01T00:00:00Z' and closes_at < '9999-12-31T00:00:00Z'),
   constraint audience_is_known check (audience in ('everyone', 'voters', 'followers')),
   constraint everyone_needs_no_submission check (audience <> 'everyone' or audience_submission_id is null),
   constraint locales_are_known check (
-    cardinality(locales) between 1 and 8 and locales <@ array['en', 'es', 'fr', 'de', 'ru', 'pt-BR', 'ja', 'it'])
+    cardinality(locales) between 1 and cardinality(private.locales()) and locales <@ private.locales())
 );
-comment on table public.surveys is 'Questions an organization asks. audience and locales say who may answer, for admins only; family_id is shared by the versions of a survey; closed_at is when it could no longer be answered for good, told once. How often it was answered stands in public.survey_results.';
+comment on table public.surveys is
+  'Surveys of an organization. audience and locales restrict who may answer and are visible to Admin only. '
+  'family_id is shared by all versions of a survey. closed_at: when the survey closed for good; its event '
+  'is emitted once. Results are in public.survey_results.';
 create index surveys_newest_idx on public.surveys (organization_id, created_at desc, id desc);
 create index surveys_status_idx on public.surveys (organization_id, status, created_at desc, id desc);
 create index surveys_version_of_idx on public.surveys (version_of) where version_of is not null;
-create index surveys_audience_idx on public.surveys (audience_submission_id) where audience_submission_id is not null;
+create index surveys_audience_idx on public.surveys (audience_submission_id)
+  where audience_submission_id is not null;
 create index surveys_family_idx on public.surveys (family_id);
-create index surveys_closing_idx on public.surveys (closes_at) where closed_at is null and status in ('published', 'paused');
-create unique index one_live_version_a_survey on public.surveys (family_id) where status in ('published', 'paused');
+create index surveys_closing_idx on public.surveys (closes_at)
+  where closed_at is null and status in ('published', 'paused');
+create unique index one_live_version_a_survey on public.surveys (family_id)
+  where status in ('published', 'paused');
 
 create table public.survey_questions (
   id uuid primary key default gen_random_uuid(),
@@ -67,9 +78,12 @@ create table public.survey_questions (
   constraint text_has_1_to_1000_characters check (char_length(text) between 1 and 1000),
   constraint a_survey_has_at_most_200_questions check (position between 1 and 200),
   constraint only_choices_are_multiple check (not multiple or type = 'multiple_choice'),
-  constraint ratings_have_a_scale_of_2_to_10 check (case when type = 'rating' then scale is not null and scale between 2 and 10 else scale is null end)
+  constraint ratings_have_a_scale_of_2_to_10 check (case when type = 'rating'
+    then scale is not null and scale between 2 and 10 else scale is null end)
 );
-comment on table public.survey_questions is 'What a survey asks, in the order of position. multiple: several options may be chosen; scale: the highest rating.';
+comment on table public.survey_questions is
+  'Questions of a survey, ordered by position. multiple: several options may be chosen. scale: the highest '
+  'rating.';
 
 create table public.survey_options (
   id uuid primary key default gen_random_uuid(),
@@ -87,37 +101,48 @@ create table public.survey_options (
   constraint text_has_1_to_200_characters check (char_length(text) between 1 and 200),
   constraint a_question_has_at_most_100_options check (position between 1 and 100)
 );
-comment on table public.survey_options is 'What a multiple_choice question offers, in the order of position.';
+comment on table public.survey_options is 'Options of a multiple_choice question, ordered by position.';
 create index survey_options_survey_idx on public.survey_options (survey_id);
 
--- Who sees and writes ------------------------------------------------------------------------------------------
+-- Visibility and permissions --------------------------------------------------------------------------------
 
--- definer: membership decides what one may see, so reading it cannot depend on what one may see.
+-- definer: policies call it, so it must read memberships without applying policies.
 create function private.survey_organization_ids(scopes text[]) returns uuid[]
 language plpgsql stable security definer set search_path = '' as $$
 begin
   if private.is_key() then
-    return case when scopes && string_to_array(current_setting('feedback.scopes', true), ' ') then array[private.key_organization_id()] else '{}' end;
+    return case when scopes && string_to_array(current_setting('feedback.scopes', true), ' ')
+      then array[private.key_organization_id()] else '{}' end;
   end if;
-  return coalesce((select array_agg(organization_id) from public.memberships where user_id = auth.uid()), '{}');
+  return coalesce((select array_agg(organization_id) from public.memberships where user_id = auth.uid()),
+    '{}');
 end
 $$;
-comment on function private.survey_organization_ids(text[]) is 'Organizations whose surveys the caller sees as its team does: those a user is a member of; a key''s own, with any of the scopes.';
+comment on function private.survey_organization_ids(text[]) is
+  'Organizations whose surveys the caller sees as a team member: memberships of a user; the organization of '
+  'a key with one of the scopes.';
 
 alter table public.surveys enable row level security;
 alter table public.survey_questions enable row level security;
 alter table public.survey_options enable row level security;
-revoke all on public.surveys, public.survey_questions, public.survey_options from public, anon, authenticated, service_role, service_key;
+revoke all on public.surveys, public.survey_questions, public.survey_options
+  from public, anon, authenticated, service_role, service_key;
 grant execute on function private.survey_organization_ids(text[]) to anon, authenticated, service_key;
 
 create policy "a survey is seen as its board is, a draft by the team" on public.surveys
   for select to anon, authenticated, service_key using (
-    organization_id = any ((select private.survey_organization_ids('{surveys:read,surveys:write,surveys:publish}'))::uuid[])
+    organization_id = any ((select
+      private.survey_organization_ids('{surveys:read,surveys:write,surveys:publish}'))::uuid[])
     or status <> 'draft' and (
-      organization_id = any ((select private.survey_organization_ids('{responses:read,analytics:read}'))::uuid[])
-      or exists (select from public.organizations o where o.id = organization_id and o.visibility = 'public')));
+      organization_id = any ((select
+        private.survey_organization_ids('{responses:read,analytics:read}'))::uuid[])
+      or exists (select from public.organizations o
+        where o.id = organization_id and o.visibility = 'public')));
 create policy "a key stays in its organization" on public.surveys
   as restrictive to service_key using (organization_id = (select private.key_organization_id()));
+create policy "an agent keeps to its surveys" on public.surveys
+  as restrictive to service_key using (
+    (select private.agent_survey_ids()) is null or id = any ((select private.agent_survey_ids())::uuid[]));
 create policy "admins make surveys" on public.surveys
   for insert to authenticated, service_key with check (
     organization_id = any ((select private.admin_organization_ids('surveys:write'))::uuid[]));
@@ -155,11 +180,15 @@ create policy "admins delete options" on public.survey_options
   for delete to authenticated, service_key using (
     organization_id = any ((select private.admin_organization_ids('surveys:write'))::uuid[]));
 
-grant select (id, organization_id, title, description, status, allow_multiple_responses, show_branding, redirect_url, closes_at,
-  version_of, published_at, closed_at, created_at, updated_at) on public.surveys to anon, authenticated, service_key;
-grant insert (id, organization_id, title, description, allow_multiple_responses, show_branding, redirect_url, closes_at, audience,
+grant select (id, organization_id, title, description, status, allow_multiple_responses, show_branding,
+  redirect_url, closes_at,
+  version_of, published_at, closed_at, created_at, updated_at) on public.surveys to anon, authenticated,
+    service_key;
+grant insert (id, organization_id, title, description, allow_multiple_responses, show_branding, redirect_url,
+  closes_at, audience,
     audience_submission_id, locales),
-  update (title, description, status, allow_multiple_responses, show_branding, redirect_url, closes_at, audience,
+  update (title, description, status, allow_multiple_responses, show_branding, redirect_url, closes_at,
+    audience,
     audience_submission_id, locales), delete
   on public.surveys to authenticated, service_key, service_role;
 grant select on public.surveys to service_role;
@@ -171,17 +200,18 @@ grant insert (id, organization_id, survey_id, type, text, required, position, mu
 grant insert (id, organization_id, survey_id, question_id, text, position), update (text, position), delete
   on public.survey_options to authenticated, service_key;
 
--- Life ---------------------------------------------------------------------------------------------------------
+-- Status changes --------------------------------------------------------------------------------------------
 
 create function private.prepare_survey() returns trigger
 language plpgsql set search_path = '' as $$
 begin
   new.organization_id := coalesce(new.organization_id, private.default_organization_id());
   if new.organization_id is null then
-    perform private.raise_error('VALIDATION_ERROR', 'Name the organization: there is more than one.', 'organization_id');
+    perform private.raise_error('VALIDATION_ERROR', 'Name the organization: there is more than one.',
+      'organization_id');
   end if;
   if new.status <> 'draft' and not private.is_importing() then
-    perform private.raise_error('CONFLICT', 'A survey begins as a draft: publish it afterwards.', 'status');
+    perform private.raise_error('CONFLICT', 'A new survey is a draft: publish it afterwards.', 'status');
   end if;
   new.title := private.trim_text(new.title);
   new.description := private.trim_text(new.description);
@@ -189,44 +219,53 @@ begin
   return new;
 end
 $$;
-comment on function private.prepare_survey() is 'Trigger: fills in the organization; every survey begins as a draft, but one that is imported.';
+comment on function private.prepare_survey() is
+  'Trigger: sets the organization. A new survey is a draft, except in an import.';
 create trigger prepare before insert on public.surveys
   for each row execute function private.prepare_survey();
 
--- definer: limits of a plan are the organization's business; a row lock makes concurrent inserts take turns.
-create function private.keep_survey_plan_limit() returns trigger
+-- definer: reads plan limits, which are not granted. The row lock serializes concurrent inserts.
+create function private.enforce_survey_limit() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare allowed integer; used bigint;
 begin
   select max_surveys into allowed from public.organizations where id = new.organization_id;
   if allowed is not null then
-    select max_surveys into allowed from public.organizations where id = new.organization_id for no key update;
-    select count(distinct family_id) into used from public.surveys where organization_id = new.organization_id and status <> 'archived';
+    select max_surveys into allowed from public.organizations
+      where id = new.organization_id for no key update;
+    select count(distinct family_id) into used from public.surveys
+      where organization_id = new.organization_id and status <> 'archived';
     if used > allowed then
-      perform private.raise_error('PLAN_LIMIT_REACHED', format('The plan allows %s surveys that are not archived.', allowed));
+      perform private.raise_error('PLAN_LIMIT_REACHED',
+        format('The plan allows %s surveys that are not archived.', allowed));
     end if;
   end if;
   return null;
 end
 $$;
-comment on function private.keep_survey_plan_limit() is 'Trigger: an organization never has more surveys than its plan allows; archived ones do not count, and versions of a survey count once.';
+comment on function private.enforce_survey_limit() is
+  'Trigger: enforces the plan limit on surveys. Archived surveys do not count; all versions of a survey '
+  'count as one.';
 create trigger keep_plan_limit after insert on public.surveys
-  for each row execute function private.keep_survey_plan_limit();
+  for each row execute function private.enforce_survey_limit();
 
--- definer: looks at questions and closes other versions, whoever publishes.
-create function private.keep_survey_life() returns trigger
+-- definer: reads questions and archives other versions, whoever publishes.
+create function private.enforce_survey_status() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
   acts boolean := private.caller_id() is not null;
-  -- The submission whose voters were asked can be deleted while the survey runs: then nobody is asked.
+  -- The submission of the audience can be deleted while the survey runs; then nobody may answer.
   old_submission uuid := (select s.id from public.submissions s where s.id = old.audience_submission_id);
 begin
   new.title := private.trim_text(new.title);
   new.description := private.trim_text(new.description);
-  if (new.title, new.description, new.allow_multiple_responses, new.show_branding, new.redirect_url, new.closes_at, new.audience,
+  if (new.title, new.description, new.allow_multiple_responses, new.show_branding, new.redirect_url,
+    new.closes_at, new.audience,
         new.audience_submission_id, new.locales)
-      is distinct from (old.title, old.description, old.allow_multiple_responses, old.show_branding, old.redirect_url, old.closes_at, old.audience,
-        case when new.audience_submission_id is null then old_submission else old.audience_submission_id end, old.locales) then
+      is distinct from (old.title, old.description, old.allow_multiple_responses, old.show_branding,
+        old.redirect_url, old.closes_at, old.audience,
+        case when new.audience_submission_id is null then old_submission
+          else old.audience_submission_id end, old.locales) then
     if acts then perform private.require_admin(old.organization_id, 'surveys:write'); end if;
     perform private.require_draft(old.status);
     new.updated_at := now();
@@ -234,8 +273,10 @@ begin
   if new.status = old.status then return new; end if;
 
   if acts then perform private.require_admin(old.organization_id, 'surveys:publish'); end if;
-  if new.status <> 'archived' and (old.status, new.status) not in (('draft', 'published'), ('published', 'paused'), ('paused', 'published')) then
-    perform private.raise_error('CONFLICT', format('A survey that is %s cannot become %s.', old.status, new.status), 'status');
+  if new.status <> 'archived' and (old.status, new.status) not
+    in (('draft', 'published'), ('published', 'paused'), ('paused', 'published')) then
+    perform private.raise_error('CONFLICT',
+      format('A survey that is %s cannot become %s.', old.status, new.status), 'status');
   end if;
   new.updated_at := now();
   if new.status = 'published' and new.closes_at <= now() then
@@ -244,11 +285,14 @@ begin
   if old.status = 'draft' and new.status = 'published' then
     perform private.check_questions(new.id);
     if new.audience <> 'everyone' and new.audience_submission_id is null then
-      perform private.raise_error('CONFLICT', format('Name the submission whose %s are asked.', new.audience), 'targeting.submission_id');
+      perform private.raise_error('CONFLICT', format('Name the submission whose %s are asked.', new.audience),
+        'targeting.submission_id');
     end if;
-    -- Two versions of one survey take turns; who waits holds a draft, which the other never wants.
+    -- Serializes two versions of one survey. The waiting transaction holds only a draft, which the other one
+    -- never locks.
     perform pg_advisory_xact_lock(hashtextextended(new.family_id::text, 0));
-    update public.surveys set status = 'archived' where family_id = new.family_id and status in ('published', 'paused');
+    update public.surveys set status = 'archived'
+      where family_id = new.family_id and status in ('published', 'paused');
     new.published_at := now();
   end if;
   if new.status = 'archived' and old.published_at is not null then
@@ -257,15 +301,18 @@ begin
   return new;
 end
 $$;
-comment on function private.keep_survey_life() is 'Trigger: draft → published ⇄ paused, any → archived, nothing else; only a draft''s content changes; publishing a version archives the one before.';
+comment on function private.enforce_survey_status() is
+  'Trigger: enforces the lifecycle. Only the content of a draft may change; publishing a version archives '
+  'the previous one.';
 create trigger keep_life before update on public.surveys
-  for each row execute function private.keep_survey_life();
+  for each row execute function private.enforce_survey_status();
 
 create function private.require_draft(status text) returns void
 language plpgsql immutable set search_path = '' as $$
 begin
   if status <> 'draft' then
-    perform private.raise_error('CONFLICT', format('This survey is %s: only a draft can be changed. Make a new version of it.', status), 'status');
+    perform private.raise_error('CONFLICT',
+      format('This survey is %s: only a draft can be changed. Make a new version of it.', status), 'status');
   end if;
 end
 $$;
@@ -276,13 +323,16 @@ language plpgsql stable set search_path = '' as $$
 declare question record; asked boolean := false;
 begin
   for question in
-    select q.type, q.position, exists (select from public.survey_options o where o.question_id = q.id) as has_options
+    select q.type, q.position, exists (select from public.survey_options o
+      where o.question_id = q.id) as has_options
     from public.survey_questions q where q.survey_id = check_questions.survey_id order by q.position
   loop
     asked := true;
     if (question.type = 'multiple_choice') <> question.has_options then
-      perform private.raise_error('CONFLICT', format(case when question.has_options then 'Question %s has options and is not multiple_choice.'
-        else 'Question %s is multiple_choice and has no options.' end, question.position), format('questions.%s.options', question.position - 1));
+      perform private.raise_error('CONFLICT',
+        format(case when question.has_options then 'Question %s has options and is not multiple_choice.'
+        else 'Question %s is multiple_choice and has no options.' end, question.position),
+          format('questions.%s.options', question.position - 1));
     end if;
   end loop;
   if not asked then
@@ -290,9 +340,10 @@ begin
   end if;
 end
 $$;
-comment on function private.check_questions(uuid) is 'Raises CONFLICT unless the survey has questions, each with what it needs.';
+comment on function private.check_questions(uuid) is
+  'Raises CONFLICT unless the survey has questions and each question is complete.';
 
--- definer: writes events.
+-- definer: emits events.
 create function private.announce_survey() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -301,13 +352,15 @@ begin
       jsonb_build_object('survey', jsonb_build_object('id', new.id, 'title', new.title)));
   end if;
   if old.closed_at is null and new.closed_at is not null then
-    perform private.emit_event(new.organization_id, 'survey.closed', new.id, jsonb_build_object('survey_id', new.id,
+    perform private.emit_event(new.organization_id, 'survey.closed', new.id,
+      jsonb_build_object('survey_id', new.id,
       'response_count', (select f.response_count from private.survey_figures(array[new.id]) f)));
   end if;
   return null;
 end
 $$;
-comment on function private.announce_survey() is 'Trigger: survey.published and survey.closed, each once.';
+comment on function private.announce_survey() is
+  'Trigger: emits survey.published and survey.closed, each once.';
 create trigger announce after update on public.surveys
   for each row execute function private.announce_survey();
 
@@ -323,25 +376,28 @@ begin
   return closed;
 end
 $$;
-comment on function private.close_surveys() is 'Closes for good the surveys whose time has passed, and says how many; for private.run_schedule.';
+comment on function private.close_surveys() is
+  'Closes surveys whose closes_at has passed and returns how many; for private.run_schedule.';
 
--- definer: responses are not the deleter's to see; the row is locked, so that no answer comes in between.
-create function private.keep_responses() returns trigger
+-- definer: the deleter may not see responses. The row lock excludes concurrent responses.
+create function private.protect_responses() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   if coalesce(current_setting('feedback.force', true), '') <> 'on'
     and exists (select from public.survey_responses where survey_id = old.id)
     and exists (select from public.organizations where id = old.organization_id) then
-    perform private.raise_error('SURVEY_HAS_RESPONSES', 'This survey has responses: force=true deletes them with it.');
+    perform private.raise_error('SURVEY_HAS_RESPONSES',
+      'This survey has responses: force=true deletes them with it.');
   end if;
   return old;
 end
 $$;
-comment on function private.keep_responses() is 'Trigger: a survey that was answered is not deleted unless private.delete_survey is told to.';
+comment on function private.protect_responses() is
+  'Trigger: rejects the deletion of a survey with responses, except by private.delete_survey with force.';
 create trigger keep_responses before delete on public.surveys
-  for each row execute function private.keep_responses();
+  for each row execute function private.protect_responses();
 
--- Questions ----------------------------------------------------------------------------------------------------
+-- Questions -------------------------------------------------------------------------------------------------
 
 create function private.prepare_question() returns trigger
 language plpgsql set search_path = '' as $$
@@ -353,7 +409,8 @@ begin
   return new;
 end
 $$;
-comment on function private.prepare_question() is 'Trigger of questions and options: trims, and fills in the survey''s organization.';
+comment on function private.prepare_question() is
+  'Trigger on questions and options: trims text and sets the organization.';
 create trigger prepare before insert or update on public.survey_questions
   for each row execute function private.prepare_question();
 create trigger prepare before insert or update on public.survey_options
@@ -366,45 +423,48 @@ begin
   return new;
 end
 $$;
-comment on function private.prepare_rating() is 'Trigger: ratings go to 5 where nothing else is said.';
+comment on function private.prepare_rating() is 'Trigger: the default scale of a rating is 5.';
 create trigger prepare_rating before insert or update on public.survey_questions
   for each row when (new.type = 'rating') execute function private.prepare_rating();
 
--- definer: locks the survey, which orders this change against its publication.
-create function private.keep_questions() returns trigger
+-- definer: locks the survey, which serializes the change with publication.
+create function private.protect_questions() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare found_status text;
 begin
   if private.is_importing() then return null; end if;
   for found_status in
-    select s.status from public.surveys s where s.id in (select c.survey_id from changed c) order by s.id for no key update
+    select s.status from public.surveys s where s.id in (select c.survey_id from changed c)
+      order by s.id for no key update
   loop
     perform private.require_draft(found_status);
   end loop;
   return null;
 end
 $$;
-comment on function private.keep_questions() is 'Trigger: questions and options change while their survey is a draft, and go with it. An import brings them with their survey.';
+comment on function private.protect_questions() is
+  'Trigger: questions and options change only while the survey is a draft. Deleting the survey deletes '
+  'them; an import inserts them with their survey.';
 create trigger keep_added after insert on public.survey_questions
-  referencing new table as changed for each statement execute function private.keep_questions();
+  referencing new table as changed for each statement execute function private.protect_questions();
 create trigger keep_before after update on public.survey_questions
-  referencing old table as changed for each statement execute function private.keep_questions();
+  referencing old table as changed for each statement execute function private.protect_questions();
 create trigger keep_after after update on public.survey_questions
-  referencing new table as changed for each statement execute function private.keep_questions();
+  referencing new table as changed for each statement execute function private.protect_questions();
 create trigger keep_removed after delete on public.survey_questions
-  referencing old table as changed for each statement execute function private.keep_questions();
+  referencing old table as changed for each statement execute function private.protect_questions();
 create trigger keep_added after insert on public.survey_options
-  referencing new table as changed for each statement execute function private.keep_questions();
+  referencing new table as changed for each statement execute function private.protect_questions();
 create trigger keep_before after update on public.survey_options
-  referencing old table as changed for each statement execute function private.keep_questions();
+  referencing old table as changed for each statement execute function private.protect_questions();
 create trigger keep_after after update on public.survey_options
-  referencing new table as changed for each statement execute function private.keep_questions();
+  referencing new table as changed for each statement execute function private.protect_questions();
 create trigger keep_removed after delete on public.survey_options
-  referencing old table as changed for each statement execute function private.keep_questions();
+  referencing old table as changed for each statement execute function private.protect_questions();
 
--- What admins do -----------------------------------------------------------------------------------------------
+-- Administration --------------------------------------------------------------------------------------------
 
--- Invoker: what the caller cannot see is not there.
+-- Invoker: a survey the caller cannot see is not found.
 create function private.require_survey(survey_id uuid, scope text) returns uuid
 language plpgsql stable set search_path = '' as $$
 declare found_id uuid := (select s.organization_id from public.surveys s
@@ -417,20 +477,24 @@ begin
   return found_id;
 end
 $$;
-comment on function private.require_survey(uuid, text) is 'The organization of a survey the caller sees, else NOT_FOUND; with a scope, FORBIDDEN unless they are Admin of it.';
+comment on function private.require_survey(uuid, text) is
+  'Returns the organization of a survey the caller sees; raises NOT_FOUND otherwise. With a scope, raises '
+  'FORBIDDEN unless the caller is Admin.';
 
 create function private.lock_survey(survey_id uuid) returns text
 language plpgsql set search_path = '' as $$
 declare found_status text;
 begin
-  select s.status into found_status from public.surveys s where s.id = lock_survey.survey_id for no key update;
+  select s.status into found_status from public.surveys s
+    where s.id = lock_survey.survey_id for no key update;
   if found_status is null then
     perform private.raise_error('NOT_FOUND', 'There is no such survey.');
   end if;
   return found_status;
 end
 $$;
-comment on function private.lock_survey(uuid) is 'The status of a survey that nobody else changes until this transaction ends; NOT_FOUND where it is gone meanwhile.';
+comment on function private.lock_survey(uuid) is
+  'Locks a survey and returns its status; raises NOT_FOUND if it was deleted.';
 
 create function private.write_questions(organization_id uuid, survey_id uuid, questions jsonb) returns void
 language plpgsql set search_path = '' as $$
@@ -438,40 +502,51 @@ begin
   with asked as materialized (
     select gen_random_uuid() as id, q, n from jsonb_array_elements(questions) with ordinality as a (q, n)
   ), written as (
-    insert into public.survey_questions (id, organization_id, survey_id, type, text, required, position, multiple, scale)
-    select id, write_questions.organization_id, write_questions.survey_id, q ->> 'type', q ->> 'text', coalesce((q ->> 'required')::boolean, false), n,
+    insert into public.survey_questions
+      (id, organization_id, survey_id, type, text, required, position, multiple, scale)
+    select id, write_questions.organization_id, write_questions.survey_id, q ->> 'type', q ->> 'text',
+      coalesce((q ->> 'required')::boolean, false), n,
       coalesce((q ->> 'multiple')::boolean, false), (q ->> 'scale')::integer
     from asked
   )
   insert into public.survey_options (organization_id, survey_id, question_id, text, position)
   select write_questions.organization_id, write_questions.survey_id, id, o, p
-  from asked cross join lateral jsonb_array_elements_text(coalesce(nullif(q -> 'options', 'null'), '[]')) with ordinality as b (o, p);
+  from asked cross join lateral jsonb_array_elements_text(coalesce(nullif(q -> 'options', 'null'), '[]'))
+    with ordinality as b (o, p);
 end
 $$;
-comment on function private.write_questions(uuid, uuid, jsonb) is 'Adds questions [{type, text, required, multiple, scale, options: [text]}] to a draft that has none.';
+comment on function private.write_questions(uuid, uuid, jsonb) is
+  'Adds questions [{type, text, required, multiple, scale, options: [text]}] to a draft without questions.';
 
 create function private.write_settings(survey_id uuid, changes jsonb) returns void
 language plpgsql set search_path = '' as $$
-declare settings jsonb := coalesce(nullif(changes -> 'settings', 'null'), '{}'); targeting jsonb := coalesce(nullif(changes -> 'targeting', 'null'), '{}');
+declare settings jsonb := coalesce(nullif(changes -> 'settings', 'null'), '{}'); targeting jsonb
+  := coalesce(nullif(changes -> 'targeting', 'null'), '{}');
 begin
   update public.surveys s set
     title = case when changes ? 'title' then changes ->> 'title' else s.title end,
-    description = case when changes ? 'description' then coalesce(changes ->> 'description', '') else s.description end,
-    closes_at = case when changes ? 'closes_at' then (changes ->> 'closes_at')::timestamptz else s.closes_at end,
-    allow_multiple_responses = coalesce((settings ->> 'allow_multiple_responses')::boolean, s.allow_multiple_responses),
+    description = case when changes ? 'description' then coalesce(changes ->> 'description', '')
+      else s.description end,
+    closes_at = case when changes ? 'closes_at' then (changes ->> 'closes_at')::timestamptz
+      else s.closes_at end,
+    allow_multiple_responses = coalesce((settings ->> 'allow_multiple_responses')::boolean,
+      s.allow_multiple_responses),
     show_branding = coalesce((settings ->> 'show_branding')::boolean, s.show_branding),
-    redirect_url = case when settings ? 'redirect_url' then settings ->> 'redirect_url' else s.redirect_url end
+    redirect_url = case when settings ? 'redirect_url' then settings ->> 'redirect_url'
+      else s.redirect_url end
   where s.id = write_settings.survey_id;
   if changes ? 'targeting' then
     update public.surveys s set
       audience = coalesce(targeting ->> 'audience', 'everyone'),
       audience_submission_id = (targeting ->> 'submission_id')::uuid,
-      locales = case when jsonb_typeof(targeting -> 'locales') = 'array' then array(select jsonb_array_elements_text(targeting -> 'locales')) end
+      locales = case when jsonb_typeof(targeting -> 'locales') = 'array'
+        then array(select jsonb_array_elements_text(targeting -> 'locales')) end
     where s.id = write_settings.survey_id;
   end if;
 end
 $$;
-comment on function private.write_settings(uuid, jsonb) is 'Changes what is named: title, description, closes_at, settings key by key, targeting as a whole.';
+comment on function private.write_settings(uuid, jsonb) is
+  'Sets the given fields: title, description, closes_at; settings key by key; targeting as a whole.';
 
 create function private.create_survey(survey jsonb) returns uuid
 language plpgsql set search_path = '' as $$
@@ -484,7 +559,9 @@ begin
   return new_id;
 end
 $$;
-comment on function private.create_survey(jsonb) is 'A draft in the current organization, {title, description, questions, settings, targeting, closes_at}; its id.';
+comment on function private.create_survey(jsonb) is
+  'Creates a draft in the current organization from {title, description, questions, settings, targeting, '
+  'closes_at}; returns its id.';
 
 create function private.update_survey(survey_id uuid, changes jsonb) returns void
 language plpgsql set search_path = '' as $$
@@ -498,7 +575,8 @@ begin
   end if;
 end
 $$;
-comment on function private.update_survey(uuid, jsonb) is 'Changes a draft; questions are replaced as a whole. CONFLICT for what is not a draft.';
+comment on function private.update_survey(uuid, jsonb) is
+  'Changes a draft; questions are replaced as a whole. Raises CONFLICT if the survey is not a draft.';
 
 create function private.change_survey_status(survey_id uuid, action text) returns void
 language plpgsql set search_path = '' as $$
@@ -509,7 +587,8 @@ begin
   perform private.require_survey(survey_id, 'surveys:publish');
   present := private.lock_survey(survey_id);
   if present = target then return; end if;
-  if action <> 'archive' and present <> (case action when 'publish' then 'draft' when 'pause' then 'published' else 'paused' end) then
+  if action <> 'archive' and present <> (case action when 'publish' then 'draft' when 'pause' then 'published'
+    else 'paused' end) then
     perform private.raise_error('CONFLICT', format('A survey that is %s cannot be %s.', present,
       case action when 'publish' then 'published' || case present when 'paused' then ': resume it' else '' end
         when 'pause' then 'paused' else 'resumed' end), 'status');
@@ -517,18 +596,23 @@ begin
   update public.surveys s set status = target where s.id = change_survey_status.survey_id;
 end
 $$;
-comment on function private.change_survey_status(uuid, text) is 'publish, pause, resume or archive. Nothing happens where it is so already; CONFLICT where the survey''s life does not go there.';
+comment on function private.change_survey_status(uuid, text) is
+  'Applies publish, pause, resume or archive. No effect if already in that status; raises CONFLICT if the '
+  'lifecycle does not allow it.';
 
-create function private.create_survey_version(survey_id uuid, new_id uuid default gen_random_uuid()) returns uuid
+create function private.create_survey_version(survey_id uuid, new_id uuid default gen_random_uuid())
+  returns uuid
 language plpgsql set search_path = '' as $$
 begin
   perform private.require_survey(survey_id, 'surveys:publish');
   return private.clone_survey(survey_id, new_id);
 end
 $$;
-comment on function private.create_survey_version(uuid, uuid) is 'A draft with the questions of a survey that is published or paused; publishing it archives that one.';
+comment on function private.create_survey_version(uuid, uuid) is
+  'Creates a draft with the questions of a published or paused survey. Publishing the draft archives that '
+  'survey.';
 
--- definer: which survey a draft is a version of is nobody's to write.
+-- definer: version_of and family_id are not granted.
 create function private.clone_survey(survey_id uuid, new_id uuid default gen_random_uuid()) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare source public.surveys;
@@ -537,17 +621,25 @@ begin
   select * into source from public.surveys s where s.id = clone_survey.survey_id;
   perform private.require_admin(source.organization_id, 'surveys:publish');
   if source.status not in ('published', 'paused') then
-    perform private.raise_error('CONFLICT', format('A version is made of a survey that is published or paused; this one is %s.', source.status), 'status');
+    perform private.raise_error('CONFLICT',
+      format('Only a published or paused survey can have a new version; this one is %s.', source.status),
+      'status');
   end if;
-  insert into public.surveys (id, organization_id, title, description, allow_multiple_responses, show_branding, redirect_url, audience,
+  insert into public.surveys (id, organization_id, title, description, allow_multiple_responses,
+    show_branding, redirect_url, audience,
     audience_submission_id, locales, closes_at, version_of, family_id)
-  values (new_id, source.organization_id, source.title, source.description, source.allow_multiple_responses, source.show_branding, source.redirect_url,
-    source.audience, source.audience_submission_id, source.locales, case when source.closes_at > now() then source.closes_at end, source.id, source.family_id);
+  values (new_id, source.organization_id, source.title, source.description, source.allow_multiple_responses,
+    source.show_branding, source.redirect_url,
+    source.audience, source.audience_submission_id, source.locales, case when source.closes_at > now()
+      then source.closes_at end, source.id, source.family_id);
   with copied as materialized (
-    select gen_random_uuid() as new_question_id, q.* from public.survey_questions q where q.survey_id = source.id
+    select gen_random_uuid() as new_question_id, q.* from public.survey_questions q
+      where q.survey_id = source.id
   ), written as (
-    insert into public.survey_questions (id, organization_id, survey_id, type, text, required, position, multiple, scale)
-    select new_question_id, organization_id, new_id, type, text, required, position, multiple, scale from copied
+    insert into public.survey_questions
+      (id, organization_id, survey_id, type, text, required, position, multiple, scale)
+    select new_question_id, organization_id, new_id, type, text, required, position, multiple, scale
+      from copied
   )
   insert into public.survey_options (organization_id, survey_id, question_id, text, position)
   select o.organization_id, new_id, c.new_question_id, o.text, o.position
@@ -555,36 +647,45 @@ begin
   return new_id;
 end
 $$;
-comment on function private.clone_survey(uuid, uuid) is 'The work of private.create_survey_version; for admins of the survey''s organization.';
+comment on function private.clone_survey(uuid, uuid) is
+  'Implementation of private.create_survey_version; requires Admin.';
 
 create function private.delete_survey(survey_id uuid, force boolean) returns void
 language plpgsql set search_path = '' as $$
 begin
   perform private.require_survey(survey_id, 'surveys:write');
-  -- A version before what it is a version of, as who publishes it: deleting lets go of them.
-  perform 1 from public.surveys s where s.version_of = delete_survey.survey_id order by s.id for no key update;
+  -- Lock a version before the survey it is a version of, in the order of publishing.
+  perform 1 from public.surveys s where s.version_of = delete_survey.survey_id
+    order by s.id for no key update;
   if force then perform set_config('feedback.force', 'on', true); end if;
   delete from public.surveys s where s.id = delete_survey.survey_id;
   if not found then perform private.raise_error('NOT_FOUND', 'There is no such survey.'); end if;
   perform set_config('feedback.force', '', true);
 end
 $$;
-comment on function private.delete_survey(uuid, boolean) is 'Deletes a survey with everything in it; SURVEY_HAS_RESPONSES where it was answered and force is not true.';
+comment on function private.delete_survey(uuid, boolean) is
+  'Deletes a survey with its responses; raises SURVEY_HAS_RESPONSES if it has any and force is not true.';
 
--- definer: targeting is for admins, so its columns are granted to nobody.
+-- definer: targeting is visible to Admin only, so its columns are not granted.
 create function private.survey_targeting(survey_id uuid) returns json
 language plpgsql stable security definer set search_path = '' as $$
 begin
-  perform private.require_admin((select s.organization_id from public.surveys s where s.id = survey_targeting.survey_id), 'surveys:read');
+  perform private.require_admin((select s.organization_id from public.surveys s
+    where s.id = survey_targeting.survey_id), 'surveys:read');
   return (
-    select json_build_object('audience', s.audience, 'submission_id', s.audience_submission_id, 'locales', s.locales)
+    select json_build_object('audience', s.audience, 'submission_id', s.audience_submission_id, 'locales',
+      s.locales)
     from public.surveys s where s.id = survey_targeting.survey_id);
 end
 $$;
-comment on function private.survey_targeting(uuid) is 'Whom a survey asks, {audience, submission_id, locales}, for admins; FORBIDDEN for anyone else.';
+comment on function private.survey_targeting(uuid) is
+  'Targeting of a survey {audience, submission_id, locales}, for Admin; raises FORBIDDEN otherwise.';
 
-grant execute on function private.require_survey(uuid, text), private.survey_targeting(uuid) to anon, authenticated, service_key;
-grant execute on function private.require_draft(text), private.lock_survey(uuid), private.write_questions(uuid, uuid, jsonb), private.write_settings(uuid, jsonb),
+grant execute on function private.require_survey(uuid, text), private.survey_targeting(uuid) to anon,
+  authenticated, service_key;
+grant execute on function private.require_draft(text), private.lock_survey(uuid),
+  private.write_questions(uuid, uuid, jsonb), private.write_settings(uuid, jsonb),
   private.create_survey(jsonb), private.update_survey(uuid, jsonb), private.change_survey_status(uuid, text),
-  private.create_survey_version(uuid, uuid), private.clone_survey(uuid, uuid), private.delete_survey(uuid, boolean)
+  private.create_survey_version(uuid, uuid), private.clone_survey(uuid, uuid),
+    private.delete_survey(uuid, boolean)
   to authenticated, service_key;

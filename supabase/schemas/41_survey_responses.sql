@@ -1,40 +1,50 @@
--- Responses. One is one row, its answers a value that is checked and put in order as a whole: nothing is half-stored.
+-- Survey responses. A response is one row; its answers are one JSON value that is validated as a whole, so a
+-- response is stored completely or not at all.
 
--- Ids that grow with time keep the index of millions of responses warm at one end.
+-- Time-ordered ids keep inserts at one end of the index.
 create function private.ordered_id() returns uuid
 language sql volatile
 return encode(
   set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
-    placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6), 52, 1), 53, 1), 'hex')::uuid;
-comment on function private.ordered_id() is 'A UUID of version 7.';
+    placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6),
+      52, 1), 53, 1), 'hex')::uuid;
+comment on function private.ordered_id() is 'A UUID version 7.';
 
 create table public.survey_responses (
   id uuid primary key default private.ordered_id(),
   organization_id uuid not null default private.requested_organization_id(),
   survey_id uuid not null,
-  user_id uuid default private.caller_id() references public.profiles (id) on delete set null deferrable initially deferred,
+  user_id uuid default private.caller_id() references public.profiles (id) on delete
+    set null deferrable initially deferred,
   answers jsonb not null,
   locale text,
   started_at timestamptz,
   submitted_at timestamptz not null default now(),
   sentiment_score numeric(4, 3),
   sentiment text generated always as (
-    case when sentiment_score >= 0.2 then 'positive' when sentiment_score <= -0.2 then 'negative' when sentiment_score is not null then 'neutral' end) stored,
+    case when sentiment_score >= 0.2 then 'positive' when sentiment_score <= -0.2 then 'negative'
+      when sentiment_score is not null then 'neutral' end) stored,
   sentiment_engine text,
   is_only boolean not null default true,
   constraint survey_responses_survey_is_of_the_same_organization foreign key (organization_id, survey_id)
     references public.surveys (organization_id, id) on delete cascade,
   constraint answers_are_an_array check (jsonb_typeof(answers) = 'array'),
-  constraint locale_is_known check (locale in ('en', 'es', 'fr', 'de', 'ru', 'pt-BR', 'ja', 'it')),
+  constraint locale_is_known check (locale = any (private.locales())),
   constraint one_starts_before_one_submits check (started_at <= submitted_at),
   constraint sentiment_score_is_from_minus_1_to_1 check (sentiment_score between -1 and 1),
   constraint sentiment_has_an_engine check ((sentiment_score is null) = (sentiment_engine is null)),
   constraint sentiment_engine_has_1_to_100_characters check (char_length(sentiment_engine) between 1 and 100)
 );
-comment on table public.survey_responses is 'Who answered a survey, and what. answers is [{question_id, value}] in question order: a number for nps and rating, text for text and email, the text of the chosen option or an array of them for multiple_choice; what was not answered is not there. Read by admins and by the respondent. is_only: the survey takes one response a person.';
-create unique index one_response_a_person_and_survey on public.survey_responses (survey_id, user_id) where is_only;
+comment on table public.survey_responses is
+  'Responses. answers is [{question_id, value}] in question order: a number for nps and rating, text for '
+  'text and email, the option text or an array of option texts for multiple_choice; unanswered questions '
+  'are absent. Readable by Admin and by the respondent. is_only: the survey allows one response for each '
+  'person.';
+create unique index one_response_a_person_and_survey on public.survey_responses (survey_id, user_id)
+  where is_only;
 create index survey_responses_newest_idx on public.survey_responses (survey_id, submitted_at desc, id desc);
-create index survey_responses_sentiment_idx on public.survey_responses (survey_id, sentiment, submitted_at desc, id desc);
+create index survey_responses_sentiment_idx on public.survey_responses
+  (survey_id, sentiment, submitted_at desc, id desc);
 create index survey_responses_user_idx on public.survey_responses (user_id, survey_id);
 
 create table private.survey_starts (
@@ -46,22 +56,27 @@ create table private.survey_starts (
   constraint survey_starts_survey_is_of_the_same_organization foreign key (organization_id, survey_id)
     references public.surveys (organization_id, id) on delete cascade
 );
-comment on table private.survey_starts is 'Who opened a survey and has not answered it yet; answering moves started_at to the response.';
+comment on table private.survey_starts is
+  'Surveys that a user has started and not answered yet. Submitting moves started_at to the response.';
 create index survey_starts_user_idx on private.survey_starts (user_id);
 
 create view public.survey_answers with (security_invoker = true) as
-  select r.organization_id, r.survey_id, r.id as response_id, q.id as question_id, q.type, a.value -> 'value' as value, r.submitted_at
+  select r.organization_id, r.survey_id, r.id as response_id, q.id as question_id, q.type,
+    a.value -> 'value' as value, r.submitted_at
   from public.survey_responses r
   cross join lateral jsonb_array_elements(r.answers) as a (value)
   join public.survey_questions q on q.id = (a.value ->> 'question_id')::uuid;
-comment on view public.survey_answers is 'One row an answer, for whoever reads the response.';
+comment on view public.survey_answers is 'One row for each answer of the responses the caller may read.';
 
--- Who sees and answers -----------------------------------------------------------------------------------------
+-- Visibility and audience -----------------------------------------------------------------------------------
+
 
 alter table public.survey_responses enable row level security;
 alter table private.survey_starts enable row level security;
-revoke all on public.survey_responses, public.survey_answers, private.survey_starts from public, anon, authenticated, service_role, service_key;
-grant select (id, organization_id, survey_id, user_id, answers, locale, started_at, submitted_at, sentiment_score, sentiment, sentiment_engine)
+revoke all on public.survey_responses, public.survey_answers, private.survey_starts
+  from public, anon, authenticated, service_role, service_key;
+grant select (id, organization_id, survey_id, user_id, answers, locale, started_at, submitted_at,
+  sentiment_score, sentiment, sentiment_engine)
   on public.survey_responses to authenticated, service_key;
 grant insert (survey_id, answers, locale) on public.survey_responses to authenticated;
 grant select, insert, delete on public.survey_responses to service_role;
@@ -69,146 +84,222 @@ grant select on public.survey_answers to authenticated, service_key, service_rol
 
 create policy "a response is seen by admins and by who gave it" on public.survey_responses
   for select to authenticated using (
-    user_id = (select auth.uid()) or organization_id = any ((select private.admin_organization_ids('responses:read'))::uuid[]));
+    user_id = (select auth.uid()) or organization_id = any
+      ((select private.admin_organization_ids('responses:read'))::uuid[]));
 create policy "a key sees the responses of its organization" on public.survey_responses
-  for select to service_key using (organization_id = any ((select private.admin_organization_ids('responses:read'))::uuid[]));
+  for select to service_key using
+    (organization_id = any ((select private.admin_organization_ids('responses:read'))::uuid[]));
+create policy "an agent keeps to the responses of its surveys" on public.survey_responses
+  as restrictive to service_key using (
+    (select private.agent_survey_ids())
+      is null or survey_id = any ((select private.agent_survey_ids())::uuid[]));
 create policy "people answer for themselves" on public.survey_responses
   for insert to authenticated with check (user_id = (select auth.uid()));
 
--- definer: whom a survey asks is not granted.
-create function private.names_respondents(survey_id uuid) returns boolean
+-- definer: the audience is not granted.
+create function private.can_see_respondents(survey_id uuid) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
 begin
-  return not private.is_key() or private.has_scope('submissions:moderate')
-    or exists (select from public.surveys s where s.id = names_respondents.survey_id and s.audience = 'everyone');
+  return not private.is_key() or private.has_scope(private.voters_scope())
+    or exists (select from public.surveys s
+      where s.id = can_see_respondents.survey_id and s.audience = 'everyone');
 end
 $$;
-comment on function private.names_respondents(uuid) is 'Whether the caller may see who answered. Of a survey for voters or followers the answer would tell a key who these are: it needs submissions:moderate, as for the list of voters.';
-grant execute on function private.names_respondents(uuid) to authenticated, service_key;
+comment on function private.can_see_respondents(uuid) is
+  'Whether the caller may see respondents. If the audience is voters or followers, respondents reveal them, '
+  'so a key needs submissions:moderate, as for the list of voters.';
+grant execute on function private.can_see_respondents(uuid) to authenticated, service_key;
 
--- Starting -----------------------------------------------------------------------------------------------------
+-- Starting --------------------------------------------------------------------------------------------------
+
 
 create function private.start_survey(survey_id uuid) returns timestamptz
 language plpgsql set search_path = '' as $$
 begin
   perform private.require_survey(survey_id, null);
-  return private.mark_start(survey_id);
+  return private.record_survey_start(survey_id);
 end
 $$;
-comment on function private.start_survey(uuid) is 'Notes that the caller began to answer, and says since when; the first time counts.';
+comment on function private.start_survey(uuid) is
+  'Records that the caller started the survey and returns the time of the first start.';
 
--- definer: starts are nobody's to read or write.
-create function private.mark_start(survey_id uuid) returns timestamptz
+-- definer: starts are not granted.
+create function private.record_survey_start(survey_id uuid) returns timestamptz
 language plpgsql security definer set search_path = '' as $$
 declare survey public.surveys; began timestamptz;
 begin
   if private.is_key() or private.caller_id() is null then
-    perform private.raise_error('FORBIDDEN', 'This is for people who signed in.');
+    perform private.raise_error('FORBIDDEN', 'Only signed-in users may do this.');
   end if;
-  survey := private.open_survey(survey_id, private.caller_id());
-  insert into private.survey_starts as s (organization_id, survey_id, user_id) values (survey.organization_id, survey.id, private.caller_id())
+  survey := private.require_open_survey(survey_id, private.caller_id());
+  insert into private.survey_starts as s (organization_id, survey_id, user_id)
+    values (survey.organization_id, survey.id, private.caller_id())
   on conflict on constraint survey_starts_pkey do nothing returning s.started_at into began;
-  return coalesce(began, (select s.started_at from private.survey_starts s where s.survey_id = survey.id and s.user_id = private.caller_id()));
+  return coalesce(began, (select s.started_at from private.survey_starts s
+    where s.survey_id = survey.id and s.user_id = private.caller_id()));
 end
 $$;
-comment on function private.mark_start(uuid) is 'The work of private.start_survey, which knows that the caller sees the survey.';
+comment on function private.record_survey_start(uuid) is
+  'Implementation of private.start_survey, which checks that the caller sees the survey.';
 
 create function public.start_survey(survey_id uuid) returns timestamptz
 language sql set search_path = ''
 begin atomic
   select private.start_survey(survey_id);
 end;
-comment on function public.start_survey(uuid) is 'Call it when the signed-in person begins to answer: the time until they submit is how long they took. Again changes nothing.';
+comment on function public.start_survey(uuid) is
+  'Call it when the signed-in user starts to answer: completion time is measured from the first call. '
+  'Repeated calls have no effect.';
 
--- Answering ----------------------------------------------------------------------------------------------------
+-- Responding ------------------------------------------------------------------------------------------------
 
--- definer: locks the survey, reads targeting, votes and follows.
-create function private.open_survey(survey_id uuid, user_id uuid) returns public.surveys
-language plpgsql security definer set search_path = '' as $$
-declare survey public.surveys; asked boolean := true; submission uuid;
+
+create function private.require_accepts_responses(survey public.surveys) returns void
+language plpgsql stable set search_path = '' as $$
 begin
-  select * into survey from public.surveys s where s.id = open_survey.survey_id for share;
-  if survey.id is null then
-    perform private.raise_error('NOT_FOUND', 'There is no such survey.');
-  elsif survey.status <> 'published' then
-    perform private.raise_error('SURVEY_NOT_OPEN', format('This survey is %s: it takes no responses.', survey.status));
+  if survey.status <> 'published' then
+    perform private.raise_error('SURVEY_NOT_OPEN',
+      format('This survey is %s: it accepts no responses.', survey.status));
   elsif survey.closes_at <= clock_timestamp() then
     perform private.raise_error('SURVEY_NOT_OPEN', 'This survey has closed.');
   end if;
-  -- Whoever forgets the person waits for what is written here, or was first.
-  perform 1 from public.profiles p where p.id = open_survey.user_id and (p.kind <> 'user' or p.auth_user_id is not null) for key share;
+end
+$$;
+comment on function private.require_accepts_responses(public.surveys) is
+  'Raises SURVEY_NOT_OPEN unless the survey is published and has not closed.';
+
+create function private.targets_locale(survey public.surveys, locale text) returns boolean
+language sql immutable
+return (survey).locales is null or coalesce(locale = any ((survey).locales), false);
+comment on function private.targets_locale(public.surveys, text) is
+  'Whether the survey may be answered in the language.';
+
+-- definer: locks the survey and reads targeting, votes and follows.
+create function private.require_open_survey(survey_id uuid, user_id uuid) returns public.surveys
+language plpgsql security definer set search_path = '' as $$
+declare survey public.surveys; asked boolean := true; submission uuid;
+begin
+  select * into survey from public.surveys s where s.id = require_open_survey.survey_id for share;
+  if survey.id is null then
+    perform private.raise_error('NOT_FOUND', 'There is no such survey.');
+  end if;
+  perform private.require_accepts_responses(survey);
+  -- Serializes with the erasure of the respondent.
+  perform 1 from public.profiles p
+    where p.id = require_open_survey.user_id
+    and (p.kind <> 'user' or p.auth_user_id is not null) for key share;
   if not found and user_id = private.caller_id() then
-    perform private.raise_error('UNAUTHORIZED', 'This account is gone.');
+    perform private.raise_error('UNAUTHORIZED', 'This account was deleted.');
   end if;
   if not survey.allow_multiple_responses then
-    -- One after the other, else a start could outlive the answer that ends it. Operators insert many at once, and start nothing.
+    -- Serializes responses of one person; otherwise a start could be recorded after the response. Operators
+    -- insert in bulk and record no start.
     if user_id = private.caller_id() then
       perform pg_advisory_xact_lock(hashtextextended(survey.id::text || user_id, 0));
     end if;
-    if exists (select from public.survey_responses r where r.survey_id = survey.id and r.user_id = open_survey.user_id) then
+    if exists (select from public.survey_responses r
+      where r.survey_id = survey.id and r.user_id = require_open_survey.user_id) then
       perform private.raise_error('ALREADY_RESPONDED', 'You answered this survey already.');
     end if;
   end if;
   if survey.audience <> 'everyone' then
-    submission := (select coalesce(s.merged_into_id, s.id) from public.submissions s where s.id = survey.audience_submission_id);
+    submission := (select coalesce(s.merged_into_id, s.id) from public.submissions s
+      where s.id = survey.audience_submission_id);
     asked := case survey.audience
-      when 'voters' then exists (select from public.votes v where v.submission_id = submission and v.user_id = open_survey.user_id)
-      else private.is_follower(submission, open_survey.user_id) end;
+      when 'voters' then exists (select from public.votes v
+        where v.submission_id = submission and v.user_id = require_open_survey.user_id)
+      else private.is_follower(submission, require_open_survey.user_id) end;
   end if;
   if not asked then
-    perform private.raise_error('FORBIDDEN', format('This survey is for %s of a submission.', survey.audience));
+    perform private.raise_error('FORBIDDEN',
+      format('This survey is for %s of a submission.', survey.audience));
   end if;
   return survey;
 end
 $$;
-comment on function private.open_survey(uuid, uuid) is 'The survey, held open while this transaction lasts, if the profile may answer it now; else SURVEY_NOT_OPEN, ALREADY_RESPONDED or FORBIDDEN.';
+comment on function private.require_open_survey(uuid, uuid) is
+  'Returns the survey, locked for this transaction, if the profile may answer it now; raises '
+  'SURVEY_NOT_OPEN, ALREADY_RESPONDED or FORBIDDEN otherwise.';
 
 create function private.is_email(value text) returns boolean
 language sql immutable
 return char_length(value) <= 254 and position('@' in value) <= 65
-  and value ~ '^[A-Za-z0-9_!#$%&''*+/=?^`{|}~-]+(\.[A-Za-z0-9_!#$%&''*+/=?^`{|}~-]+)*@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+(?=[0-9-]*[A-Za-z])[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$';
-comment on function private.is_email(text) is 'Whether the text is an e-mail address, by the rule of shared/fields.ts.';
+  and value ~ '^[A-Za-z0-9_!#$%&''*+/=?^`{|}~-]+(\.[A-Za-z0-9_!#$%&''*+/=?^`{|}~-]+)*'
+    '@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+'
+    '(?=[0-9-]*[A-Za-z])[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$';
+comment on function private.is_email(text) is
+  'Whether the text is an e-mail address by the rule of shared/fields.ts.';
+
+create function private.answer_kind(question_type text) returns text
+language sql immutable
+return case
+  when question_type in ('nps', 'rating') then 'number'
+  when question_type = 'multiple_choice' then 'choice'
+  when question_type in ('text', 'email') then 'text'
+end;
+comment on function private.answer_kind(text) is
+  'Kind of answers to a question type, which determines how they are counted: number, choice or text. '
+  'Null for an unknown type.';
+
+create function private.lowest_answer(question_type text) returns integer
+language sql immutable
+return case question_type when 'nps' then 0 when 'rating' then 1 end;
+comment on function private.lowest_answer(text) is
+  'The lowest number that answers a question; null if the question takes no number.';
 
 create type private.checked_answer as (value jsonb, complaint text);
-comment on type private.checked_answer is 'An answer as it is stored, or what is wrong with it; neither where there is none.';
+comment on type private.checked_answer is
+  'A validated answer as stored, or an error message; both null for an empty answer.';
 
-create function private.check_answer(question public.survey_questions, value jsonb) returns private.checked_answer
+create function private.check_answer(question public.survey_questions, value jsonb)
+  returns private.checked_answer
 language plpgsql stable set search_path = '' as $$
 declare
   kind text := jsonb_typeof(value);
   plain text := private.trim_text(value #>> '{}');
-  lowest integer := case question.type when 'nps' then 0 else 1 end;
+  lowest integer := private.lowest_answer(question.type);
   highest integer := coalesce(question.scale, 10);
   chosen text[]; named text[];
 begin
   if value is null or kind = 'null' or plain = '' or value = '[]' then return null; end if;
   case question.type
     when 'nps', 'rating' then
-      if kind <> 'number' or plain::numeric <> trunc(plain::numeric) or plain::numeric not between lowest and highest then
-        return row(null, format('must be a whole number from %s to %s', lowest, highest))::private.checked_answer;
+      if kind <> 'number' or plain::numeric <> trunc(plain::numeric) or plain::numeric not between lowest
+        and highest then
+        return row(null, format('must be a whole number from %s to %s', lowest,
+          highest))::private.checked_answer;
       end if;
       return row(to_jsonb(plain::numeric::integer), null)::private.checked_answer;
     when 'multiple_choice' then
       if kind = 'array' and not question.multiple then
         return row(null, 'must be one option')::private.checked_answer;
-      elsif kind not in ('string', 'array') or kind = 'array' and jsonb_path_exists(value, 'strict $[*] ? (@.type() != "string")') then
-        return row(null, case when question.multiple then 'must be options, by id or text' else 'must be an option, by id or text' end)::private.checked_answer;
+      elsif kind not in ('string', 'array') or kind = 'array'
+        and jsonb_path_exists(value, 'strict $[*] ? (@.type() != "string")') then
+        return row(null, case when question.multiple then 'must be options, by id or text'
+          else 'must be an option, by id or text' end)::private.checked_answer;
       end if;
-      chosen := case kind when 'string' then array[plain] else array(select private.trim_text(c) from jsonb_array_elements_text(value) c limit 101) end;
+      chosen := case kind when 'string' then array[plain]
+        else array(select private.trim_text(c) from jsonb_array_elements_text(value) c limit 101) end;
       named := array(select o.text from public.survey_options o
-        where o.question_id = question.id and (o.text = any (chosen) or o.id::text = any (chosen)) order by o.position);
+        where o.question_id = question.id and (o.text = any (chosen) or o.id::text = any (chosen))
+          order by o.position);
       if exists (select from unnest(chosen) c where not exists (
-          select from public.survey_options o where o.question_id = question.id and c in (o.text, o.id::text))) then
+          select from public.survey_options o
+            where o.question_id = question.id and c in (o.text, o.id::text))) then
         return row(null, 'must be one of the options, by id or text')::private.checked_answer;
       elsif cardinality(named) < cardinality(chosen) then
         return row(null, 'must not name an option twice')::private.checked_answer;
       end if;
-      return row(case when question.multiple then to_jsonb(named) else to_jsonb(named[1]) end, null)::private.checked_answer;
+      return row(case when question.multiple then to_jsonb(named)
+        else to_jsonb(named[1]) end, null)::private.checked_answer;
     when 'email' then
       if kind <> 'string' or not private.is_email(plain) then
-        return row(null, 'must be an e-mail address of at most 254 characters, such as name@example.org')::private.checked_answer;
+        return row(null,
+          'must be an e-mail address of at most 254 characters, such as name@example.org'
+        )::private.checked_answer;
       end if;
-    else
+    -- No ELSE: a question type without validation must raise an error.
+    when 'text' then
       if kind <> 'string' or char_length(plain) > 5000 then
         return row(null, 'must be text of at most 5000 characters')::private.checked_answer;
       end if;
@@ -216,28 +307,34 @@ begin
   return row(to_jsonb(plain), null)::private.checked_answer;
 end
 $$;
-comment on function private.check_answer(public.survey_questions, jsonb) is 'A value that answers the question, in the form it is stored in; null where it answers nothing.';
+comment on function private.check_answer(public.survey_questions, jsonb) is
+  'Validates a value against its question and returns it as stored; null if it is empty.';
 
 create function private.sentiment_of_number(question public.survey_questions, value integer) returns numeric
 language sql immutable
 return case
   when (question).type = 'rating' then 2.0 * (value - 1) / ((question).scale - 1) - 1
-  when value <= 6 then (value - 8) / 8.0
-  else (array[-0.1, 0.1, 0.6, 1])[value - 6]
+  when (question).type = 'nps' and value <= 6 then (value - 8) / 8.0
+  when (question).type = 'nps' then (array[-0.1, 0.1, 0.6, 1])[value - 6]
 end;
-comment on function private.sentiment_of_number(public.survey_questions, integer) is 'What a rating or nps answer says, from -1 to 1: of nps, detractors are negative, passives neutral, promoters positive.';
+comment on function private.sentiment_of_number(public.survey_questions, integer) is
+  'Sentiment of a rating or nps answer from -1 to 1. nps: detractors are negative, passives neutral, '
+  'promoters positive.';
 
 create function private.sentiment_of_response(numbers numeric, texts numeric) returns numeric
 language sql immutable
 return round(coalesce(0.7 * numbers + 0.3 * texts, numbers, texts), 3);
-comment on function private.sentiment_of_response(numeric, numeric) is 'What a response says, of the means of its numbers and of its texts, where it has them.';
+comment on function private.sentiment_of_response(numeric, numeric) is
+  'Sentiment of a response: the mean of the mean of its numeric answers and the mean of its text scores, as '
+  'far as present.';
 
--- definer: reads what every respondent answers against, whoever answers.
+-- definer: reads the questions for any respondent.
 create function private.check_response(response public.survey_responses) returns public.survey_responses
 language plpgsql security definer set search_path = '' as $$
 declare
   survey public.surveys;
-  -- What the functions say of text answers: {engine, scores}, one a sent answer. Clients of the data API cannot.
+  -- Scores {engine, scores} that the edge functions computed, one for each sent answer. Clients of the data
+  -- API cannot send them.
   judged jsonb := nullif(current_setting('feedback.sentiment', true), '')::jsonb;
   item record;
   checked private.checked_answer;
@@ -246,46 +343,56 @@ declare
   numbers numeric[] := '{}';
   texts numeric[] := '{}';
 begin
-  survey := private.open_survey(response.survey_id, response.user_id);
-  if survey.locales is not null and not coalesce(response.locale = any (survey.locales), false) then
-    perform private.raise_error('FORBIDDEN', format('This survey is for people who use it in %s.', array_to_string(survey.locales, ', ')));
+  survey := private.require_open_survey(response.survey_id, response.user_id);
+  if not private.targets_locale(survey, response.locale) then
+    perform private.raise_error('FORBIDDEN',
+      format('This survey can be answered in %s only.', array_to_string(survey.locales, ', ')));
   end if;
-  if coalesce(jsonb_typeof(response.answers), '') <> 'array' or jsonb_array_length(response.answers) > 200 then
+  if coalesce(jsonb_typeof(response.answers), '') <> 'array' or jsonb_array_length(response.answers) > 200
+    then
     perform private.raise_error('VALIDATION_ERROR', 'must be an array of at most 200 answers', 'answers');
   end if;
   for item in
-    select asked.question, a.n - 1 as index, a.answer -> 'value' as value, row_number() over (partition by asked.id order by a.n) as nth
+    select asked.question, a.n - 1 as index, a.answer -> 'value' as value,
+      row_number() over (partition by asked.id order by a.n) as nth
     from jsonb_array_elements(response.answers) with ordinality as a (answer, n)
-    full join (select q as question, q.id, q.position from public.survey_questions q where q.survey_id = survey.id) asked
+    full join (select q as question, q.id, q.position from public.survey_questions q
+      where q.survey_id = survey.id) asked
       on asked.id::text = lower(a.answer ->> 'question_id')
     order by asked.position, a.n
   loop
     if item.index is not null and (item.question).id is null then
-      complaints := complaints || jsonb_build_object('field', format('answers.%s.question_id', item.index), 'message', 'is not a question of this survey');
+      complaints := complaints || jsonb_build_object('field', format('answers.%s.question_id', item.index),
+        'message', 'is not a question of this survey');
       continue;
     elsif item.nth > 1 then
-      complaints := complaints || jsonb_build_object('field', format('answers.%s.question_id', item.index), 'message', 'is answered twice');
+      complaints := complaints || jsonb_build_object('field', format('answers.%s.question_id', item.index),
+        'message', 'is answered twice');
       continue;
     end if;
     checked := private.check_answer(item.question, item.value);
     if checked.complaint is not null then
-      complaints := complaints || jsonb_build_object('field', format('answers.%s.value', item.index), 'message', checked.complaint);
+      complaints := complaints || jsonb_build_object('field', format('answers.%s.value', item.index),
+        'message', checked.complaint);
     elsif checked.value is not null then
       kept := kept || jsonb_build_object('question_id', (item.question).id, 'value', checked.value);
-      if (item.question).type in ('nps', 'rating') then
+      if private.answer_kind((item.question).type) = 'number' then
         numbers := numbers || private.sentiment_of_number(item.question, checked.value::integer);
-      elsif (item.question).type = 'text' and jsonb_typeof(judged -> 'scores' -> item.index::integer) = 'number' then
+      elsif (item.question).type = 'text'
+        and jsonb_typeof(judged -> 'scores' -> item.index::integer) = 'number' then
         texts := texts || greatest(-1, least(1, (judged -> 'scores' ->> item.index::integer)::numeric));
       end if;
     elsif (item.question).required then
-      complaints := complaints || jsonb_build_object('field', format('questions.%s', (item.question).id), 'message', format('needs an answer: %s', left((item.question).text, 100)));
+      complaints := complaints || jsonb_build_object('field', format('questions.%s', (item.question).id),
+        'message', format('needs an answer: %s', left((item.question).text, 100)));
     end if;
   end loop;
   if cardinality(complaints) = 0 and cardinality(kept) = 0 then
     complaints := array[jsonb_build_object('field', 'answers', 'message', 'must answer a question')];
   end if;
   if cardinality(complaints) > 0 then
-    perform private.raise_error('VALIDATION_ERROR', 'Some answers were not accepted.', null, jsonb_build_object('details', to_jsonb(complaints[1:50])));
+    perform private.raise_error('VALIDATION_ERROR', 'Some answers are not valid.', null,
+      jsonb_build_object('details', to_jsonb(complaints[1:50])));
   end if;
   response.organization_id := survey.organization_id;
   response.answers := to_jsonb(kept);
@@ -296,12 +403,15 @@ begin
   end if;
   if response.sentiment_score is null then
     response.sentiment_score := private.sentiment_of_response(private.mean(numbers), private.mean(texts));
-    response.sentiment_engine := case when cardinality(texts) > 0 then judged ->> 'engine' when cardinality(numbers) > 0 then 'answers' end;
+    response.sentiment_engine := case when cardinality(texts) > 0 then judged ->> 'engine'
+      when cardinality(numbers) > 0 then 'answers' end;
   end if;
   return response;
 end
 $$;
-comment on function private.check_response(public.survey_responses) is 'A response as it is stored. Raises with every complaint at once: answers.N.value or answers.N.question_id of what was sent, questions.<id> of what is missing.';
+comment on function private.check_response(public.survey_responses) is
+  'Validates a response and returns it as stored. Raises one error with all details: answers.N.value or '
+  'answers.N.question_id for sent answers, questions.<id> for missing ones.';
 
 create function private.mean(numbers numeric[]) returns numeric
 language plpgsql immutable set search_path = '' as $$
@@ -309,13 +419,13 @@ begin
   return (select avg(n) from unnest(numbers) n);
 end
 $$;
-comment on function private.mean(numeric[]) is 'The mean; null of none.';
+comment on function private.mean(numeric[]) is 'The mean; null if count is 0.';
 
--- Invoker: what the caller cannot see is not there.
+-- Invoker: a survey the caller cannot see is not found.
 create function private.prepare_response() returns trigger
 language plpgsql set search_path = '' as $$
 begin
-  -- private.imported_answers has checked it, and the survey may be over.
+  -- private.imported_answers has validated it, and the survey may be closed.
   if private.is_importing() then return new; end if;
   if not exists (select from public.surveys s where s.id = new.survey_id) then
     perform private.raise_error('NOT_FOUND', 'There is no such survey.');
@@ -323,11 +433,13 @@ begin
   return private.check_response(new);
 end
 $$;
-comment on function private.prepare_response() is 'Trigger: who sees a survey that is open answers it, once unless it says otherwise, and with answers that fit its questions.';
+comment on function private.prepare_response() is
+  'Trigger: validates a response to an open survey that the caller sees, one for each person unless the '
+  'survey allows more.';
 create trigger prepare before insert on public.survey_responses
   for each row execute function private.prepare_response();
 
--- definer: ends the start, writes the event.
+-- definer: deletes the start and emits the event.
 create function private.finish_responses() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -335,19 +447,23 @@ begin
     perform private.charge_direct('survey_response_create', (select count(*) from added));
   end if;
   delete from private.survey_starts s using added r where s.survey_id = r.survey_id and s.user_id = r.user_id;
-  if not private.is_quiet() then
-    perform private.emit_event(r.organization_id, 'survey.response.created', r.survey_id, jsonb_build_object('survey_id', r.survey_id,
-      'response_id', r.id, 'submitted_at', r.submitted_at, 'sentiment', r.sentiment, 'sentiment_score', r.sentiment_score))
+  if not private.events_suppressed() then
+    perform private.emit_event(r.organization_id, 'survey.response.created', r.survey_id,
+      jsonb_build_object('survey_id', r.survey_id,
+      'response_id', r.id, 'submitted_at', r.submitted_at, 'sentiment', r.sentiment, 'sentiment_score',
+        r.sentiment_score))
     from added r;
   end if;
   return null;
 end
 $$;
-comment on function private.finish_responses() is 'Trigger: who answered is no longer only starting; survey.response.created, which holds no answers.';
+comment on function private.finish_responses() is
+  'Trigger: deletes the respondent''s start and emits survey.response.created, which contains no answers.';
 create trigger finish after insert on public.survey_responses
   referencing new table as added for each statement execute function private.finish_responses();
 
-create function private.submit_survey_response(survey_id uuid, answers jsonb, locale text, sentiment jsonb) returns json
+create function private.submit_survey_response(survey_id uuid, answers jsonb, locale text, sentiment jsonb)
+  returns json
 language plpgsql set search_path = '' as $$
 declare response record;
 begin
@@ -357,54 +473,148 @@ begin
   values (submit_survey_response.survey_id, submit_survey_response.answers, submit_survey_response.locale)
   returning r.id, r.submitted_at into response;
   perform set_config('feedback.sentiment', '', true);
-  return json_build_object('response_id', response.id, 'survey_id', survey_id, 'submitted_at', response.submitted_at);
--- Two at once: the index lets one through.
+  return json_build_object('response_id', response.id, 'survey_id', survey_id, 'submitted_at',
+    response.submitted_at);
+-- Two concurrent responses: the unique index rejects one.
 exception when unique_violation then
   perform private.raise_error('ALREADY_RESPONDED', 'You answered this survey already.');
 end
 $$;
-comment on function private.submit_survey_response(uuid, jsonb, text, jsonb) is 'The caller answers. sentiment is {engine, scores} of text answers, one score or null an answer in the order they are sent in.';
+comment on function private.submit_survey_response(uuid, jsonb, text, jsonb) is
+  'Submits a response of the caller. sentiment is {engine, scores}: one score or null for each answer in '
+  'sent order.';
 
--- Forgetting ---------------------------------------------------------------------------------------------------
+-- Survey page -----------------------------------------------------------------------------------------------
 
-create function private.forget_answers(profile_id uuid, organization_id uuid, heir_id uuid) returns void
+
+-- definer: targeting and starts are not granted.
+create function private.open_survey_page(survey_id uuid, locale text, response_id uuid) returns json
+language plpgsql security definer set search_path = '' as $$
+declare survey public.surveys; refusal text; is_own boolean;
+begin
+  select * into survey from public.surveys s where s.id = open_survey_page.survey_id;
+  is_own := response_id is not null and exists (select from public.survey_responses r
+    where r.id = response_id and r.survey_id = survey.id and r.user_id = private.caller_id());
+  -- The confirmation after a response is no start of the next one.
+  if not is_own then
+    begin
+      perform private.require_accepts_responses(survey);
+      if not private.targets_locale(survey, locale) then
+        refusal := 'LOCALE';
+      elsif private.caller_id() is null then
+        refusal := 'UNAUTHORIZED';
+      else
+        perform private.record_survey_start(survey.id);
+      end if;
+    exception when others then
+      refusal := case sqlstate when private.error_state('SURVEY_NOT_OPEN') then 'SURVEY_NOT_OPEN'
+        when private.error_state('ALREADY_RESPONDED') then 'ALREADY_RESPONDED'
+          when private.error_state('FORBIDDEN') then 'FORBIDDEN' end;
+      if refusal is null then raise; end if;
+    end;
+  end if;
+  return json_build_object('refusal', refusal, 'locales', survey.locales, 'is_own_response', is_own);
+end
+$$;
+comment on function private.open_survey_page(uuid, text, uuid) is
+  'Implementation of private.survey_page, which checks that the caller sees the survey.';
+
+create function private.survey_page(survey_id uuid, locale text, response_id uuid) returns json
+language plpgsql set search_path = '' as $$
+begin
+  perform private.require_survey(survey_id, null);
+  return private.open_survey_page(survey_id, locale, response_id);
+end
+$$;
+comment on function private.survey_page(uuid, text, uuid) is
+  'For the page of a survey: {refusal, locales, is_own_response}. A caller who may answer has started; '
+  'otherwise refusal is SURVEY_NOT_OPEN, LOCALE (only the given locales are asked), UNAUTHORIZED (sign in '
+  'first), ALREADY_RESPONDED or FORBIDDEN. is_own_response: response_id is a response of the caller. '
+  'NOT_FOUND where the caller does not see the survey.';
+
+-- definer: targeting is not granted.
+create function private.offered_survey(locale text) returns json
+language plpgsql stable security definer set search_path = '' as $$
+declare caller uuid := private.caller_id(); own_id uuid := private.current_organization_id();
+begin
+  if caller is null or not exists (select from public.organizations o where o.id = own_id
+    and (o.visibility = 'public' or private.is_member(o.id, caller))) then
+    return null;
+  end if;
+  return (
+    select json_build_object('id', s.id, 'title', s.title) from public.surveys s
+    where s.organization_id = own_id and s.status = 'published'
+      and (s.closes_at is null or s.closes_at > now())
+      and private.targets_locale(s, offered_survey.locale)
+      and not exists (select from public.survey_responses r join public.surveys version
+          on version.id = r.survey_id
+        where r.user_id = caller and version.family_id = s.family_id)
+      and (s.audience = 'everyone' or s.audience_submission_id is not null and case s.audience
+        when 'voters' then exists (select from public.votes v
+          where v.submission_id = coalesce((select t.merged_into_id from public.submissions t
+            where t.id = s.audience_submission_id), s.audience_submission_id) and v.user_id = caller)
+        else private.is_follower(s.audience_submission_id, caller) end)
+    order by s.published_at desc, s.id limit 1);
+end
+$$;
+comment on function private.offered_survey(text) is
+  'The newest published survey of the current organization that is meant for the caller and that they did '
+  'not answer in any version, as {id, title}; null where there is none. For the widget.';
+
+-- Erasure ---------------------------------------------------------------------------------------------------
+
+
+create function private.anonymize_responses(profile_id uuid, organization_id uuid, heir_id uuid) returns void
 language plpgsql set search_path = '' as $$
 begin
   perform 1 from public.profiles p where p.id = profile_id for update;
-  -- Surveys before starts and responses: one that is being deleted takes its own along.
+  -- Lock surveys before starts and responses: deleting a survey deletes both.
   perform 1 from public.surveys s
   where s.id in (
       select r.survey_id from public.survey_responses r where r.user_id = profile_id
       union all select b.survey_id from private.survey_starts b where b.user_id = profile_id)
-    and (forget_answers.organization_id is null or s.organization_id = forget_answers.organization_id)
+    and (anonymize_responses.organization_id
+      is null or s.organization_id = anonymize_responses.organization_id)
   order by s.id for key share;
   delete from private.survey_starts b
-  where b.user_id = profile_id and (forget_answers.organization_id is null or b.organization_id = forget_answers.organization_id);
+  where b.user_id = profile_id and
+    (anonymize_responses.organization_id is null or b.organization_id = anonymize_responses.organization_id);
   update public.survey_responses r set user_id = heir_id, answers = coalesce((
-    select jsonb_agg(a.value order by a.n) from jsonb_array_elements(r.answers) with ordinality as a (value, n)
+    select jsonb_agg(a.value order by a.n)
+      from jsonb_array_elements(r.answers) with ordinality as a (value, n)
     join public.survey_questions q on q.id = (a.value ->> 'question_id')::uuid where q.type <> 'email'), '[]')
-  where r.user_id = profile_id and (forget_answers.organization_id is null or r.organization_id = forget_answers.organization_id)
-    and (heir_id <> profile_id or exists (select from public.survey_questions q where q.survey_id = r.survey_id and q.type = 'email'
+  where r.user_id = profile_id and
+    (anonymize_responses.organization_id is null or r.organization_id = anonymize_responses.organization_id)
+    and (heir_id <> profile_id or exists (select from public.survey_questions q
+      where q.survey_id = r.survey_id and q.type = 'email'
       and r.answers @> jsonb_build_array(jsonb_build_object('question_id', q.id))));
 end
 $$;
-comment on function private.forget_answers(uuid, uuid, uuid) is 'Gives a person''s responses, in one organization or (null) in all, to somebody without a name, the addresses they hold taken out, and ends what the person began to answer.';
+comment on function private.anonymize_responses(uuid, uuid, uuid) is
+  'Reassigns a person''s responses, in one organization or (null) in all, to a nameless profile, removes '
+  'e-mail answers, and deletes the person''s starts.';
 
--- definer: the person goes, their response stays.
-create function private.forget_respondent() returns trigger
+-- definer: the response stays when its respondent is deleted.
+create function private.anonymize_respondent() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  perform private.forget_answers(old.id, null, old.id);
+  perform private.anonymize_responses(old.id, null, old.id);
   return old;
 end
 $$;
-comment on function private.forget_respondent() is 'Trigger: addresses a person gave in answers go with the person.';
+comment on function private.anonymize_respondent() is
+  'Trigger: removes e-mail answers when the respondent is deleted.';
 create trigger forget_respondent after update of auth_user_id on public.profiles
-  for each row when (old.auth_user_id is not null and new.auth_user_id is null) execute function private.forget_respondent();
+  for each row when (old.auth_user_id is not null and new.auth_user_id is null)
+    execute function private.anonymize_respondent();
 create trigger forget_respondent_of_deleted before delete on public.profiles
-  for each row execute function private.forget_respondent();
+  for each row execute function private.anonymize_respondent();
 
 grant execute on function private.ordered_id(), private.check_response(public.survey_responses)
   to authenticated, service_role;
-grant execute on function private.start_survey(uuid), private.mark_start(uuid), public.start_survey(uuid),
+grant execute on function private.start_survey(uuid), private.record_survey_start(uuid),
+  public.start_survey(uuid),
   private.submit_survey_response(uuid, jsonb, text, jsonb) to authenticated;
+grant execute on function private.survey_page(uuid, text, uuid), private.open_survey_page(uuid, text, uuid) to
+  anon, authenticated;
+grant execute on function private.offered_survey(text) to authenticated;

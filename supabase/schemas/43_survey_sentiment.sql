@@ -1,18 +1,20 @@
--- What a model says of texts that were stored already.
+-- Sentiment scores that a language model computes after the response is stored.
 
--- definer: responses are nobody's to change.
-create function private.judge_survey_response(response_id uuid, judged jsonb) returns void
+-- definer: responses are not writable.
+create function private.score_survey_response(response_id uuid, judged jsonb) returns void
 language plpgsql security definer set search_path = '' as $$
 declare response public.survey_responses; numbers numeric; texts numeric;
 begin
-  -- The survey first: one that is being deleted takes its responses along.
+  -- Lock the survey first: deleting it deletes its responses.
   perform 1 from public.surveys s
   where s.id = (select r.survey_id from public.survey_responses r where r.id = response_id) for key share;
   select * into response from public.survey_responses r
-  where r.id = response_id and r.user_id = private.caller_id() and r.submitted_at > now() - interval '10 minutes'
+  where r.id = response_id and r.user_id = private.caller_id()
+    and r.submitted_at > now() - interval '10 minutes'
   for no key update;
   if response.id is null then return; end if;
-  select avg(private.sentiment_of_number(q, (a.answer ->> 'value')::integer)) filter (where q.type in ('nps', 'rating')),
+  select avg(private.sentiment_of_number(q, (a.answer ->> 'value')::integer)) filter
+    (where private.answer_kind(q.type) = 'number'),
     avg(greatest(-1, least(1, (judged -> 'scores' ->> q.id::text)::numeric))) filter (where q.type = 'text')
   into numbers, texts
   from jsonb_array_elements(response.answers) as a (answer)
@@ -24,6 +26,8 @@ begin
   where r.id = response.id;
 end
 $$;
-comment on function private.judge_survey_response(uuid, jsonb) is 'Scores a response the caller gave in the last ten minutes anew. judged is {engine, scores}, scores by question id, of text questions.';
+comment on function private.score_survey_response(uuid, jsonb) is
+  'Replaces the scores of a response that the caller gave in the last ten minutes. judged is {engine, '
+  'scores}, with scores of text questions by question id.';
 
-grant execute on function private.judge_survey_response(uuid, jsonb) to authenticated;
+grant execute on function private.score_survey_response(uuid, jsonb) to authenticated;

@@ -1,107 +1,124 @@
--- How clients of the data API write: by functions that return a single value.
+-- Write functions for clients of the data API. Each returns a single value.
 --
--- A write to a table can be made slow by whoever sends it: PostgREST evaluates the filters of an update between two rows
--- and the embedded rows of an answer after the write, all in one transaction, which keeps its locks, its rows in unique
--- indexes and its transaction id (which readers of the outbox wait for). Nothing can follow a function that returns
--- a boolean, number or uuid: it can neither be embedded in nor filtered by a pattern.
+-- A client can make a write to a table arbitrarily slow: PostgREST evaluates filters of an UPDATE for each
+-- row and embeds related rows into the result after the write, in one transaction that keeps its locks, its
+-- unique index entries and its transaction id (which outbox readers wait for). The result of a function that
+-- returns a boolean, number or uuid can be neither embedded nor filtered.
 
--- The edge functions use the same role, so that a grant cannot tell the two apart; their logins do.
-create function private.refuse_table_write() returns trigger
+-- The edge functions use the same roles, so grants cannot distinguish them from clients; the session user
+-- does.
+create function private.reject_table_write() returns trigger
 language plpgsql set search_path = '' as $$
 begin
   if private.is_direct() and coalesce(current_setting('feedback.by_function', true), '') <> 'on' then
-    perform private.raise_error('FORBIDDEN', format('Clients do not write the table %s: call the function %s.', tg_table_name, tg_argv[0]));
+    perform private.raise_error('FORBIDDEN',
+      format('Clients cannot write the table %s: call the function %s.', tg_table_name, tg_argv[0]));
   end if;
   return null;
 end
 $$;
-comment on function private.refuse_table_write() is 'Trigger: clients of the data API write by functions. Its argument names the function to call instead.';
+comment on function private.reject_table_write() is
+  'Trigger: rejects direct writes by clients of the data API. The argument names the function to call '
+  'instead.';
 
 create trigger by_function_only before insert on public.submissions for each statement
-  when (session_user <> 'feedback_api') execute function private.refuse_table_write('create_submission');
+  when (session_user <> 'feedback_api') execute function private.reject_table_write('create_submission');
 create trigger by_function_only_update before update on public.submissions for each statement
-  when (session_user <> 'feedback_api') execute function private.refuse_table_write('update_submission');
+  when (session_user <> 'feedback_api') execute function private.reject_table_write('update_submission');
 create trigger by_function_only_delete before delete on public.submissions for each statement
-  when (session_user <> 'feedback_api') execute function private.refuse_table_write('delete_submission');
+  when (session_user <> 'feedback_api') execute function private.reject_table_write('delete_submission');
 create trigger by_function_only before insert on public.votes for each statement
-  when (session_user <> 'feedback_api') execute function private.refuse_table_write('vote');
+  when (session_user <> 'feedback_api') execute function private.reject_table_write('vote');
 create trigger by_function_only_delete before delete on public.votes for each statement
-  when (session_user <> 'feedback_api') execute function private.refuse_table_write('unvote');
+  when (session_user <> 'feedback_api') execute function private.reject_table_write('unvote');
 create trigger by_function_only before insert on public.follows for each statement
-  when (session_user <> 'feedback_api') execute function private.refuse_table_write('follow');
+  when (session_user <> 'feedback_api') execute function private.reject_table_write('follow');
 create trigger by_function_only_delete before delete on public.follows for each statement
-  when (session_user <> 'feedback_api') execute function private.refuse_table_write('unfollow');
+  when (session_user <> 'feedback_api') execute function private.reject_table_write('unfollow');
 create trigger by_function_only before insert on public.comments for each statement
-  when (session_user <> 'feedback_api') execute function private.refuse_table_write('create_comment');
+  when (session_user <> 'feedback_api') execute function private.reject_table_write('create_comment');
 create trigger by_function_only_update before update on public.comments for each statement
-  when (session_user <> 'feedback_api') execute function private.refuse_table_write('update_comment');
+  when (session_user <> 'feedback_api') execute function private.reject_table_write('update_comment');
 create trigger by_function_only_delete before delete on public.comments for each statement
-  when (session_user <> 'feedback_api') execute function private.refuse_table_write('delete_comment');
+  when (session_user <> 'feedback_api') execute function private.reject_table_write('delete_comment');
 create trigger by_function_only before insert on public.comment_votes for each statement
-  when (session_user <> 'feedback_api') execute function private.refuse_table_write('vote_comment');
+  when (session_user <> 'feedback_api') execute function private.reject_table_write('vote_comment');
 create trigger by_function_only_delete before delete on public.comment_votes for each statement
-  when (session_user <> 'feedback_api') execute function private.refuse_table_write('unvote_comment');
+  when (session_user <> 'feedback_api') execute function private.reject_table_write('unvote_comment');
 create trigger by_function_only_update before update on public.notifications for each statement
-  when (session_user <> 'feedback_api') execute function private.refuse_table_write('mark_notifications_read');
+  when (session_user <> 'feedback_api')
+    execute function private.reject_table_write('mark_notifications_read');
 create trigger by_function_only_update before update on public.profiles for each statement
-  when (session_user <> 'feedback_api') execute function private.refuse_table_write('update_profile');
+  when (session_user <> 'feedback_api') execute function private.reject_table_write('update_profile');
 create trigger by_function_only before insert on public.survey_responses for each statement
-  when (session_user <> 'feedback_api') execute function private.refuse_table_write('submit_survey_response');
+  when (session_user <> 'feedback_api') execute function private.reject_table_write('submit_survey_response');
 
-create function private.refuse_unknown_changes(changes jsonb, known text[]) returns void
+create function private.reject_unknown_changes(changes jsonb, known text[]) returns void
 language plpgsql immutable set search_path = '' as $$
 declare unknown text;
 begin
   if coalesce(jsonb_typeof(changes), '') <> 'object' then
     perform private.raise_error('VALIDATION_ERROR', 'must be an object of what to change', 'changes');
   end if;
-  unknown := (select key from jsonb_object_keys(changes) as key where key <> all (known) order by key limit 1);
+  unknown := (select key from jsonb_object_keys(changes) as key where key <> all (known)
+    order by key limit 1);
   if unknown is not null then
-    perform private.raise_error('VALIDATION_ERROR', format('must be one of %s', array_to_string(known, ', ')), 'changes.' || unknown);
+    perform private.raise_error('VALIDATION_ERROR', format('must be one of %s', array_to_string(known, ', ')),
+      'changes.' || unknown);
   end if;
-  -- A number or an object would be written as its JSON.
-  unknown := (select key from jsonb_each(changes) where jsonb_typeof(value) not in ('string', 'null') order by key limit 1);
+  -- A number or an object would be stored as its JSON text.
+  unknown := (select key from jsonb_each(changes) where jsonb_typeof(value) not in ('string', 'null')
+    order by key limit 1);
   if unknown is not null then
     perform private.raise_error('VALIDATION_ERROR', 'must be text or null', 'changes.' || unknown);
   end if;
 end
 $$;
-comment on function private.refuse_unknown_changes(jsonb, text[]) is 'VALIDATION_ERROR unless changes is an object whose keys are known and whose values are text or null.';
+comment on function private.reject_unknown_changes(jsonb, text[]) is
+  'Raises VALIDATION_ERROR unless changes is an object with known keys and values that are text or null.';
 
--- Submissions --------------------------------------------------------------------------------------------------
+-- Submissions -----------------------------------------------------------------------------------------------
 
-create function public.create_submission(title text, description text, type text, category_id uuid default null,
+create function public.create_submission(title text, description text, type text,
+  category_id uuid default null,
   organization_id uuid default null, id uuid default gen_random_uuid()) returns uuid
 language plpgsql set search_path = '' as $$
 begin
   perform set_config('feedback.by_function', 'on', true);
   insert into public.submissions (id, organization_id, title, description, type, category_id)
-  values (create_submission.id, create_submission.organization_id, create_submission.title, create_submission.description,
+  values (create_submission.id, create_submission.organization_id, create_submission.title,
+    create_submission.description,
     create_submission.type, create_submission.category_id);
   perform set_config('feedback.by_function', 'off', true);
   return create_submission.id;
 end
 $$;
-comment on function public.create_submission(text, text, text, uuid, uuid, uuid) is 'Submits an idea or a problem as the signed-in person, who votes for it and follows it; returns its id. Name the organization_id where there is more than one.';
+comment on function public.create_submission(text, text, text, uuid, uuid, uuid) is
+  'Creates an idea or a problem as the signed-in user, who votes for it and follows it; returns its id. '
+  'organization_id is required if there is more than one organization.';
 
 create function public.update_submission(id uuid, changes jsonb) returns boolean
 language plpgsql set search_path = '' as $$
 declare was_changed boolean;
 begin
-  perform private.refuse_unknown_changes(changes, array['title', 'description', 'category_id', 'tracker_issue_url']);
+  perform private.reject_unknown_changes(changes, private.editable_columns('public.submissions'));
   perform set_config('feedback.by_function', 'on', true);
   update public.submissions s set
     title = case when changes ? 'title' then changes ->> 'title' else s.title end,
     description = case when changes ? 'description' then changes ->> 'description' else s.description end,
-    category_id = case when changes ? 'category_id' then (changes ->> 'category_id')::uuid else s.category_id end,
-    tracker_issue_url = case when changes ? 'tracker_issue_url' then changes ->> 'tracker_issue_url' else s.tracker_issue_url end
+    category_id = case when changes ? 'category_id' then (changes ->> 'category_id')::uuid
+      else s.category_id end,
+    tracker_issue_url = case when changes ? 'tracker_issue_url' then changes ->> 'tracker_issue_url'
+      else s.tracker_issue_url end
   where s.id = update_submission.id;
   was_changed := found;
   perform set_config('feedback.by_function', 'off', true);
   return was_changed;
 end
 $$;
-comment on function public.update_submission(uuid, jsonb) is 'Changes title, description, category_id or, for admins, tracker_issue_url: those that changes names. False where there is no such submission of yours or your organization''s.';
+comment on function public.update_submission(uuid, jsonb) is
+  'Updates title, description, category_id or (Admin) tracker_issue_url: the keys of changes. Returns false '
+  'if the caller has no such submission.';
 
 create function public.delete_submission(id uuid) returns boolean
 language plpgsql set search_path = '' as $$
@@ -114,9 +131,10 @@ begin
   return was_deleted;
 end
 $$;
-comment on function public.delete_submission(uuid) is 'Deletes a submission with everything on it. False where there is no such submission of yours or your organization''s.';
+comment on function public.delete_submission(uuid) is
+  'Deletes a submission with its votes and comments. Returns false if the caller has no such submission.';
 
--- Votes and follows --------------------------------------------------------------------------------------------
+-- Votes and follows -----------------------------------------------------------------------------------------
 
 create function public.vote(submission_id uuid) returns boolean
 language plpgsql set search_path = '' as $$
@@ -130,12 +148,13 @@ begin
   return was_made;
 end
 $$;
-comment on function public.vote(uuid) is 'Votes for a submission as the signed-in person. False where the vote was there already.';
+comment on function public.vote(uuid) is
+  'Votes for a submission as the signed-in user. Returns false if the vote exists already.';
 
 create function public.unvote(submission_id uuid) returns boolean
 language plpgsql set search_path = '' as $$
 begin
-  -- Before the lock: who has no vote holds nobody up.
+  -- Before the lock, so that callers without a vote lock nothing.
   if private.my_vote(submission_id) is null then return false; end if;
   perform set_config('feedback.by_function', 'on', true);
   perform private.remove_vote(submission_id, private.caller_id());
@@ -143,7 +162,8 @@ begin
   return true;
 end
 $$;
-comment on function public.unvote(uuid) is 'Takes back the signed-in person''s vote. False where there is none.';
+comment on function public.unvote(uuid) is
+  'Removes the signed-in user''s vote. Returns false if there is none.';
 
 create function public.follow(submission_id uuid) returns boolean
 language plpgsql set search_path = '' as $$
@@ -157,7 +177,8 @@ begin
   return was_made;
 end
 $$;
-comment on function public.follow(uuid) is 'Follows a submission as the signed-in person. False where they follow it already.';
+comment on function public.follow(uuid) is
+  'Follows a submission as the signed-in user. Returns false if already following.';
 
 create function public.unfollow(submission_id uuid) returns boolean
 language plpgsql set search_path = '' as $$
@@ -170,11 +191,14 @@ begin
   return was_removed;
 end
 $$;
-comment on function public.unfollow(uuid) is 'Stops following a submission and those merged into it. False where the signed-in person follows none of them.';
+comment on function public.unfollow(uuid) is
+  'Unfollows a submission and those merged into it. Returns false if the signed-in user follows none of '
+  'them.';
 
--- Comments -----------------------------------------------------------------------------------------------------
+-- Comments --------------------------------------------------------------------------------------------------
 
-create function public.create_comment(submission_id uuid, body text, parent_id uuid default null, id uuid default gen_random_uuid())
+create function public.create_comment(submission_id uuid, body text, parent_id uuid default null,
+  id uuid default gen_random_uuid())
 returns uuid
 language plpgsql set search_path = '' as $$
 begin
@@ -185,7 +209,9 @@ begin
   return create_comment.id;
 end
 $$;
-comment on function public.create_comment(uuid, text, uuid, uuid) is 'Comments on a submission, or replies to the comment parent_id of it, as the signed-in person; returns the comment''s id.';
+comment on function public.create_comment(uuid, text, uuid, uuid) is
+  'Comments on a submission, or replies to its comment parent_id, as the signed-in user; returns the '
+  'comment''s id.';
 
 create function public.update_comment(id uuid, body text) returns boolean
 language plpgsql set search_path = '' as $$
@@ -198,7 +224,9 @@ begin
   return was_changed;
 end
 $$;
-comment on function public.update_comment(uuid, text) is 'Edits a comment of the signed-in person, within 15 minutes. False where there is no such comment of theirs.';
+comment on function public.update_comment(uuid, text) is
+  'Updates a comment of the signed-in user within private.comment_edit_window(). Returns false if there is '
+  'no such comment of theirs.';
 
 create function public.delete_comment(id uuid) returns boolean
 language plpgsql set search_path = '' as $$
@@ -211,7 +239,8 @@ begin
   return was_deleted;
 end
 $$;
-comment on function public.delete_comment(uuid) is 'Deletes a comment with all replies to it. False where there is no such comment of yours or your organization''s.';
+comment on function public.delete_comment(uuid) is
+  'Deletes a comment with all replies. Returns false if the caller has no such comment.';
 
 create function public.vote_comment(comment_id uuid) returns boolean
 language plpgsql set search_path = '' as $$
@@ -225,7 +254,8 @@ begin
   return was_made;
 end
 $$;
-comment on function public.vote_comment(uuid) is 'Votes for a comment as the signed-in person. False where the vote was there already.';
+comment on function public.vote_comment(uuid) is
+  'Votes for a comment as the signed-in user. Returns false if the vote exists already.';
 
 create function public.unvote_comment(comment_id uuid) returns boolean
 language plpgsql set search_path = '' as $$
@@ -237,9 +267,10 @@ begin
   return true;
 end
 $$;
-comment on function public.unvote_comment(uuid) is 'Takes back the signed-in person''s vote for a comment. False where there is none.';
+comment on function public.unvote_comment(uuid) is
+  'Removes the signed-in user''s vote for a comment. Returns false if there is none.';
 
--- One's own ----------------------------------------------------------------------------------------------------
+-- The caller's own data -------------------------------------------------------------------------------------
 
 create function public.mark_notifications_read(ids uuid[] default null) returns integer
 language plpgsql set search_path = '' as $$
@@ -253,26 +284,33 @@ begin
   return marked;
 end
 $$;
-comment on function public.mark_notifications_read(uuid[]) is 'Marks notifications of the signed-in person read, those named or all; returns how many.';
+comment on function public.mark_notifications_read(uuid[]) is
+  'Marks notifications of the signed-in user as read, the given ones or all; returns how many.';
 
 create function public.update_profile(changes jsonb) returns boolean
 language plpgsql set search_path = '' as $$
 declare was_changed boolean;
 begin
-  perform private.refuse_unknown_changes(changes, array['name', 'avatar_url']);
+  perform private.reject_unknown_changes(changes, array['name', 'avatar_url', 'locale']);
   perform set_config('feedback.by_function', 'on', true);
   update public.profiles p set
     name = case when changes ? 'name' then changes ->> 'name' else p.name end,
     avatar_url = case when changes ? 'avatar_url' then changes ->> 'avatar_url' else p.avatar_url end
   where p.id = private.caller_id();
   was_changed := found;
+  -- By itself, since nobody may read it.
+  if changes ? 'locale' then
+    update public.profiles p set locale = changes ->> 'locale' where p.id = private.caller_id();
+  end if;
   perform set_config('feedback.by_function', 'off', true);
   return was_changed;
 end
 $$;
-comment on function public.update_profile(jsonb) is 'Changes name or avatar_url of the signed-in person''s profile: those that changes names.';
+comment on function public.update_profile(jsonb) is
+  'Updates name, avatar_url or locale of the signed-in user''s profile: the keys of changes.';
 
-create function public.submit_survey_response(survey_id uuid, answers jsonb, locale text default null) returns uuid
+create function public.submit_survey_response(survey_id uuid, answers jsonb, locale text default null)
+  returns uuid
 language plpgsql set search_path = '' as $$
 declare response json;
 begin
@@ -282,30 +320,39 @@ begin
   return (response ->> 'response_id')::uuid;
 end
 $$;
-comment on function public.submit_survey_response(uuid, jsonb, text) is 'Answers a survey as the signed-in person: answers is [{question_id, value}]; returns the response''s id.';
+comment on function public.submit_survey_response(uuid, jsonb, text) is
+  'Answers a survey as the signed-in user: answers is [{question_id, value}]; returns the response''s id.';
 
--- Every request ------------------------------------------------------------------------------------------------
+-- Every request ---------------------------------------------------------------------------------------------
 
 create function private.before_request() returns void
 language plpgsql set search_path = '' as $$
 begin
-  -- The planner's guess counts rows that the caller may not see.
-  if nullif(current_setting('request.headers', true), '')::json ->> 'prefer' ~* 'count\s*=\s*"?(planned|estimated)' then
-    perform private.raise_error('VALIDATION_ERROR', 'Ask for count=exact: the planner''s guess tells of rows you cannot see.', 'Prefer');
+  -- The planner's estimate includes rows the caller may not see.
+  if nullif(current_setting('request.headers', true), '')::json ->> 'prefer'
+    ~* 'count\s*=\s*"?(planned|estimated)' then
+    perform private.raise_error('VALIDATION_ERROR',
+      'Use count=exact: the planner''s estimate includes rows you cannot see.', 'Prefer');
   end if;
-  if current_setting('request.method', true) not in ('GET', 'HEAD') and current_setting('role') in ('anon', 'authenticated') then
+  if current_setting('request.method', true) not in ('GET', 'HEAD') and current_setting('role')
+    in ('anon', 'authenticated') then
     perform set_config('statement_timeout', '2s', true), set_config('lock_timeout', '1s', true);
   end if;
 end
 $$;
-comment on function private.before_request() is 'PostgREST calls it before each request (pgrst.db_pre_request): what writes has 2 s, and waits 1 s for a lock; refuses Prefer: count=planned and estimated.';
+comment on function private.before_request() is
+  'PostgREST calls it before each request (pgrst.db_pre_request). Writes get a statement timeout of 2 s and '
+  'a lock timeout of 1 s. Rejects Prefer: count=planned and count=estimated.';
 
--- Rights -------------------------------------------------------------------------------------------------------
+-- Grants ----------------------------------------------------------------------------------------------------
 
 grant execute on function private.before_request() to anon, authenticated, service_role;
-grant execute on function private.refuse_unknown_changes(jsonb, text[]) to authenticated;
-grant execute on function public.create_submission(text, text, text, uuid, uuid, uuid), public.update_submission(uuid, jsonb),
-  public.delete_submission(uuid), public.vote(uuid), public.unvote(uuid), public.follow(uuid), public.unfollow(uuid),
-  public.create_comment(uuid, text, uuid, uuid), public.update_comment(uuid, text), public.delete_comment(uuid),
+grant execute on function private.reject_unknown_changes(jsonb, text[]) to authenticated;
+grant execute on function public.create_submission(text, text, text, uuid, uuid, uuid),
+  public.update_submission(uuid, jsonb),
+  public.delete_submission(uuid), public.vote(uuid), public.unvote(uuid), public.follow(uuid),
+    public.unfollow(uuid),
+  public.create_comment(uuid, text, uuid, uuid), public.update_comment(uuid, text),
+    public.delete_comment(uuid),
   public.vote_comment(uuid), public.unvote_comment(uuid), public.mark_notifications_read(uuid[]),
   public.update_profile(jsonb), public.submit_survey_response(uuid, jsonb, text) to authenticated;

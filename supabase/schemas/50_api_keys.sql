@@ -1,4 +1,4 @@
--- API keys of organizations, and how their admins make, rotate and revoke them.
+-- API keys of organizations: create, list, rotate, revoke.
 
 create table private.api_keys (
   id uuid primary key default gen_random_uuid(),
@@ -19,7 +19,9 @@ create table private.api_keys (
   constraint scopes_are_plural_noun_colon_action check (
     cardinality(scopes) <= 40 and array_to_string(scopes, ' ') ~ '^([a-z]+:[a-z]+( [a-z]+:[a-z]+)*)?$')
 );
-comment on table private.api_keys is 'Keys of organizations'' backends, and of agents: those act as an agent''s profile. Only the SHA-256 of the secret is kept, with its prefix and last four characters.';
+comment on table private.api_keys is
+  'API keys of organizations and of agents (which act as the agent''s profile). Stores only the SHA-256 '
+  'digest of the secret, its prefix and its last four characters.';
 create index api_keys_organization_idx on private.api_keys (organization_id, created_at desc);
 alter table private.api_keys enable row level security;
 revoke all on private.api_keys from public, anon, authenticated, service_role, service_key;
@@ -30,38 +32,46 @@ create function private.create_api_key(
 returns uuid language plpgsql set search_path = '' as $$
 declare key_profile uuid; key_id uuid;
 begin
-  insert into public.profiles (kind, organization_id, name) values ('key', organization_id, name) returning id into key_profile;
-  insert into private.api_keys (organization_id, profile_id, name, scopes, digest, prefix, last_four, expires_at, created_by)
-  values (organization_id, key_profile, name, scopes, digest, prefix, last_four, expires_at, created_by) returning id into key_id;
+  insert into public.profiles (kind, organization_id, name) values ('key', organization_id, name)
+    returning id into key_profile;
+  insert into private.api_keys (organization_id, profile_id, name, scopes, digest, prefix, last_four,
+    expires_at, created_by)
+  values (organization_id, key_profile, name, scopes, digest, prefix, last_four, expires_at, created_by)
+    returning id into key_id;
   return key_id;
 end
 $$;
-comment on function private.create_api_key(uuid, text, text[], bytea, text, text, timestamptz, uuid) is 'A key and the profile it acts as. The secret is made by the caller and never reaches the database; digest is its SHA-256.';
+comment on function private.create_api_key(uuid, text, text[], bytea, text, text, timestamptz, uuid) is
+  'Creates a key and the profile it acts as. The caller generates the secret, which never reaches the '
+  'database; digest is its SHA-256.';
 
--- Administration --------------------------------------------------------------------------------------------------
+-- Administration --------------------------------------------------------------------------------------------
 
 create function private.api_key_shape(key private.api_keys) returns json
 language sql stable
-return json_build_object('id', (key).id, 'name', (key).name, 'scopes', (key).scopes, 'prefix', (key).prefix, 'last_four', (key).last_four,
-  'expires_at', (key).expires_at, 'revoked_at', (key).revoked_at, 'last_used_at', (key).last_used_at, 'created_at', (key).created_at);
-comment on function private.api_key_shape(private.api_keys) is 'A key as admins see it: never the digest.';
+return json_build_object('id', (key).id, 'name', (key).name, 'scopes', (key).scopes, 'prefix', (key).prefix,
+  'last_four', (key).last_four,
+  'expires_at', (key).expires_at, 'revoked_at', (key).revoked_at, 'last_used_at', (key).last_used_at,
+    'created_at', (key).created_at);
+comment on function private.api_key_shape(private.api_keys) is 'JSON of a key for Admin, without the digest.';
 
--- definer: private tables; each asks for an admin who signed in, so that a key can never make keys.
+-- definer: private tables. Requires a signed-in Admin: a key can never create keys.
 create function private.require_key_admin() returns uuid
 language plpgsql stable set search_path = '' as $$
 declare organization_id uuid := private.current_organization_id();
 begin
   if private.is_key() then
-    perform private.raise_error('FORBIDDEN', 'Keys are made by people, not by keys.');
+    perform private.raise_error('FORBIDDEN', 'Only signed-in users may create keys.');
   end if;
   perform private.require_admin(organization_id, '');
   return organization_id;
 end
 $$;
-comment on function private.require_key_admin() is 'The current organization, if a signed-in admin of it calls; FORBIDDEN otherwise.';
+comment on function private.require_key_admin() is
+  'Returns the current organization for a signed-in Admin; raises FORBIDDEN otherwise.';
 
 create function private.admin_list_api_keys() returns json
-language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
+language plpgsql stable security definer set search_path = '' as $$ -- definer: private tables
 declare own_id uuid := private.require_key_admin();
 begin
   return coalesce((select json_agg(private.api_key_shape(k) order by k.created_at desc, k.id)
@@ -69,22 +79,27 @@ begin
       order by k.created_at desc, k.id limit 500) k), '[]');
 end
 $$;
-comment on function private.admin_list_api_keys() is 'The organization''s newest 500 keys, revoked and expired ones too, for its admins.';
+comment on function private.admin_list_api_keys() is
+  'The organization''s newest 500 keys, including revoked and expired ones, for Admin.';
 
-create function private.admin_create_api_key(name text, scopes text[], digest bytea, prefix text, last_four text, expires_at timestamptz)
-returns json language plpgsql security definer set search_path = '' as $$ -- definer: as above
+create function private.admin_create_api_key(name text, scopes text[], digest bytea, prefix text,
+  last_four text, expires_at timestamptz)
+returns json language plpgsql security definer set search_path = '' as $$ -- definer: private tables
 declare own_id uuid := private.require_key_admin(); key_id uuid;
 begin
-  key_id := private.create_api_key(own_id, name, scopes, digest, prefix, last_four, expires_at, private.caller_id());
-  perform private.audit('api_key.create', 'api_key', key_id, jsonb_build_object('scopes', scopes, 'expires_at', expires_at), own_id);
+  key_id := private.create_api_key(own_id, name, scopes, digest, prefix, last_four, expires_at,
+    private.caller_id());
+  perform private.audit('api_key.create', 'api_key', key_id,
+    jsonb_build_object('scopes', scopes, 'expires_at', expires_at), own_id);
   return (select private.api_key_shape(k) from private.api_keys k where k.id = key_id);
 end
 $$;
-comment on function private.admin_create_api_key(text, text[], bytea, text, text, timestamptz) is 'Makes a key of the current organization; its secret stays with the caller.';
+comment on function private.admin_create_api_key(text, text[], bytea, text, text, timestamptz) is
+  'Creates a key of the current organization from the digest of a secret.';
 
 create function private.admin_rotate_api_key(
   key_id uuid, digest bytea, prefix text, last_four text, overlap interval, agent_id uuid default null)
-returns json language plpgsql security definer set search_path = '' as $$ -- definer: as above
+returns json language plpgsql security definer set search_path = '' as $$ -- definer: private tables
 declare own_id uuid := private.require_key_admin(); key private.api_keys; new_id uuid;
 begin
   select * into key from private.api_keys k
@@ -94,18 +109,23 @@ begin
   if key.revoked_at is not null or key.expires_at <= now() then
     perform private.raise_error('CONFLICT', 'This key is no longer valid: make a new one.');
   end if;
-  insert into private.api_keys (organization_id, profile_id, name, scopes, digest, prefix, last_four, expires_at, created_by)
-  values (key.organization_id, key.profile_id, key.name, key.scopes, digest, prefix, last_four, key.expires_at, private.caller_id())
+  insert into private.api_keys (organization_id, profile_id, name, scopes, digest, prefix, last_four,
+    expires_at, created_by)
+  values (key.organization_id, key.profile_id, key.name, key.scopes, digest, prefix, last_four,
+    key.expires_at, private.caller_id())
   returning id into new_id;
   update private.api_keys k set expires_at = least(k.expires_at, now() + overlap) where k.id = key.id;
-  perform private.audit('api_key.rotate', 'api_key', key.id, jsonb_build_object('new_key_id', new_id), own_id);
+  perform private.audit('api_key.rotate', 'api_key', key.id, jsonb_build_object('new_key_id', new_id),
+    own_id);
   return (select private.api_key_shape(k) from private.api_keys k where k.id = new_id);
 end
 $$;
-comment on function private.admin_rotate_api_key(uuid, bytea, text, text, interval, uuid) is 'A new secret with the same prefix, name, scopes, expiry and profile; the old one stays valid for the overlap. Null where there is no such key.';
+comment on function private.admin_rotate_api_key(uuid, bytea, text, text, interval, uuid) is
+  'Replaces the secret and keeps prefix, name, scopes, expiry and profile. The old secret stays valid for '
+  'the overlap. Returns null if there is no such key.';
 
 create function private.admin_revoke_api_key(key_id uuid, agent_id uuid default null) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
+language plpgsql security definer set search_path = '' as $$ -- definer: private tables
 declare own_id uuid := private.require_key_admin(); key private.api_keys;
 begin
   update private.api_keys k set revoked_at = coalesce(k.revoked_at, now())
@@ -116,7 +136,11 @@ begin
   return case when key.id is not null then private.api_key_shape(key) end;
 end
 $$;
-comment on function private.admin_revoke_api_key(uuid, uuid) is 'The key stops working at once and for good; again is not an error. Null where there is no such key.';
+comment on function private.admin_revoke_api_key(uuid, uuid) is
+  'Revokes a key immediately and permanently; repeating it is not an error. Returns null if there is no '
+  'such key.';
 
-grant execute on function private.admin_list_api_keys(), private.admin_create_api_key(text, text[], bytea, text, text, timestamptz),
-  private.admin_rotate_api_key(uuid, bytea, text, text, interval, uuid), private.admin_revoke_api_key(uuid, uuid) to authenticated;
+grant execute on function private.admin_list_api_keys(),
+  private.admin_create_api_key(text, text[], bytea, text, text, timestamptz),
+  private.admin_rotate_api_key(uuid, bytea, text, text, interval, uuid),
+    private.admin_revoke_api_key(uuid, uuid) to authenticated;

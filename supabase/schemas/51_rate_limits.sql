@@ -1,18 +1,24 @@
--- How often a caller may call: rules as data, and exact counters.
+-- Rate limits: rules as data, and exact fixed-window counters.
 
 create table private.rate_limit_rules (
   name text primary key,
   max_requests integer not null constraint max_requests_is_positive check (max_requests > 0),
   window_seconds integer not null constraint window_is_positive check (window_seconds > 0)
 );
-comment on table private.rate_limit_rules is 'Limits, as data: an operator changes a row and it counts at once. A rule named <operation>_<kind of caller> goes before <operation>; it counts the key, the other one whom the key acts for.';
+comment on table private.rate_limit_rules is
+  'Rate limit rules; changes take effect at once. A rule <operation>_<kind of caller> takes precedence over '
+  '<operation>: it counts by key, the other one by the person the key acts for.';
 alter table private.rate_limit_rules enable row level security;
 insert into private.rate_limit_rules (name, max_requests, window_seconds) values
+  ('page', 600, 60), ('token_exchange', 300, 60),
   ('level_public', 30, 60), ('level_user', 100, 60), ('level_admin', 300, 60), ('level_key', 300, 60),
   ('agent_standard', 60, 60), ('agent_professional', 300, 60), ('agent_enterprise', 1000, 60),
-  ('submission_create_key', 100, 60), ('submission_create_agent', 100, 60), ('submission_create_user', 300, 60), ('submission_update_user', 300, 60),
-  ('duplicate_check_public', 30, 60), ('duplicate_check_user', 100, 60), ('duplicate_check_key', 100, 60), ('duplicate_check_agent', 100, 60),
-  ('comment_create', 20, 3600), ('comment_update', 10, 3600), ('comment_delete', 10, 3600), ('comment_list', 100, 60),
+  ('submission_create_key', 100, 60), ('submission_create_agent', 100, 60),
+    ('submission_create_user', 300, 60), ('submission_update_user', 300, 60),
+  ('duplicate_check_public', 30, 60), ('duplicate_check_user', 100, 60), ('duplicate_check_key', 100, 60),
+    ('duplicate_check_agent', 100, 60),
+  ('comment_create', 20, 3600), ('comment_update', 10, 3600), ('comment_delete', 10, 3600),
+    ('comment_list', 100, 60),
   ('vote_create', 30, 3600), ('vote_delete', 30, 3600), ('vote_list', 100, 60),
   ('survey_response_create', 100, 60);
 
@@ -23,14 +29,32 @@ create unlogged table private.rate_counters (
   used integer not null,
   primary key (rule, subject)
 ) with (fillfactor = 20);
-comment on table private.rate_counters is 'Calls in the current window of a rule and subject. Unlogged: empty after a crash, when everyone starts a new window. Subjects are ids or keyed hashes, never addresses.';
+comment on table private.rate_counters is
+  'Calls in the current window by rule and subject. Unlogged: a crash empties it. Subjects are ids or keyed '
+  'hashes, never addresses.';
 alter table private.rate_counters enable row level security;
-revoke all on private.rate_limit_rules, private.rate_counters from public, anon, authenticated, service_role, service_key;
+revoke all on private.rate_limit_rules, private.rate_counters
+  from public, anon, authenticated, service_role, service_key;
 
-create type private.rate_state as (max_requests integer, remaining integer, reset_at timestamptz, allowed boolean);
-comment on type private.rate_state is 'A bucket after a charge: calls left in its window, when the window ends, and whether the charge fits.';
+-- definer: the rules are not granted.
+create function private.rate_limits() returns json
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (select json_agg(json_build_object('name', r.name, 'max_requests', r.max_requests,
+    'window_seconds', r.window_seconds) order by r.name) from private.rate_limit_rules r);
+end
+$$;
+comment on function private.rate_limits() is 'The rate limit rules in force, by name, for the dashboard.';
+grant execute on function private.rate_limits() to authenticated;
 
-create function private.charge(rule text, max_requests integer, window_seconds integer, subject text, calls integer)
+create type private.rate_state as (max_requests integer, remaining integer, reset_at timestamptz,
+  allowed boolean);
+comment on type private.rate_state is
+  'State of a counter after a charge: remaining calls, end of the window, and whether the charge was '
+  'allowed.';
+
+create function private.charge(rule text, max_requests integer, window_seconds integer, subject text,
+  calls integer)
 returns private.rate_state
 language plpgsql set search_path = '' as $$
 declare
@@ -39,7 +63,7 @@ declare
   used integer;
   reset_at timestamptz;
 begin
-  -- A charge that does not fit changes nothing and returns no row.
+  -- A charge above the limit changes nothing and returns no row.
   insert into private.rate_counters as c (rule, subject, started_at, used) values (rule, subject, at, calls)
   on conflict on constraint rate_counters_pkey do update set
     started_at = case when c.started_at + length <= at then at else c.started_at end,
@@ -54,7 +78,8 @@ begin
   return (max_requests, greatest(0, max_requests - used), reset_at, used <= max_requests);
 end
 $$;
-comment on function private.charge(text, integer, integer, text, integer) is 'Counts calls of a subject against a rule. Concurrent charges never let through more than the rule allows.';
+comment on function private.charge(text, integer, integer, text, integer) is
+  'Charges calls of a subject against a rule. Concurrent charges never exceed the limit.';
 
 create function private.charge_direct(operation text, calls bigint) returns void
 language plpgsql set search_path = '' as $$
@@ -65,9 +90,11 @@ begin
   state := private.charge(rule.name, rule.max_requests, rule.window_seconds,
     coalesce(private.caller_id()::text, 'nobody'), calls::integer);
   if not state.allowed then
-    perform private.raise_error('RATE_LIMIT_EXCEEDED', 'Too many of these: wait and try again.', null, jsonb_build_object(
+    perform private.raise_error('RATE_LIMIT_EXCEEDED', 'Too many requests: wait and try again.', null,
+      jsonb_build_object(
       'retry_after', greatest(1, ceil(extract(epoch from state.reset_at - clock_timestamp()))::integer)));
   end if;
 end
 $$;
-comment on function private.charge_direct(text, bigint) is 'For triggers: charges a client of the data API by the rows it touched, in the bucket the API charges too.';
+comment on function private.charge_direct(text, bigint) is
+  'For triggers: charges a client of the data API for each row, in the same counter as the API.';

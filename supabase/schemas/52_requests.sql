@@ -1,12 +1,20 @@
--- How every request starts, the origins of pages that may call, and requests that may be repeated.
+-- Start of every request (authenticate, resolve the organization, rate limit), allowed origins, and
+-- idempotent requests.
 
-create type private.caller as (kind text, profile_id uuid, organization_id uuid, key_id uuid, scopes text[], level text, valid boolean);
-comment on type private.caller is 'kind: public, user, key or agent. level: the rule that counts all its calls.';
+create type private.caller as (kind text, profile_id uuid, organization_id uuid, key_id uuid, scopes text[],
+  level text, valid boolean);
+comment on type private.caller is
+  'Authenticated caller. kind: public, user, key or agent. organization_id: that of a key, an agent or an '
+  'identified person, who act nowhere else. level: the rate limit rule that counts all calls of the caller.';
 
-create type private.admission as (code text, message text, field text, retry_after integer, kind text, profile_id uuid,
-  organization_id uuid, named boolean, key_id uuid, scopes text[], max_requests integer, remaining integer, reset_at bigint,
+create type private.admission as (code text, message text, field text, retry_after integer, kind text,
+  profile_id uuid,
+  organization_id uuid, named boolean, key_id uuid, scopes text[], max_requests integer, remaining integer,
+    reset_at bigint,
   origin_allowed boolean);
-comment on type private.admission is 'Whether a request may go on, as whom, and about which organization. code: null, or of the error that refuses it; retry_after in seconds; max_requests to reset_at: the tightest bucket it was charged to, in Unix seconds.';
+comment on type private.admission is
+  'Decision on a request. code: null, or the error code; retry_after in seconds; max_requests, remaining '
+  'and reset_at (Unix seconds): the charged counter with the fewest remaining calls.';
 
 create function private.resolve_caller(user_id uuid, digest bytea) returns private.caller
 language plpgsql set search_path = '' as $$
@@ -14,22 +22,26 @@ declare who private.caller; key private.api_keys; tier text; reads boolean; reti
 begin
   if user_id is not null then
     who.kind := 'user';
-    select p.id, case when exists (select from public.memberships m where m.user_id = p.id and m.role in ('owner', 'admin'))
+    select p.id, case when exists (select from public.memberships m
+      where m.user_id = p.id and m.role in ('owner', 'admin'))
       then 'level_admin' else 'level_user' end
     into who.profile_id, who.level from public.profiles p where p.auth_user_id = user_id;
     who.valid := who.profile_id is not null;
   elsif digest is not null then
+    select * into key from private.api_keys k where k.digest = resolve_caller.digest;
+    if key.id is null then return private.resolve_session(digest); end if;
     who.kind := 'key';
     who.level := 'level_key';
-    select * into key from private.api_keys k where k.digest = resolve_caller.digest;
-    who.valid := key.id is not null and key.revoked_at is null and (key.expires_at is null or key.expires_at > now());
+    who.valid := key.id is not null and key.revoked_at
+      is null and (key.expires_at is null or key.expires_at > now());
     who.profile_id := key.profile_id;
     who.organization_id := key.organization_id;
     who.key_id := key.id;
     who.scopes := key.scopes;
     if key.prefix = 'fcs_agt_' then
       who.kind := 'agent';
-      select a.tier, a.read_only, a.retired_at is not null into tier, reads, retired from private.agents a where a.id = key.profile_id;
+      select a.tier, a.read_only, a.retired_at is not null into tier, reads, retired from private.agents a
+        where a.id = key.profile_id;
       who.level := 'agent_' || tier;
       who.valid := who.valid and not coalesce(retired, true);
       if reads then
@@ -48,22 +60,25 @@ begin
   return who;
 end
 $$;
-comment on function private.resolve_caller(uuid, bytea) is 'Whom a credential stands for: the auth user''s id, the SHA-256 of a key, or neither for nobody. Unknown, revoked and expired keys are alike. An agent that only reads has the scopes that read.';
+comment on function private.resolve_caller(uuid, bytea) is
+  'Resolves a credential: the auth user id, the SHA-256 of a key or of an identified person''s session, or '
+  'neither for an anonymous request. Unknown, revoked and expired ones are indistinguishable. A read-only '
+  'agent keeps only its read scopes.';
 
--- definer: the login role reads no credentials, organizations or counters but by this.
-create function private.admit(
+-- definer: the login role has no other access to credentials, organizations or counters.
+create function private.admit_request(
   user_id uuid,              -- from a verified access token
-  digest bytea,              -- SHA-256 of a key
-  refused boolean,           -- a credential was there and was no good
-  address text,              -- keyed hash of the client's address, null where none is known
-  operations text[],         -- rules to charge besides the level
-  organization text,         -- id or slug the request named
-  on_behalf text,            -- keyed hash of whom a key acts for: has buckets of its own
-  origin text,               -- of the web page that calls, where it is not the site's own
-  needs_origin boolean,      -- a cookie is about to write: only for pages that may
-  resource text,             -- table of the row the path names
+  digest bytea,              -- SHA-256 of a key or session
+  invalid_credential boolean, -- the request has a credential that is not valid
+  address text,              -- keyed hash of the client's address; null if unknown
+  operations text[],         -- rules to charge in addition to the caller's level
+  organization text,         -- id or slug named by the request
+  on_behalf text,            -- keyed hash of the person a key acts for, who has own counters
+  origin text,               -- origin of the calling page, if it is not the site's own
+  needs_origin boolean,      -- a write authenticated by cookie: the origin must be allowed
+  resource text,             -- table of the row named by the path
   resource_id uuid,
-  charge boolean             -- false where the request was charged before
+  charge boolean             -- false if the request was charged before
 ) returns private.admission
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -72,39 +87,46 @@ declare
   subject text;
   operation text;
   rule text;
-  most integer;
+  bucket_size integer;
   seconds integer;
   state private.rate_state;
   tightest private.rate_state;
+  is_identified boolean;
 begin
-  if refused or not who.valid then
+  if invalid_credential or not who.valid then
     answer.code := 'UNAUTHORIZED';
     answer.message := 'The credential is not valid.';
     who := ('public', null, null, null, null, 'level_public', false);
     operations := '{}';
   end if;
   if who.kind = 'user' or who.kind = 'public' then on_behalf := null; end if;
+  is_identified := who.kind = 'user' and who.organization_id is not null;
 
   if charge then
-    -- An agent has one bucket, however many keys it has.
+    -- All keys of an agent share one counter.
     subject := case when who.kind = 'agent' then who.profile_id::text
       else coalesce(who.key_id::text, who.profile_id::text, address) end;
     if who.kind = 'agent' then operations := operations || 'agent_day'::text; end if;
     -- Always in this order, so that parallel calls of one caller do not wait for each other in a circle.
-    foreach operation in array who.level || operations loop
+    -- A page is charged to its own rule in the place of the level, and so is the exchange of a token.
+    foreach operation in array case
+      when 'page' = any (operations) or 'token_exchange' = any (operations) then operations
+      else who.level || operations end loop
       if operation = 'agent_day' then
-        select 'agent_day', a.calls_a_day, 86400 into rule, most, seconds from private.agents a where a.id = who.profile_id;
+        select 'agent_day', a.calls_a_day, 86400 into rule, bucket_size, seconds from private.agents a
+          where a.id = who.profile_id;
       else
-        select r.name, r.max_requests, r.window_seconds into rule, most, seconds from private.rate_limit_rules r
+        select r.name, r.max_requests, r.window_seconds into rule, bucket_size, seconds
+          from private.rate_limit_rules r
         where r.name in (operation, operation || '_' || who.kind) order by r.name desc limit 1;
       end if;
-      continue when most is null;
+      continue when bucket_size is null;
       if subject is null then
-        state := (most, most, now() + make_interval(secs => seconds), true);
+        state := (bucket_size, bucket_size, now() + make_interval(secs => seconds), true);
       elsif on_behalf is not null and operation <> who.level and rule = operation then
-        state := private.charge(rule, most, seconds, who.organization_id || ':' || on_behalf, 1);
+        state := private.charge(rule, bucket_size, seconds, who.organization_id || ':' || on_behalf, 1);
       else
-        state := private.charge(rule, most, seconds, subject, 1);
+        state := private.charge(rule, bucket_size, seconds, subject, 1);
       end if;
       if tightest.max_requests is null or not state.allowed or state.remaining < tightest.remaining then
         tightest := state;
@@ -122,13 +144,14 @@ begin
   end if;
 
   if answer.code is null then
-    if who.kind = 'public' or who.kind = 'user' then
-      -- A row named by its id brings its organization along.
+    if who.organization_id is null then
+      -- A row named by its id determines the organization.
       if organization is not null or resource is null then
         answer.organization_id := private.find_organization(organization, who.profile_id);
       end if;
     elsif organization is null or exists (
-        select from public.organizations o where o.id = who.organization_id and lower(organization) in (o.slug, o.id::text)) then
+        select from public.organizations o where o.id = who.organization_id and lower(organization)
+          in (o.slug, o.id::text)) then
       answer.organization_id := who.organization_id;
     end if;
     if answer.organization_id is null and organization is not null then
@@ -136,82 +159,102 @@ begin
       answer.message := 'There is no such organization.';
       answer.field := 'organization';
     end if;
+    -- Rows of other organizations do not exist for an identified person.
+    if is_identified and resource_id is not null and answer.code is null
+      and resource in ('submissions', 'comments', 'surveys', 'organizations')
+      and private.organization_of(resource, resource_id, who) is distinct from who.organization_id then
+      answer.code := 'NOT_FOUND';
+      answer.message := 'There is no such row.';
+    end if;
   end if;
   answer.origin_allowed := false;
   if origin is not null then
-    -- Whatever the outcome: a page can only act on a 401 or 429 it may read.
-    answer.origin_allowed := coalesce((select admit.origin = any (o.allowed_origins) from public.organizations o
-      where o.id = coalesce(private.organization_of(resource, resource_id, who), answer.organization_id, who.organization_id,
+    -- Computed for errors as well: a page can read a 401 or 429 only with CORS headers.
+    answer.origin_allowed := coalesce((select admit_request.origin = any (o.allowed_origins)
+      from public.organizations o
+      where o.id = coalesce(private.organization_of(resource, resource_id, who), answer.organization_id,
+        who.organization_id,
         private.find_organization(organization, who.profile_id))), false);
     if needs_origin and not answer.origin_allowed and answer.code is null then
       answer.code := 'FORBIDDEN';
-      answer.message := 'Pages of this origin may not write here: an admin can allow it at /api/admin/origins.';
+      answer.message := 'This origin may not write: an admin can allow it at /api/admin/origins.';
     end if;
   end if;
   answer.kind := who.kind;
   answer.profile_id := who.profile_id;
-  answer.named := organization is not null or answer.origin_allowed and resource is null;
+  answer.named := organization is not null or is_identified or answer.origin_allowed and resource is null;
   answer.key_id := who.key_id;
   answer.scopes := who.scopes;
   return answer;
 end
 $$;
-comment on function private.admit(uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean) is 'Finds the caller and the organization of a request and charges it. By itself it charges a request that failed, or one that may run long; private.enter calls it for the others.';
+comment on function private.admit_request(uuid, bytea, boolean, text, text[], text, text, text, boolean, text,
+  uuid, boolean) is
+  'Authenticates a request, resolves its organization and charges its rate limits. private.assume_caller '
+  'calls it; it is called alone for requests that failed or may run long.';
 
 create function private.organization_of(resource text, id uuid, who private.caller) returns uuid
 language plpgsql stable set search_path = '' as $$
 declare
-  team_ids uuid[] := case when who.organization_id is not null then array[who.organization_id]
+  team_ids uuid[] := case when who.kind in ('key', 'agent') then array[who.organization_id]
     else array(select m.organization_id from public.memberships m where m.user_id = who.profile_id) end;
 begin
   return case resource
-    when 'submissions' then (select s.organization_id from public.submissions s where s.id = organization_of.id
+    when 'submissions' then (select s.organization_id from public.submissions s
+      where s.id = organization_of.id
       and private.can_see_submission(s.is_public, s.author_id, s.organization_id, who.profile_id, team_ids))
     when 'comments' then (select c.organization_id from public.comments c where c.id = organization_of.id
       and private.can_see_submission(c.is_public, c.author_id, c.organization_id, who.profile_id, team_ids))
     when 'surveys' then (select s.organization_id from public.surveys s where s.id = organization_of.id
       and (s.organization_id = any (team_ids) or s.status <> 'draft'
-        and exists (select from public.organizations o where o.id = s.organization_id and o.visibility = 'public')))
+        and exists (select from public.organizations o
+          where o.id = s.organization_id and o.visibility = 'public')))
     when 'organizations' then (select o.id from public.organizations o where o.id = organization_of.id
       and (o.visibility = 'public' or o.id = any (team_ids)))
   end;
 end
 $$;
-comment on function private.organization_of(text, uuid, private.caller) is 'The organization of a row named by its table and id, where the caller may see the row; for private.admit.';
+comment on function private.organization_of(text, uuid, private.caller) is
+  'Organization of a row by table and id if the caller may see the row; for private.admit_request.';
 
--- definer: which pages may call is for admins to read; that one may is not.
+-- definer: allowed origins are readable by Admin only.
 create function private.is_allowed_origin(origin text) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
 begin
   return exists (select from public.organizations o where is_allowed_origin.origin = any (o.allowed_origins));
 end
 $$;
-comment on function private.is_allowed_origin(text) is 'Whether any organization lets pages of this origin call: what a preflight asks, which names no organization.';
+comment on function private.is_allowed_origin(text) is
+  'Whether any organization allows this origin; for preflight requests, which name no organization.';
 
--- Invoker: a definer may not set the role. What follows it in the transaction runs as that role.
-create function private.enter(
-  request_id text, user_id uuid, digest bytea, refused boolean, address text, operations text[], organization text, on_behalf text,
+-- Invoker: a definer function cannot SET ROLE. The following statements of the transaction run with that
+-- role.
+create function private.assume_caller(
+  request_id text, user_id uuid, digest bytea, invalid_credential boolean, address text, operations text[],
+    organization text, on_behalf text,
   origin text, needs_origin boolean, resource text, resource_id uuid, charge boolean,
   access text,               -- public, person, caller or agent
-  required_scopes text[],    -- a key needs one of them where access is caller
+  required_scopes text[],    -- if access is caller, a key needs one of them
   out max_requests integer, out remaining integer, out reset_at bigint, out origin_allowed boolean)
 language plpgsql set search_path = '' as $$
 declare
-  admission private.admission := private.admit(user_id, digest, refused, address, operations, organization, on_behalf, origin,
+  admission private.admission := private.admit_request(user_id, digest, invalid_credential, address,
+    operations, organization, on_behalf, origin,
     needs_origin, resource, resource_id, charge);
-  ignored text; -- assigning is cheaper than perform
+  ignored text; -- an assignment is cheaper than PERFORM
 begin
   if admission.code is not null then
     perform private.raise_error(admission.code, admission.message, admission.field,
-      case when admission.retry_after is null then '{}' else jsonb_build_object('retry_after', admission.retry_after) end);
+      case when admission.retry_after is null then '{}'
+        else jsonb_build_object('retry_after', admission.retry_after) end);
   elsif (access = 'agent') <> (admission.kind = 'agent') then
     perform private.raise_error('UNAUTHORIZED', case when access = 'agent'
       then 'Send the key of an agent: Authorization: Bearer fcs_agt_…'
-      else 'Keys of agents work under /api/mcp only.' end);
+      else 'Agent keys work under /api/mcp only.' end);
   elsif access <> 'public' and admission.kind = 'public' then
     perform private.raise_error('UNAUTHORIZED', 'Sign in, or send a key: Authorization: Bearer <token>.');
   elsif access = 'person' and admission.kind <> 'user' then
-    perform private.raise_error('FORBIDDEN', 'This is for people who signed in, not for keys.');
+    perform private.raise_error('FORBIDDEN', 'Only signed-in users may do this, not keys.');
   elsif access = 'caller' and admission.kind <> 'user' and not required_scopes && admission.scopes then
     perform private.raise_error('FORBIDDEN',
       format('This key lacks the scope %s.', array_to_string(required_scopes, ' or ')));
@@ -225,34 +268,41 @@ begin
   if admission.kind = 'agent' then
     ignored := set_config('feedback.agent_id', admission.profile_id::text, true);
   end if;
-  ignored := set_config('feedback.quiet', 'off', true);
+  ignored := set_config('feedback.suppress_events', 'off', true);
   ignored := set_config('request.jwt.claims', case admission.kind
     when 'user' then format('{"sub":"%s","role":"authenticated"}', admission.profile_id)
     else '{"role":"anon"}' end, true);
   ignored := set_config('role',
-    case admission.kind when 'public' then 'anon' when 'user' then 'authenticated' else 'service_key' end, true);
+    case admission.kind when 'public' then 'anon' when 'user' then 'authenticated'
+      else 'service_key' end, true);
   max_requests := admission.max_requests;
   remaining := admission.remaining;
   reset_at := admission.reset_at;
   origin_allowed := admission.origin_allowed;
 end
 $$;
-comment on function private.enter(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]) is 'The first statement of a request''s transaction: admits it (private.admit) and becomes its caller until the transaction ends, or raises UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN or NOT_FOUND.';
+comment on function private.assume_caller(text, uuid, bytea, boolean, text, text[], text, text, text, boolean,
+  text, uuid, boolean, text, text[]) is
+  'First statement of a request''s transaction: runs private.admit_request and assumes the caller''s claims '
+  'and role until the transaction ends. Raises UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN or NOT_FOUND.';
 
 create function private.in_organization(organization_id uuid) returns boolean
 language sql stable
 return private.is_key() or coalesce(current_setting('feedback.organization_named', true), '') <> 'true'
   or organization_id = private.requested_organization_id();
-comment on function private.in_organization(uuid) is 'Whether a row named by its id belongs to the organization the request named, if it named one.';
+comment on function private.in_organization(uuid) is
+  'Whether a row named by id belongs to the organization that the request named, if it named one.';
 
-grant execute on function private.admit(uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean),
-  private.enter(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]),
+grant execute on function private.admit_request(uuid, bytea, boolean, text, text[], text, text, text, boolean,
+  text, uuid, boolean),
+  private.assume_caller(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid,
+    boolean, text, text[]),
   private.is_allowed_origin(text) to feedback_api;
 grant execute on function private.in_organization(uuid) to anon, authenticated, service_key;
 
--- Pages of other origins ------------------------------------------------------------------------------------------
+-- Pages of other origins ------------------------------------------------------------------------------------
 
--- definer: settings of an organization are not granted.
+-- definer: settings of organizations are not granted.
 create function private.admin_origins(origins text[]) returns json
 language plpgsql security definer set search_path = '' as $$
 declare own_id uuid := private.current_organization_id();
@@ -261,65 +311,87 @@ begin
   if origins is not null then
     update public.organizations o set allowed_origins = origins where o.id = own_id;
   end if;
-  return (select json_build_object('origins', o.allowed_origins) from public.organizations o where o.id = own_id);
+  return (select json_build_object('origins', o.allowed_origins) from public.organizations o
+    where o.id = own_id);
 end
 $$;
-comment on function private.admin_origins(text[]) is 'The origins whose pages may call for this organization; with an array, sets them first. Admins, or keys with organization:write.';
+comment on function private.admin_origins(text[]) is
+  'Origins allowed to call the API for this organization; an array replaces them. For Admin or keys with '
+  'organization:write.';
 grant execute on function private.admin_origins(text[]) to authenticated, service_key;
 
--- Requests that may be repeated -----------------------------------------------------------------------------------
+-- Requests that may be repeated -----------------------------------------------------------------------------
 
 create table private.idempotency_keys (
-  organization_id uuid not null references public.organizations (id) on delete cascade,
-  key_id uuid not null references private.api_keys (id) on delete cascade,
+  organization_id uuid references public.organizations (id) on delete cascade,
+  key_id uuid references private.api_keys (id) on delete cascade,
   key text not null,
   request bytea not null,
   answer text,
   created_at timestamptz not null default now(),
-  primary key (key_id, key),
+  profile_id uuid references public.profiles (id) on delete cascade,
+  constraint idempotency_keys_are_of_keys unique (key_id, key),
+  constraint idempotency_keys_are_of_people unique (profile_id, key),
+  constraint is_of_a_key_or_a_person check (num_nonnulls(key_id, profile_id) = 1),
   constraint key_has_1_to_200_characters check (char_length(key) between 1 and 200)
 );
-comment on table private.idempotency_keys is 'What a POST with an Idempotency-Key answered, for a day. request is the SHA-256 of its route, path, query and body.';
+comment on table private.idempotency_keys is
+  'Responses to POST requests with an Idempotency-Key, by a key, or to a form with an id, by a person; kept '
+  'for a day. request is the SHA-256 of route, path, query and body.';
 create index idempotency_keys_age_idx on private.idempotency_keys (created_at);
 alter table private.idempotency_keys enable row level security;
 revoke all on private.idempotency_keys from public, anon, authenticated, service_role, service_key;
 
--- definer: clients may not touch private tables.
-create function private.replay(key text, request bytea) returns text
+-- definer: private tables.
+create function private.find_idempotent_response(key text, request bytea) returns text
 language plpgsql security definer set search_path = '' as $$
-declare earlier private.idempotency_keys; own_id uuid := nullif(current_setting('feedback.key_id', true), '')::uuid;
+declare
+  earlier private.idempotency_keys;
+  own_id uuid := case when private.is_key()
+    then nullif(current_setting('feedback.key_id', true), '')::uuid end;
+  person_id uuid := case when not private.is_key() then private.caller_id() end;
 begin
-  insert into private.idempotency_keys as k (organization_id, key_id, key, request)
-  values (private.key_organization_id(), own_id, replay.key, replay.request)
-  on conflict on constraint idempotency_keys_pkey do nothing;
+  insert into private.idempotency_keys as k (organization_id, key_id, profile_id, key, request)
+  values (private.key_organization_id(), own_id, person_id, find_idempotent_response.key,
+    find_idempotent_response.request)
+  on conflict do nothing;
   if found then return null; end if;
-  select * into earlier from private.idempotency_keys k where k.key_id = own_id and k.key = replay.key;
-  if earlier.request is distinct from replay.request then
-    perform private.raise_error('CONFLICT', 'This Idempotency-Key was used for another request.', 'Idempotency-Key');
+  select * into earlier from private.idempotency_keys k
+    where (k.key_id = own_id or k.profile_id = person_id) and k.key = find_idempotent_response.key;
+  if earlier.request is distinct from find_idempotent_response.request then
+    perform private.raise_error('CONFLICT', 'This Idempotency-Key was used for another request.',
+      'Idempotency-Key');
   end if;
   return earlier.answer;
 end
 $$;
-comment on function private.replay(text, bytea) is 'The answer this key gave to the same request before; null the first time. Waits for a first request still running.';
+comment on function private.find_idempotent_response(text, bytea) is
+  'Returns the stored response for the key and the same request of the caller; null the first time. Raises '
+  'CONFLICT for another request. Waits for a concurrent first request.';
 
-create function private.remember(key text, answer text) returns void
+create function private.save_idempotent_response(key text, answer text) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
-  update private.idempotency_keys k set answer = remember.answer
-  where k.key_id = nullif(current_setting('feedback.key_id', true), '')::uuid and k.key = remember.key;
+  update private.idempotency_keys k set answer = save_idempotent_response.answer
+  where case when private.is_key() then k.key_id = nullif(current_setting('feedback.key_id', true), '')::uuid
+      else k.profile_id = private.caller_id() end
+    and k.key = save_idempotent_response.key;
 end
 $$;
-comment on function private.remember(text, text) is 'Keeps the answer for private.replay, in the transaction that made it.';
-grant execute on function private.replay(text, bytea), private.remember(text, text) to service_key;
+comment on function private.save_idempotent_response(text, text) is
+  'Stores the response for private.find_idempotent_response, in the transaction of the request.';
+grant execute on function private.find_idempotent_response(text, bytea),
+  private.save_idempotent_response(text, text) to service_key, authenticated;
 
--- Readiness -------------------------------------------------------------------------------------------------------
+-- Readiness -------------------------------------------------------------------------------------------------
 
--- definer: the record of migrations is not readable by the login role.
+-- definer: the login role cannot read the list of migrations.
 create function private.latest_migration() returns text
 language plpgsql stable security definer set search_path = '' as $$
 begin
   return (select max(version) from supabase_migrations.schema_migrations);
 end
 $$;
-comment on function private.latest_migration() is 'Version of the newest applied migration, for readiness.';
+comment on function private.latest_migration() is
+  'Version of the newest applied migration, for the readiness check.';
 grant execute on function private.latest_migration() to feedback_api;

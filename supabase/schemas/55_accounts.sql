@@ -1,8 +1,9 @@
--- What users of the auth service lose: with their account everything, with an anonymous sign-in what the organization keeps for others.
+-- Access of deleted and of anonymous users.
 
--- Deleted accounts ---------------------------------------------------------------------------------------------
--- Their access tokens are valid until they expire. The API refuses them in private.enter; these policies refuse
--- them to clients of the data API and of realtime.
+-- Deleted accounts ------------------------------------------------------------------------------------------
+
+-- Access tokens of deleted users stay valid until they expire. The API rejects them in private.assume_caller;
+-- these policies reject them for clients of the data API and realtime.
 
 -- definer: profiles are not readable as a whole.
 create function private.has_account() returns boolean
@@ -16,7 +17,8 @@ comment on function private.has_account() is 'Whether the auth user of the acces
 create function private.is_active_user() returns boolean
 language sql stable
 return session_user = 'feedback_api' or private.has_account();
-comment on function private.is_active_user() is 'As private.has_account, which the API knows already.';
+comment on function private.is_active_user() is
+  'Whether the user exists; always true in the edge functions, which have checked it.';
 grant execute on function private.has_account(), private.is_active_user() to authenticated;
 
 do $$
@@ -32,16 +34,17 @@ begin
 end
 $$;
 
--- Anonymous sign-ins -------------------------------------------------------------------------------------------
--- Anyone can make any number of them. The auth service's row counts, not the claim: it is right the moment somebody
--- links an address, and the API passes no claims on.
+-- Anonymous sign-ins ----------------------------------------------------------------------------------------
 
--- definer: neither profiles nor settings of an organization are readable as a whole.
+-- Anyone can create any number of anonymous users. The row of the auth service decides, not the claim: it
+-- changes the moment an address is linked, and the API does not pass claims on.
+
+-- definer: profiles and settings of organizations are not readable as a whole.
 create function private.require_participation() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare allowed text;
 begin
-  if private.is_key() or private.is_quiet()
+  if private.is_key() or private.events_suppressed()
     or not exists (select from public.profiles p where p.id = auth.uid() and p.is_anonymous) then
     return new;
   end if;
@@ -54,9 +57,11 @@ begin
   return new;
 end
 $$;
-comment on function private.require_participation() is 'Trigger: an anonymous user does what organizations.anonymous_may allows. The argument is what it takes: vote or participate.';
+comment on function private.require_participation() is
+  'Trigger: anonymous users may do what organizations.anonymous_may allows. The argument is the required '
+  'level: vote or participate.';
 
--- By their names these triggers run after prepare, which fills in the organization.
+-- Trigger names sort after prepare, which sets the organization.
 create trigger require_participation before insert on public.votes
   for each row execute function private.require_participation('vote');
 create trigger require_participation before insert on public.comment_votes

@@ -1,4 +1,4 @@
--- Agents: identities with their policies, the keys they call with, and the trail of what they did.
+-- Agents: policies, keys and the audit trail of tool calls.
 
 create table private.agents (
   id uuid primary key references public.profiles (id) on delete cascade deferrable initially deferred,
@@ -17,28 +17,34 @@ create table private.agents (
   updated_at timestamptz not null default now(),
   constraint tier_is_known check (tier in ('standard', 'professional', 'enterprise')),
   constraint description_has_1_to_500_characters check (char_length(description) between 1 and 500),
-  constraint tools_are_snake_case check (cardinality(tools) <= 100 and array_to_string(tools, ' ') ~ '^([a-z_]{1,64}( [a-z_]{1,64})*)?$'),
+  constraint tools_are_snake_case check
+    (cardinality(tools) <= 100 and array_to_string(tools, ' ') ~ '^([a-z_]{1,64}( [a-z_]{1,64})*)?$'),
   constraint lists_are_short check (greatest(cardinality(category_ids), cardinality(survey_ids)) <= 200),
   constraint calls_a_day_is_positive check (calls_a_day > 0)
 );
-comment on table private.agents is 'Agents of an organization. The id is that of the profile they act as; tier names their rate rule; read_only to calls_a_day are policies, which narrow what their keys may do; null narrows nothing.';
+comment on table private.agents is
+  'Agents of an organization. id is the profile the agent acts as. tier names its rate limit rule. '
+  'read_only to calls_a_day are policies that restrict its keys; null means no restriction.';
 create index agents_organization_idx on private.agents (organization_id, created_at desc, id);
 alter table private.agents enable row level security;
 revoke all on private.agents from public, anon, authenticated, service_role, service_key;
 create trigger touch_updated_at before update on private.agents
   for each row execute function private.touch_updated_at();
 
-create function private.create_agent(organization_id uuid, name text, tier text default 'standard', description text default null, created_by uuid default null)
+create function private.create_agent(organization_id uuid, name text, tier text default 'standard',
+  description text default null, created_by uuid default null)
 returns uuid language plpgsql set search_path = '' as $$
 declare agent_id uuid;
 begin
-  insert into public.profiles (kind, organization_id, name) values ('agent', organization_id, name) returning id into agent_id;
+  insert into public.profiles (kind, organization_id, name) values ('agent', organization_id, name)
+    returning id into agent_id;
   insert into private.agents (id, organization_id, tier, description, created_by)
   values (agent_id, organization_id, tier, description, created_by);
   return agent_id;
 end
 $$;
-comment on function private.create_agent(uuid, text, text, text, uuid) is 'An agent, and the profile it acts as.';
+comment on function private.create_agent(uuid, text, text, text, uuid) is
+  'Creates an agent and the profile it acts as.';
 
 create function private.create_agent_key(
   agent_id uuid, name text, scopes text[], digest bytea, prefix text, last_four text,
@@ -46,71 +52,44 @@ create function private.create_agent_key(
 returns uuid language plpgsql set search_path = '' as $$
 declare key_id uuid;
 begin
-  insert into private.api_keys (organization_id, profile_id, name, scopes, digest, prefix, last_four, expires_at, created_by)
-  select a.organization_id, a.id, coalesce(create_agent_key.name, p.name), scopes, digest, prefix, last_four, expires_at, create_agent_key.created_by
+  insert into private.api_keys (organization_id, profile_id, name, scopes, digest, prefix, last_four,
+    expires_at, created_by)
+  select a.organization_id, a.id, coalesce(create_agent_key.name, p.name), scopes, digest, prefix, last_four,
+    expires_at, create_agent_key.created_by
   from private.agents a join public.profiles p on p.id = a.id where a.id = agent_id
   returning id into key_id;
   return key_id;
 end
 $$;
-comment on function private.create_agent_key(uuid, text, text[], bytea, text, text, timestamptz, uuid) is 'A key of an agent: a row of api_keys that acts as the agent''s profile. Null where there is no such agent.';
+comment on function private.create_agent_key(uuid, text, text[], bytea, text, text, timestamptz, uuid) is
+  'Creates a key of an agent: a row of api_keys that acts as the agent''s profile. Returns null if there is '
+  'no such agent.';
 
--- What policies narrow --------------------------------------------------------------------------------------------
-
--- definer: agents are not granted. Read in each statement, so that a policy counts at once.
-create function private.agent_category_ids() returns uuid[]
-language plpgsql stable security definer set search_path = '' as $$
-declare own_id uuid := private.agent_id();
-begin
-  return case when own_id is not null then (select a.category_ids from private.agents a where a.id = own_id) end;
-end
-$$;
-comment on function private.agent_category_ids() is 'The categories the calling agent is kept to; null where it is kept to none, and for everyone else.';
-
-create function private.agent_survey_ids() returns uuid[]
-language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
-declare own_id uuid := private.agent_id();
-begin
-  return case when own_id is not null then (select a.survey_ids from private.agents a where a.id = own_id) end;
-end
-$$;
-comment on function private.agent_survey_ids() is 'The surveys the calling agent is kept to; null where it is kept to none, and for everyone else.';
-
-grant execute on function private.agent_category_ids(), private.agent_survey_ids() to service_key;
-
-create policy "an agent keeps to its categories" on public.submissions
-  as restrictive to service_key using (
-    (select private.agent_category_ids()) is null or category_id = any ((select private.agent_category_ids())::uuid[]));
-create policy "an agent keeps to the comments of its categories" on public.comments
-  as restrictive to service_key using (
-    (select private.agent_category_ids()) is null or exists (select from public.submissions s where s.id = submission_id));
-create policy "an agent keeps to its surveys" on public.surveys
-  as restrictive to service_key using (
-    (select private.agent_survey_ids()) is null or id = any ((select private.agent_survey_ids())::uuid[]));
-create policy "an agent keeps to the responses of its surveys" on public.survey_responses
-  as restrictive to service_key using (
-    (select private.agent_survey_ids()) is null or survey_id = any ((select private.agent_survey_ids())::uuid[]));
-
--- A call ----------------------------------------------------------------------------------------------------------
+-- Tool calls ------------------------------------------------------------------------------------------------
 
 -- definer: reads the agent's policies.
-create function private.begin_call(tool text, scope text, destructive boolean, confirmed boolean) returns void
+create function private.authorize_tool_call(tool text, scope text, destructive boolean, confirmed boolean)
+  returns void
 language plpgsql stable security definer set search_path = '' as $$
 declare agent private.agents;
 begin
   if not private.has_scope(scope) then
-    perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s.', scope), null, jsonb_build_object('scope', scope));
+    perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s.', scope), null,
+      jsonb_build_object('scope', scope));
   end if;
   select * into agent from private.agents a where a.id = private.agent_id();
   if tool <> all (agent.tools) then
     perform private.raise_error('FORBIDDEN', format('The agent''s policies do not allow %s.', tool));
   end if;
   if destructive and agent.confirm_destructive and not confirmed then
-    perform private.raise_error('VALIDATION_ERROR', 'This changes or removes what is there: call again with confirm: true if that is meant.', 'confirm');
+    perform private.raise_error('VALIDATION_ERROR',
+      'This tool updates or deletes data: call it again with confirm: true.', 'confirm');
   end if;
 end
 $$;
-comment on function private.begin_call(text, text, boolean, boolean) is 'Raises unless the calling agent''s key has the scope and its policies allow the tool. What read_only, categories, surveys and calls_a_day narrow stands in scopes, row-level security and private.admit.';
+comment on function private.authorize_tool_call(text, text, boolean, boolean) is
+  'Raises FORBIDDEN unless the calling agent''s key has the scope and its policies allow the tool. Scopes, '
+  'row-level security and private.admit_request enforce read_only, categories, surveys and calls_a_day.';
 
 create table private.agent_audit (
   id bigint generated always as identity primary key,
@@ -126,49 +105,64 @@ create table private.agent_audit (
   address text,
   created_at timestamptz not null default now()
 );
-comment on table private.agent_audit is 'What agents called: appended to, never changed, kept 400 days. Names of arguments and no values; the address as a keyed hash; outcome is ok or the code of the error. Without foreign keys: each call would lock its agent''s row.';
+comment on table private.agent_audit is
+  'Audit trail of agent calls: append-only, kept for private.retention(agent_calls). Stores argument names '
+  'without values and the address as a keyed hash; outcome is ok or an error code. No foreign keys: each '
+  'call would lock the agent''s row.';
 create index agent_audit_agent_idx on private.agent_audit (agent_id, id desc);
 create index agent_audit_age_idx on private.agent_audit using brin (created_at);
 alter table private.agent_audit enable row level security;
 revoke all on private.agent_audit from public, anon, authenticated, service_role, service_key;
 
-create function private.keep_audit() returns trigger
+create function private.protect_agent_audit() returns trigger
 language plpgsql set search_path = '' as $$
 begin
-  if tg_op = 'DELETE' and old.created_at < now() - interval '400 days' then
+  if tg_op = 'DELETE' and old.created_at < now() - private.retention('agent_calls') then
     return old;
   end if;
-  perform private.raise_error('FORBIDDEN', 'The audit trail is appended to, never changed.');
+  perform private.raise_error('FORBIDDEN', 'The audit trail is append-only.');
 end
 $$;
-comment on function private.keep_audit() is 'Trigger: rows of the audit trail stay as they are until they are 400 days old.';
+comment on function private.protect_agent_audit() is
+  'Trigger: rejects changes, and deletion within private.retention(agent_calls).';
 create trigger keep before update or delete on private.agent_audit
-  for each row execute function private.keep_audit();
+  for each row execute function private.protect_agent_audit();
 
--- definer: the trail is not granted.
-create function private.record_call(request_id uuid, tool text, scope text, argument_names text[], address text) returns void
+-- definer: the audit trail is not granted.
+create function private.record_tool_call(request_id uuid, tool text, scope text, argument_names text[],
+  address text) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
-  insert into private.agent_audit (organization_id, agent_id, key_id, request_id, tool, scope, outcome, duration_ms, argument_names, address)
-  values (private.key_organization_id(), private.agent_id(), current_setting('feedback.key_id')::uuid, request_id, tool, scope, 'ok',
+  insert into private.agent_audit
+    (organization_id, agent_id, key_id, request_id, tool, scope, outcome, duration_ms, argument_names,
+    address)
+  values (private.key_organization_id(), private.agent_id(), current_setting('feedback.key_id')::uuid,
+    request_id, tool, scope, 'ok',
     extract(epoch from clock_timestamp() - now()) * 1000, argument_names, address);
 end
 $$;
-comment on function private.record_call(uuid, text, text, text[], text) is 'Appends a call that changes something to the audit trail, in its own transaction: what was done is in the trail.';
+comment on function private.record_tool_call(uuid, text, text, text[], text) is
+  'Appends a writing call to the audit trail in the transaction of the call.';
 
--- definer: called by the login role, for calls whose transaction is over.
-create function private.record_calls(calls jsonb) returns void
+-- definer: called by the login role after the transaction of the call.
+create function private.record_tool_calls(calls jsonb) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
   perform set_config('synchronous_commit', 'off', true);
-  insert into private.agent_audit (organization_id, agent_id, key_id, request_id, tool, scope, outcome, duration_ms, argument_names, address)
-  select k.organization_id, k.profile_id, k.id, c.request_id, c.tool, c.scope, c.outcome, c.duration_ms, c.argument_names, c.address
-  from jsonb_to_recordset(calls) as c (digest text, request_id uuid, tool text, scope text, outcome text, duration_ms real,
+  insert into private.agent_audit
+    (organization_id, agent_id, key_id, request_id, tool, scope, outcome, duration_ms, argument_names,
+    address)
+  select k.organization_id, k.profile_id, k.id, c.request_id, c.tool, c.scope, c.outcome, c.duration_ms,
+    c.argument_names, c.address
+  from jsonb_to_recordset(calls) as c
+    (digest text, request_id uuid, tool text, scope text, outcome text, duration_ms real,
     argument_names text[], address text)
   join private.api_keys k on k.digest = decode(c.digest, 'hex') join private.agents a on a.id = k.profile_id;
 end
 $$;
-comment on function private.record_calls(jsonb) is 'Appends calls that only read or that were refused, of keys that are or were an agent''s. They changed nothing, so their trail need not wait for the disk.';
+comment on function private.record_tool_calls(jsonb) is
+  'Appends calls that only read or that failed. They changed nothing, so the commit does not wait for the '
+  'disk.';
 
 -- definer: agents are not granted.
 create function private.agent_self() returns json
@@ -176,26 +170,30 @@ language plpgsql stable security definer set search_path = '' as $$
 begin
   return (
     select json_build_object('id', a.id, 'name', p.name, 'tier', a.tier,
-      'scopes', string_to_array(coalesce(current_setting('feedback.scopes', true), ''), ' '), 'tools', a.tools)
+      'scopes', string_to_array(coalesce(current_setting('feedback.scopes', true), ''), ' '), 'tools',
+        a.tools)
     from private.agents a join public.profiles p on p.id = a.id where a.id = private.agent_id());
 end
 $$;
-comment on function private.agent_self() is 'The calling agent, with the scopes its key has after its policies and the tools they leave it; null tools are all.';
+comment on function private.agent_self() is
+  'The calling agent with its effective scopes and tools after its policies; tools is null for all.';
 
-grant execute on function private.begin_call(text, text, boolean, boolean), private.record_call(uuid, text, text, text[], text),
+grant execute on function private.authorize_tool_call(text, text, boolean, boolean),
+  private.record_tool_call(uuid, text, text, text[], text),
   private.agent_self() to service_key;
-grant execute on function private.record_calls(jsonb) to feedback_api;
+grant execute on function private.record_tool_calls(jsonb) to feedback_api;
 
--- Administration --------------------------------------------------------------------------------------------------
+-- Administration --------------------------------------------------------------------------------------------
 
 create function private.agent_shape(agent private.agents) returns json
 language plpgsql stable set search_path = '' as $$
 begin
-  return json_build_object('id', agent.id, 'name', (select p.name from public.profiles p where p.id = agent.id), 'description', agent.description,
+  return json_build_object('id', agent.id, 'name',
+    (select p.name from public.profiles p where p.id = agent.id), 'description', agent.description,
     'tier', agent.tier, 'retired_at', agent.retired_at, 'created_at', agent.created_at);
 end
 $$;
-comment on function private.agent_shape(private.agents) is 'An agent as admins see it.';
+comment on function private.agent_shape(private.agents) is 'JSON of an agent for Admin.';
 
 create function private.find_agent(agent_id uuid) returns private.agents
 language plpgsql stable set search_path = '' as $$
@@ -208,56 +206,68 @@ begin
   return agent;
 end
 $$;
-comment on function private.find_agent(uuid) is 'The agent of the current organization, for its signed-in admins; FORBIDDEN for others, NOT_FOUND where there is none.';
+comment on function private.find_agent(uuid) is
+  'Returns an agent of the current organization for a signed-in Admin; raises FORBIDDEN or NOT_FOUND '
+  'otherwise.';
 
 create function private.admin_list_agents() returns json
-language plpgsql stable security definer set search_path = '' as $$ -- definer: private tables; asks for an admin, as all of these
+-- definer: private tables; each function below requires Admin
+language plpgsql stable security definer set search_path = '' as $$
 declare own_id uuid := private.require_key_admin();
 begin
   return coalesce((select json_agg(private.agent_shape(a) order by a.created_at desc, a.id)
-    from (select * from private.agents a where a.organization_id = own_id order by a.created_at desc, a.id limit 500) a), '[]');
+    from (select * from private.agents a where a.organization_id = own_id
+      order by a.created_at desc, a.id limit 500) a), '[]');
 end
 $$;
-comment on function private.admin_list_agents() is 'The organization''s newest 500 agents, retired ones too.';
+comment on function private.admin_list_agents() is
+  'The organization''s newest 500 agents, including retired ones.';
 
 create function private.admin_create_agent(name text, tier text, description text) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare made uuid := private.create_agent(private.require_key_admin(), name, tier, description, private.caller_id());
+language plpgsql security definer set search_path = '' as $$ -- definer: agents are not granted
+declare made uuid := private.create_agent(private.require_key_admin(), name, tier, description,
+  private.caller_id());
 begin
   perform private.audit('agent.create', 'agent', made, jsonb_build_object('tier', tier));
   return (select private.agent_shape(a) from private.agents a where a.id = made);
 end
 $$;
-comment on function private.admin_create_agent(text, text, text) is 'An agent of the current organization.';
+comment on function private.admin_create_agent(text, text, text) is
+  'Creates an agent in the current organization.';
 
 create function private.admin_update_agent(agent_id uuid, name text, tier text, description text) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
+language plpgsql security definer set search_path = '' as $$ -- definer: agents are not granted
 declare agent private.agents := private.find_agent(agent_id);
 begin
-  update public.profiles p set name = admin_update_agent.name where p.id = agent.id and admin_update_agent.name is not null;
+  update public.profiles p set name = admin_update_agent.name
+    where p.id = agent.id and admin_update_agent.name is not null;
   update private.agents a set tier = coalesce(admin_update_agent.tier, a.tier),
-    description = case when admin_update_agent.description is null then a.description else nullif(admin_update_agent.description, '') end
+    description = case when admin_update_agent.description is null then a.description
+      else nullif(admin_update_agent.description, '') end
   where a.id = agent.id returning a.* into agent;
   perform private.audit('agent.update', 'agent', agent.id, jsonb_build_object('tier', agent.tier));
   return private.agent_shape(agent);
 end
 $$;
-comment on function private.admin_update_agent(uuid, text, text, text) is 'Changes what is not null; an empty description takes it away.';
+comment on function private.admin_update_agent(uuid, text, text, text) is
+  'Sets the arguments that are not null; an empty description removes it.';
 
 create function private.admin_retire_agent(agent_id uuid) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
+language plpgsql security definer set search_path = '' as $$ -- definer: agents are not granted
 declare agent private.agents := private.find_agent(agent_id);
 begin
   update private.api_keys k set revoked_at = now() where k.profile_id = agent.id and k.revoked_at is null;
-  update private.agents a set retired_at = coalesce(a.retired_at, now()) where a.id = agent.id returning a.* into agent;
+  update private.agents a set retired_at = coalesce(a.retired_at, now()) where a.id = agent.id
+    returning a.* into agent;
   perform private.audit('agent.retire', 'agent', agent.id);
   return private.agent_shape(agent);
 end
 $$;
-comment on function private.admin_retire_agent(uuid) is 'Ends the agent and its keys for good; it stays as the author of what it wrote.';
+comment on function private.admin_retire_agent(uuid) is
+  'Retires the agent and revokes its keys permanently; it stays as the author of its content.';
 
 create function private.admin_agent_policies(agent_id uuid, policies jsonb) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
+language plpgsql security definer set search_path = '' as $$ -- definer: agents are not granted
 declare agent private.agents := private.find_agent(agent_id);
 begin
   if policies is not null then
@@ -270,20 +280,26 @@ begin
       survey_ids = private.text_array(policies -> 'survey_ids')::uuid[]
     where a.id = agent.id returning a.* into agent;
     if exists (select from unnest(agent.category_ids) as wanted
-      where not exists (select from public.categories c where c.id = wanted and c.organization_id = agent.organization_id)) then
-      perform private.raise_error('VALIDATION_ERROR', 'has one that is not a category of this organization', 'category_ids');
+      where not exists (select from public.categories c
+        where c.id = wanted and c.organization_id = agent.organization_id)) then
+      perform private.raise_error('VALIDATION_ERROR', 'has one that is not a category of this organization',
+        'category_ids');
     end if;
     if exists (select from unnest(agent.survey_ids) as wanted
-      where not exists (select from public.surveys s where s.id = wanted and s.organization_id = agent.organization_id)) then
-      perform private.raise_error('VALIDATION_ERROR', 'has one that is not a survey of this organization', 'survey_ids');
+      where not exists (select from public.surveys s
+        where s.id = wanted and s.organization_id = agent.organization_id)) then
+      perform private.raise_error('VALIDATION_ERROR', 'has one that is not a survey of this organization',
+        'survey_ids');
     end if;
     perform private.audit('agent.set_policies', 'agent', agent.id, policies);
   end if;
-  return json_build_object('read_only', agent.read_only, 'confirm_destructive', agent.confirm_destructive, 'tools', agent.tools,
+  return json_build_object('read_only', agent.read_only, 'confirm_destructive', agent.confirm_destructive,
+    'tools', agent.tools,
     'category_ids', agent.category_ids, 'survey_ids', agent.survey_ids, 'calls_a_day', agent.calls_a_day);
 end
 $$;
-comment on function private.admin_agent_policies(uuid, jsonb) is 'An agent''s policies; with an object, sets all of them first.';
+comment on function private.admin_agent_policies(uuid, jsonb) is
+  'Policies of an agent; an object replaces all of them.';
 
 create function private.text_array(value jsonb) returns text[]
 language plpgsql immutable set search_path = '' as $$
@@ -291,51 +307,63 @@ begin
   return case when jsonb_typeof(value) = 'array' then array(select jsonb_array_elements_text(value)) end;
 end
 $$;
-comment on function private.text_array(jsonb) is 'A JSON array of text as an array; null for null.';
+comment on function private.text_array(jsonb) is 'A JSON array of text as a text array; null for null.';
 
 create function private.admin_list_agent_keys(agent_id uuid) returns json
-language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
+language plpgsql stable security definer set search_path = '' as $$ -- definer: agents are not granted
 declare agent private.agents := private.find_agent(agent_id);
 begin
   return coalesce((select json_agg(private.api_key_shape(k) order by k.created_at desc, k.id)
-    from (select * from private.api_keys k where k.organization_id = agent.organization_id and k.profile_id = agent.id
+    from (select * from private.api_keys k where k.organization_id = agent.organization_id
+      and k.profile_id = agent.id
       order by k.created_at desc, k.id limit 500) k), '[]');
 end
 $$;
-comment on function private.admin_list_agent_keys(uuid) is 'The agent''s newest 500 keys, revoked and expired ones too.';
+comment on function private.admin_list_agent_keys(uuid) is
+  'The agent''s newest 500 keys, including revoked and expired ones.';
 
 create function private.admin_create_agent_key(
   agent_id uuid, name text, scopes text[], digest bytea, prefix text, last_four text, expires_at timestamptz)
-returns json language plpgsql security definer set search_path = '' as $$ -- definer: as above
+returns json language plpgsql security definer set search_path = '' as $$ -- definer: agents are not granted
 declare agent private.agents := private.find_agent(agent_id); key_id uuid;
 begin
   if agent.retired_at is not null then
     perform private.raise_error('CONFLICT', 'This agent is retired: make another.');
   end if;
-  key_id := private.create_agent_key(agent.id, name, scopes, digest, prefix, last_four, expires_at, private.caller_id());
-  perform private.audit('agent_key.create', 'api_key', key_id, jsonb_build_object('agent_id', agent.id, 'scopes', scopes));
+  key_id := private.create_agent_key(agent.id, name, scopes, digest, prefix, last_four, expires_at,
+    private.caller_id());
+  perform private.audit('agent_key.create', 'api_key', key_id,
+    jsonb_build_object('agent_id', agent.id, 'scopes', scopes));
   return (select private.api_key_shape(k) from private.api_keys k where k.id = key_id);
 end
 $$;
-comment on function private.admin_create_agent_key(uuid, text, text[], bytea, text, text, timestamptz) is 'Makes a key of an agent; its secret stays with the caller.';
+comment on function private.admin_create_agent_key(uuid, text, text[], bytea, text, text, timestamptz) is
+  'Creates a key of an agent from the digest of a secret.';
 
-create function private.admin_agent_audit(agent_id uuid, before bigint, tool text, outcome text, most integer) returns json
-language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
+create function private.admin_agent_audit(agent_id uuid, before bigint, tool text, outcome text,
+  max_rows integer) returns json
+language plpgsql stable security definer set search_path = '' as $$ -- definer: agents are not granted
 declare agent private.agents := private.find_agent(agent_id);
 begin
-  return coalesce((select json_agg(json_build_object('id', t.id, 'key_id', t.key_id, 'request_id', t.request_id, 'tool', t.tool, 'scope', t.scope,
-      'outcome', t.outcome, 'duration_ms', round(t.duration_ms::numeric, 1), 'argument_names', t.argument_names, 'address', t.address,
+  return coalesce((select json_agg(json_build_object('id', t.id, 'key_id', t.key_id, 'request_id',
+    t.request_id, 'tool', t.tool, 'scope', t.scope,
+      'outcome', t.outcome, 'duration_ms', round(t.duration_ms::numeric, 1), 'argument_names',
+        t.argument_names, 'address', t.address,
       'created_at', t.created_at) order by t.id desc)
     from (select * from private.agent_audit t
-      where t.agent_id = agent.id and t.organization_id = agent.organization_id and (before is null or t.id < before)
+      where t.agent_id = agent.id and t.organization_id = agent.organization_id
+        and (before is null or t.id < before)
         and (admin_agent_audit.tool is null or t.tool = admin_agent_audit.tool)
         and (admin_agent_audit.outcome is null or t.outcome = admin_agent_audit.outcome)
-      order by t.id desc limit most) t), '[]');
+      order by t.id desc limit max_rows) t), '[]');
 end
 $$;
-comment on function private.admin_agent_audit(uuid, bigint, text, text, integer) is 'What an agent called, newest first, from below an id.';
+comment on function private.admin_agent_audit(uuid, bigint, text, text, integer) is
+  'Calls of an agent, newest first, below the given id.';
 
-grant execute on function private.admin_list_agents(), private.admin_create_agent(text, text, text), private.admin_update_agent(uuid, text, text, text),
-  private.admin_retire_agent(uuid), private.admin_agent_policies(uuid, jsonb), private.admin_list_agent_keys(uuid),
+grant execute on function private.admin_list_agents(), private.admin_create_agent(text, text, text),
+  private.admin_update_agent(uuid, text, text, text),
+  private.admin_retire_agent(uuid), private.admin_agent_policies(uuid, jsonb),
+    private.admin_list_agent_keys(uuid),
   private.admin_create_agent_key(uuid, text, text[], bytea, text, text, timestamptz),
   private.admin_agent_audit(uuid, bigint, text, text, integer) to authenticated;

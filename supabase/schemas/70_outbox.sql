@@ -1,4 +1,5 @@
--- The outbox: every mutation writes its event in its own transaction. Webhooks, streams and the change feed read from it.
+-- The outbox: every mutation inserts its event in its own transaction. Webhooks, agent streams and the change
+-- feed read it.
 
 create table private.outbox (
   xid xid8 not null default pg_current_xact_id(),
@@ -11,9 +12,12 @@ create table private.outbox (
   created_at timestamptz not null default now(),
   primary key (xid, id)
 );
-comment on table private.outbox is 'Events in commit order: readers take xid < pg_snapshot_xmin(pg_current_snapshot()) by (xid, id), and that pair is the cursor. Kept 30 days.';
+comment on table private.outbox is
+  'Events in commit order: readers select xid < pg_snapshot_xmin(pg_current_snapshot()) ordered by (xid, '
+  'id); that pair is the cursor. Kept for private.retention(events).';
 create index outbox_organization_idx on private.outbox (organization_id, xid, id);
-create index outbox_created_idx on private.outbox (subject_id) where type in ('submission.created', 'comment.created');
+create index outbox_created_idx on private.outbox (subject_id)
+  where type in ('submission.created', 'comment.created');
 create index outbox_age_idx on private.outbox using brin (created_at);
 alter table private.outbox enable row level security;
 revoke all on private.outbox from public, anon, authenticated, service_role, service_key;
@@ -21,17 +25,22 @@ revoke all on private.outbox from public, anon, authenticated, service_role, ser
 create function private.emit_event(organization_id uuid, type text, subject_id uuid, data jsonb) returns void
 language plpgsql set search_path = '' as $$
 begin
-  insert into private.outbox (organization_id, type, subject_id, data) values (organization_id, type, subject_id, data);
+  insert into private.outbox (organization_id, type, subject_id, data)
+    values (organization_id, type, subject_id, data);
   perform private.wake_dispatcher(organization_id);
 end
 $$;
-comment on function private.emit_event(uuid, text, uuid, jsonb) is 'Announces what this transaction did, if it commits. For triggers that are definers.';
+comment on function private.emit_event(uuid, text, uuid, jsonb) is
+  'Inserts an event of this transaction. For definer triggers.';
 
 create function private.is_announced(type text, subject_id uuid) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
-  return exists (select from private.outbox o where o.subject_id = is_announced.subject_id and o.type = is_announced.type
+  return exists (select from private.outbox o
+    where o.subject_id = is_announced.subject_id and o.type = is_announced.type
   and o.type in ('submission.created', 'comment.created'));
 end
 $$;
-comment on function private.is_announced(text, uuid) is 'Whether the creation of a submission or comment was told already, so that a second approval is not.';
+comment on function private.is_announced(text, uuid) is
+  'Whether the creation event of a submission or comment was emitted before, so that a second approval does '
+  'not repeat it.';

@@ -1,13 +1,13 @@
--- Endpoints that organizations have told of their events. Secrets come sealed by the functions: neither they nor the key
--- that opens them are ever in the database.
+-- Webhook endpoints of organizations. The edge functions encrypt the secrets; neither plain secrets nor the
+-- encryption key are in the database.
 
 create table private.webhooks (
   id uuid primary key,
   organization_id uuid not null references public.organizations (id) on delete cascade,
   url text not null,
   events text[] not null,
-  sealed_secret text not null,
-  previous_sealed_secret text,
+  encrypted_secret text not null,
+  previous_encrypted_secret text,
   previous_secret_until timestamptz,
   is_enabled boolean not null default true,
   disabled_reason text,
@@ -16,61 +16,78 @@ create table private.webhooks (
   updated_at timestamptz not null default now(),
   constraint webhooks_belong_to_their_organization unique (organization_id, id),
   constraint url_is_a_web_address check (url ~ '^https?://[^\s[:cntrl:]]+$' and char_length(url) <= 2000),
-  constraint events_are_names check (cardinality(events) between 1 and 30 and array_position(events, null) is null
+  constraint events_are_names check
+    (cardinality(events) between 1 and 30 and array_position(events, null) is null
     and array_to_string(events, ' ') ~ '^[a-z_]+(\.[a-z_]+)+( [a-z_]+(\.[a-z_]+)+)*$'),
-  constraint secrets_are_sealed check (sealed_secret ~ '^[\w-]+\.[A-Za-z0-9_-]+$' and previous_sealed_secret ~ '^[\w-]+\.[A-Za-z0-9_-]+$'),
-  constraint a_previous_secret_ends check ((previous_sealed_secret is null) = (previous_secret_until is null)),
+  constraint secrets_are_encrypted check
+    (encrypted_secret ~ '^[\w-]+\.[A-Za-z0-9_-]+$'
+    and previous_encrypted_secret ~ '^[\w-]+\.[A-Za-z0-9_-]+$'),
+  constraint a_previous_secret_ends check
+    ((previous_encrypted_secret is null) = (previous_secret_until is null)),
   constraint disabled_ones_say_why check (is_enabled = (disabled_reason is null)),
   constraint disabled_reason_is_known check (disabled_reason in ('admin', 'gone'))
 );
-comment on table private.webhooks is 'Endpoints of receivers, at most 100 an organization. events holds the names asked for, aliases too; secrets are sealed with AES-256-GCM as <key id>.<base64url>. is_healthy: its last answer was a success, so it is trusted with several deliveries at once.';
+comment on table private.webhooks is
+  'Webhook endpoints, at most 100 for an organization. events holds the requested names, including aliases. '
+  'Secrets are encrypted with AES-256-GCM as <key id>.<base64url>. is_healthy: the last response was a '
+  'success, so several deliveries may be in flight.';
 alter table private.webhooks enable row level security;
 revoke all on private.webhooks from public, anon, authenticated, service_role, service_key;
-create trigger touch_updated_at before update of url, events, is_enabled, sealed_secret on private.webhooks
+create trigger touch_updated_at before update of url, events, is_enabled, encrypted_secret on private.webhooks
   for each row execute function private.touch_updated_at();
 
 create function private.canonical_event(name text) returns text
 language sql immutable
-return case name when 'vote.created' then 'submission.vote_added' when 'status.changed' then 'submission.status_changed' else name end;
-comment on function private.canonical_event(text) is 'The event a name stands for, alias or not: the same names as eventAliases in shared/events.ts.';
+return case name when 'vote.created' then 'submission.vote_added' when 'status.changed'
+  then 'submission.status_changed' else name end;
+comment on function private.canonical_event(text) is
+  'The event that a name or alias refers to; the same names as eventAliases in shared/events.ts.';
 
--- Administration --------------------------------------------------------------------------------------------------
+-- Administration --------------------------------------------------------------------------------------------
 
 create function private.webhook_shape(webhook private.webhooks) returns json
 language sql stable set search_path = ''
-return json_build_object('id', 'wh_' || replace((webhook).id::text, '-', ''), 'url', (webhook).url, 'events', (webhook).events,
+return json_build_object('id', 'wh_' || replace((webhook).id::text, '-', ''), 'url', (webhook).url, 'events',
+  (webhook).events,
   'enabled', (webhook).is_enabled, 'disabled_reason', (webhook).disabled_reason,
-  'previous_secret_expires_at', case when (webhook).previous_secret_until > now() then (webhook).previous_secret_until end,
+  'previous_secret_expires_at', case when (webhook).previous_secret_until > now()
+    then (webhook).previous_secret_until end,
   'created_at', (webhook).created_at, 'updated_at', (webhook).updated_at);
-comment on function private.webhook_shape(private.webhooks) is 'A webhook as admins see it: never a secret, sealed or not.';
+comment on function private.webhook_shape(private.webhooks) is
+  'JSON of a webhook for Admin, without the secret.';
 
--- definer: memberships and private organizations decide; each function below asks for the rights it needs by this one.
+-- definer: reads memberships and private organizations. Every function below checks the caller's rights with
+-- it.
 create function private.require_webhook_admin(organization_id uuid, scope text) returns void
 language plpgsql stable security definer set search_path = '' as $$
 begin
   if not private.in_organization(organization_id) or not exists (
-      select from public.organizations o where o.id = organization_id and case when private.is_key() then o.id = private.key_organization_id()
+      select from public.organizations o where o.id = organization_id and case when private.is_key()
+        then o.id = private.key_organization_id()
         else o.visibility = 'public' or private.is_member(o.id, private.caller_id()) end) then
     perform private.raise_error('NOT_FOUND', 'There is no such organization.', 'organization');
   end if;
   perform private.require_admin(organization_id, scope);
 end
 $$;
-comment on function private.require_webhook_admin(uuid, text) is 'Raises NOT_FOUND where the caller does not see the organization, FORBIDDEN where they see it and may not do this.';
+comment on function private.require_webhook_admin(uuid, text) is
+  'Raises NOT_FOUND if the caller cannot see the organization and FORBIDDEN without the required rights.';
 
 create function private.host_of(url text) returns text
 language sql immutable
 return substring(url from '^https?://(?:[^/?#]*@)?([^/?#]*)');
-comment on function private.host_of(text) is 'Host and port of a web address.';
+comment on function private.host_of(text) is 'Host and port of a URL.';
 
-create function private.audit_webhook(action text, webhook private.webhooks, details jsonb default '{}') returns void
+create function private.audit_webhook(action text, webhook private.webhooks, details jsonb default '{}')
+  returns void
 language plpgsql set search_path = '' as $$
 begin
   perform private.audit('webhook.' || action, 'webhook', webhook.id,
     jsonb_build_object('host', private.host_of(webhook.url)) || details, webhook.organization_id);
 end
 $$;
-comment on function private.audit_webhook(text, private.webhooks, jsonb) is 'The trail of a webhook tells the host alone: the rest of an address may hold a secret.';
+comment on function private.audit_webhook(text, private.webhooks, jsonb) is
+  'Writes a webhook change to the audit log with the host only: the rest of a URL may contain a secret.';
 
 create function private.admin_list_webhooks(organization_id uuid) returns json
 language plpgsql stable security definer set search_path = '' as $$ -- definer: private tables
@@ -83,36 +100,41 @@ $$;
 comment on function private.admin_list_webhooks(uuid) is 'The organization''s webhooks, newest first.';
 
 create function private.admin_show_webhook(organization_id uuid, webhook_id uuid) returns json
-language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
+language plpgsql stable security definer set search_path = '' as $$ -- definer: accesses private tables
 begin
   perform private.require_webhook_admin(organization_id, 'webhooks:read');
   return (select private.webhook_shape(w) from private.webhooks w
     where w.organization_id = admin_show_webhook.organization_id and w.id = webhook_id);
 end
 $$;
-comment on function private.admin_show_webhook(uuid, uuid) is 'One webhook; null where the organization has none of that id.';
+comment on function private.admin_show_webhook(uuid, uuid) is
+  'One webhook; null if the organization has none with this id.';
 
-create function private.admin_create_webhook(organization_id uuid, webhook_id uuid, url text, events text[], sealed_secret text) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
+create function private.admin_create_webhook(organization_id uuid, webhook_id uuid, url text, events text[],
+  encrypted_secret text) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: accesses private tables
 #variable_conflict use_column
 declare made private.webhooks;
 begin
   perform private.require_webhook_admin(organization_id, 'webhooks:write');
-  -- One registration at a time, so that the limit holds.
+  -- Serializes registrations, so that the limit holds.
   perform 1 from public.organizations o where o.id = admin_create_webhook.organization_id for no key update;
-  if (select count(*) from private.webhooks w where w.organization_id = admin_create_webhook.organization_id) >= 100 then
+  if (select count(*) from private.webhooks w where w.organization_id = admin_create_webhook.organization_id)
+    >= 100 then
     perform private.raise_error('CONFLICT', 'An organization has at most 100 webhooks: delete one first.');
   end if;
-  insert into private.webhooks (id, organization_id, url, events, sealed_secret)
-  values (webhook_id, organization_id, url, events, sealed_secret) returning * into made;
+  insert into private.webhooks (id, organization_id, url, events, encrypted_secret)
+  values (webhook_id, organization_id, url, events, encrypted_secret) returning * into made;
   perform private.audit_webhook('create', made, jsonb_build_object('events', made.events));
   return private.webhook_shape(made);
 end
 $$;
-comment on function private.admin_create_webhook(uuid, uuid, text, text[], text) is 'Registers an endpoint; from now on it is told of events.';
+comment on function private.admin_create_webhook(uuid, uuid, text, text[], text) is
+  'Registers an endpoint for future events.';
 
-create function private.admin_update_webhook(organization_id uuid, webhook_id uuid, url text, events text[], enabled boolean) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
+create function private.admin_update_webhook(organization_id uuid, webhook_id uuid, url text, events text[],
+  enabled boolean) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: accesses private tables
 declare before private.webhooks; changed private.webhooks;
 begin
   perform private.require_webhook_admin(organization_id, 'webhooks:write');
@@ -121,11 +143,12 @@ begin
   if before.id is null then return null; end if;
   update private.webhooks w set
     url = coalesce(admin_update_webhook.url, w.url),
-    -- Another address has not proved itself.
+    -- A new URL has to prove its health again.
     is_healthy = w.is_healthy and coalesce(admin_update_webhook.url = w.url, true),
     events = coalesce(admin_update_webhook.events, w.events),
     is_enabled = coalesce(enabled, w.is_enabled),
-    disabled_reason = case when not coalesce(enabled, w.is_enabled) then coalesce(w.disabled_reason, 'admin') end
+    disabled_reason = case when not coalesce(enabled, w.is_enabled)
+      then coalesce(w.disabled_reason, 'admin') end
   where w.id = before.id returning w.* into changed;
   perform private.audit_webhook('update', changed, jsonb_strip_nulls(jsonb_build_object(
     'previous_host', case when changed.url <> before.url then private.host_of(before.url) end,
@@ -134,38 +157,49 @@ begin
   return private.webhook_shape(changed);
 end
 $$;
-comment on function private.admin_update_webhook(uuid, uuid, text, text[], boolean) is 'Changes what is not null. Null where the organization has none of that id.';
+comment on function private.admin_update_webhook(uuid, uuid, text, text[], boolean) is
+  'Sets the arguments that are not null. Returns null if the organization has no such webhook.';
 
 create function private.admin_delete_webhook(organization_id uuid, webhook_id uuid) returns boolean
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
+language plpgsql security definer set search_path = '' as $$ -- definer: accesses private tables
 declare deleted private.webhooks;
 begin
   perform private.require_webhook_admin(organization_id, 'webhooks:write');
-  delete from private.webhooks w where w.organization_id = admin_delete_webhook.organization_id and w.id = webhook_id
+  delete from private.webhooks w where w.organization_id = admin_delete_webhook.organization_id
+    and w.id = webhook_id
   returning w.* into deleted;
   if deleted.id is null then return false; end if;
   perform private.audit_webhook('delete', deleted);
   return true;
 end
 $$;
-comment on function private.admin_delete_webhook(uuid, uuid) is 'Deletes a webhook with its log; whether there was one.';
+comment on function private.admin_delete_webhook(uuid, uuid) is
+  'Deletes a webhook with its delivery log; returns whether it existed.';
 
-create function private.admin_rotate_webhook(organization_id uuid, webhook_id uuid, sealed_secret text, overlap interval) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
+create function private.admin_rotate_webhook(organization_id uuid, webhook_id uuid, encrypted_secret text,
+  overlap interval) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: accesses private tables
 declare changed private.webhooks;
 begin
   perform private.require_webhook_admin(organization_id, 'webhooks:write');
   update private.webhooks w set
-    previous_sealed_secret = w.sealed_secret, previous_secret_until = now() + overlap, sealed_secret = admin_rotate_webhook.sealed_secret
+    previous_encrypted_secret = w.encrypted_secret, previous_secret_until = now() + overlap,
+      encrypted_secret = admin_rotate_webhook.encrypted_secret
   where w.organization_id = admin_rotate_webhook.organization_id and w.id = webhook_id
   returning w.* into changed;
   if changed.id is null then return null; end if;
-  perform private.audit_webhook('rotate', changed, jsonb_build_object('previous_secret_until', changed.previous_secret_until));
+  perform private.audit_webhook('rotate', changed,
+    jsonb_build_object('previous_secret_until', changed.previous_secret_until));
   return private.webhook_shape(changed);
 end
 $$;
-comment on function private.admin_rotate_webhook(uuid, uuid, text, interval) is 'Another secret; deliveries are signed with the one before as well until the overlap has passed. Null where the organization has none of that id.';
+comment on function private.admin_rotate_webhook(uuid, uuid, text, interval) is
+  'Replaces the secret; deliveries are also signed with the previous one until the overlap ends. Returns '
+  'null if the organization has no such webhook.';
 
-grant execute on function private.require_webhook_admin(uuid, text), private.admin_list_webhooks(uuid), private.admin_show_webhook(uuid, uuid),
-  private.admin_create_webhook(uuid, uuid, text, text[], text), private.admin_update_webhook(uuid, uuid, text, text[], boolean),
-  private.admin_delete_webhook(uuid, uuid), private.admin_rotate_webhook(uuid, uuid, text, interval) to authenticated, service_key;
+grant execute on function private.require_webhook_admin(uuid, text), private.admin_list_webhooks(uuid),
+  private.admin_show_webhook(uuid, uuid),
+  private.admin_create_webhook(uuid, uuid, text, text[], text),
+    private.admin_update_webhook(uuid, uuid, text, text[], boolean),
+  private.admin_delete_webhook(uuid, uuid), private.admin_rotate_webhook(uuid, uuid, text, interval) to
+    authenticated, service_key;

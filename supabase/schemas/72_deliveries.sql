@@ -1,4 +1,5 @@
--- Deliveries: one an event and endpoint, made from the outbox, claimed by dispatchers, and kept as the endpoint's log.
+-- Webhook deliveries: one row for each event and endpoint, created from the outbox, claimed by dispatchers,
+-- kept as the delivery log.
 
 do $$
 begin
@@ -7,9 +8,11 @@ begin
   end if;
 end
 $$;
-comment on role feedback_webhooks is 'Login of functions/webhook-dispatch. Owns nothing and may do nothing but fan out, claim and record deliveries.';
+comment on role feedback_webhooks is
+  'Login role of functions/webhook-dispatch. Owns nothing. May only fan out events, claim deliveries and '
+  'record their results.';
 grant usage on schema private to feedback_webhooks;
--- Each statement has one way to go, by index and row after row: a plan made while a table is empty is right when it is full.
+-- Nested loops over indexes only: a plan made while a table was empty must also suit a full table.
 alter role feedback_webhooks set plan_cache_mode = 'force_generic_plan';
 alter role feedback_webhooks set enable_seqscan = off;
 alter role feedback_webhooks set enable_bitmapscan = off;
@@ -18,7 +21,7 @@ alter role feedback_webhooks set enable_mergejoin = off;
 alter role feedback_webhooks set statement_timeout = '15s';
 alter role feedback_webhooks set lock_timeout = '2s';
 alter role feedback_webhooks set idle_in_transaction_session_timeout = '15s';
--- A pooler may not pass on what a client sets when it connects.
+-- A pooler may drop settings that the client sends when it connects.
 alter role feedback_webhooks set timezone = 'UTC';
 
 create table private.webhook_deliveries (
@@ -43,11 +46,17 @@ create table private.webhook_deliveries (
   constraint status_is_known check (status in ('pending', 'sending', 'delivered', 'failed')),
   constraint sending_ones_are_claimed check ((status = 'sending') = (claimed_at is not null)),
   constraint finished_ones_say_when check ((status in ('delivered', 'failed')) = (finished_at is not null)),
-  constraint payload_is_here_or_in_the_outbox check ((data is null) = (outbox_id is not null) and (outbox_xid is null) = (outbox_id is null))
+  constraint payload_is_here_or_in_the_outbox check
+    ((data is null) = (outbox_id is not null) and (outbox_xid is null) = (outbox_id is null))
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
-comment on table private.webhook_deliveries is 'What an endpoint is told, once an event: pending, sending (claimed until next_attempt_at, when the lease ends), delivered or failed. event is the name that was asked for; attempts is the log, the newest 20; the schedule counts attempts after counted_from. Of those that ended the newest 100 an endpoint are kept.';
+comment on table private.webhook_deliveries is
+  'Deliveries by event and endpoint: pending, sending (claimed until next_attempt_at, when the lease ends), '
+  'delivered or failed. event is the subscribed name. attempts is the log of the newest 20 attempts; the '
+  'retry schedule counts attempts after counted_from. The newest 100 finished deliveries of an endpoint are '
+  'kept.';
 create index webhook_deliveries_log_idx on private.webhook_deliveries (webhook_id, created_at desc);
-create index webhook_deliveries_due_idx on private.webhook_deliveries (webhook_id, status, next_attempt_at) where status in ('pending', 'sending');
+create index webhook_deliveries_due_idx on private.webhook_deliveries (webhook_id, status, next_attempt_at)
+  where status in ('pending', 'sending');
 
 create table private.webhook_cursor (
   is_only boolean primary key default true constraint there_is_one_cursor check (is_only),
@@ -55,16 +64,19 @@ create table private.webhook_cursor (
   id bigint not null,
   trimmed uuid not null default '00000000-0000-0000-0000-000000000000'
 );
-comment on table private.webhook_cursor is 'Up to where the outbox has been made into deliveries, and logs of webhooks have been trimmed, by their ids.';
+comment on table private.webhook_cursor is
+  'Outbox position up to which deliveries exist, and the webhook id up to which logs were trimmed.';
 insert into private.webhook_cursor (xid, id) values ('0', 0);
 
 alter table private.webhook_deliveries enable row level security;
 alter table private.webhook_cursor enable row level security;
-revoke all on private.webhook_deliveries, private.webhook_cursor from public, anon, authenticated, service_role, service_key;
+revoke all on private.webhook_deliveries, private.webhook_cursor
+  from public, anon, authenticated, service_role, service_key;
 
--- Dispatch -----------------------------------------------------------------------------------------------------
+-- Dispatch --------------------------------------------------------------------------------------------------
 
-create function private.fan_out_events(most integer default 500) returns table (events integer, held_back boolean)
+create function private.fan_out_events(max_rows integer default 500)
+  returns table (events integer, held_back boolean)
 language plpgsql security definer set search_path = '' as $$ -- definer: private tables
 declare at private.webhook_cursor;
 begin
@@ -75,22 +87,24 @@ begin
     return next;
     return;
   end if;
-  -- One at a time: who comes second looks again soon.
+  -- One fan-out at a time; a concurrent caller retries soon.
   select * into at from private.webhook_cursor for update skip locked;
   if at.xid is null then
     return next;
     return;
   end if;
-  -- Were it lost in a crash it would be done again: no commit waits for the disk.
+  -- A crash would lose only this progress, which is repeated: commits need not wait for the disk.
   perform set_config('synchronous_commit', 'off', true);
   with batch as materialized (
     select o.xid, o.id, o.event_id, o.organization_id, o.type, o.created_at from private.outbox o
     where (o.xid, o.id) > (at.xid, at.id) and o.xid < pg_snapshot_xmin(pg_current_snapshot())
-    order by o.xid, o.id limit most
+    order by o.xid, o.id limit max_rows
   ), made as (
-    insert into private.webhook_deliveries (organization_id, webhook_id, event_id, event, outbox_xid, outbox_id)
+    insert into private.webhook_deliveries
+      (organization_id, webhook_id, event_id, event, outbox_xid, outbox_id)
     select w.organization_id, w.id, b.event_id, asked.name, b.xid, b.id
-    from batch b join private.webhooks w on w.organization_id = b.organization_id and w.is_enabled and w.created_at <= b.created_at
+    from batch b join private.webhooks w on w.organization_id = b.organization_id and w.is_enabled
+      and w.created_at <= b.created_at
     cross join lateral (
       select n.name from unnest(w.events) with ordinality n (name, position)
       where private.canonical_event(n.name) = b.type order by n.position limit 1) asked
@@ -100,49 +114,60 @@ begin
     from (select b.xid, b.id from batch b order by b.xid desc, b.id desc limit 1) l
   )
   select count(*) into events from batch;
-  -- Committed, but maybe behind one that is not: soon.
-  held_back := events < most and exists (
-    select from private.outbox o where (o.xid, o.id) > (at.xid, at.id) and o.xid >= pg_snapshot_xmin(pg_current_snapshot()));
+  -- A committed event may be behind one of an open transaction; retry soon.
+  held_back := events < max_rows and exists (
+    select from private.outbox o where (o.xid, o.id) > (at.xid, at.id)
+      and o.xid >= pg_snapshot_xmin(pg_current_snapshot()));
   return next;
 end
 $$;
-comment on function private.fan_out_events(integer) is 'Makes deliveries of the next events of the outbox, in its order and exactly once. held_back: others wait for a transaction that is still open.';
+comment on function private.fan_out_events(integer) is
+  'Creates deliveries for the next outbox events, in order and exactly once. held_back: more events wait '
+  'for an open transaction.';
 
 create function private.logged(attempts jsonb, attempt jsonb) returns jsonb
 language sql stable
 return case when jsonb_array_length(attempts) < 20 then attempts else attempts - 0 end || attempt;
-comment on function private.logged(jsonb, jsonb) is 'The log with one more attempt, and of those before at most 19.';
+comment on function private.logged(jsonb, jsonb) is 'Appends an attempt to the log, which keeps 20.';
 
-create function private.logged_attempt(number integer, started_at timestamptz, duration_ms integer, status_code integer, response_body text, error text)
+create function private.logged_attempt(number integer, started_at timestamptz, duration_ms integer,
+  status_code integer, response_body text, error text)
 returns jsonb language sql stable
-return jsonb_build_object('number', number, 'started_at', started_at, 'duration_ms', duration_ms, 'status_code', status_code,
+return jsonb_build_object('number', number, 'started_at', started_at, 'duration_ms', duration_ms,
+  'status_code', status_code,
   'response_body', response_body, 'error', error);
-comment on function private.logged_attempt(integer, timestamptz, integer, integer, text, text) is 'An attempt as the log shows it.';
+comment on function private.logged_attempt(integer, timestamptz, integer, integer, text, text) is
+  'JSON of one attempt.';
 
--- Endpoints that have not answered well last get one delivery at a time, and of a dispatcher's room only the second
--- number: who is dead or slow delays nobody who is not.
-create function private.claim_deliveries(most integer, most_unproven integer) returns table (
+-- Unhealthy endpoints get one delivery at a time, and together at most max_unproven: a slow or dead endpoint
+-- must not delay healthy ones.
+create function private.claim_deliveries(max_rows integer, max_unproven integer) returns table (
   webhook_id uuid, event_id uuid, attempt integer, claimed_at timestamptz, is_healthy boolean, url text,
-  sealed_secret text, previous_sealed_secret text, organization_id uuid, event text, occurred_at timestamptz, data jsonb)
+  encrypted_secret text, previous_encrypted_secret text, organization_id uuid, event text,
+    occurred_at timestamptz, data jsonb)
 language plpgsql set search_path = '' as $$
 #variable_conflict use_column
-declare endpoint record; room integer := most; unproven_room integer := most_unproven; taken integer;
+declare endpoint record; room integer := max_rows; unproven_room integer := max_unproven; taken integer;
 begin
   for endpoint in
     with recursive waiting (id) as (
-      (select d.webhook_id from private.webhook_deliveries d where d.status in ('pending', 'sending') order by d.webhook_id limit 1)
+      (select d.webhook_id from private.webhook_deliveries d where d.status in ('pending', 'sending')
+        order by d.webhook_id limit 1)
       union all
       select (select d.webhook_id from private.webhook_deliveries d
         where d.status in ('pending', 'sending') and d.webhook_id > w.id order by d.webhook_id limit 1)
       from waiting w where w.id is not null
     )
-    select w.*, case when w.is_healthy then 32 else 1 end - (select count(*)::integer from private.webhook_deliveries d
+    select w.*, case when w.is_healthy then 32
+      else 1 end - (select count(*)::integer from private.webhook_deliveries d
       where d.webhook_id = w.id and d.status = 'sending' and d.next_attempt_at > now()) as slots
     from waiting join private.webhooks w on w.id = waiting.id and w.is_enabled
-    -- The first in the index of each, however many there are.
+    -- One index lookup for each webhook, regardless of the number of its deliveries.
     where least(
-      (select d.next_attempt_at from private.webhook_deliveries d where d.webhook_id = w.id and d.status = 'pending' order by d.next_attempt_at limit 1),
-      (select d.next_attempt_at from private.webhook_deliveries d where d.webhook_id = w.id and d.status = 'sending' order by d.next_attempt_at limit 1)
+      (select d.next_attempt_at from private.webhook_deliveries d
+        where d.webhook_id = w.id and d.status = 'pending' order by d.next_attempt_at limit 1),
+      (select d.next_attempt_at from private.webhook_deliveries d
+        where d.webhook_id = w.id and d.status = 'sending' order by d.next_attempt_at limit 1)
     ) <= now()
     order by w.is_healthy desc, random()
   loop
@@ -162,16 +187,21 @@ begin
         limit least(endpoint.slots, room)
       ), claimed as (
         update private.webhook_deliveries d set
-          status = 'sending', claimed_at = now(), next_attempt_at = now() + interval '30 seconds', attempt_count = d.attempt_count + 1,
-          -- A dispatcher that died says nothing of the receiver: its attempt is logged and uses up none of the schedule.
+          status = 'sending', claimed_at = now(), next_attempt_at = now() + interval '30 seconds',
+            attempt_count = d.attempt_count + 1,
+          -- An expired claim says nothing about the receiver: the attempt is logged, and the retry schedule
+          -- does not count it.
           counted_from = d.counted_from + (d.status = 'sending')::integer,
-          attempts = case when d.status = 'pending' then d.attempts else private.logged(d.attempts, private.logged_attempt(
-            d.attempt_count, d.claimed_at, null, null, null, 'The dispatcher ended before it recorded an answer.')) end
+          attempts = case when d.status = 'pending' then d.attempts
+            else private.logged(d.attempts, private.logged_attempt(
+            d.attempt_count, d.claimed_at, null, null, null,
+              'The dispatcher ended before it recorded an answer.')) end
         where d.ctid = any (array(select due.row from due))
         returning d.*
       )
-      select c.webhook_id, c.event_id, c.attempt_count, c.claimed_at, endpoint.is_healthy, endpoint.url, endpoint.sealed_secret,
-        case when endpoint.previous_secret_until > now() then endpoint.previous_sealed_secret end,
+      select c.webhook_id, c.event_id, c.attempt_count, c.claimed_at, endpoint.is_healthy, endpoint.url,
+        endpoint.encrypted_secret,
+        case when endpoint.previous_secret_until > now() then endpoint.previous_encrypted_secret end,
         c.organization_id, c.event, coalesce(o.created_at, c.created_at), coalesce(c.data, o.data)
       from claimed c left join private.outbox o on o.xid = c.outbox_xid and o.id = c.outbox_id;
     get diagnostics taken = row_count;
@@ -180,34 +210,47 @@ begin
   end loop;
 end
 $$;
-comment on function private.claim_deliveries(integer, integer) is 'Takes due deliveries for 30 seconds, those of a dispatcher that died too: at most 32 at once of an endpoint that answers well, one of any other. Concurrent dispatchers never take the same.';
+comment on function private.claim_deliveries(integer, integer) is
+  'Claims due deliveries for 30 seconds, including expired claims: at most 32 in flight for a healthy '
+  'endpoint and one for others. Concurrent dispatchers never claim the same delivery.';
 
 create function private.record_deliveries(results jsonb) returns void
 language plpgsql set search_path = '' as $$
 begin
-  -- Those that turn out otherwise than they were, before their deliveries and by their ids, as a delete locks them: nobody waits in a circle.
+  -- Update webhooks whose health changed before their deliveries and in id order, like a delete locks them,
+  -- which avoids deadlocks.
   perform 1 from private.webhooks w where w.id in (
-    select r.webhook_id from jsonb_to_recordset(results) as r (webhook_id uuid, status_code integer, error text)
+    select r.webhook_id from jsonb_to_recordset(results) as r
+      (webhook_id uuid, status_code integer, error text)
     where w.is_healthy is distinct from (r.error is null and r.status_code between 200 and 299))
   order by w.id for no key update;
   with results as (
-    select r.*, r.error is null and r.status_code between 200 and 299 as succeeded, r.error is null and r.status_code = 410 as gone,
+    select r.*, r.error is null and r.status_code between 200
+      and 299 as succeeded, r.error is null and r.status_code = 410 as gone,
       coalesce(r.is_final, false) or r.error is null and r.status_code = 410 as is_last
-    from jsonb_to_recordset(results) as r (webhook_id uuid, event_id uuid, attempt integer, duration_ms integer, status_code integer,
+    from jsonb_to_recordset(results) as r
+      (webhook_id uuid, event_id uuid, attempt integer, duration_ms integer, status_code integer,
       response_body text, error text, retry_after integer, is_final boolean)
   ), recorded as (
     update private.webhook_deliveries d set
       status = case
         when r.succeeded then 'delivered'
-        when r.is_last or private.retry_wait(d.attempt_count - d.counted_from) is null then 'failed'
+        when r.is_last or private.retry_delay(d.attempt_count - d.counted_from) is null then 'failed'
         else 'pending' end,
-      finished_at = case when r.succeeded or r.is_last or private.retry_wait(d.attempt_count - d.counted_from) is null then now() end,
+      finished_at = case when r.succeeded or r.is_last
+        or private.retry_delay(d.attempt_count - d.counted_from) is null then now() end,
       claimed_at = null,
-      next_attempt_at = now() + greatest(coalesce(private.retry_wait(d.attempt_count - d.counted_from), '0') * (1 + random() * 0.1), case when r.retry_after > 0 then least(make_interval(secs => r.retry_after), interval '6 hours') end),
-      attempts = private.logged(d.attempts, private.logged_attempt(d.attempt_count, d.claimed_at, r.duration_ms, r.status_code, r.response_body, r.error))
+      next_attempt_at = now() + greatest(coalesce(private.retry_delay(d.attempt_count - d.counted_from), '0')
+        * (1 + random() * 0.1), case when r.retry_after > 0
+        then least(make_interval(secs => r.retry_after), interval '6 hours') end),
+      attempts = private.logged(d.attempts,
+        private.logged_attempt(d.attempt_count, d.claimed_at, r.duration_ms, r.status_code, r.response_body,
+        r.error))
     from results r
-    -- Not what was claimed anew meanwhile. Written so that only the primary key serves, not an index that has all of the endpoint's.
-    where d.event_id = r.event_id and d.webhook_id is not distinct from r.webhook_id and d.claimed_at is not null and d.attempt_count = r.attempt
+    -- Skip deliveries that were claimed again meanwhile. Written so that the planner uses the primary key,
+    -- not an index over all deliveries of the endpoint.
+    where d.event_id = r.event_id and d.webhook_id is not distinct from r.webhook_id
+      and d.claimed_at is not null and d.attempt_count = r.attempt
     returning d.webhook_id, r.succeeded, r.gone
   )
   update private.webhooks w set
@@ -220,35 +263,45 @@ begin
   where w.id = t.webhook_id and (w.is_healthy <> t.succeeded or t.gone);
 end
 $$;
-comment on function private.record_deliveries(jsonb) is 'What came of attempts that were claimed: [{webhook_id, event_id, attempt, duration_ms, status_code, response_body, error, retry_after in seconds, is_final}]. A 410 switches the endpoint off.';
+comment on function private.record_deliveries(jsonb) is
+  'Records results of claimed attempts: [{webhook_id, event_id, attempt, duration_ms, status_code, '
+  'response_body, error, retry_after in seconds, is_final}]. A 410 disables the endpoint.';
 
-create function private.retry_wait(attempts integer) returns interval
+create function private.retry_delay(attempts integer) returns interval
 language sql immutable
 return (array['1 minute', '5 minutes', '30 minutes', '2 hours', '6 hours']::interval[])[attempts];
-comment on function private.retry_wait(integer) is 'How long to wait after that many attempts; null after the last.';
+comment on function private.retry_delay(integer) is
+  'Delay before the next attempt after the given number of attempts; null after the last.';
 
-create function private.exchange_deliveries(results jsonb, most integer, most_unproven integer) returns table (
+create function private.record_and_claim_deliveries(results jsonb, max_rows integer, max_unproven integer)
+  returns table (
   webhook_id uuid, event_id uuid, attempt integer, claimed_at timestamptz, is_healthy boolean, url text,
-  sealed_secret text, previous_sealed_secret text, organization_id uuid, event text, occurred_at timestamptz, data jsonb)
+  encrypted_secret text, previous_encrypted_secret text, organization_id uuid, event text,
+    occurred_at timestamptz, data jsonb)
 language plpgsql security definer set search_path = '' as $$ -- definer: private tables
 begin
   perform private.record_deliveries(results);
-  return query select * from private.claim_deliveries(most, most_unproven);
+  return query select * from private.claim_deliveries(max_rows, max_unproven);
 end
 $$;
-comment on function private.exchange_deliveries(jsonb, integer, integer) is 'One turn of a dispatcher: what came of its deliveries for others that are due.';
+comment on function private.record_and_claim_deliveries(jsonb, integer, integer) is
+  'One round of a dispatcher: records results and claims due deliveries.';
 
-grant execute on function private.fan_out_events(integer), private.exchange_deliveries(jsonb, integer, integer) to feedback_webhooks;
+grant execute on function private.fan_out_events(integer),
+  private.record_and_claim_deliveries(jsonb, integer, integer) to feedback_webhooks;
 
--- The dispatcher is woken --------------------------------------------------------------------------------------
+-- The dispatcher is woken -----------------------------------------------------------------------------------
 
 create function private.call_function(path text) returns boolean
 language plpgsql set search_path = '' as $$
 declare dispatcher text; password text;
 begin
-  if to_regclass('vault.decrypted_secrets') is null or to_regnamespace('net') is null then return false; end if;
-  dispatcher := (select s.decrypted_secret from vault.decrypted_secrets s where s.name = 'webhook_dispatch_url');
-  password := (select s.decrypted_secret from vault.decrypted_secrets s where s.name = 'webhook_dispatch_secret');
+  if to_regclass('vault.decrypted_secrets') is null or to_regnamespace('net') is null then return false; end
+    if;
+  dispatcher := (select s.decrypted_secret from vault.decrypted_secrets s
+    where s.name = 'webhook_dispatch_url');
+  password := (select s.decrypted_secret from vault.decrypted_secrets s
+    where s.name = 'webhook_dispatch_secret');
   if dispatcher is null or password is null then return false; end if;
   perform net.http_post(url => regexp_replace(dispatcher, '/webhook-dispatch/?$', path), body => '{}'::jsonb,
     headers => jsonb_build_object('Content-Type', 'application/json', 'Authorization', 'Bearer ' || password),
@@ -256,7 +309,10 @@ begin
   return true;
 end
 $$;
-comment on function private.call_function(text) is 'Asks a function to run, by pg_net, which sends once this transaction has committed. The Vault has the address of functions/webhook-dispatch, which the others stand beside, and the password as webhook_dispatch_url and webhook_dispatch_secret; false where it has not.';
+comment on function private.call_function(text) is
+  'Calls an edge function through pg_net, which sends after this transaction commits. Vault holds the URL '
+  'of functions/webhook-dispatch (the other functions are next to it) and the password as '
+  'webhook_dispatch_url and webhook_dispatch_secret; returns false without them.';
 
 create function private.call_dispatcher() returns boolean
 language plpgsql set search_path = '' as $$
@@ -264,67 +320,95 @@ begin
   return private.call_function('/webhook-dispatch');
 end
 $$;
-comment on function private.call_dispatcher() is 'Asks functions/webhook-dispatch to run; false where the Vault does not say where it is.';
+comment on function private.call_dispatcher() is
+  'Calls functions/webhook-dispatch; returns false if Vault has no URL.';
+
+create function private.wake_function(path text, channel text) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if coalesce(current_setting('feedback.called_' || channel, true), '') = pg_current_xact_id()::text
+    then return; end if;
+  perform set_config('feedback.called_' || channel, pg_current_xact_id()::text, true);
+  begin
+    if not private.call_function(path) then perform pg_notify(channel, ''); end if;
+  -- An error here must not roll back the caller's change; the schedule calls the function anyway.
+  exception when others then
+    raise warning '% was not called: %', path, sqlerrm;
+  end;
+end
+$$;
+comment on function private.wake_function(text, text) is
+  'Calls an edge function when this transaction commits, once: through pg_net if Vault has its URL, '
+  'otherwise through NOTIFY.';
 
 create function private.wake_dispatcher(organization_id uuid) returns void
 language plpgsql set search_path = '' as $$
 begin
-  if not exists (select from private.webhooks w where w.organization_id = wake_dispatcher.organization_id and w.is_enabled) then return; end if;
-  if coalesce(current_setting('feedback.dispatcher_called', true), '') = pg_current_xact_id()::text then return; end if;
-  perform set_config('feedback.dispatcher_called', pg_current_xact_id()::text, true);
-  begin
-    if not private.call_dispatcher() then perform pg_notify('webhooks', ''); end if;
-  -- The schedule comes anyway; what was done must not be undone.
-  exception when others then
-    raise warning 'the dispatcher was not called: %', sqlerrm;
-  end;
+  if not exists (select from private.webhooks w where w.organization_id = wake_dispatcher.organization_id
+    and w.is_enabled) then return; end if;
+  perform private.wake_function('/webhook-dispatch', 'webhooks');
 end
 $$;
-comment on function private.wake_dispatcher(uuid) is 'Once this transaction commits, a dispatcher runs if the organization has webhooks: by pg_net where the Vault has its address, by a notification elsewhere.';
+comment on function private.wake_dispatcher(uuid) is
+  'If the organization has webhooks, starts a dispatcher when this transaction commits.';
 
--- The log ------------------------------------------------------------------------------------------------------
+-- The log ---------------------------------------------------------------------------------------------------
 
 create function private.delivery_shape(delivery private.webhook_deliveries) returns jsonb
 language sql stable set search_path = ''
-return jsonb_build_object('id', 'evt_' || replace((delivery).event_id::text, '-', ''), 'event', (delivery).event,
-  'status', case (delivery).status when 'sending' then 'pending' else (delivery).status end, 'attempt_count', (delivery).attempt_count,
-  'status_code', (delivery).attempts -> -1 -> 'status_code', 'response_body', (delivery).attempts -> -1 -> 'response_body',
-  'error', (delivery).attempts -> -1 -> 'error',
+return jsonb_build_object('id', 'evt_' || replace((delivery).event_id::text, '-', ''), 'event',
+  (delivery).event,
+  'status', case (delivery).status when 'sending' then 'pending'
+    else (delivery).status end, 'attempt_count', (delivery).attempt_count,
+  'status_code', (delivery).attempts -> -1 -> 'status_code', 'response_body',
+    (delivery).attempts -> -1 -> 'response_body',
+  'error', (delivery).attempts -> -1 -> 'error', 'duration_ms', (delivery).attempts -> -1 -> 'duration_ms',
   'next_attempt_at', case when (delivery).status = 'pending' then (delivery).next_attempt_at end,
   'created_at', (delivery).created_at, 'finished_at', (delivery).finished_at);
-comment on function private.delivery_shape(private.webhook_deliveries) is 'A delivery as its endpoint''s log lists it, with its newest attempt.';
+comment on function private.delivery_shape(private.webhook_deliveries) is
+  'JSON of a delivery in the log, with its newest attempt.';
 
-create function private.admin_list_deliveries(organization_id uuid, webhook_id uuid, page integer, page_size integer) returns table (total integer, data json)
+create function private.admin_list_deliveries(organization_id uuid, webhook_id uuid, page integer,
+  page_size integer) returns table (total integer, data json)
 language plpgsql stable security definer set search_path = '' as $$ -- definer: private tables
 begin
   perform private.require_webhook_admin(organization_id, 'webhooks:read');
   return query
     with log as materialized (
       select d.* from private.webhook_deliveries d
-      where d.webhook_id = admin_list_deliveries.webhook_id and d.organization_id = admin_list_deliveries.organization_id
+      where d.webhook_id = admin_list_deliveries.webhook_id
+        and d.organization_id = admin_list_deliveries.organization_id
       order by d.created_at desc, d.event_id limit 100
     )
-    select (select count(*)::integer from log), coalesce((select json_agg(private.delivery_shape(shown::private.webhook_deliveries)) from (
-      select l.* from log l order by l.created_at desc, l.event_id limit page_size offset (page - 1) * page_size) shown), '[]')
-    from private.webhooks w where w.id = admin_list_deliveries.webhook_id and w.organization_id = admin_list_deliveries.organization_id;
+    select (select count(*)::integer from log),
+      coalesce((select json_agg(private.delivery_shape(shown::private.webhook_deliveries)) from (
+      select l.* from log l order by l.created_at desc, l.event_id
+        limit page_size offset (page - 1) * page_size) shown), '[]')
+    from private.webhooks w where w.id = admin_list_deliveries.webhook_id
+      and w.organization_id = admin_list_deliveries.organization_id;
 end
 $$;
-comment on function private.admin_list_deliveries(uuid, uuid, integer, integer) is 'The newest 100 deliveries of an endpoint, a page at a time; no row where the organization has none of that id.';
+comment on function private.admin_list_deliveries(uuid, uuid, integer, integer) is
+  'A page of the newest 100 deliveries of an endpoint; no row if the organization has no such endpoint.';
 
-create function private.admin_show_delivery(organization_id uuid, webhook_id uuid, event_id uuid) returns jsonb
-language plpgsql stable security definer set search_path = '' as $$ -- definer: as above
+create function private.admin_show_delivery(organization_id uuid, webhook_id uuid, event_id uuid)
+  returns jsonb
+language plpgsql stable security definer set search_path = '' as $$ -- definer: accesses private tables
 begin
   perform private.require_webhook_admin(organization_id, 'webhooks:read');
-  return (select private.delivery_shape(d) || jsonb_build_object('attempts', d.attempts, 'data', coalesce(d.data, o.data))
-    from private.webhook_deliveries d left join private.outbox o on o.xid = d.outbox_xid and o.id = d.outbox_id
+  return (select private.delivery_shape(d) || jsonb_build_object('attempts', d.attempts, 'data',
+    coalesce(d.data, o.data))
+    from private.webhook_deliveries d left join private.outbox o on o.xid = d.outbox_xid
+      and o.id = d.outbox_id
     where d.webhook_id = admin_show_delivery.webhook_id and d.event_id = admin_show_delivery.event_id
       and d.organization_id = admin_show_delivery.organization_id);
 end
 $$;
-comment on function private.admin_show_delivery(uuid, uuid, uuid) is 'A delivery with its attempts and the data it carries; null where the endpoint has none of that id.';
+comment on function private.admin_show_delivery(uuid, uuid, uuid) is
+  'A delivery with its attempts and payload; null if the endpoint has none with this id.';
 
 create function private.admin_test_webhook(organization_id uuid, webhook_id uuid) returns jsonb
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
+language plpgsql security definer set search_path = '' as $$ -- definer: accesses private tables
 #variable_conflict use_column
 declare webhook private.webhooks; made private.webhook_deliveries;
 begin
@@ -332,16 +416,18 @@ begin
   webhook := private.enabled_webhook(organization_id, webhook_id);
   if webhook.id is null then return null; end if;
   insert into private.webhook_deliveries (organization_id, webhook_id, event_id, event, data)
-  values (organization_id, webhook_id, gen_random_uuid(), 'webhook.test', jsonb_build_object('webhook_id', 'wh_' || replace(webhook_id::text, '-', '')))
+  values (organization_id, webhook_id, gen_random_uuid(), 'webhook.test',
+    jsonb_build_object('webhook_id', 'wh_' || replace(webhook_id::text, '-', '')))
   returning * into made;
   perform private.wake_dispatcher(organization_id);
   return private.delivery_shape(made);
 end
 $$;
-comment on function private.admin_test_webhook(uuid, uuid) is 'Sends the event webhook.test to one endpoint. Null where the organization has none of that id.';
+comment on function private.admin_test_webhook(uuid, uuid) is
+  'Sends the event webhook.test to one endpoint. Returns null if the organization has no such endpoint.';
 
 create function private.admin_redeliver(organization_id uuid, webhook_id uuid, event_id uuid) returns jsonb
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
+language plpgsql security definer set search_path = '' as $$ -- definer: accesses private tables
 #variable_conflict use_column
 declare delivery private.webhook_deliveries;
 begin
@@ -351,65 +437,80 @@ begin
     and d.organization_id = admin_redeliver.organization_id for no key update;
   if delivery.event_id is null then return null; end if;
   perform private.enabled_webhook(organization_id, webhook_id);
-  if delivery.data is null and not exists (select from private.outbox o where o.xid = delivery.outbox_xid and o.id = delivery.outbox_id) then
-    perform private.raise_error('GONE', 'This event is older than events are kept.');
+  if delivery.data is null and not exists (select from private.outbox o
+    where o.xid = delivery.outbox_xid and o.id = delivery.outbox_id) then
+    perform private.raise_error('GONE', 'This event was deleted after its retention period.');
   end if;
-  -- One that is on its way already goes its way.
+  -- Leave a delivery that is in flight.
   if delivery.status <> 'sending' then
-    update private.webhook_deliveries d set status = 'pending', counted_from = d.attempt_count, next_attempt_at = now(), finished_at = null
+    update private.webhook_deliveries d
+      set status = 'pending', counted_from = d.attempt_count, next_attempt_at = now(), finished_at = null
     where d.webhook_id = delivery.webhook_id and d.event_id = delivery.event_id returning d.* into delivery;
     perform private.wake_dispatcher(organization_id);
   end if;
   return private.delivery_shape(delivery);
 end
 $$;
-comment on function private.admin_redeliver(uuid, uuid, uuid) is 'Sends an event to its endpoint again, under the same id and with the schedule from its start. Null where the endpoint has none of that id.';
+comment on function private.admin_redeliver(uuid, uuid, uuid) is
+  'Sends an event to its endpoint again, with the same id and a new retry schedule. Returns null if the '
+  'endpoint has no such delivery.';
 
 create function private.enabled_webhook(organization_id uuid, webhook_id uuid) returns private.webhooks
 language plpgsql stable set search_path = '' as $$
 declare webhook private.webhooks;
 begin
-  select w.* into webhook from private.webhooks w where w.organization_id = enabled_webhook.organization_id and w.id = webhook_id;
+  select w.* into webhook from private.webhooks w where w.organization_id = enabled_webhook.organization_id
+    and w.id = webhook_id;
   if not webhook.is_enabled then
-    perform private.raise_error('CONFLICT', 'This webhook is switched off: switch it on first.');
+    perform private.raise_error('CONFLICT', 'This webhook is disabled: enable it first.');
   end if;
   return webhook;
 end
 $$;
-comment on function private.enabled_webhook(uuid, uuid) is 'The webhook, if the organization has one of that id; CONFLICT where it is switched off.';
+comment on function private.enabled_webhook(uuid, uuid) is
+  'Returns the webhook of the organization; raises CONFLICT if it is disabled.';
 
-grant execute on function private.admin_list_deliveries(uuid, uuid, integer, integer), private.admin_show_delivery(uuid, uuid, uuid),
-  private.admin_test_webhook(uuid, uuid), private.admin_redeliver(uuid, uuid, uuid) to authenticated, service_key;
+grant execute on function private.admin_list_deliveries(uuid, uuid, integer, integer),
+  private.admin_show_delivery(uuid, uuid, uuid),
+  private.admin_test_webhook(uuid, uuid), private.admin_redeliver(uuid, uuid, uuid) to authenticated,
+    service_key;
 
--- Upkeep -------------------------------------------------------------------------------------------------------
+-- Upkeep ----------------------------------------------------------------------------------------------------
 
-create function private.trim_deliveries(most integer default 20000) returns integer
+create function private.trim_deliveries(max_rows integer default 20000) returns integer
 language plpgsql set search_path = '' set enable_seqscan = off as $$
-declare at uuid := (select c.trimmed from private.webhook_cursor c); seen uuid; trimmed integer := 0; here integer;
+declare at uuid := (select c.trimmed from private.webhook_cursor c); seen uuid; trimmed integer := 0; here
+  integer;
 begin
-  -- What waits for an endpoint that was switched off is given up.
+  -- Pending deliveries of disabled endpoints fail.
   update private.webhook_deliveries d set status = 'failed', finished_at = now(),
-    attempts = private.logged(d.attempts, private.logged_attempt(d.attempt_count, null, null, null, null, 'The webhook was switched off.'))
+    attempts = private.logged(d.attempts,
+      private.logged_attempt(d.attempt_count, null, null, null, null, 'The webhook was switched off.'))
   where d.ctid = any (array(
-    select o.ctid from private.webhooks w join private.webhook_deliveries o on o.webhook_id = w.id and o.status = 'pending'
-    where not w.is_enabled and w.updated_at < now() - interval '1 minute' limit most for update of o skip locked));
-  -- Some of the webhooks each time, and from the first again after the last.
+    select o.ctid from private.webhooks w join private.webhook_deliveries o on o.webhook_id = w.id
+      and o.status = 'pending'
+    where not w.is_enabled and w.updated_at < now() - interval '1 minute'
+      limit max_rows for update of o skip locked));
+  -- A few webhooks at a time, starting over after the last.
   for seen in select w.id from private.webhooks w where w.id > at order by w.id limit 200 loop
     delete from private.webhook_deliveries d where d.ctid = any (array(
-      select o.ctid from private.webhook_deliveries o where o.webhook_id = seen and o.status in ('delivered', 'failed')
-      order by o.created_at desc, o.event_id offset 100 limit most - trimmed))
-      -- Not what is to be sent again since.
+      select o.ctid from private.webhook_deliveries o
+        where o.webhook_id = seen and o.status in ('delivered', 'failed')
+      order by o.created_at desc, o.event_id offset 100 limit max_rows - trimmed))
+      -- Skip deliveries that were queued again meanwhile.
       and d.status in ('delivered', 'failed');
     get diagnostics here = row_count;
     trimmed := trimmed + here;
-    exit when trimmed >= most;
+    exit when trimmed >= max_rows;
     at := seen;
   end loop;
-  if trimmed < most and not exists (select from private.webhooks w where w.id > at) then
+  if trimmed < max_rows and not exists (select from private.webhooks w where w.id > at) then
     at := '00000000-0000-0000-0000-000000000000';
   end if;
   update private.webhook_cursor c set trimmed = at where c.trimmed <> at;
   return trimmed;
 end
 $$;
-comment on function private.trim_deliveries(integer) is 'Keeps the newest 100 deliveries that ended of each endpoint, and fails what waits for one that was switched off. For private.run_schedule.';
+comment on function private.trim_deliveries(integer) is
+  'Keeps the newest 100 finished deliveries of each endpoint and fails pending deliveries of disabled ones. '
+  'For private.run_schedule.';

@@ -1,71 +1,86 @@
--- What clients hear of the moment it commits: row changes through the publication, and the same changes as broadcasts.
+-- Realtime: row changes through the publication, and the same changes as broadcasts.
 
--- Row changes --------------------------------------------------------------------------------------------------
--- A DELETE goes to subscribers without asking policies, with the replica identity's columns for filters to test and the
--- primary key to show. So identities hold opaque ids only, never a person, and never the full row; each leads with what
--- clients filter by. Votes have such a primary key already.
+-- Row changes -----------------------------------------------------------------------------------------------
+
+-- DELETE events skip row-level security and carry the columns of the replica identity for filters and the
+-- primary key as payload. Replica identities therefore contain opaque ids only, never a person or the full
+-- row, and start with the columns clients filter by. The primary key of votes has this form already.
 
 alter table public.comments replica identity using index comments_belong_to_their_submission;
 alter table public.submissions replica identity using index submissions_belong_to_their_organization;
 
--- Hosted Supabase has the publication, empty; a project may have put tables into it from the dashboard.
+-- Hosted Supabase creates the publication empty; a project may have added tables in the dashboard.
 do $$
 declare published text;
 begin
   foreach published in array array['submissions', 'votes', 'comments', 'notifications'] loop
-    if not exists (select from pg_publication_tables where pubname = 'supabase_realtime' and schemaname = 'public' and tablename = published) then
+    if not exists (select from pg_publication_tables
+      where pubname = 'supabase_realtime' and schemaname = 'public' and tablename = published) then
       execute format('alter publication supabase_realtime add table public.%I', published);
     end if;
   end loop;
 end
 $$;
 
--- Broadcasts ---------------------------------------------------------------------------------------------------
--- For a board of many viewers: row changes cost a policy check a viewer and change, a topic one a join. What anyone may
--- see goes to submission:<id>, what only the team may see to submission:<id>:team, decided anew for each message: who
--- joined while a board was public hears nothing of it once it is private. organization:<id> is the board: what a list shows.
+-- Broadcasts ------------------------------------------------------------------------------------------------
 
-create table private.switches (
+-- Broadcasts for boards with many viewers: row changes cost one policy check for each viewer and change, a
+-- topic one for each join. Public changes go to submission:<id>, team-only changes to submission:<id>:team.
+-- The topic is chosen for each message, so a viewer who joined a public board receives nothing after it
+-- becomes private. organization:<id> is the board, with the columns a list shows.
+
+create table private.feature_flags (
   name text primary key,
   is_on boolean not null
 );
-comment on table private.switches is 'What an operator turns on and off with SQL; counts from the next statement on. broadcast_changes: whether changes are also broadcast to the topics of their submissions.';
-alter table private.switches enable row level security;
-revoke all on private.switches from public, anon, authenticated, service_role, service_key;
-insert into private.switches values ('broadcast_changes', true);
+comment on table private.feature_flags is
+  'Flags an operator sets with SQL; read by each statement. broadcast_changes: also broadcast changes to '
+  'the topics of their submissions.';
+alter table private.feature_flags enable row level security;
+revoke all on private.feature_flags from public, anon, authenticated, service_role, service_key;
+insert into private.feature_flags values ('broadcast_changes', true);
 
 create function private.broadcasts_changes() returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
-  return not private.is_importing() and coalesce((select is_on from private.switches where name = 'broadcast_changes'), false);
+  return not private.is_importing()
+    and coalesce((select is_on from private.feature_flags where name = 'broadcast_changes'), false);
 end
 $$;
-comment on function private.broadcasts_changes() is 'Whether the operator wants changes broadcast; those of an import never are.';
+comment on function private.broadcasts_changes() is
+  'Whether changes are broadcast: the flag is set and no import is running.';
 
 create function private.submission_topic(submission_id uuid, is_public boolean) returns text
 language sql immutable
 return 'submission:' || submission_id::text || case when is_public then '' else ':team' end;
-comment on function private.submission_topic(uuid, boolean) is 'Where a row is told of: to everyone, or to the team.';
+comment on function private.submission_topic(uuid, boolean) is
+  'Topic of a submission''s row: public or team.';
 
 create function private.board_topic(organization_id uuid, is_public boolean) returns text
 language sql immutable
 return 'organization:' || organization_id::text || case when is_public then '' else ':team' end;
-comment on function private.board_topic(uuid, boolean) is 'Where a board hears of a submission: everyone, or the team.';
+comment on function private.board_topic(uuid, boolean) is
+  'Topic of a board for a submission: public or team.';
 
 create function private.counts_of(submission public.submissions) returns jsonb
 language sql immutable set search_path = ''
-return jsonb_build_object('id', (submission).id, 'vote_count', (submission).vote_count, 'comment_count', (submission).comment_count);
-comment on function private.counts_of(public.submissions) is 'What comes with each vote and comment, so that a count costs no message of its own.';
+return jsonb_build_object('id', (submission).id, 'vote_count', (submission).vote_count, 'comment_count',
+  (submission).comment_count);
+comment on function private.counts_of(public.submissions) is
+  'Current counts, sent with each vote and comment, so that they need no message of their own.';
 
 create function private.broadcast_reload(changed_table text, topics text[]) returns void
 language plpgsql set search_path = '' as $$
 begin
   perform realtime.send(
-    jsonb_build_object('schema', 'public', 'table', changed_table, 'operation', 'RELOAD'), 'RELOAD', told.topic, true)
-  from (select distinct topic from unnest(topics) as topic where topic is not null order by topic limit 100) told;
+    jsonb_build_object('schema', 'public', 'table', changed_table, 'operation', 'RELOAD'), 'RELOAD',
+      told.topic, true)
+  from (select distinct topic from unnest(topics) as topic where topic is not null order by topic limit 100)
+    told;
 end
 $$;
-comment on function private.broadcast_reload(text, text[]) is 'Tells up to 100 topics that so much of a table changed at once that they had better read again; boards come first.';
+comment on function private.broadcast_reload(text, text[]) is
+  'Sends RELOAD to up to 100 topics, boards first: too many rows changed at once to send each.';
 
 create function private.broadcast(changed_table text, changes jsonb) returns void
 language plpgsql set search_path = '' as $$
@@ -73,14 +88,17 @@ begin
   if changes is null then return; end if;
   if jsonb_array_length(changes) > 100 then
     perform private.broadcast_reload(changed_table, array(
-      select topic from jsonb_array_elements(changes) c cross join lateral (values (c ->> 'old_topic'), (c ->> 'topic')) told (topic)));
+      select topic from jsonb_array_elements(changes) c
+        cross join lateral (values (c ->> 'old_topic'), (c ->> 'topic')) told (topic)));
     return;
   end if;
   perform realtime.send(
     jsonb_build_object('schema', 'public', 'table', changed_table, 'operation', operation,
-      'record', case when operation <> 'DELETE' then c -> 'record' end, 'old_record', case when operation <> 'INSERT' then c -> 'key' end)
-      -- Counts of a submission that is private by now are not for everyone.
-      || case when starts_with(topic, c ->> 'home') then jsonb_build_object('submission', c -> 'submission') else '{}' end,
+      'record', case when operation <> 'DELETE' then c -> 'record' end, 'old_record', case
+        when operation <> 'INSERT' then c -> 'key' end)
+      -- Do not send counts of a submission that became private.
+      || case when starts_with(topic, c ->> 'home') then jsonb_build_object('submission', c -> 'submission')
+        else '{}' end,
     operation, topic, true)
   from jsonb_array_elements(changes) with ordinality as changed (c, position) cross join lateral (
     select 'UPDATE' as operation, c ->> 'topic' as topic where c ->> 'topic' = c ->> 'old_topic'
@@ -90,39 +108,46 @@ begin
     select 'INSERT', c ->> 'topic' where c ->> 'topic' is distinct from c ->> 'old_topic') told
   where topic is not null
   order by position;
--- What cannot be told must not undo what happened.
+-- A failed broadcast must not roll back the change.
 exception when others then
   raise warning 'changes of % were not broadcast: %', changed_table, sqlerrm;
 end
 $$;
-comment on function private.broadcast(text, jsonb) is 'Tells of changes [{old_topic, topic, key, record, submission, home}], in the payload of realtime.broadcast_changes. A row that moves from one topic to another is deleted there and inserted here. More than 100 rows at once are told as one RELOAD a topic.';
+comment on function private.broadcast(text, jsonb) is
+  'Broadcasts changes [{old_topic, topic, key, record, submission, home}] in the payload format of '
+  'realtime.broadcast_changes. A row that moves to another topic is a DELETE there and an INSERT here. More '
+  'than 100 rows in one statement send one RELOAD for each topic.';
 
--- definer: clients may not write to realtime.messages. No voter is named.
+-- definer: clients may not write to realtime.messages. Payloads name no voter.
 create function private.broadcast_votes() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  if private.is_quiet() or not private.broadcasts_changes() then return null; end if;
+  if private.events_suppressed() or not private.broadcasts_changes() then return null; end if;
   if (select count(*) from changed) > 100 then
     perform private.broadcast_reload('votes', array(
       select private.submission_topic(s.id, s.is_public) from public.submissions s
       where s.id in (select submission_id from changed)));
     return null;
   end if;
-  -- Not by private.broadcast: a vote never moves from one topic to another, and is what happens most.
+  -- Not through private.broadcast: votes are the most frequent change and never move to another topic.
   perform realtime.send(jsonb_build_object('schema', 'public', 'table', 'votes', 'operation', tg_op,
-      'record', case when tg_op = 'INSERT' then jsonb_build_object('id', v.id, 'organization_id', v.organization_id,
+      'record', case when tg_op = 'INSERT'
+        then jsonb_build_object('id', v.id, 'organization_id', v.organization_id,
         'submission_id', v.submission_id, 'created_at', v.created_at) end,
-      'old_record', case when tg_op = 'DELETE' then jsonb_build_object('submission_id', v.submission_id, 'id', v.id) end,
+      'old_record', case when tg_op = 'DELETE'
+        then jsonb_build_object('submission_id', v.submission_id, 'id', v.id) end,
       'submission', private.counts_of(s)), tg_op, private.submission_topic(s.id, s.is_public), true)
   from changed v join public.submissions s on s.id = v.submission_id;
   return null;
--- What cannot be told must not undo what happened.
+-- A failed broadcast must not roll back the change.
 exception when others then
   raise warning 'votes were not broadcast: %', sqlerrm;
   return null;
 end
 $$;
-comment on function private.broadcast_votes() is 'Trigger: votes come and go on the topic of their submission; those that belong to a creation or merge are told by its counts.';
+comment on function private.broadcast_votes() is
+  'Trigger: broadcasts votes on the topic of their submission. Votes that are part of a creation or merge '
+  'are covered by its counts.';
 create trigger tell_added after insert on public.votes
   referencing new table as changed for each statement execute function private.broadcast_votes();
 create trigger tell_removed after delete on public.votes
@@ -131,9 +156,9 @@ create trigger tell_removed after delete on public.votes
 create function private.comment_topic(comment public.comments) returns text
 language sql immutable
 return private.submission_topic((comment).submission_id, (comment).is_public);
-comment on function private.comment_topic(public.comments) is 'Where a comment is told of.';
+comment on function private.comment_topic(public.comments) is 'Topic of a comment: public or team.';
 
--- definer: as above.
+-- definer: clients may not write to realtime.messages.
 create function private.broadcast_comments() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -141,51 +166,60 @@ begin
   case tg_op
     when 'INSERT' then
       perform private.broadcast('comments', jsonb_agg(jsonb_build_object(
-        'topic', private.comment_topic(n), 'home', private.submission_topic(s.id, s.is_public), 'submission', private.counts_of(s), 'record', to_jsonb(n))))
+        'topic', private.comment_topic(n), 'home', private.submission_topic(s.id, s.is_public), 'submission',
+          private.counts_of(s), 'record', to_jsonb(n))))
       from new_rows n join public.submissions s on s.id = n.submission_id;
     when 'UPDATE' then
       perform private.broadcast('comments', jsonb_agg(jsonb_build_object(
-        'old_topic', private.comment_topic(o), 'topic', private.comment_topic(n), 'home', private.submission_topic(s.id, s.is_public), 'submission', private.counts_of(s),
+        'old_topic', private.comment_topic(o), 'topic', private.comment_topic(n), 'home',
+          private.submission_topic(s.id, s.is_public), 'submission', private.counts_of(s),
         'key', jsonb_build_object('submission_id', o.submission_id, 'id', o.id), 'record', to_jsonb(n))))
-      from old_rows o join new_rows n using (id) join public.submissions s on s.id = n.submission_id where o is distinct from n;
+      from old_rows o join new_rows n using (id) join public.submissions s on s.id = n.submission_id
+        where o is distinct from n;
     else
       perform private.broadcast('comments', jsonb_agg(jsonb_build_object(
-        'old_topic', private.comment_topic(o), 'home', private.submission_topic(s.id, s.is_public), 'submission', private.counts_of(s),
+        'old_topic', private.comment_topic(o), 'home', private.submission_topic(s.id, s.is_public),
+          'submission', private.counts_of(s),
         'key', jsonb_build_object('submission_id', o.submission_id, 'id', o.id))))
       from old_rows o join public.submissions s on s.id = o.submission_id;
   end case;
   return null;
 end
 $$;
-comment on function private.broadcast_comments() is 'Trigger: comments as their topics see them. One that is approved is an INSERT to everyone, one that is rejected a DELETE.';
+comment on function private.broadcast_comments() is
+  'Trigger: broadcasts comments. Approval is an INSERT on the public topic, rejection a DELETE.';
 create trigger tell_added after insert on public.comments
   referencing new table as new_rows for each statement execute function private.broadcast_comments();
 create trigger tell_changed after update on public.comments
-  referencing old table as old_rows new table as new_rows for each statement execute function private.broadcast_comments();
+  referencing old table as old_rows new table as new_rows for each statement
+    execute function private.broadcast_comments();
 create trigger tell_removed after delete on public.comments
   referencing old table as old_rows for each statement execute function private.broadcast_comments();
 
--- definer: as above.
-create function private.told_submission(submission public.submissions) returns jsonb
+-- definer: clients may not write to realtime.messages.
+create function private.broadcast_submission_shape(submission public.submissions) returns jsonb
 language sql immutable set search_path = ''
 return jsonb_build_object('id', (submission).id, 'organization_id', (submission).organization_id,
   'title', (submission).title, 'type', (submission).type, 'status', (submission).status,
   'vote_count', (submission).vote_count, 'comment_count', (submission).comment_count,
   'category_id', (submission).category_id, 'merged_into_id', (submission).merged_into_id,
   'created_at', (submission).created_at, 'updated_at', (submission).updated_at);
-comment on function private.told_submission(public.submissions) is 'A submission as broadcasts show it: without its description.';
+comment on function private.broadcast_submission_shape(public.submissions) is
+  'A submission in broadcasts, without its description.';
 
--- definer: as above.
+-- definer: clients may not write to realtime.messages.
 create function private.broadcast_submissions() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare own jsonb; board jsonb;
 begin
-  -- First, for most updates are a vote's.
-  if tg_op = 'UPDATE' and not private.is_quiet() then
+  -- Checked first: most updates come from votes.
+  if tg_op = 'UPDATE' and not private.events_suppressed() then
     if not exists (
       select from old_rows o join new_rows n using (id)
-      where (o.is_public, o.title, o.type, o.status, o.category_id, o.merged_into_id, o.updated_at, o.comment_count) is distinct
-        from (n.is_public, n.title, n.type, n.status, n.category_id, n.merged_into_id, n.updated_at, n.comment_count)) then
+      where (o.is_public, o.title, o.type, o.status, o.category_id, o.merged_into_id, o.updated_at,
+        o.comment_count) is distinct
+        from (n.is_public, n.title, n.type, n.status, n.category_id, n.merged_into_id, n.updated_at,
+          n.comment_count)) then
       return null;
     end if;
   end if;
@@ -193,11 +227,12 @@ begin
   case tg_op
     when 'INSERT' then
       select jsonb_agg(jsonb_build_object('topic', private.board_topic(n.organization_id, n.is_public),
-        'record', private.told_submission(n))) into board
+        'record', private.broadcast_submission_shape(n))) into board
       from new_rows n;
     when 'UPDATE' then
       select jsonb_agg(c.change || jsonb_build_object(
-          'old_topic', private.submission_topic(c.id, c.was_public), 'topic', private.submission_topic(c.id, c.is_public)))
+          'old_topic', private.submission_topic(c.id, c.was_public), 'topic',
+            private.submission_topic(c.id, c.is_public)))
           filter (where not c.only_comments),
         jsonb_agg(c.change || jsonb_build_object(
           'old_topic', private.board_topic(c.organization_id, c.was_public),
@@ -205,22 +240,28 @@ begin
       into own, board
       from (
         select n.id, n.organization_id, o.is_public as was_public, n.is_public,
-          not (changed or private.is_quiet() and (o.vote_count, o.comment_count)
+          not (changed or private.events_suppressed() and (o.vote_count, o.comment_count)
             is distinct from (n.vote_count, n.comment_count)) as only_comments,
           jsonb_build_object('key', jsonb_build_object('organization_id', o.organization_id, 'id', o.id),
-            'record', private.told_submission(n)) as change
+            'record', private.broadcast_submission_shape(n)) as change
         from old_rows o join new_rows n using (id)
         cross join lateral (select
           (o.is_public, o.title, o.type, o.status, o.category_id, o.merged_into_id, o.updated_at)
-            is distinct from (n.is_public, n.title, n.type, n.status, n.category_id, n.merged_into_id, n.updated_at)) t (changed)
-        -- A merge moves votes without telling of each. Otherwise a vote is told with itself, and to the board later.
-        where changed or o.comment_count <> n.comment_count or private.is_quiet() and o.vote_count <> n.vote_count) c;
+            is distinct from (n.is_public, n.title, n.type, n.status, n.category_id, n.merged_into_id,
+              n.updated_at)) t (changed)
+        -- A merge moves votes without broadcasting each. Other votes broadcast themselves; the board gets
+        -- their counts later.
+        where changed or o.comment_count <> n.comment_count or private.events_suppressed()
+          and o.vote_count <> n.vote_count) c;
     else
-      select jsonb_agg(d.change || jsonb_build_object('old_topic', private.submission_topic(d.id, d.is_public))),
-        jsonb_agg(d.change || jsonb_build_object('old_topic', private.board_topic(d.organization_id, d.is_public)))
+      select jsonb_agg(d.change || jsonb_build_object('old_topic',
+        private.submission_topic(d.id, d.is_public))),
+        jsonb_agg(d.change || jsonb_build_object('old_topic',
+          private.board_topic(d.organization_id, d.is_public)))
       into own, board
       from (
-        select o.*, jsonb_build_object('key', jsonb_build_object('organization_id', o.organization_id, 'id', o.id)) as change
+        select o.*, jsonb_build_object('key',
+          jsonb_build_object('organization_id', o.organization_id, 'id', o.id)) as change
         from old_rows o) d;
   end case;
   perform private.broadcast('submissions', own);
@@ -228,20 +269,53 @@ begin
   return null;
 end
 $$;
-comment on function private.broadcast_submissions() is 'Trigger: a submission on its own topic and on its board''s; counts that change by a vote or comment come with that, to the board comments at once and votes by private.broadcast_counts.';
+comment on function private.broadcast_submissions() is
+  'Trigger: broadcasts a submission on its own topic and on its board''s. Counts changed by votes and '
+  'comments go with those messages; the board gets comment counts at once and vote counts through '
+  'private.broadcast_counts.';
 create trigger tell_added after insert on public.submissions
   referencing new table as new_rows for each statement execute function private.broadcast_submissions();
 create trigger tell_changed after update on public.submissions
-  referencing old table as old_rows new table as new_rows for each statement execute function private.broadcast_submissions();
+  referencing old table as old_rows new table as new_rows for each statement
+    execute function private.broadcast_submissions();
 create trigger tell_removed after delete on public.submissions
   referencing old table as old_rows for each statement execute function private.broadcast_submissions();
+
+-- definer: clients may not write to realtime.messages.
+create function private.broadcast_moderation() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if not private.broadcasts_changes() then return null; end if;
+  perform realtime.send(jsonb_build_object('schema', 'public', 'table', tg_table_name,
+    'operation', 'MODERATION',
+    'record', jsonb_build_object('id', new.id, 'moderation_state', new.moderation_state)), 'MODERATION',
+    private.board_topic(new.organization_id, false), true);
+  return null;
+-- A failed broadcast must not roll back the change.
+exception when others then
+  raise warning 'moderation of % was not broadcast: %', tg_table_name, sqlerrm;
+  return null;
+end
+$$;
+comment on function private.broadcast_moderation() is
+  'Trigger: tells the team of a board what waits for approval and what was decided, with the state alone.';
+create trigger tell_waiting after insert on public.submissions
+  for each row when (new.moderation_state <> 'approved') execute function private.broadcast_moderation();
+create trigger tell_moderated after update of moderation_state on public.submissions
+  for each row when (old.moderation_state <> new.moderation_state)
+    execute function private.broadcast_moderation();
+create trigger tell_waiting after insert on public.comments
+  for each row when (new.moderation_state <> 'approved') execute function private.broadcast_moderation();
+create trigger tell_moderated after update of moderation_state on public.comments
+  for each row when (old.moderation_state <> new.moderation_state)
+    execute function private.broadcast_moderation();
 
 create table private.broadcast_cursor (
   is_only boolean primary key default true constraint there_is_one_cursor check (is_only),
   xid xid8 not null,
   id bigint not null
 );
-comment on table private.broadcast_cursor is 'Up to where votes in the outbox have been told to their boards.';
+comment on table private.broadcast_cursor is 'Outbox position up to which vote counts were sent to boards.';
 insert into private.broadcast_cursor (xid, id) values ('0', 0);
 alter table private.broadcast_cursor enable row level security;
 revoke all on private.broadcast_cursor from public, anon, authenticated, service_role, service_key;
@@ -259,7 +333,8 @@ begin
   order by e.xid desc, e.id desc limit 1;
   if last.xid is null then return 0; end if;
   if private.broadcasts_changes() then
-    perform realtime.send(jsonb_build_object('schema', 'public', 'table', 'submissions', 'operation', 'COUNTS',
+    perform realtime.send(jsonb_build_object('schema', 'public', 'table', 'submissions', 'operation',
+      'COUNTS',
       'records', page.records), 'COUNTS', page.topic, true)
     from (
       select n.topic, jsonb_agg(n.counts) as records
@@ -278,31 +353,37 @@ begin
   return told;
 end
 $$;
-comment on function private.broadcast_counts() is 'For the schedule: tells each board the counts of the submissions that were voted for since the last time, up to 100 a message. So a vote costs the board''s audience no message of its own.';
+comment on function private.broadcast_counts() is
+  'For the schedule: sends each board the vote counts that changed since the last run, up to 100 in one '
+  'message, so that a vote costs the board''s viewers no message.';
 
--- Responses go to survey:<id>, for admins, without their answers; not through the publication, which would hand anyone the
--- ids of a million responses deleted with their survey.
--- definer: as above.
+-- Responses go to survey:<id>, for Admin, without answers. They are not in the publication, because deleting
+-- a survey would send all its response ids to every subscriber. definer: clients may not write to
+-- realtime.messages.
 create function private.broadcast_responses() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  if private.is_quiet() or not private.broadcasts_changes() then return null; end if;
-  perform private.broadcast('survey_responses', jsonb_agg(jsonb_build_object('topic', 'survey:' || r.survey_id, 'record', jsonb_build_object(
-    'id', r.id, 'organization_id', r.organization_id, 'survey_id', r.survey_id, 'submitted_at', r.submitted_at, 'locale', r.locale,
+  if private.events_suppressed() or not private.broadcasts_changes() then return null; end if;
+  perform private.broadcast('survey_responses',
+    jsonb_agg(jsonb_build_object('topic', 'survey:' || r.survey_id, 'record', jsonb_build_object(
+    'id', r.id, 'organization_id', r.organization_id, 'survey_id', r.survey_id, 'submitted_at',
+      r.submitted_at, 'locale', r.locale,
     'sentiment', r.sentiment, 'sentiment_score', r.sentiment_score))))
   from changed r;
   return null;
 end
 $$;
-comment on function private.broadcast_responses() is 'Trigger: new responses on the topic of their survey.';
+comment on function private.broadcast_responses() is
+  'Trigger: broadcasts new responses on the topic of their survey.';
 create trigger tell_added after insert on public.survey_responses
   referencing new table as changed for each statement execute function private.broadcast_responses();
 
--- Who may listen -----------------------------------------------------------------------------------------------
+-- Authorization of subscriptions ----------------------------------------------------------------------------
 
 create function private.may_listen(topic text) returns boolean
 language plpgsql stable set search_path = '' as $$
-declare part text[] := regexp_match(topic, '^(submission|organization|survey):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(:team)?$');
+declare part text[] := regexp_match(topic,
+  '^(submission|organization|survey):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(:team)?$');
 begin
   if part is null then return false; end if;
   if part[1] = 'survey' then
@@ -316,9 +397,12 @@ begin
     and (part[3] is null or s.organization_id = any (private.team_organization_ids())));
 end
 $$;
-comment on function private.may_listen(text) is 'Whether the caller may join a private topic: submission:<id> if they see the submission, organization:<id> if they see the board, either with :team if they are on its team, survey:<id> if they are Admin of it.';
+comment on function private.may_listen(text) is
+  'Whether the caller may join a private topic: submission:<id> and organization:<id> if they see the row, '
+  'with :team if they are on its team, survey:<id> if they are Admin.';
 grant execute on function private.may_listen(text) to anon, authenticated;
 
--- Nobody is let to send: what comes by these topics comes from the triggers above.
+-- No policy allows sending: messages on these topics come from the triggers only.
 create policy "who may listen hears" on realtime.messages
-  for select to anon, authenticated using (extension = 'broadcast' and (select private.may_listen(realtime.topic())));
+  for select to anon, authenticated
+    using (extension = 'broadcast' and (select private.may_listen(realtime.topic())));

@@ -1,13 +1,14 @@
--- Merging duplicates, and taking it back.
+-- Merging duplicate submissions, and unmerging.
 --
--- Votes and tags of a source are lent to the target, marked merged_from; what the target has already is put down in a
--- journal. Unmerging takes back the one and writes out the other. So each row is there exactly once, and what comes to the
--- target later is the target's own. Follows stay: who follows a source hears of the target (private.with_sources).
+-- Votes and tags of a source are copied to the target and marked merged_from. Those the target has already
+-- are recorded in a journal. Unmerge removes the former and restores from the journal, so each row exists
+-- exactly once, and later additions belong to the target. Follows stay on the source; its followers are
+-- notified about the target (private.with_sources).
 --
--- Merges form a tree: parent_id is what a source was merged into, submissions.merged_into_id its root. The first merged
--- comes first where several sources could lend.
+-- Merges form a tree: merges.parent_id is the direct target, submissions.merged_into_id the root. If several
+-- sources have the same vote or tag, the first merged one provides it.
 --
--- Lock order: the organization (merges of one take turns), submissions by id, comments, then counts of lists.
+-- Lock order: the organization (serializes its merges), submissions by id, comments, list counters.
 
 create table private.merges (
   source_id uuid primary key,
@@ -19,17 +20,19 @@ create table private.merges (
   created_at timestamptz not null default now(),
   constraint merges_source_is_of_the_same_organization foreign key (organization_id, source_id)
     references public.submissions (organization_id, id) on delete cascade,
-  -- Deferred, as an organization goes with all its merges in any order.
+  -- Deferred, so that an organization and its merges can be deleted in any order.
   constraint merges_parent_is_of_the_same_organization foreign key (organization_id, parent_id)
     references public.submissions (organization_id, id) deferrable initially deferred
 );
-comment on table private.merges is 'Which submission was merged into which, directly; event_id is the call that did it. place is the order of merges.';
+comment on table private.merges is
+  'Direct merges of submissions; event_id identifies the operation. place is the order of merges.';
 create index merges_source_idx on private.merges (organization_id, source_id);
 create index merges_parent_idx on private.merges (organization_id, parent_id);
 create index merges_children_idx on private.merges (parent_id);
 create index merges_event_idx on private.merges (event_id);
 
--- No foreign keys to people or merges: a check a row is most of what merging 50,000 votes costs. The trigger below keeps them.
+-- No foreign keys to people or merges: checking them would dominate the cost of merging 50,000 votes. The
+-- trigger below maintains the references.
 create table private.merged_votes (
   source_id uuid not null,
   user_id uuid not null,
@@ -38,7 +41,8 @@ create table private.merged_votes (
   created_at timestamptz not null,
   primary key (source_id, user_id)
 );
-comment on table private.merged_votes is 'The journal of merges: votes of a source whose people vote for the target anyway.';
+comment on table private.merged_votes is
+  'Merge journal: votes of a source by people who vote for the target as well.';
 create table private.merged_tags (
   source_id uuid not null,
   tag_id uuid not null,
@@ -47,14 +51,15 @@ create table private.merged_tags (
   constraint merged_tags_tag_is_of_the_same_organization foreign key (organization_id, tag_id)
     references public.tags (organization_id, id) on delete cascade
 );
-comment on table private.merged_tags is 'The journal of merges: tags of a source that the target has anyway.';
+comment on table private.merged_tags is 'Merge journal: tags of a source that the target has as well.';
 create index merged_tags_tag_idx on private.merged_tags (organization_id, tag_id);
 create table private.merged_comments (
   source_id uuid not null,
   comment_id uuid primary key references public.comments (id) on delete cascade,
   organization_id uuid not null
 );
-comment on table private.merged_comments is 'The journal of merges: the top-level comments a source had; their replies, later ones too, go with them.';
+comment on table private.merged_comments is
+  'Merge journal: top-level comments of a source; their replies, including later ones, move with them.';
 create index merged_comments_source_idx on private.merged_comments (source_id);
 
 alter table private.merges enable row level security;
@@ -64,8 +69,9 @@ alter table private.merged_comments enable row level security;
 revoke all on private.merges, private.merged_votes, private.merged_tags, private.merged_comments
   from public, anon, authenticated, service_role, service_key;
 
-create function private.forget_merges() returns trigger
-language plpgsql security definer set search_path = '' as $$ -- definer: a source is deleted by its author
+create function private.delete_merge_journal() returns trigger
+-- definer: an author may delete their merged source
+language plpgsql security definer set search_path = '' as $$
 begin
   delete from private.merged_votes j using gone g where j.source_id = g.source_id;
   delete from private.merged_tags j using gone g where j.source_id = g.source_id;
@@ -73,60 +79,69 @@ begin
   return null;
 end
 $$;
-comment on function private.forget_merges() is 'Trigger: a journal ends with its merge.';
+comment on function private.delete_merge_journal() is 'Trigger: deletes the journal with its merge.';
 create trigger forget after delete on private.merges
-  referencing old table as gone for each statement execute function private.forget_merges();
+  referencing old table as gone for each statement execute function private.delete_merge_journal();
 
--- definer: an author deletes a source that has sources of its own.
-create function private.pass_on_sources() returns trigger
+-- definer: an author may delete a source that has sources itself.
+create function private.reparent_merge_sources() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   if not exists (select from public.organizations where id = old.organization_id) then return old; end if;
   update private.merges set parent_id = old.merged_into_id where parent_id = old.id;
-  update public.votes set merged_from = null where submission_id = old.merged_into_id and merged_from = old.id;
-  perform set_config('feedback.quiet', 'on', true);
+  update public.votes set merged_from = null where submission_id = old.merged_into_id
+    and merged_from = old.id;
+  perform set_config('feedback.suppress_events', 'on', true);
   insert into public.follows (organization_id, submission_id, user_id, reason, created_at)
-  select f.organization_id, old.merged_into_id, f.user_id, f.reason, f.created_at from public.follows f where f.submission_id = old.id
+  select f.organization_id, old.merged_into_id, f.user_id, f.reason, f.created_at from public.follows f
+    where f.submission_id = old.id
   on conflict do nothing;
-  perform set_config('feedback.quiet', 'off', true);
-  update public.submission_tags set merged_from = null where submission_id = old.merged_into_id and merged_from = old.id;
+  perform set_config('feedback.suppress_events', 'off', true);
+  update public.submission_tags set merged_from = null where submission_id = old.merged_into_id
+    and merged_from = old.id;
   return old;
 end
 $$;
-comment on function private.pass_on_sources() is 'Trigger: what a deleted source lent is the target''s from then on; what was merged into it before it was merged itself belongs to the target directly.';
+comment on function private.reparent_merge_sources() is
+  'Trigger: when a source is deleted, its copied votes and tags become the target''s own, and sources '
+  'merged into it earlier become direct sources of the target.';
 create trigger pass_on_sources before delete on public.submissions
-  for each row when (old.merged_into_id is not null) execute function private.pass_on_sources();
+  for each row when (old.merged_into_id is not null) execute function private.reparent_merge_sources();
 
--- Who takes back a vote means all that was merged. After 21_votes.sql, whose deletes this joins.
--- definer: journals are nobody's to write.
-create function private.forget_merged_votes() returns trigger
+-- Removing a vote removes it for all merged submissions. Fires after the delete triggers of 21_votes.sql.
+-- definer: no client may write the journal.
+create function private.delete_merged_votes() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  if private.is_quiet() then return null; end if;
+  if private.events_suppressed() then return null; end if;
   delete from private.merged_votes j using removed r, public.submissions s
-  where s.organization_id = r.organization_id and s.merged_into_id = r.submission_id and j.source_id = s.id and j.user_id = r.user_id;
+  where s.organization_id = r.organization_id and s.merged_into_id = r.submission_id and j.source_id = s.id
+    and j.user_id = r.user_id;
   return null;
 end
 $$;
-comment on function private.forget_merged_votes() is 'Trigger: a vote taken back at the target does not come back with an unmerge.';
+comment on function private.delete_merged_votes() is
+  'Trigger: a vote removed at the target is not restored by an unmerge.';
 create trigger forget_merged after delete on public.votes
-  referencing old table as removed for each statement execute function private.forget_merged_votes();
+  referencing old table as removed for each statement execute function private.delete_merged_votes();
 
--- definer: as above.
-create function private.forget_merged_tags() returns trigger
+-- definer: moves rows of other authors.
+create function private.delete_merged_tags() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  if private.is_quiet() then return null; end if;
+  if private.events_suppressed() then return null; end if;
   delete from private.merged_tags j using removed r, public.submissions s
-  where s.organization_id = r.organization_id and s.merged_into_id = r.submission_id and j.source_id = s.id and j.tag_id = r.tag_id;
+  where s.organization_id = r.organization_id and s.merged_into_id = r.submission_id and j.source_id = s.id
+    and j.tag_id = r.tag_id;
   return null;
 end
 $$;
-comment on function private.forget_merged_tags() is 'Trigger: nor does a tag.';
+comment on function private.delete_merged_tags() is
+  'Trigger: a tag removed at the target is not restored by an unmerge.';
 create trigger forget_merged after delete on public.submission_tags
-  referencing old table as removed for each statement execute function private.forget_merged_tags();
+  referencing old table as removed for each statement execute function private.delete_merged_tags();
 
--- The two operations -------------------------------------------------------------------------------------------
+-- Merge and unmerge -----------------------------------------------------------------------------------------
 
 create function private.merge_tree(root uuid) returns table (source_id uuid, path bigint[])
 language plpgsql stable set search_path = '' rows 20 as $$
@@ -139,9 +154,10 @@ begin
     select t.source_id, t.path from tree t;
 end
 $$;
-comment on function private.merge_tree(uuid) is 'All that was merged into a submission, directly or not; ordered by path, who lends before whom.';
+comment on function private.merge_tree(uuid) is
+  'Direct and indirect sources of a submission, ordered by path, which is the order of precedence.';
 
-create function private.lend_votes(root uuid, sources uuid[], voters uuid[]) returns void
+create function private.copy_votes_to_target(root uuid, sources uuid[], voters uuid[]) returns void
 language plpgsql set search_path = '' as $$
 begin
   with lent as (
@@ -158,9 +174,11 @@ begin
   select l.organization_id, root, l.id, l.user_id, l.created_at, l.source_id from lent l;
 end
 $$;
-comment on function private.lend_votes(uuid, uuid[], uuid[]) is 'Lends a submission, from the journals of sources merged into it, the votes of people it has none of; of all or of these people.';
+comment on function private.copy_votes_to_target(uuid, uuid[], uuid[]) is
+  'Copies votes from the journals of its sources to a submission, for people who have no vote on it; for '
+  'all or the given people.';
 
-create function private.lend_tags(root uuid, sources uuid[], tags uuid[]) returns void
+create function private.copy_tags_to_target(root uuid, sources uuid[], tags uuid[]) returns void
 language plpgsql set search_path = '' as $$
 begin
   with lent as (
@@ -169,7 +187,8 @@ begin
       select distinct on (o.tag_id) o.source_id, o.tag_id
       from private.merge_tree(root) t join private.merged_tags o on o.source_id = t.source_id
       where o.source_id = any (sources) and (tags is null or o.tag_id in (select unnest(tags)))
-        and not exists (select from public.submission_tags r where r.submission_id = root and r.tag_id = o.tag_id)
+        and not exists (select from public.submission_tags r
+          where r.submission_id = root and r.tag_id = o.tag_id)
       order by o.tag_id, t.path) first
     where j.source_id = first.source_id and j.tag_id = first.tag_id
     returning j.*)
@@ -177,7 +196,8 @@ begin
   select l.organization_id, root, l.tag_id, l.source_id from lent l;
 end
 $$;
-comment on function private.lend_tags(uuid, uuid[], uuid[]) is 'As lend_votes, tags.';
+comment on function private.copy_tags_to_target(uuid, uuid[], uuid[]) is
+  'Copies tags from the journals of its sources to a submission, like private.copy_votes_to_target.';
 
 create function private.move_threads(threads uuid[], target_id uuid) returns void
 language plpgsql set search_path = '' as $$
@@ -189,23 +209,29 @@ begin
       select r.id from public.comments r join thread t on r.parent_id = t.id)
     select id from thread);
   perform 1 from public.comments where id = any (threads) order by id for update;
-  update public.comments c set submission_id = target_id, is_public = s.is_public and c.moderation_state = 'approved'
+  update public.comments c set submission_id = target_id, is_public = s.is_public
+    and c.moderation_state = 'approved'
   from public.submissions s where s.id = target_id and c.id = any (threads);
 end
 $$;
-comment on function private.move_threads(uuid[], uuid) is 'Takes top-level comments with all replies to another submission; the votes for them follow by their foreign key.';
+comment on function private.move_threads(uuid[], uuid) is
+  'Moves top-level comments with all replies to another submission; votes for comments follow by their '
+  'foreign key.';
 
 create function private.recount(ids uuid[]) returns void
 language plpgsql set search_path = '' as $$
 begin
   update public.submissions s set
     vote_count = (select count(*) from public.votes v where v.submission_id = s.id),
-    comment_count = (select count(*) from public.comments c where c.submission_id = s.id and c.moderation_state = 'approved'),
+    comment_count = (select count(*) from public.comments c
+      where c.submission_id = s.id and c.moderation_state = 'approved'),
     updated_at = now()
   where s.id = any (ids);
 end
 $$;
-comment on function private.recount(uuid[]) is 'Counts votes and comments of submissions anew. The caller holds their locks, so nothing is added meanwhile, and what is being removed is still counted.';
+comment on function private.recount(uuid[]) is
+  'Recounts votes and comments of submissions. The caller holds their locks, so no row is added '
+  'concurrently; rows being deleted still count.';
 
 create function private.lock_counts(organization_id uuid) returns void
 language plpgsql set search_path = '' as $$
@@ -214,7 +240,9 @@ begin
   order by c.is_public, c.status, c.type, c.category_id for no key update;
 end
 $$;
-comment on function private.lock_counts(uuid) is 'Before several submissions of an organization change their kind in one transaction, so that two of those cannot deadlock.';
+comment on function private.lock_counts(uuid) is
+  'Locks list counters before several submissions of an organization change kind in one transaction, to '
+  'prevent deadlocks.';
 
 create function private.announce_merge(ids uuid[]) returns void
 language plpgsql set search_path = '' as $$
@@ -223,13 +251,17 @@ begin
   from public.submissions s where s.id = any (ids) and s.moderation_state = 'approved' order by s.id;
 end
 $$;
-comment on function private.announce_merge(uuid[]) is 'submission.updated for all whose counts or target changed; votes and comments that moved have no events of theirs.';
+comment on function private.announce_merge(uuid[]) is
+  'Emits submission.updated for all submissions whose counts or target changed; moved votes and comments '
+  'emit nothing.';
 
-create function private.moderated(organization_id uuid, is_public boolean, author_id uuid, what text, field text) returns uuid
+create function private.require_moderator(organization_id uuid, is_public boolean, author_id uuid, what text,
+  field text) returns uuid
 language plpgsql stable set search_path = '' as $$
 begin
   if organization_id is null or not private.in_organization(organization_id)
-    or not private.can_see_submission(is_public, author_id, organization_id, private.caller_id(), private.team_organization_ids())
+    or not private.can_see_submission(is_public, author_id, organization_id, private.caller_id(),
+      private.team_organization_ids())
     or private.is_key() and organization_id <> private.key_organization_id() then
     perform private.raise_error('NOT_FOUND', format('There is no such %s.', what), field);
   end if;
@@ -237,23 +269,27 @@ begin
   return organization_id;
 end
 $$;
-comment on function private.moderated(uuid, boolean, uuid, text, text) is 'The organization of a row the caller moderates; NOT_FOUND where they do not see it, FORBIDDEN where they are no admin. For definers.';
+comment on function private.require_moderator(uuid, boolean, uuid, text, text) is
+  'Returns the organization of a row the caller may moderate; raises NOT_FOUND if the caller cannot see it, '
+  'FORBIDDEN if not Admin. For definer functions.';
 
-create function private.moderated_organization(submission_id uuid, field text) returns uuid
+create function private.require_submission_moderator(submission_id uuid, field text) returns uuid
 language plpgsql stable set search_path = '' as $$
 declare submission public.submissions;
 begin
   select * into submission from public.submissions s where s.id = submission_id;
-  return private.moderated(submission.organization_id, submission.is_public, submission.author_id, 'submission', field);
+  return private.require_moderator(submission.organization_id, submission.is_public, submission.author_id,
+    'submission', field);
 end
 $$;
-comment on function private.moderated_organization(uuid, text) is 'The same of a submission by its id.';
+comment on function private.require_submission_moderator(uuid, text) is
+  'Like private.require_moderator, for a submission by id.';
 
--- definer: moves what belongs to others.
+-- definer: moves rows of other authors.
 create function private.admin_merge(source_ids uuid[], target_id uuid) returns json
 language plpgsql security definer set search_path = '' as $$
 declare
-  own_id uuid := private.moderated_organization(target_id, 'target_id');
+  own_id uuid := private.require_submission_moderator(target_id, 'target_id');
   categories uuid[] := private.agent_category_ids();
   event uuid := gen_random_uuid();
   grandchildren uuid[];
@@ -261,46 +297,57 @@ declare
   found_ids uuid[] := '{}';
 begin
   perform 1 from public.organizations where id = own_id for no key update;
-  source_ids := array(select id from unnest(source_ids) with ordinality as s (id, place) group by id order by min(place));
+  source_ids := array(select id from unnest(source_ids) with ordinality as s (id, place) group by id
+    order by min(place));
   if target_id = any (source_ids) then
-    perform private.raise_error('VALIDATION_ERROR', 'A submission cannot be merged into itself.', 'source_ids');
+    perform private.raise_error('VALIDATION_ERROR', 'A submission cannot be merged into itself.',
+      'source_ids');
   end if;
-  grandchildren := array(select s.id from public.submissions s where s.organization_id = own_id and s.merged_into_id = any (source_ids));
+  grandchildren := array(select s.id from public.submissions s
+    where s.organization_id = own_id and s.merged_into_id = any (source_ids));
   for submission in
     select * from public.submissions s
-    where s.organization_id = own_id and s.id = any (source_ids || grandchildren || target_id) order by s.id for no key update
+    where s.organization_id = own_id and s.id = any (source_ids || grandchildren || target_id)
+      order by s.id for no key update
   loop
     continue when submission.id <> all (source_ids || target_id);
-    -- What a policy keeps an agent from does not exist for it, in a definer neither.
+    -- Rows hidden from an agent by policy must be hidden in a definer function as well.
     continue when categories is not null and not coalesce(submission.category_id = any (categories), false);
     found_ids := found_ids || submission.id;
     if submission.merged_into_id is not null then
-      perform private.raise_error('SUBMISSION_MERGED', 'It was merged already: unmerge it first, or name the one it was merged into.',
-        case when submission.id = target_id then 'target_id' else 'source_ids' end, jsonb_build_object('merged_into_id', submission.merged_into_id));
+      perform private.raise_error('SUBMISSION_MERGED',
+        'It was merged before: unmerge it first, or use its merge target.',
+        case when submission.id = target_id then 'target_id'
+          else 'source_ids' end, jsonb_build_object('merged_into_id', submission.merged_into_id));
     elsif submission.moderation_state <> 'approved' then
-      perform private.raise_error('CONFLICT', 'Only approved submissions are merged: approve it first.',
+      perform private.raise_error('CONFLICT', 'Only approved submissions can be merged: approve it first.',
         case when submission.id = target_id then 'target_id' else 'source_ids' end);
     end if;
   end loop;
   if not found_ids @> (source_ids || target_id) then
-    perform private.raise_error('NOT_FOUND', 'There is no such submission.', case when target_id = any (found_ids) then 'source_ids' else 'target_id' end);
+    perform private.raise_error('NOT_FOUND', 'There is no such submission.', case
+      when target_id = any (found_ids) then 'source_ids' else 'target_id' end);
   end if;
 
-  perform set_config('feedback.quiet', 'on', true);
+  perform set_config('feedback.suppress_events', 'on', true);
   insert into private.merges (source_id, organization_id, parent_id, event_id, previous_status)
   select s.id, own_id, admin_merge.target_id, event, s.status
   from public.submissions s where s.id = any (source_ids) order by array_position(source_ids, s.id);
-  insert into public.status_changes (organization_id, submission_id, previous_status, new_status, changed_by, notify)
-  select own_id, m.source_id, m.previous_status, 'duplicate', private.caller_id(), false from private.merges m where m.event_id = event order by m.place;
+  insert into public.status_changes
+    (organization_id, submission_id, previous_status, new_status, changed_by, notify)
+  select own_id, m.source_id, m.previous_status, 'duplicate', private.caller_id(), false from private.merges m
+    where m.event_id = event order by m.place;
   with double as (
     delete from public.votes v
     where v.submission_id = any (source_ids) and exists (
       select from (
         select t.user_id, 0 as place from public.votes t where t.submission_id = admin_merge.target_id
         union all
-        select o.user_id, array_position(source_ids, o.submission_id) from public.votes o where o.submission_id = any (source_ids)) first
+        select o.user_id, array_position(source_ids, o.submission_id) from public.votes o
+          where o.submission_id = any (source_ids)) first
       where first.user_id = v.user_id and first.place < array_position(source_ids, v.submission_id))
-    returning case when v.merged_from = any (grandchildren) then v.merged_from else v.submission_id end as source_id,
+    returning case when v.merged_from = any (grandchildren) then v.merged_from
+      else v.submission_id end as source_id,
       v.user_id, v.organization_id, v.id, v.created_at)
   insert into private.merged_votes (source_id, user_id, organization_id, id, created_at) select * from double;
   update public.votes v set submission_id = admin_merge.target_id,
@@ -309,37 +356,74 @@ begin
 
   with gone as (
     delete from public.submission_tags st where st.submission_id = any (source_ids)
-    returning case when st.merged_from = any (grandchildren) then st.merged_from else st.submission_id end as source_id,
+    returning case when st.merged_from = any (grandchildren) then st.merged_from
+      else st.submission_id end as source_id,
       st.tag_id, st.organization_id)
   insert into private.merged_tags (source_id, tag_id, organization_id) select * from gone;
-  perform private.lend_tags(target_id, source_ids || grandchildren, null);
+  perform private.copy_tags_to_target(target_id, source_ids || grandchildren, null);
 
   insert into private.merged_comments (source_id, comment_id, organization_id)
-  select c.submission_id, c.id, c.organization_id from public.comments c where c.submission_id = any (source_ids) and c.parent_id is null
+  select c.submission_id, c.id, c.organization_id from public.comments c
+    where c.submission_id = any (source_ids) and c.parent_id is null
   on conflict do nothing;
   perform private.move_threads(array(
-    select c.id from public.comments c where c.submission_id = any (source_ids) and c.parent_id is null), target_id);
-  perform set_config('feedback.quiet', 'off', true);
+    select c.id from public.comments c where c.submission_id = any (source_ids) and c.parent_id is null),
+      target_id);
+  perform set_config('feedback.suppress_events', 'off', true);
 
   perform private.lock_counts(own_id);
-  update public.submissions set status = 'duplicate', merged_into_id = admin_merge.target_id where id = any (source_ids || grandchildren);
+  update public.submissions set status = 'duplicate', merged_into_id = admin_merge.target_id
+    where id = any (source_ids || grandchildren);
   perform private.recount(source_ids || target_id);
   perform private.announce_merge(source_ids || target_id);
   perform private.notify_merge(own_id, target_id, event);
-  perform private.audit('submission.merge', 'submission', target_id, jsonb_build_object('source_ids', source_ids), own_id);
-  return (select json_build_object('target_id', s.id, 'source_ids', source_ids, 'vote_count', s.vote_count, 'comment_count', s.comment_count)
+  perform private.audit('submission.merge', 'submission', target_id,
+    jsonb_build_object('source_ids', source_ids), own_id);
+  return (select json_build_object('target_id', s.id, 'source_ids', source_ids, 'vote_count', s.vote_count,
+    'comment_count', s.comment_count)
     from public.submissions s where s.id = target_id);
 end
 $$;
-comment on function private.admin_merge(uuid[], uuid) is 'Merges submissions into another: votes, tags and threads go there, once each, and who follows them hears of it; the sources leave the lists and point there, and so do those merged into them before. For admins, or keys with submissions:moderate.';
+comment on function private.admin_merge(uuid[], uuid) is
+  'Merges submissions into another: moves votes, tags and threads without duplicates and notifies '
+  'followers. The sources and their earlier sources leave the lists and point to the target. For Admin or '
+  'keys with submissions:moderate.';
 
--- definer: as above.
+-- definer: counts voters, whom nobody is told.
+create function private.admin_merge_preview(source_ids uuid[], target_id uuid) returns json
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  own_id uuid := private.require_submission_moderator(target_id, 'target_id');
+  found_ids uuid[] := array(select s.id from public.submissions s
+    where s.organization_id = own_id and s.id = any (source_ids) and s.id <> target_id);
+begin
+  return json_build_object(
+    'vote_count', (select count(distinct v.user_id) from public.votes v
+      where v.submission_id = any (found_ids || target_id)),
+    'comment_count', (select count(*) from public.comments c
+      where c.submission_id = any (found_ids || target_id) and c.moderation_state = 'approved'),
+    'follower_count', (select count(distinct f.user_id) from public.follows f
+      where f.submission_id = any (found_ids)),
+    'earlier_count', (select count(*) from public.submissions s
+      where s.organization_id = own_id and s.merged_into_id = any (found_ids)),
+    'tags', (select coalesce(json_agg(distinct t.slug), '[]')
+      from public.submission_tags st join public.tags t on t.id = st.tag_id
+      where st.submission_id = any (found_ids) and not exists (
+        select from public.submission_tags own where own.submission_id = admin_merge_preview.target_id
+          and own.tag_id = st.tag_id)));
+end
+$$;
+comment on function private.admin_merge_preview(uuid[], uuid) is
+  'What a merge would make, for Admin: counts of the target, followers told, submissions merged earlier that '
+  'go along, and tags gained.';
+
+-- definer: moves rows of other authors.
 create function private.admin_unmerge(submission_id uuid) returns json
 language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_variable
 declare
   source_id uuid := submission_id;
-  own_id uuid := private.moderated_organization(source_id, 'submission_id');
+  own_id uuid := private.require_submission_moderator(source_id, 'submission_id');
   root uuid;
   undone private.merges;
   subtree uuid[];
@@ -352,15 +436,18 @@ begin
     perform private.raise_error('CONFLICT', 'It is not merged into another submission.', 'submission_id');
   end if;
   subtree := array(select t.source_id from private.merge_tree(source_id) t);
-  others := array(select t.source_id from private.merge_tree(root) t where t.source_id <> source_id and t.source_id <> all (subtree));
-  perform 1 from public.submissions s where s.id = any (subtree || source_id || root) order by s.id for no key update;
+  others := array(select t.source_id from private.merge_tree(root) t
+    where t.source_id <> source_id and t.source_id <> all (subtree));
+  perform 1 from public.submissions s where s.id = any (subtree || source_id || root)
+    order by s.id for no key update;
   select * into undone from private.merges m where m.source_id = source_id;
   if undone.source_id is null then
     perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
   end if;
 
-  perform set_config('feedback.quiet', 'on', true);
-  insert into public.status_changes (organization_id, submission_id, previous_status, new_status, changed_by, notify)
+  perform set_config('feedback.suppress_events', 'on', true);
+  insert into public.status_changes
+    (organization_id, submission_id, previous_status, new_status, changed_by, notify)
   values (own_id, source_id, 'duplicate', undone.previous_status, private.caller_id(), false);
   with back as (
     update public.votes v set submission_id = source_id, merged_from = nullif(v.merged_from, source_id)
@@ -368,38 +455,49 @@ begin
     returning v.user_id)
   select array_agg(b.user_id) into vacant from back b;
   insert into public.votes (organization_id, submission_id, id, user_id, created_at)
-  select j.organization_id, j.source_id, j.id, j.user_id, j.created_at from private.merged_votes j where j.source_id = source_id;
-  perform private.lend_votes(source_id, subtree, null);
-  perform private.lend_votes(root, others, coalesce(vacant, '{}'));
+  select j.organization_id, j.source_id, j.id, j.user_id, j.created_at from private.merged_votes j
+    where j.source_id = source_id;
+  perform private.copy_votes_to_target(source_id, subtree, null);
+  perform private.copy_votes_to_target(root, others, coalesce(vacant, '{}'));
 
-  -- A source may have been given the tag anew while it was merged.
+  -- The source may have received the tag again while merged.
   delete from public.submission_tags st using public.submission_tags o
-  where st.submission_id = source_id and o.submission_id = root and o.merged_from = any (subtree || source_id) and o.tag_id = st.tag_id;
+  where st.submission_id = source_id and o.submission_id = root and o.merged_from = any (subtree || source_id)
+    and o.tag_id = st.tag_id;
   with back as (
-    update public.submission_tags st set submission_id = source_id, merged_from = nullif(st.merged_from, source_id)
+    update public.submission_tags st
+      set submission_id = source_id, merged_from = nullif(st.merged_from, source_id)
     where st.submission_id = root and st.merged_from = any (subtree || source_id)
     returning st.tag_id)
   select array_agg(b.tag_id) into vacant from back b;
   insert into public.submission_tags (organization_id, submission_id, tag_id)
   select j.organization_id, j.source_id, j.tag_id from private.merged_tags j where j.source_id = source_id
   on conflict do nothing;
-  perform private.lend_tags(source_id, subtree, null);
-  perform private.lend_tags(root, others, coalesce(vacant, '{}'));
+  perform private.copy_tags_to_target(source_id, subtree, null);
+  perform private.copy_tags_to_target(root, others, coalesce(vacant, '{}'));
 
   perform private.move_threads(array(
-    select j.comment_id from private.merged_comments j where j.source_id = any (subtree || source_id)), source_id);
-  perform set_config('feedback.quiet', 'off', true);
+    select j.comment_id from private.merged_comments j where j.source_id = any (subtree || source_id)),
+      source_id);
+  perform set_config('feedback.suppress_events', 'off', true);
 
   perform private.lock_counts(own_id);
   delete from private.merges m where m.source_id = source_id;
-  update public.submissions s set status = undone.previous_status, merged_into_id = null where s.id = source_id;
+  update public.submissions s set status = undone.previous_status, merged_into_id = null
+    where s.id = source_id;
   update public.submissions s set merged_into_id = source_id where s.id = any (subtree);
   perform private.recount(array[source_id, root]);
   perform private.announce_merge(array[source_id, root]);
-  perform private.audit('submission.unmerge', 'submission', source_id, jsonb_build_object('target_id', root), own_id);
-  return (select json_build_object('submission_id', s.id, 'target_id', root, 'status', s.status, 'vote_count', s.vote_count, 'comment_count', s.comment_count)
+  perform private.audit('submission.unmerge', 'submission', source_id, jsonb_build_object('target_id', root),
+    own_id);
+  return (select json_build_object('submission_id', s.id, 'target_id', root, 'status', s.status, 'vote_count',
+    s.vote_count, 'comment_count', s.comment_count)
     from public.submissions s where s.id = source_id);
 end
 $$;
-comment on function private.admin_unmerge(uuid) is 'Gives a merged submission back what it had, and those merged into it before; what came to the target since stays there, but replies stay with their thread, and a vote or follow taken back there stays taken back.';
-grant execute on function private.admin_merge(uuid[], uuid), private.admin_unmerge(uuid) to authenticated, service_key;
+comment on function private.admin_unmerge(uuid) is
+  'Unmerges a submission together with its own earlier sources. Later votes and tags stay with the target; '
+  'replies stay with their thread; a vote or follow removed at the target stays removed.';
+grant execute on function private.admin_merge(uuid[], uuid), private.admin_unmerge(uuid) to authenticated,
+  service_key;
+grant execute on function private.admin_merge_preview(uuid[], uuid) to authenticated;

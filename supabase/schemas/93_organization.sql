@@ -1,122 +1,177 @@
--- What an organization's team sets: who may, and how others hear of it.
+-- Organization settings, and access to them.
 
--- definer: a private organization can be seen by its members before any policy is asked.
-create function private.seen_organization(organization_id uuid) returns uuid
+-- definer: reads private organizations to decide visibility.
+create function private.require_visible_organization(organization_id uuid) returns uuid
 language plpgsql stable security definer set search_path = '' as $$
 begin
-  if not private.in_organization(organization_id) or (case when private.is_key() then organization_id is distinct from private.key_organization_id()
+  if not private.in_organization(organization_id)
+    or (case when private.is_key() then organization_id is distinct from private.key_organization_id()
       else private.find_organization(organization_id::text, private.caller_id()) is null end) then
     perform private.raise_error('NOT_FOUND', 'There is no such organization.');
   end if;
   return organization_id;
 end
 $$;
-comment on function private.seen_organization(uuid) is 'An organization a path names, if the caller may see it; NOT_FOUND otherwise.';
+comment on function private.require_visible_organization(uuid) is
+  'Returns the organization named by a path if the caller may see it; raises NOT_FOUND otherwise.';
 
-create function private.administered_organization(organization_id uuid, scope text) returns uuid
+create function private.require_organization_admin(organization_id uuid, scope text) returns uuid
 language plpgsql stable set search_path = '' as $$
 begin
-  perform private.require_admin(private.seen_organization(organization_id), scope);
+  perform private.require_admin(private.require_visible_organization(organization_id), scope);
   return organization_id;
 end
 $$;
-comment on function private.administered_organization(uuid, text) is 'An organization a path names, if the caller administers it; NOT_FOUND where they do not see it, FORBIDDEN where they are no admin.';
+comment on function private.require_organization_admin(uuid, text) is
+  'Returns the organization named by a path for Admin; raises NOT_FOUND if the caller cannot see it, '
+  'FORBIDDEN if not Admin.';
 
-create function private.team_organization(organization_id uuid, scope text) returns uuid
+create function private.require_team_member(organization_id uuid, scope text) returns uuid
 language plpgsql stable set search_path = '' as $$
 begin
-  if private.is_key() or not private.is_member(private.seen_organization(organization_id), private.caller_id()) then
-    perform private.administered_organization(organization_id, scope);
+  if private.is_key() or not private.is_member(private.require_visible_organization(organization_id),
+    private.caller_id()) then
+    perform private.require_organization_admin(organization_id, scope);
   end if;
   return organization_id;
 end
 $$;
-comment on function private.team_organization(uuid, text) is 'An organization a path names, if the caller is on its team, or a key with the scope; NOT_FOUND or FORBIDDEN otherwise.';
+comment on function private.require_team_member(uuid, text) is
+  'Returns the organization named by a path for team members or keys with the scope; raises NOT_FOUND or '
+  'FORBIDDEN otherwise.';
 
--- How others hear of it ----------------------------------------------------------------------------------------
+-- Events and audit ------------------------------------------------------------------------------------------
 
-create function private.emit_organization_update(organization_id uuid, changed text[], changes jsonb default '{}') returns void
+
+create function private.emit_organization_update(organization_id uuid, changed text[],
+  changes jsonb default '{}') returns void
 language plpgsql set search_path = '' as $$
 begin
   perform private.emit_event(o.id, 'org.updated', o.id, jsonb_build_object(
-    'organization', jsonb_build_object('id', o.id, 'slug', o.slug, 'name', o.name), 'changed', changed, 'changes', changes))
+    'organization', jsonb_build_object('id', o.id, 'slug', o.slug, 'name', o.name), 'changed', changed,
+      'changes', changes))
   from public.organizations o where o.id = emit_organization_update.organization_id;
 end
 $$;
-comment on function private.emit_organization_update(uuid, text[], jsonb) is 'org.updated: settings, or categories, tags or members, changed. For definers.';
+comment on function private.emit_organization_update(uuid, text[], jsonb) is
+  'Emits org.updated after changes to settings, categories, tags or members. For definer functions.';
 
--- definer: writes the event and the trail.
+-- definer: emits the event and writes the audit log.
 create function private.announce_organization() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare changed text[]; changes jsonb;
 begin
-  -- The team's own settings may hold anything, so that only their names are told.
-  select array_agg(n.key order by n.key), coalesce(jsonb_object_agg(n.key, jsonb_build_object('from', o.value, 'to', n.value)) filter (where n.key <> 'settings'), '{}')
+  -- settings may contain anything, so only the names of changed keys are published.
+  select array_agg(n.key order by n.key),
+    coalesce(jsonb_object_agg(n.key, jsonb_build_object('from', o.value, 'to', n.value)) filter
+    (where n.key <> 'settings'), '{}')
   into changed, changes
   from jsonb_each(to_jsonb(new)) n join jsonb_each(to_jsonb(old)) o using (key)
   where n.value <> o.value and n.key <> 'updated_at';
   perform private.emit_organization_update(new.id, changed, changes);
-  perform private.audit('organization.update', 'organization', new.id, jsonb_build_object('changed', changed, 'changes', changes), new.id);
+  perform private.audit('organization.update', 'organization', new.id,
+    jsonb_build_object('changed', changed, 'changes', changes), new.id);
   return null;
 end
 $$;
-comment on function private.announce_organization() is 'Trigger: org.updated and the trail say what changed, from what to what.';
+comment on function private.announce_organization() is
+  'Trigger: emits org.updated and logs old and new values.';
 create trigger announce after update on public.organizations
-  for each row when ((old.slug, old.name, old.visibility, old.is_default, old.require_approval, old.trust_after, old.anonymous_may, old.time_zone, old.allowed_origins, old.settings,
+  for each row when ((old.slug, old.name, old.visibility, old.is_default, old.require_approval,
+    old.trust_after, old.anonymous_may, old.time_zone, old.default_locale, old.allowed_origins, old.settings,
+      old.brand_color, old.logo_url, old.allow_indexing, old.mail_enabled, old.mail_defaults,
       old.max_submissions, old.max_members, old.max_surveys)
-    is distinct from (new.slug, new.name, new.visibility, new.is_default, new.require_approval, new.trust_after, new.anonymous_may, new.time_zone, new.allowed_origins, new.settings,
+    is distinct from (new.slug, new.name, new.visibility, new.is_default, new.require_approval,
+      new.trust_after, new.anonymous_may, new.time_zone, new.default_locale, new.allowed_origins,
+      new.settings, new.brand_color, new.logo_url, new.allow_indexing, new.mail_enabled, new.mail_defaults,
       new.max_submissions, new.max_members, new.max_surveys))
   execute function private.announce_organization();
 
--- What the team asks -------------------------------------------------------------------------------------------
+-- Reading settings ------------------------------------------------------------------------------------------
+
 
 create function private.organization_shape(organization public.organizations) returns json
 language plpgsql stable set search_path = '' as $$
 begin
-  return json_build_object('id', organization.id, 'slug', organization.slug, 'name', organization.name, 'visibility', organization.visibility,
+  return json_build_object('id', organization.id, 'slug', organization.slug, 'name', organization.name,
+    'visibility', organization.visibility,
     'require_approval', organization.require_approval, 'trust_after', organization.trust_after,
-    'anonymous_may', organization.anonymous_may, 'time_zone', organization.time_zone, 'settings', organization.settings,
-    'role', (select m.role from public.memberships m where m.organization_id = organization.id and m.user_id = private.caller_id()),
+    'anonymous_may', organization.anonymous_may, 'time_zone', organization.time_zone,
+    'default_locale', organization.default_locale, 'settings',
+      organization.settings,
+    'brand_color', organization.brand_color, 'logo_url', organization.logo_url, 'allow_indexing',
+      organization.allow_indexing,
+    'mail_enabled', organization.mail_enabled, 'mail_defaults', (
+      select json_object_agg(k.kind, private.mail_choice(organization.id, null, k.kind) order by k.place)
+      from unnest(array['status', 'official', 'reply', 'comment', 'survey', 'team'])
+        with ordinality k (kind, place)),
+    'role', (select m.role from public.memberships m
+      where m.organization_id = organization.id and m.user_id = private.caller_id()),
     'plan', json_build_object(
-      'submissions', (select coalesce(sum(c.total), 0) from private.submission_counts c where c.organization_id = organization.id)
-        + (select count(*) from public.submissions s where s.organization_id = organization.id and s.merged_into_id is not null),
+      'submissions', (select coalesce(sum(c.total), 0) from private.submission_counts c
+        where c.organization_id = organization.id)
+        + (select count(*) from public.submissions s
+          where s.organization_id = organization.id and s.merged_into_id is not null),
       'max_submissions', organization.max_submissions,
       'members', (select count(*) from public.memberships m where m.organization_id = organization.id),
       'max_members', organization.max_members,
-      'surveys', (select count(distinct s.family_id) from public.surveys s where s.organization_id = organization.id and s.status <> 'archived'),
+      'surveys', (select count(distinct s.family_id) from public.surveys s
+        where s.organization_id = organization.id and s.status <> 'archived'),
       'max_surveys', organization.max_surveys),
     'created_at', organization.created_at, 'updated_at', organization.updated_at);
 end
 $$;
-comment on function private.organization_shape(public.organizations) is 'An organization as its team sees it, with the caller''s role and what the plan allows.';
+comment on function private.organization_shape(public.organizations) is
+  'JSON of an organization for its team, with the caller''s role and plan limits.';
 
 -- definer: settings are not granted.
 create function private.admin_organization(organization_id uuid) returns json
 language plpgsql stable security definer set search_path = '' as $$
-declare own_id uuid := private.team_organization(organization_id, 'organization:write');
+declare own_id uuid := private.require_team_member(organization_id, 'organization:write');
 begin
   return (select private.organization_shape(o) from public.organizations o where o.id = own_id);
 end
 $$;
-comment on function private.admin_organization(uuid) is 'An organization, for its team and keys with organization:write.';
+comment on function private.admin_organization(uuid) is
+  'An organization, for its team and keys with organization:write.';
+
+-- definer: settings are not granted.
+create function private.admin_logo(organization_id uuid, out id uuid, out logo_url text)
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  id := private.require_organization_admin(organization_id, 'organization:write');
+  logo_url := (select o.logo_url from public.organizations o where o.id = admin_logo.id);
+end
+$$;
+comment on function private.admin_logo(uuid) is
+  'The logo of an organization before a change, for Admin or keys with organization:write: an uploaded one '
+  'is deleted after it.';
 
 create function private.admin_update_organization(organization_id uuid, fields jsonb) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare own_id uuid := private.administered_organization(organization_id, 'organization:write');
+language plpgsql security definer set search_path = '' as $$ -- definer: settings are not granted
+declare own_id uuid := private.require_organization_admin(organization_id, 'organization:write');
 begin
   if not coalesce(private.is_time_zone(fields ->> 'time_zone'), true) then
     perform private.raise_error('VALIDATION_ERROR', 'must be a time zone such as Europe/Berlin', 'time_zone');
   end if;
-  -- What the board's submissions turn into is written with them: the strongest lock comes first.
+  -- A visibility change updates the board's submissions, so take the strongest lock first.
   perform 1 from public.organizations o where o.id = own_id for update;
   update public.organizations o set
     name = coalesce(fields ->> 'name', o.name), slug = coalesce(fields ->> 'slug', o.slug),
     visibility = coalesce(fields ->> 'visibility', o.visibility),
     require_approval = coalesce((fields ->> 'require_approval')::boolean, o.require_approval),
-    trust_after = case when fields ? 'trust_after' then (fields ->> 'trust_after')::integer else o.trust_after end,
+    trust_after = case when fields ? 'trust_after' then (fields ->> 'trust_after')::integer
+      else o.trust_after end,
     anonymous_may = coalesce(fields ->> 'anonymous_may', o.anonymous_may),
     time_zone = coalesce(fields ->> 'time_zone', o.time_zone),
-    settings = coalesce((select jsonb_object_agg(s.key, s.value) from jsonb_each(o.settings || coalesce(fields -> 'settings', '{}')) s
+    default_locale = coalesce(fields ->> 'default_locale', o.default_locale),
+    brand_color = case when fields ? 'brand_color' then fields ->> 'brand_color' else o.brand_color end,
+    logo_url = case when fields ? 'logo_url' then fields ->> 'logo_url' else o.logo_url end,
+    allow_indexing = coalesce((fields ->> 'allow_indexing')::boolean, o.allow_indexing),
+    mail_enabled = coalesce((fields ->> 'mail_enabled')::boolean, o.mail_enabled),
+    mail_defaults = o.mail_defaults || coalesce(fields -> 'mail_defaults', '{}'),
+    settings = coalesce((select jsonb_object_agg(s.key, s.value)
+      from jsonb_each(o.settings || coalesce(fields -> 'settings', '{}')) s
       where s.value <> 'null'), '{}')
   where o.id = own_id;
   return (select private.organization_shape(o) from public.organizations o where o.id = own_id);
@@ -124,9 +179,14 @@ exception
   when unique_violation then
     perform private.raise_error('CONFLICT', 'Another organization has this slug.', 'slug');
   when check_violation then
-    perform private.raise_error('VALIDATION_ERROR', 'must be an object of at most 20,000 bytes as JSON', 'settings');
+    perform private.raise_error('VALIDATION_ERROR', 'must be an object of at most 20,000 bytes as JSON',
+      'settings');
 end
 $$;
-comment on function private.admin_update_organization(uuid, jsonb) is 'Sets the fields that are there; of settings the names that are there, null removing one. Admins, or keys with organization:write.';
+comment on function private.admin_update_organization(uuid, jsonb) is
+  'Sets the given fields; in settings the given keys, where null removes a key. For Admin or keys with '
+  'organization:write.';
 
-grant execute on function private.admin_organization(uuid), private.admin_update_organization(uuid, jsonb) to authenticated, service_key;
+grant execute on function private.admin_organization(uuid), private.admin_logo(uuid),
+  private.admin_update_organization(uuid, jsonb) to
+  authenticated, service_key;

@@ -1,47 +1,54 @@
--- How an organization's admins keep its categories and tags. `kind` is one of the two tables.
+-- Administration of categories and tags. kind is one of the two tables, label a row of either.
 
-create function private.require_librarian(kind text) returns uuid
+create function private.require_taxonomy_admin(kind text) returns uuid
 language plpgsql stable set search_path = '' as $$
-declare own_id uuid := private.current_organization_id();
+declare own_id uuid := private.require_admin(private.current_organization_id(), 'organization:write');
 begin
-  perform private.require_admin(own_id, 'organization:write');
   if kind not in ('categories', 'tags') then
-    perform private.raise_error('NOT_FOUND', 'There is no such kind.');
+    perform private.raise_error('NOT_FOUND', 'There is no such kind: use categories or tags.');
   end if;
   return own_id;
 end
 $$;
-comment on function private.require_librarian(text) is 'The current organization, for its admins and keys with organization:write; FORBIDDEN otherwise.';
+comment on function private.require_taxonomy_admin(text) is
+  'Returns the current organization for Admin and keys with organization:write; raises FORBIDDEN otherwise '
+  'and NOT_FOUND for an unknown kind.';
 
 create function private.label_noun(kind text) returns text
 language sql immutable
 return case kind when 'categories' then 'category' else 'tag' end;
-comment on function private.label_noun(text) is 'What one of a kind is called.';
+comment on function private.label_noun(text) is 'Singular name of a kind.';
 
 create function private.label_shape(label jsonb) returns jsonb
 language sql immutable
 return label - 'organization_id';
-comment on function private.label_shape(jsonb) is 'A category or tag as admins see it, with all its translations.';
+comment on function private.label_shape(jsonb) is
+  'JSON of a category or tag for Admin, with all translations.';
 
-create function private.find_label(kind text, organization_id uuid, label_id uuid, stays boolean default false) returns jsonb
+create function private.find_label(kind text, organization_id uuid, label_id uuid,
+  stays boolean default false) returns jsonb
 language plpgsql set search_path = '' as $$
 declare label jsonb;
 begin
-  execute format('select to_jsonb(l) from public.%I l where l.organization_id = $1 and l.id = $2 for %s', kind,
+  execute format('select to_jsonb(l) from public.%I l where l.organization_id = $1 and l.id = $2 for %s',
+    kind,
     case when stays then 'key share' else 'update' end)
   into label using organization_id, label_id;
   if label is null then
-    perform private.raise_error('NOT_FOUND', format('There is no such %s.', private.label_noun(kind)), case when stays then 'into_id' end);
+    perform private.raise_error('NOT_FOUND', format('There is no such %s.', private.label_noun(kind)), case
+      when stays then 'into_id' end);
   end if;
   return label;
 end
 $$;
-comment on function private.find_label(text, uuid, uuid, boolean) is 'A category or tag, locked: what would point to it waits, unless it stays.';
+comment on function private.find_label(text, uuid, uuid, boolean) is
+  'Locks and returns a category or tag. stays: lock it only against deletion, not against new references.';
 
 create function private.free_slug(kind text, organization_id uuid, name text) returns text
 language plpgsql stable set search_path = '' as $$
 declare
-  base text := btrim(left(btrim(regexp_replace(private.plain_text(name), '[^a-z0-9]+', '-', 'g'), '-'), 56), '-');
+  base text := btrim(left(btrim(regexp_replace(private.plain_text(name), '[^a-z0-9]+', '-', 'g'), '-'), 56),
+    '-');
   slug text;
   taken boolean;
 begin
@@ -49,100 +56,129 @@ begin
   if base = '' then base := private.label_noun(kind); end if;
   for number in 1..1000 loop
     slug := base || case when number = 1 then '' else '-' || number end;
-    execute format('select exists (select from public.%I l where l.organization_id = $1 and l.slug = $2)', kind) into taken using organization_id, slug;
+    execute format('select exists (select from public.%I l where l.organization_id = $1 and l.slug = $2)',
+      kind) into taken using organization_id, slug;
     exit when not taken;
   end loop;
   return slug;
 end
 $$;
-comment on function private.free_slug(text, uuid, text) is 'A slug of the name that no other category or tag of the organization has.';
+comment on function private.free_slug(text, uuid, text) is 'An unused slug derived from the name.';
 
-create function private.tell_of_label(kind text, organization_id uuid, action text, label_id uuid, details jsonb default '{}') returns void
+create function private.record_label_change(kind text, organization_id uuid, action text, label_id uuid,
+  details jsonb default '{}') returns void
 language plpgsql set search_path = '' as $$
 begin
   perform private.emit_organization_update(organization_id, array[kind]);
-  perform private.audit(private.label_noun(kind) || '.' || action, private.label_noun(kind), label_id, details, organization_id);
+  perform private.audit(private.label_noun(kind) || '.' || action, private.label_noun(kind), label_id,
+    details, organization_id);
 end
 $$;
-comment on function private.tell_of_label(text, uuid, text, uuid, jsonb) is 'The event and the trail of a change to categories or tags.';
+comment on function private.record_label_change(text, uuid, text, uuid, jsonb) is
+  'Emits the event and writes the audit log for a change to categories or tags.';
 
--- definer: categories and tags are granted to clients for reading only.
+-- definer: clients may only read categories and tags.
 create function private.admin_labels(kind text) returns json
 language plpgsql stable security definer set search_path = '' as $$
-declare own_id uuid := private.require_librarian(kind); labels json;
+declare own_id uuid := private.require_taxonomy_admin(kind); labels json;
 begin
-  execute format('select coalesce(json_agg(private.label_shape(to_jsonb(l)) order by %s), ''[]'') from public.%I l where l.organization_id = $1',
+  execute format('select coalesce(json_agg(private.label_shape(to_jsonb(l)) order by %s), ''[]'')
+      from public.%I l where l.organization_id = $1',
     case kind when 'categories' then 'l.position, l.slug' else 'l.slug' end, kind) into labels using own_id;
   return labels;
 end
 $$;
-comment on function private.admin_labels(text) is 'All categories or tags of the current organization, with their translations.';
+comment on function private.admin_labels(text) is
+  'All categories or tags of the current organization with translations.';
 
 create function private.admin_create_label(kind text, fields jsonb) returns jsonb
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare own_id uuid := private.require_librarian(kind); label jsonb; used bigint; last integer;
+-- definer: clients may only read categories and tags
+language plpgsql security definer set search_path = '' as $$
+declare own_id uuid := private.require_taxonomy_admin(kind); label jsonb; used bigint; last integer;
 begin
-  -- The organization's lock, so that two of the same name do not get the same slug.
+  -- Lock the organization, so that concurrent creations with one name get different slugs.
   perform 1 from public.organizations o where o.id = own_id for no key update;
-  execute format('select count(*) from public.%I l where l.organization_id = $1', kind) into used using own_id;
+  execute format('select count(*) from public.%I l where l.organization_id = $1', kind) into used
+    using own_id;
   if used >= 1000 then
-    perform private.raise_error('CONFLICT', format('There are 1,000 %s, which is as many as there can be: merge or delete some.', kind));
+    perform private.raise_error('CONFLICT',
+      format('An organization has at most 1,000 %s: merge or delete some.', kind));
   end if;
-  fields := jsonb_build_object('slug', private.free_slug(kind, own_id, fields ->> 'name')) || jsonb_strip_nulls(fields);
+  fields := jsonb_build_object('slug', private.free_slug(kind, own_id, fields ->> 'name')) ||
+    jsonb_strip_nulls(fields);
   last := (select coalesce(max(c.position), -1) from public.categories c where c.organization_id = own_id);
-  execute format('insert into public.%1$I as l select (jsonb_populate_record(null::public.%1$I, $1)).* returning to_jsonb(l)', kind)
-  into label using jsonb_build_object('id', gen_random_uuid(), 'color', '#6b7280', 'translations', '{}'::jsonb, 'position', last + 1, 'created_at', now())
+  execute format('insert into public.%1$I as l
+      select (jsonb_populate_record(null::public.%1$I, $1)).* returning to_jsonb(l)', kind)
+  into label using jsonb_build_object('id', gen_random_uuid(), 'color', '#6b7280', 'translations',
+    '{}'::jsonb, 'position', last + 1, 'created_at', now())
     || fields || jsonb_build_object('organization_id', own_id);
-  perform private.tell_of_label(kind, own_id, 'create', (label ->> 'id')::uuid, jsonb_build_object('slug', label -> 'slug'));
+  perform private.record_label_change(kind, own_id, 'create', (label ->> 'id')::uuid,
+    jsonb_build_object('slug', label -> 'slug'));
   return private.label_shape(label);
 exception when unique_violation then
-  perform private.raise_error('CONFLICT', format('Another %s has this slug.', private.label_noun(kind)), 'slug');
+  perform private.raise_error('CONFLICT', format('Another %s has this slug.', private.label_noun(kind)),
+    'slug');
 end
 $$;
-comment on function private.admin_create_label(text, jsonb) is 'Makes a category or tag of the current organization; without a slug it takes one from its name, without a position the last.';
+comment on function private.admin_create_label(text, jsonb) is
+  'Creates a category or tag in the current organization; the slug defaults to one derived from the name, '
+  'the position to the last.';
 
 create function private.admin_update_label(kind text, label_id uuid, fields jsonb) returns jsonb
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare own_id uuid := private.require_librarian(kind); before jsonb; label jsonb; changes jsonb;
+-- definer: clients may only read categories and tags
+language plpgsql security definer set search_path = '' as $$
+declare own_id uuid := private.require_taxonomy_admin(kind); before jsonb; label jsonb; changes jsonb;
 begin
   perform 1 from public.organizations o where o.id = own_id for no key update;
   before := private.find_label(kind, own_id, label_id);
   -- null removes a translation.
-  fields := jsonb_strip_nulls(fields || jsonb_build_object('translations', (before -> 'translations') || coalesce(fields -> 'translations', '{}')));
+  fields := jsonb_strip_nulls(fields ||
+    jsonb_build_object('translations',
+    (before -> 'translations') || coalesce(fields -> 'translations', '{}')));
   execute format('update public.%I l set (name, slug, color, translations%s) = (
-      select r.name, r.slug, r.color, r.translations%s from jsonb_populate_record(l, $2) r) where l.id = $1 returning to_jsonb(l)',
-    kind, case kind when 'categories' then ', position' end, case kind when 'categories' then ', r.position' end)
+      select r.name, r.slug, r.color, r.translations%s from jsonb_populate_record(l, $2) r)
+      where l.id = $1 returning to_jsonb(l)',
+    kind, case kind when 'categories' then ', position' end, case kind when 'categories'
+      then ', r.position' end)
   into label using label_id, fields;
   changes := (select jsonb_object_agg(n.key, jsonb_build_object('from', o.value, 'to', n.value))
     from jsonb_each(label) n join jsonb_each(before) o using (key) where n.value <> o.value);
-  if changes is not null then perform private.tell_of_label(kind, own_id, 'update', label_id, changes); end if;
+  if changes is not null then perform private.record_label_change(kind, own_id, 'update', label_id, changes);
+    end if;
   return private.label_shape(label);
 exception when unique_violation then
-  perform private.raise_error('CONFLICT', format('Another %s has this slug.', private.label_noun(kind)), 'slug');
+  perform private.raise_error('CONFLICT', format('Another %s has this slug.', private.label_noun(kind)),
+    'slug');
 end
 $$;
-comment on function private.admin_update_label(text, uuid, jsonb) is 'Sets the fields that are there of a category or tag; of translations the locales that are there, null removing one.';
+comment on function private.admin_update_label(text, uuid, jsonb) is
+  'Sets the given fields of a category or tag; in translations the given locales, where null removes one.';
 
 create function private.admin_order_categories(ids uuid[]) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare own_id uuid := private.require_librarian('categories');
+-- definer: clients may only read categories and tags
+language plpgsql security definer set search_path = '' as $$
+declare own_id uuid := private.require_taxonomy_admin('categories');
 begin
   perform 1 from public.organizations o where o.id = own_id for no key update;
-  if exists (select from unnest(ids) as wanted where wanted not in (select c.id from public.categories c where c.organization_id = own_id)) then
+  if exists (select from unnest(ids) as wanted
+    where wanted not in (select c.id from public.categories c where c.organization_id = own_id)) then
     perform private.raise_error('NOT_FOUND', 'There is no such category.', 'ids');
   end if;
   with placed as (
-    select c.id, row_number() over (order by array_position(ids, c.id) nulls last, c.position, c.slug) - 1 as position
+    select c.id, row_number() over (order by array_position(ids, c.id) nulls last, c.position, c.slug)
+      - 1 as position
     from public.categories c where c.organization_id = own_id)
-  update public.categories c set position = p.position from placed p where p.id = c.id and c.position <> p.position;
-  if found then perform private.tell_of_label('categories', own_id, 'order', null); end if;
+  update public.categories c set position = p.position from placed p
+    where p.id = c.id and c.position <> p.position;
+  if found then perform private.record_label_change('categories', own_id, 'order', null); end if;
   return private.admin_labels('categories');
 end
 $$;
-comment on function private.admin_order_categories(uuid[]) is 'The order categories are shown in: these first, then the others as they stood.';
+comment on function private.admin_order_categories(uuid[]) is
+  'Sets the order of categories: the given ones first, then the others in their current order.';
 
--- A label goes with what is filed under it, so many at a time: with more of them the rest is the schedule's. Nobody is told
--- of each submission, org.updated tells of the label.
+-- A label is removed from its submissions in batches; the schedule continues beyond the first. Submissions
+-- emit no event; org.updated announces the label.
 create table private.retired_labels (
   label_id uuid primary key,
   organization_id uuid not null references public.organizations (id) on delete cascade,
@@ -151,23 +187,27 @@ create table private.retired_labels (
   retired_at timestamptz not null default now(),
   constraint kind_is_known check (kind in ('categories', 'tags'))
 );
-comment on table private.retired_labels is 'Categories and tags that were deleted or merged, and still have submissions: the schedule moves them to into_id, or to none, and then deletes the label.';
+comment on table private.retired_labels is
+  'Deleted or merged categories and tags that still have submissions. The schedule moves these to into_id, '
+  'or to none, and then deletes the label.';
 create index retired_labels_organization_idx on private.retired_labels (organization_id);
 alter table private.retired_labels enable row level security;
 revoke all on private.retired_labels from public, anon, authenticated, service_role, service_key;
 
-create function private.file_under(organization_id uuid, from_id uuid, to_id uuid, batch integer) returns integer
+create function private.move_to_category(organization_id uuid, from_id uuid, to_id uuid, batch integer)
+  returns integer
 language plpgsql set search_path = '' as $$
 declare ids uuid[];
 begin
-  -- What somebody else holds comes with a later batch: nothing waits for a submission here.
+  -- Skip rows locked by others; a later batch moves them.
   ids := array(select s.id from public.submissions s
-    where s.organization_id = file_under.organization_id and s.category_id = from_id limit batch for no key update skip locked);
+    where s.organization_id = move_to_category.organization_id and s.category_id = from_id
+      limit batch for no key update skip locked);
   if ids = '{}' then return 0; end if;
   perform private.lock_counts(organization_id);
-  perform set_config('feedback.quiet', 'on', true);
+  perform set_config('feedback.suppress_events', 'on', true);
   update public.submissions s set category_id = to_id where s.id = any (ids);
-  perform set_config('feedback.quiet', 'off', true);
+  perform set_config('feedback.suppress_events', 'off', true);
   insert into private.submission_counts as c (organization_id, is_public, status, type, category_id, total)
   select s.organization_id, s.is_public, s.status, s.type, m.category_id, sum(m.change)
   from public.submissions s cross join (values (from_id, -1), (to_id, 1)) m (category_id, change)
@@ -176,124 +216,158 @@ begin
   return cardinality(ids);
 end
 $$;
-comment on function private.file_under(uuid, uuid, uuid, integer) is 'Moves a batch of the submissions of a category to another, or to none; how many.';
+comment on function private.move_to_category(uuid, uuid, uuid, integer) is
+  'Moves a batch of submissions from a category to another or to none; returns how many.';
 
-create function private.tag_instead(organization_id uuid, from_id uuid, to_id uuid, batch integer) returns integer
+create function private.replace_tag(organization_id uuid, from_id uuid, to_id uuid, batch integer)
+  returns integer
 language plpgsql set search_path = '' as $$
 declare ids uuid[];
 begin
-  ids := array(select st.submission_id from public.submission_tags st join public.submissions s on s.id = st.submission_id
-    where st.organization_id = tag_instead.organization_id and st.tag_id = from_id limit batch
+  ids := array(select st.submission_id from public.submission_tags st
+    join public.submissions s on s.id = st.submission_id
+    where st.organization_id = replace_tag.organization_id and st.tag_id = from_id limit batch
     for key share of s skip locked for update of st skip locked);
-  -- A tag of the submission's own goes before one that a merge lent it, which is in the journal from then on.
+  -- The submission's own tag takes precedence over a merged one, which is then recorded in the journal.
   insert into private.merged_tags (source_id, tag_id, organization_id)
   select coalesce(f.merged_from, t.merged_from), to_id, f.organization_id
-  from public.submission_tags f join public.submission_tags t on t.submission_id = f.submission_id and t.tag_id = to_id
+  from public.submission_tags f join public.submission_tags t on t.submission_id = f.submission_id
+    and t.tag_id = to_id
   where f.submission_id = any (ids) and f.tag_id = from_id and f.merged_from is distinct from t.merged_from
   on conflict do nothing;
   insert into public.submission_tags as st (organization_id, submission_id, tag_id, merged_from)
   select f.organization_id, f.submission_id, to_id, f.merged_from from public.submission_tags f
   where f.submission_id = any (ids) and f.tag_id = from_id and to_id is not null order by f.submission_id
-  on conflict on constraint one_of_each_tag do update set merged_from = null where excluded.merged_from is null;
-  -- What merges remember of the tag is not forgotten: it moves with the last batch, or goes with the label.
-  perform set_config('feedback.quiet', 'on', true);
+  on conflict on constraint one_of_each_tag do update set merged_from = null where excluded.merged_from
+    is null;
+  -- Merge journals keep the tag: they move with the last batch or are deleted with the label.
+  perform set_config('feedback.suppress_events', 'on', true);
   delete from public.submission_tags st where st.submission_id = any (ids) and st.tag_id = from_id;
-  perform set_config('feedback.quiet', 'off', true);
+  perform set_config('feedback.suppress_events', 'off', true);
   return cardinality(ids);
 end
 $$;
-comment on function private.tag_instead(uuid, uuid, uuid, integer) is 'Gives a batch of what carries a tag another, or none; how many.';
+comment on function private.replace_tag(uuid, uuid, uuid, integer) is
+  'Replaces a tag by another or removes it in a batch of submissions; returns how many.';
 
-create function private.retire_label(kind text, organization_id uuid, label_id uuid, into_id uuid, batch integer default 2000) returns integer
+create function private.retire_label(kind text, organization_id uuid, label_id uuid, into_id uuid,
+  batch integer default 2000) returns integer
 language plpgsql set search_path = '' as $$
 declare moved integer; is_left boolean;
 begin
   if kind = 'categories' then
-    moved := private.file_under(organization_id, label_id, into_id, batch);
-    is_left := exists (select from public.submissions s where s.organization_id = retire_label.organization_id and s.category_id = label_id);
+    moved := private.move_to_category(organization_id, label_id, into_id, batch);
+    is_left := exists (select from public.submissions s where s.organization_id = retire_label.organization_id
+      and s.category_id = label_id);
   else
-    moved := private.tag_instead(organization_id, label_id, into_id, batch);
-    is_left := exists (select from public.submission_tags st where st.organization_id = retire_label.organization_id and st.tag_id = label_id);
+    moved := private.replace_tag(organization_id, label_id, into_id, batch);
+    is_left := exists (select from public.submission_tags st
+      where st.organization_id = retire_label.organization_id and st.tag_id = label_id);
   end if;
   if is_left then
-    insert into private.retired_labels as r (label_id, organization_id, kind, into_id) values (label_id, organization_id, kind, into_id)
+    insert into private.retired_labels as r (label_id, organization_id, kind, into_id)
+      values (label_id, organization_id, kind, into_id)
     on conflict on constraint retired_labels_pkey do update set into_id = excluded.into_id;
     return moved;
   end if;
-  -- Also what unmerging would bring back.
+  -- Also update the journals, which an unmerge restores.
   insert into private.merged_tags (source_id, tag_id, organization_id)
   select j.source_id, into_id, j.organization_id from private.merged_tags j
-  where kind = 'tags' and into_id is not null and j.organization_id = retire_label.organization_id and j.tag_id = label_id
+  where kind = 'tags' and into_id is not null and j.organization_id = retire_label.organization_id
+    and j.tag_id = label_id
   on conflict do nothing;
   execute format('delete from public.%I l where l.id = $1', kind) using label_id;
   delete from private.retired_labels r where r.label_id = retire_label.label_id;
   return moved;
 end
 $$;
-comment on function private.retire_label(text, uuid, uuid, uuid, integer) is 'Moves a batch of what has a category or tag, and deletes it where none is left; how many. The caller holds the organization and the label locked, so that nothing new comes to it.';
+comment on function private.retire_label(text, uuid, uuid, uuid, integer) is
+  'Moves a batch of submissions of a label and deletes the label when none is left; returns how many. The '
+  'caller holds the locks of organization and label, so no row is added.';
 
 create function private.run_retirements() returns integer
 language plpgsql set search_path = '' as $$
 declare retired private.retired_labels; is_there boolean; is_free boolean; moved integer := 0;
 begin
-  -- The organization first, as everywhere; who holds it or the label is not waited for.
+  -- Lock the organization first; skip labels that are locked.
   for retired in
     select r.* from private.retired_labels r join public.organizations o on o.id = r.organization_id
     order by r.retired_at, r.label_id limit 1 for no key update of o skip locked
   loop
-    execute format('select exists (select from public.%I l where l.id = $1)', retired.kind) into is_there using retired.label_id;
-    execute format('select true from public.%I l where l.id = $1 for update skip locked', retired.kind) into is_free using retired.label_id;
+    execute format('select exists (select from public.%I l where l.id = $1)', retired.kind) into is_there
+      using retired.label_id;
+    execute format('select true from public.%I l where l.id = $1 for update skip locked', retired.kind)
+      into is_free using retired.label_id;
     if is_free then
-      execute format('select l.id from public.%I l where l.id = $1', retired.kind) into retired.into_id using retired.into_id;
+      execute format('select l.id from public.%I l where l.id = $1', retired.kind) into retired.into_id
+        using retired.into_id;
       moved := private.retire_label(retired.kind, retired.organization_id, retired.label_id, retired.into_id);
-      execute format('select exists (select from public.%I l where l.id = $1)', retired.kind) into is_there using retired.label_id;
-      if not is_there then perform private.emit_organization_update(retired.organization_id, array[retired.kind]); end if;
+      execute format('select exists (select from public.%I l where l.id = $1)', retired.kind) into is_there
+        using retired.label_id;
+      if not is_there then perform private.emit_organization_update(retired.organization_id,
+        array[retired.kind]); end if;
     end if;
     if not is_there then delete from private.retired_labels r where r.label_id = retired.label_id; end if;
   end loop;
   return moved;
 end
 $$;
-comment on function private.run_retirements() is 'A batch of the oldest deletion or merge of a category or tag that was too large for one request; how many submissions it moved.';
+comment on function private.run_retirements() is
+  'Processes a batch of the oldest label deletion or merge that was too large for one request; returns the '
+  'number of submissions.';
 
 create function private.admin_delete_label(kind text, label_id uuid) returns void
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare own_id uuid := private.require_librarian(kind); label jsonb;
+-- definer: clients may only read categories and tags
+language plpgsql security definer set search_path = '' as $$
+declare own_id uuid := private.require_taxonomy_admin(kind); label jsonb;
 begin
   perform 1 from public.organizations o where o.id = own_id for no key update;
   label := private.find_label(kind, own_id, label_id);
   update private.retired_labels r set into_id = null where r.into_id = admin_delete_label.label_id;
   perform private.retire_label(kind, own_id, label_id, null);
-  perform private.tell_of_label(kind, own_id, 'delete', label_id, jsonb_build_object('slug', label -> 'slug'));
+  perform private.record_label_change(kind, own_id, 'delete', label_id,
+    jsonb_build_object('slug', label -> 'slug'));
 end
 $$;
-comment on function private.admin_delete_label(text, uuid) is 'A category or tag goes; submissions stay, without it.';
+comment on function private.admin_delete_label(text, uuid) is
+  'Deletes a category or tag; submissions stay without it.';
 
 create function private.admin_merge_labels(kind text, label_id uuid, into_id uuid) returns jsonb
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare own_id uuid := private.require_librarian(kind); label jsonb; target jsonb; moved bigint;
+-- definer: clients may only read categories and tags
+language plpgsql security definer set search_path = '' as $$
+declare own_id uuid := private.require_taxonomy_admin(kind); label jsonb; target jsonb; moved bigint;
 begin
   if label_id = into_id then
-    perform private.raise_error('VALIDATION_ERROR', format('A %s cannot be merged into itself.', private.label_noun(kind)), 'into_id');
+    perform private.raise_error('VALIDATION_ERROR',
+      format('A %s cannot be merged into itself.', private.label_noun(kind)), 'into_id');
   end if;
   perform 1 from public.organizations o where o.id = own_id for no key update;
   label := private.find_label(kind, own_id, label_id);
   target := private.find_label(kind, own_id, into_id, true);
   if exists (select from private.retired_labels r where r.label_id = admin_merge_labels.into_id) then
-    perform private.raise_error('CONFLICT', format('This %s was deleted or merged, and is about to go.', private.label_noun(kind)), 'into_id');
+    perform private.raise_error('CONFLICT', format('This %s is being deleted.', private.label_noun(kind)),
+      'into_id');
   end if;
   if kind = 'categories' then
-    select count(*) into moved from public.submissions s where s.organization_id = own_id and s.category_id = label_id;
+    select count(*) into moved from public.submissions s
+      where s.organization_id = own_id and s.category_id = label_id;
   else
-    select count(*) into moved from public.submission_tags st where st.organization_id = own_id and st.tag_id = label_id;
+    select count(*) into moved from public.submission_tags st
+      where st.organization_id = own_id and st.tag_id = label_id;
   end if;
-  update private.retired_labels r set into_id = admin_merge_labels.into_id where r.into_id = admin_merge_labels.label_id;
+  update private.retired_labels r set into_id = admin_merge_labels.into_id
+    where r.into_id = admin_merge_labels.label_id;
   perform private.retire_label(kind, own_id, label_id, into_id);
-  perform private.tell_of_label(kind, own_id, 'merge', label_id, jsonb_build_object('slug', label -> 'slug', 'into_id', into_id, 'submissions', moved));
+  perform private.record_label_change(kind, own_id, 'merge', label_id,
+    jsonb_build_object('slug', label -> 'slug', 'into_id', into_id, 'submissions', moved));
   return private.label_shape(target) || jsonb_build_object('moved', moved);
 end
 $$;
-comment on function private.admin_merge_labels(text, uuid, uuid) is 'Puts everything of a category or tag under another of the same organization, and deletes it. moved: how many submissions had it.';
+comment on function private.admin_merge_labels(text, uuid, uuid) is
+  'Merges a category or tag into another of the same organization and deletes it. moved: number of '
+  'submissions it had.';
 
-grant execute on function private.admin_labels(text), private.admin_create_label(text, jsonb), private.admin_update_label(text, uuid, jsonb),
-  private.admin_order_categories(uuid[]), private.admin_delete_label(text, uuid), private.admin_merge_labels(text, uuid, uuid) to authenticated, service_key;
+grant execute on function private.admin_labels(text), private.admin_create_label(text, jsonb),
+  private.admin_update_label(text, uuid, jsonb),
+  private.admin_order_categories(uuid[]), private.admin_delete_label(text, uuid),
+    private.admin_merge_labels(text, uuid, uuid) to authenticated, service_key;

@@ -1,89 +1,102 @@
--- The team: roles, and how one joins and leaves it.
+-- Team members, roles and invites.
 --
--- What the team is, is decided under the organization's lock: it comes before memberships and invites.
+-- Changes of a team lock its organization before memberships and invites.
 
--- What always holds --------------------------------------------------------------------------------------------
+-- Invariants ------------------------------------------------------------------------------------------------
 
--- definer: plans and members are the organization's business.
-create function private.keep_owner() returns trigger
+-- definer: plan limits and memberships are not granted.
+create function private.enforce_owner() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare organization uuid;
 begin
   for organization in select distinct r.organization_id from removed r where r.role = 'owner' order by 1 loop
-    -- Written to, not just locked: of two that read the same owners, at any isolation, one has to wait and look again, or fails.
+    -- An update, not only a lock: of two transactions that read the same owners, at any isolation level, one
+    -- waits and re-reads, or fails.
     update public.organizations o set updated_at = now() where o.id = organization;
-    if found and not exists (select from public.memberships m where m.organization_id = organization and m.role = 'owner') then
-      perform private.raise_error('CONFLICT', 'An organization keeps an owner: make somebody else owner first.', 'role');
+    if found and not exists (select from public.memberships m
+      where m.organization_id = organization and m.role = 'owner') then
+      perform private.raise_error('CONFLICT',
+        'An organization needs an owner: make another member owner first.', 'role');
     end if;
   end loop;
   return null;
 end
 $$;
-comment on function private.keep_owner() is 'Trigger: the last owner neither leaves nor becomes less, by whatever way.';
+comment on function private.enforce_owner() is 'Trigger: the last owner can neither leave nor lose the role.';
 create trigger keep_owner_changed after update on public.memberships
-  referencing old table as removed for each statement execute function private.keep_owner();
+  referencing old table as removed for each statement execute function private.enforce_owner();
 create trigger keep_owner_removed after delete on public.memberships
-  referencing old table as removed for each statement execute function private.keep_owner();
+  referencing old table as removed for each statement execute function private.enforce_owner();
 
-create function private.keep_member_limit() returns trigger
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
+create function private.enforce_member_limit() returns trigger
+language plpgsql security definer set search_path = '' as $$ -- definer: clients may only read memberships
 declare organization public.organizations; used bigint;
 begin
   for organization in
     select * from public.organizations o
-    where o.max_members is not null and o.id in (select organization_id from added) order by o.id for no key update
+    where o.max_members is not null and o.id in (select organization_id from added)
+      order by o.id for no key update
   loop
     select count(*) into used from public.memberships m where m.organization_id = organization.id;
     if used > organization.max_members then
-      perform private.raise_error('PLAN_LIMIT_REACHED', format('The plan allows %s members.', organization.max_members));
+      perform private.raise_error('PLAN_LIMIT_REACHED',
+        format('The plan allows %s members.', organization.max_members));
     end if;
   end loop;
   return null;
 end
 $$;
-comment on function private.keep_member_limit() is 'Trigger: a team is never larger than its plan allows.';
+comment on function private.enforce_member_limit() is 'Trigger: enforces the plan limit on members.';
 create trigger keep_member_limit after insert on public.memberships
-  referencing new table as added for each statement execute function private.keep_member_limit();
+  referencing new table as added for each statement execute function private.enforce_member_limit();
 
--- Members ------------------------------------------------------------------------------------------------------
+-- Members ---------------------------------------------------------------------------------------------------
 
 create function private.member_shape(member public.memberships, with_email boolean) returns json
 language plpgsql stable set search_path = '' as $$
 begin
-  return (select json_build_object('user_id', p.id, 'name', coalesce(p.name, 'Anonymous'), 'avatar', p.avatar_url,
+  return (select json_build_object('user_id', p.id, 'name', coalesce(p.name, 'Anonymous'), 'avatar',
+    p.avatar_url,
     'email', case when with_email then p.email end, 'role', member.role, 'joined_at', member.created_at)
     from public.profiles p where p.id = member.user_id);
 end
 $$;
-comment on function private.member_shape(public.memberships, boolean) is 'Somebody on the team; the e-mail address is for admins.';
+comment on function private.member_shape(public.memberships, boolean) is
+  'JSON of a member; the e-mail address for Admin only.';
 
--- definer: e-mail addresses are granted to nobody.
-create function private.admin_members(organization_id uuid, most integer, skipped integer) returns table (total bigint, data json)
+-- definer: e-mail addresses are not granted.
+create function private.admin_members(organization_id uuid, max_rows integer, skipped integer)
+  returns table (total bigint, data json)
 language plpgsql stable security definer set search_path = '' as $$
 declare
-  own_id uuid := private.team_organization(organization_id, 'members:write');
+  own_id uuid := private.require_team_member(organization_id, 'members:write');
   for_admin boolean := private.is_admin(own_id, 'members:write');
 begin
   return query select
     (select count(*) from public.memberships m where m.organization_id = own_id),
-    coalesce((select json_agg(private.member_shape(m, for_admin) order by array_position(array['owner', 'admin', 'member'], m.role), m.created_at, m.user_id)
+    coalesce((select json_agg(private.member_shape(m, for_admin)
+      order by array_position(array['owner', 'admin', 'member'], m.role), m.created_at, m.user_id)
       from (select * from public.memberships m where m.organization_id = own_id
-        order by array_position(array['owner', 'admin', 'member'], m.role), m.created_at, m.user_id limit most offset skipped) m), '[]');
+        order by array_position(array['owner', 'admin', 'member'], m.role), m.created_at, m.user_id
+          limit max_rows offset skipped) m), '[]');
 end
 $$;
-comment on function private.admin_members(uuid, integer, integer) is 'The team, owners first, for whoever is on it and keys with members:write; addresses for admins.';
+comment on function private.admin_members(uuid, integer, integer) is
+  'Members of a team, owners first, for the team and keys with members:write; addresses for Admin.';
 
 create function private.require_person_admin(organization_id uuid) returns text
 language plpgsql stable set search_path = '' as $$
 begin
   if private.is_key() then
-    perform private.raise_error('FORBIDDEN', 'Roles are given by people, not by keys.');
+    perform private.raise_error('FORBIDDEN', 'Only signed-in users may change roles.');
   end if;
-  perform private.administered_organization(organization_id, '');
-  return (select m.role from public.memberships m where m.organization_id = require_person_admin.organization_id and m.user_id = private.caller_id());
+  perform private.require_organization_admin(organization_id, '');
+  return (select m.role from public.memberships m
+    where m.organization_id = require_person_admin.organization_id and m.user_id = private.caller_id());
 end
 $$;
-comment on function private.require_person_admin(uuid) is 'The role of the signed-in admin who calls; NOT_FOUND or FORBIDDEN for others.';
+comment on function private.require_person_admin(uuid) is
+  'Returns the role of the calling signed-in Admin; raises NOT_FOUND or FORBIDDEN otherwise.';
 
 create function private.lock_team(organization_id uuid) returns void
 language plpgsql set search_path = '' as $$
@@ -91,7 +104,7 @@ begin
   perform 1 from public.organizations o where o.id = organization_id for no key update;
 end
 $$;
-comment on function private.lock_team(uuid) is 'Changes of one team take turns.';
+comment on function private.lock_team(uuid) is 'Serializes changes of one team.';
 
 create function private.find_member(organization_id uuid, user_id uuid) returns public.memberships
 language plpgsql set search_path = '' as $$
@@ -105,80 +118,94 @@ begin
   return member;
 end
 $$;
-comment on function private.find_member(uuid, uuid) is 'Somebody on the team, locked; NOT_FOUND otherwise.';
+comment on function private.find_member(uuid, uuid) is
+  'Locks and returns a membership; raises NOT_FOUND if there is none.';
 
-create function private.tell_of_member(organization_id uuid, action text, user_id uuid, details jsonb) returns void
+create function private.record_member_change(organization_id uuid, action text, user_id uuid, details jsonb)
+  returns void
 language plpgsql set search_path = '' as $$
 begin
   perform private.emit_organization_update(organization_id, '{members}');
   perform private.audit(action, 'profile', user_id, details, organization_id);
 end
 $$;
-comment on function private.tell_of_member(uuid, text, uuid, jsonb) is 'The event and the trail of a change of the team.';
+comment on function private.record_member_change(uuid, text, uuid, jsonb) is
+  'Emits the event and writes the audit log for a change of the team.';
 
--- definer: memberships are granted to clients for reading only.
+-- definer: clients may only read memberships.
 create function private.admin_change_role(organization_id uuid, user_id uuid, role text) returns json
 language plpgsql security definer set search_path = '' as $$
 declare member public.memberships; own_role text; former text;
 begin
-  perform private.seen_organization(organization_id);
+  perform private.require_visible_organization(organization_id);
   perform private.lock_team(organization_id);
   own_role := private.require_person_admin(organization_id);
   member := private.find_member(organization_id, user_id);
   if own_role <> 'owner' and 'owner' in (member.role, role) then
-    perform private.raise_error('FORBIDDEN', 'Only an owner makes somebody owner or changes what an owner is.');
+    perform private.raise_error('FORBIDDEN', 'Only an owner may grant or change the role owner.');
   end if;
   former := member.role;
   if former <> role then
     update public.memberships m set role = admin_change_role.role
-    where m.organization_id = admin_change_role.organization_id and m.user_id = admin_change_role.user_id returning m.* into member;
-    perform private.tell_of_member(organization_id, 'member.change_role', user_id, jsonb_build_object('role', jsonb_build_object('from', former, 'to', role)));
+    where m.organization_id = admin_change_role.organization_id and m.user_id = admin_change_role.user_id
+      returning m.* into member;
+    perform private.record_member_change(organization_id, 'member.change_role', user_id,
+      jsonb_build_object('role', jsonb_build_object('from', former, 'to', role)));
   end if;
   return private.member_shape(member, true);
 end
 $$;
-comment on function private.admin_change_role(uuid, uuid, text) is 'Gives a member another role. Admins change admins and members, owners everybody; keys nobody.';
+comment on function private.admin_change_role(uuid, uuid, text) is
+  'Changes a member''s role. Admins may change admins and members, owners everyone, keys nobody.';
 
 create function private.admin_remove_member(organization_id uuid, user_id uuid) returns void
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
+language plpgsql security definer set search_path = '' as $$ -- definer: clients may only read memberships
 declare member public.memberships; leaves boolean := not private.is_key() and user_id = private.caller_id();
 begin
-  perform private.team_organization(organization_id, 'members:write');
+  perform private.require_team_member(organization_id, 'members:write');
   perform private.lock_team(organization_id);
-  if not leaves then perform private.administered_organization(organization_id, 'members:write'); end if;
+  if not leaves then perform private.require_organization_admin(organization_id, 'members:write'); end if;
   member := private.find_member(organization_id, user_id);
   if not leaves and (case when private.is_key() then member.role <> 'member'
       else member.role = 'owner' and private.require_person_admin(organization_id) <> 'owner' end) then
-    perform private.raise_error('FORBIDDEN', case when private.is_key() then 'A key removes plain members only.' else 'Only an owner removes an owner.' end);
+    perform private.raise_error('FORBIDDEN', case when private.is_key()
+      then 'A key may remove plain members only.' else 'Only an owner may remove an owner.' end);
   end if;
-  delete from public.memberships m where m.organization_id = member.organization_id and m.user_id = member.user_id;
-  perform private.tell_of_member(organization_id, case when leaves then 'member.leave' else 'member.remove' end, user_id, jsonb_build_object('role', member.role));
+  delete from public.memberships m where m.organization_id = member.organization_id
+    and m.user_id = member.user_id;
+  perform private.record_member_change(organization_id, case when leaves then 'member.leave'
+    else 'member.remove' end, user_id, jsonb_build_object('role', member.role));
 end
 $$;
-comment on function private.admin_remove_member(uuid, uuid) is 'Somebody leaves the team, or is removed: by an admin, an owner by an owner only, a plain member by a key with members:write too.';
+comment on function private.admin_remove_member(uuid, uuid) is
+  'Removes a member: members may remove themselves, admins anyone but owners, owners anyone, keys with '
+  'members:write plain members.';
 
 create function private.admin_transfer_ownership(organization_id uuid, user_id uuid) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
+language plpgsql security definer set search_path = '' as $$ -- definer: clients may only read memberships
 declare member public.memberships; own_id uuid := private.caller_id();
 begin
-  perform private.seen_organization(organization_id);
+  perform private.require_visible_organization(organization_id);
   perform private.lock_team(organization_id);
   if private.require_person_admin(organization_id) <> 'owner' then
-    perform private.raise_error('FORBIDDEN', 'Only an owner transfers the organization.');
+    perform private.raise_error('FORBIDDEN', 'Only an owner may transfer the organization.');
   end if;
   member := private.find_member(organization_id, user_id);
   if user_id <> own_id then
     update public.memberships m set role = case when m.user_id = own_id then 'admin' else 'owner' end
-    where m.organization_id = member.organization_id and m.user_id in (own_id, admin_transfer_ownership.user_id);
-    perform private.tell_of_member(organization_id, 'member.transfer', user_id, jsonb_build_object('role', jsonb_build_object('from', member.role, 'to', 'owner')));
+    where m.organization_id = member.organization_id and m.user_id
+      in (own_id, admin_transfer_ownership.user_id);
+    perform private.record_member_change(organization_id, 'member.transfer', user_id,
+      jsonb_build_object('role', jsonb_build_object('from', member.role, 'to', 'owner')));
     member.role := 'owner';
   end if;
   return private.member_shape(member, true);
 end
 $$;
-comment on function private.admin_transfer_ownership(uuid, uuid) is 'The owner who calls makes a member owner in their place, and stays as admin.';
+comment on function private.admin_transfer_ownership(uuid, uuid) is
+  'The calling owner makes another member owner and becomes admin.';
 
--- Invites ------------------------------------------------------------------------------------------------------
+-- Invites ---------------------------------------------------------------------------------------------------
 
 create table private.invites (
   id uuid primary key default gen_random_uuid(),
@@ -198,8 +225,10 @@ create table private.invites (
   constraint accepted_by_somebody check ((accepted_at is null) = (accepted_by is null)),
   constraint accepted_or_revoked check (accepted_at is null or revoked_at is null)
 );
-comment on table private.invites is 'Who was asked to join a team, until when. Only the SHA-256 of the token is kept.';
-create unique index one_open_invite_an_address on private.invites (organization_id, email) where accepted_at is null and revoked_at is null;
+comment on table private.invites is
+  'Pending and past invites to a team. Stores only the SHA-256 of the token.';
+create unique index one_open_invite_an_address on private.invites (organization_id, email)
+  where accepted_at is null and revoked_at is null;
 create index invites_newest_idx on private.invites (organization_id, created_at desc, id desc);
 create index invites_invited_by_idx on private.invites (invited_by);
 create index invites_accepted_by_idx on private.invites (accepted_by);
@@ -212,65 +241,78 @@ language plpgsql stable set search_path = '' as $$
 begin
   return json_build_object('id', invite.id, 'email', invite.email, 'role', invite.role,
     'status', case when invite.accepted_at is not null then 'accepted'
-      when invite.revoked_at is not null or not private.may_still_invite(invite) then 'revoked'
+      when invite.revoked_at is not null or not private.inviter_is_authorized(invite) then 'revoked'
       when invite.expires_at <= now() then 'expired' else 'open' end,
-    'invited_by', (select json_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous')) from public.profiles p where p.id = invite.invited_by),
+    'invited_by', (select json_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous'))
+      from public.profiles p where p.id = invite.invited_by),
     'created_at', invite.created_at, 'expires_at', invite.expires_at);
 end
 $$;
-comment on function private.invite_shape(private.invites) is 'An invite as admins see it: never the digest.';
+comment on function private.invite_shape(private.invites) is
+  'JSON of an invite for Admin, without the digest.';
 
 -- definer: private tables.
-create function private.admin_invites(organization_id uuid, most integer, skipped integer) returns table (total bigint, data json)
+create function private.admin_invites(organization_id uuid, max_rows integer, skipped integer)
+  returns table (total bigint, data json)
 language plpgsql stable security definer set search_path = '' as $$
-declare own_id uuid := private.administered_organization(organization_id, 'members:write');
+declare own_id uuid := private.require_organization_admin(organization_id, 'members:write');
 begin
   return query select
     (select count(*) from private.invites i where i.organization_id = own_id),
     coalesce((select json_agg(private.invite_shape(i) order by i.created_at desc, i.id desc)
       from (select * from private.invites i where i.organization_id = own_id
-        order by i.created_at desc, i.id desc limit most offset skipped) i), '[]');
+        order by i.created_at desc, i.id desc limit max_rows offset skipped) i), '[]');
 end
 $$;
-comment on function private.admin_invites(uuid, integer, integer) is 'Invites to the team, newest first, for admins and keys with members:write.';
+comment on function private.admin_invites(uuid, integer, integer) is
+  'Invites to the team, newest first, for Admin and keys with members:write.';
 
 create function private.admin_invite(organization_id uuid, email text, role text, digest bytea) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare organization public.organizations; own_role text; address text := lower(email); invite private.invites; expected bigint;
+language plpgsql security definer set search_path = '' as $$ -- definer: clients may only read memberships
+declare organization public.organizations; own_role text; address text := lower(email); invite
+  private.invites; expected bigint;
 begin
-  perform private.seen_organization(organization_id);
+  perform private.require_visible_organization(organization_id);
   perform private.lock_team(organization_id);
   own_role := private.require_person_admin(organization_id);
   select * into organization from public.organizations o where o.id = organization_id;
   if role = 'owner' and own_role <> 'owner' then
-    perform private.raise_error('FORBIDDEN', 'Only an owner invites an owner.', 'role');
+    perform private.raise_error('FORBIDDEN', 'Only an owner may invite an owner.', 'role');
   end if;
   if exists (select from public.memberships m join public.profiles p on p.id = m.user_id
       where m.organization_id = organization.id and lower(p.email) = address) then
-    perform private.raise_error('CONFLICT', 'This person is on the team already.', 'email');
+    perform private.raise_error('CONFLICT', 'This person is a team member already.', 'email');
   end if;
   update private.invites i set revoked_at = now()
-  where i.organization_id = organization.id and i.email = address and i.accepted_at is null and i.revoked_at is null;
+  where i.organization_id = organization.id and i.email = address and i.accepted_at is null and i.revoked_at
+    is null;
   expected := (select count(*) from public.memberships m where m.organization_id = organization.id)
     + (select count(*) from private.invites i where i.organization_id = organization.id
-        and i.accepted_at is null and i.revoked_at is null and i.expires_at > now() and private.may_still_invite(i));
+        and i.accepted_at is null and i.revoked_at is null and i.expires_at > now()
+          and private.inviter_is_authorized(i));
   if expected >= organization.max_members then
-    perform private.raise_error('PLAN_LIMIT_REACHED', format('The plan allows %s members, and with those invited there are %s.', organization.max_members, expected));
+    perform private.raise_error('PLAN_LIMIT_REACHED',
+      format('The plan allows %s members, and with those invited there are %s.', organization.max_members,
+      expected));
   end if;
   if expected >= 10000 then
     perform private.raise_error('CONFLICT', 'A team has at most 10,000 members and invites.');
   end if;
   insert into private.invites (organization_id, email, role, digest, invited_by)
   values (organization.id, address, role, digest, private.caller_id()) returning * into invite;
-  perform private.audit('invite.create', 'invite', invite.id, jsonb_build_object('role', role), organization.id);
+  perform private.audit('invite.create', 'invite', invite.id, jsonb_build_object('role', role),
+    organization.id);
   return private.invite_shape(invite);
 end
 $$;
-comment on function private.admin_invite(uuid, text, text, bytea) is 'Invites an address to the team for 7 days, in the place of an earlier invite of it. Its token stays with the caller. Admins invite admins and members, owners owners too.';
+comment on function private.admin_invite(uuid, text, text, bytea) is
+  'Invites an e-mail address for 7 days and replaces an earlier invite of it. Takes the digest of the '
+  'token. Admins may invite admins and members, owners also owners.';
 
 create function private.admin_revoke_invite(organization_id uuid, invite_id uuid) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: as above
-declare own_id uuid := private.administered_organization(organization_id, 'members:write'); invite private.invites;
+language plpgsql security definer set search_path = '' as $$ -- definer: clients may only read memberships
+declare own_id uuid := private.require_organization_admin(organization_id, 'members:write'); invite
+  private.invites;
 begin
   perform private.lock_team(own_id);
   select * into invite from private.invites i where i.organization_id = own_id and i.id = invite_id;
@@ -285,53 +327,73 @@ begin
   return private.invite_shape(invite);
 end
 $$;
-comment on function private.admin_revoke_invite(uuid, uuid) is 'The token stops working; again is not an error. Null where there is no such invite.';
+comment on function private.admin_revoke_invite(uuid, uuid) is
+  'Revokes an invite; repeating it is not an error. Returns null if there is no such invite.';
 
-create function private.may_still_invite(invite private.invites) returns boolean
+create function private.inviter_is_authorized(invite private.invites) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
-  return exists (select from public.memberships m where m.organization_id = invite.organization_id and m.user_id = invite.invited_by
+  return exists (select from public.memberships m where m.organization_id = invite.organization_id
+    and m.user_id = invite.invited_by
     and (m.role = 'owner' or m.role = 'admin' and invite.role <> 'owner'));
 end
 $$;
-comment on function private.may_still_invite(private.invites) is 'Whether who made an invite could make it today: one of a removed admin is worth nothing.';
+comment on function private.inviter_is_authorized(private.invites) is
+  'Whether the inviter could create the invite now; an invite of a removed admin is not valid.';
 
 create function private.accept_invite(digest bytea) returns table (joined boolean, data json)
-language plpgsql security definer set search_path = '' as $$ -- definer: as above; asks for the invited address
-declare invite private.invites; member public.memberships; own_id uuid := private.caller_id(); was_new boolean := false;
+-- definer: private tables; checks the invited address
+language plpgsql security definer set search_path = '' as $$
+declare invite private.invites; member public.memberships; own_id uuid := private.caller_id(); was_new boolean
+  := false;
 begin
-  perform private.lock_team((select i.organization_id from private.invites i where i.digest = accept_invite.digest));
+  perform private.lock_team((select i.organization_id from private.invites i
+    where i.digest = accept_invite.digest));
   select * into invite from private.invites i where i.digest = accept_invite.digest;
   if invite.id is null then
     perform private.raise_error('NOT_FOUND', 'There is no such invite.', 'token');
   end if;
-  if not exists (select from public.profiles p where p.id = own_id and p.kind = 'user' and lower(p.email) = invite.email) then
-    perform private.raise_error('FORBIDDEN', 'This invite is for another e-mail address: sign in with that one.');
+  if not exists (select from public.profiles p
+    where p.id = own_id and p.kind = 'user' and lower(p.email) = invite.email) then
+    perform private.raise_error('FORBIDDEN',
+      'This invite is for another e-mail address: sign in with that address.');
   end if;
-  select * into member from public.memberships m where m.organization_id = invite.organization_id and m.user_id = own_id;
+  select * into member from public.memberships m where m.organization_id = invite.organization_id
+    and m.user_id = own_id;
   if invite.accepted_at is not null and member.user_id is null or invite.accepted_by <> own_id then
     perform private.raise_error('GONE', 'This invite was used: ask for another.', 'token');
   elsif invite.accepted_at is null then
-    if invite.revoked_at is not null or invite.expires_at <= now() or not private.may_still_invite(invite) then
+    if invite.revoked_at is not null or invite.expires_at <= now()
+      or not private.inviter_is_authorized(invite) then
       perform private.raise_error('GONE', 'This invite is no longer valid: ask for another.', 'token');
     end if;
     if member.user_id is null then
       was_new := true;
-      insert into public.memberships (organization_id, user_id, role) values (invite.organization_id, own_id, invite.role) returning * into member;
-      perform private.emit_event(invite.organization_id, 'member.joined', own_id, (select jsonb_build_object('member', jsonb_build_object(
-        'user_id', p.id, 'name', coalesce(p.name, 'Anonymous'), 'role', member.role, 'joined_at', member.created_at)) from public.profiles p where p.id = own_id));
+      insert into public.memberships (organization_id, user_id, role)
+        values (invite.organization_id, own_id, invite.role) returning * into member;
+      perform private.emit_event(invite.organization_id, 'member.joined', own_id,
+        (select jsonb_build_object('member', jsonb_build_object(
+        'user_id', p.id, 'name', coalesce(p.name, 'Anonymous'), 'role', member.role, 'joined_at',
+          member.created_at)) from public.profiles p where p.id = own_id));
     end if;
     update private.invites i set accepted_at = now(), accepted_by = own_id where i.id = invite.id;
-    perform private.audit('invite.accept', 'invite', invite.id, jsonb_build_object('role', member.role, 'user_id', own_id), invite.organization_id);
+    perform private.audit('invite.accept', 'invite', invite.id,
+      jsonb_build_object('role', member.role, 'user_id', own_id), invite.organization_id);
   end if;
   return query select was_new, json_build_object(
-    'organization', (select json_build_object('id', o.id, 'slug', o.slug, 'name', o.name) from public.organizations o where o.id = invite.organization_id),
+    'organization', (select json_build_object('id', o.id, 'slug', o.slug, 'name', o.name)
+      from public.organizations o where o.id = invite.organization_id),
     'role', member.role, 'joined_at', member.created_at);
 end
 $$;
-comment on function private.accept_invite(bytea) is 'The signed-in person joins the team that invited their address, once; again is not an error. NOT_FOUND for an unknown token, FORBIDDEN for another''s, GONE for one that was revoked, expired or used.';
+comment on function private.accept_invite(bytea) is
+  'The signed-in user joins the team that invited their address; repeating it is not an error. Raises '
+  'NOT_FOUND for an unknown token, FORBIDDEN for another address, GONE if revoked, expired or used.';
 
-grant execute on function private.admin_members(uuid, integer, integer), private.admin_remove_member(uuid, uuid),
-  private.admin_invites(uuid, integer, integer), private.admin_revoke_invite(uuid, uuid) to authenticated, service_key;
-grant execute on function private.admin_change_role(uuid, uuid, text), private.admin_transfer_ownership(uuid, uuid),
+grant execute on function private.admin_members(uuid, integer, integer),
+  private.admin_remove_member(uuid, uuid),
+  private.admin_invites(uuid, integer, integer), private.admin_revoke_invite(uuid, uuid) to authenticated,
+    service_key;
+grant execute on function private.admin_change_role(uuid, uuid, text),
+  private.admin_transfer_ownership(uuid, uuid),
   private.admin_invite(uuid, text, text, bytea), private.accept_invite(bytea) to authenticated;

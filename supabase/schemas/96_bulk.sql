@@ -1,21 +1,26 @@
--- One change for many submissions, each by itself.
+-- Bulk changes of submissions, each applied on its own.
 
-create function private.bulk_item(submission_id uuid, action text, wanted text[], ids uuid[], note text, notify boolean) returns bigint
+create function private.bulk_item(submission_id uuid, action text, wanted text[], ids uuid[], note text,
+  notify boolean) returns bigint
 language plpgsql set search_path = '' as $$
 declare changed bigint;
 begin
   case action
     when 'set_status' then
       insert into public.status_changes (organization_id, submission_id, new_status, note, notify)
-      select s.organization_id, s.id, wanted[1], bulk_item.note, bulk_item.notify from public.submissions s where s.id = bulk_item.submission_id;
+      select s.organization_id, s.id, wanted[1], bulk_item.note, bulk_item.notify from public.submissions s
+        where s.id = bulk_item.submission_id;
     when 'set_category' then
-      update public.submissions s set category_id = ids[1] where s.id = bulk_item.submission_id and s.category_id is distinct from ids[1];
+      update public.submissions s set category_id = ids[1]
+        where s.id = bulk_item.submission_id and s.category_id is distinct from ids[1];
     when 'add_tags' then
       insert into public.submission_tags (organization_id, submission_id, tag_id)
-      select s.organization_id, s.id, t from public.submissions s, unnest(ids) t where s.id = bulk_item.submission_id
+      select s.organization_id, s.id, t from public.submissions s, unnest(ids) t
+        where s.id = bulk_item.submission_id
       on conflict do nothing;
     when 'remove_tags' then
-      delete from public.submission_tags st where st.submission_id = bulk_item.submission_id and st.tag_id = any (ids);
+      delete from public.submission_tags st where st.submission_id = bulk_item.submission_id
+        and st.tag_id = any (ids);
     when 'delete' then
       delete from public.submissions s where s.id = bulk_item.submission_id;
   end case;
@@ -23,27 +28,34 @@ begin
   return changed;
 end
 $$;
-comment on function private.bulk_item(uuid, text, text[], uuid[], text, boolean) is 'What a bulk change does to one submission, by the same tables and triggers as a single change; how many rows it changed.';
+comment on function private.bulk_item(uuid, text, text[], uuid[], text, boolean) is
+  'Applies a bulk operation to one submission through the same tables and triggers as a single change; '
+  'returns the number of changed rows.';
 
 create function private.ids_of(what text, organization_id uuid, wanted text[]) returns uuid[]
 language plpgsql stable set search_path = '' as $$
 declare ids uuid[]; unknown text;
 begin
   if what = 'category' then
-    ids := array(select c.id from public.categories c where c.organization_id = ids_of.organization_id and (c.slug = any (wanted) or c.id::text = any (wanted)));
+    ids := array(select c.id from public.categories c where c.organization_id = ids_of.organization_id
+      and (c.slug = any (wanted) or c.id::text = any (wanted)));
   else
-    ids := array(select t.id from public.tags t where t.organization_id = ids_of.organization_id and (t.slug = any (wanted) or t.id::text = any (wanted)) order by t.id);
+    ids := array(select t.id from public.tags t where t.organization_id = ids_of.organization_id
+      and (t.slug = any (wanted) or t.id::text = any (wanted)) order by t.id);
   end if;
   if cardinality(ids) < cardinality(wanted) then
-    perform private.raise_error('VALIDATION_ERROR', format('names a %s this organization has not', what), 'value');
+    perform private.raise_error('VALIDATION_ERROR',
+      format('names a %s that this organization does not have', what), 'value');
   end if;
   return ids;
 end
 $$;
-comment on function private.ids_of(text, uuid, text[]) is 'Categories or tags of an organization by id or slug; VALIDATION_ERROR where one is not there.';
+comment on function private.ids_of(text, uuid, text[]) is
+  'Ids of categories or tags of an organization by id or slug; raises VALIDATION_ERROR for an unknown one.';
 
--- definer: the team's own; it asks for an admin.
-create function private.admin_bulk(submission_ids uuid[], action text, wanted text[], note text, notify boolean) returns json
+-- definer: applies team operations; requires Admin.
+create function private.admin_bulk(submission_ids uuid[], action text, wanted text[], note text,
+  notify boolean) returns json
 language plpgsql security definer set search_path = '' as $$
 declare
   own_id uuid := private.current_organization_id();
@@ -58,24 +70,28 @@ begin
   if action = 'set_category' then ids := private.ids_of('category', own_id, wanted);
   elsif action in ('add_tags', 'remove_tags') then ids := private.ids_of('tag', own_id, wanted);
   end if;
-  -- All locks first, in their order: what follows waits for nobody who waits for us.
-  perform 1 from public.submissions s where s.organization_id = own_id and s.id = any (submission_ids) order by s.id for no key update;
+  -- Take all locks first and in order, to prevent deadlocks.
+  perform 1 from public.submissions s where s.organization_id = own_id and s.id = any (submission_ids)
+    order by s.id for no key update;
   perform private.lock_counts(own_id);
-  for submission_id in select s.id from unnest(submission_ids) with ordinality as s (id, place) group by s.id order by min(s.place) loop
+  for submission_id in select s.id from unnest(submission_ids) with ordinality as s (id, place) group by s.id
+    order by min(s.place) loop
     begin
-      if not exists (select from public.submissions s where s.id = submission_id and s.organization_id = own_id) then
+      if not exists (select from public.submissions s
+        where s.id = submission_id and s.organization_id = own_id) then
         perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'ids');
       end if;
       changed := private.bulk_item(submission_id, action, wanted, ids, note, notify);
-      -- A status change tells of itself.
+      -- A status change emits its own event.
       if changed > 0 and action <> 'set_status' then
-        perform private.audit('submission.' || action, 'submission', submission_id, jsonb_strip_nulls(jsonb_build_object(
+        perform private.audit('submission.' || action, 'submission', submission_id,
+          jsonb_strip_nulls(jsonb_build_object(
           'value', case when action <> 'delete' then to_jsonb(wanted) end)), own_id);
       end if;
       results := results || jsonb_build_object('id', submission_id, 'ok', true, 'changed', changed > 0);
     exception when others then
       get stacked diagnostics state = returned_sqlstate, message = message_text, detail = pg_exception_detail;
-      -- What is no refusal of ours is no result of one item: all of it fails.
+      -- Only API errors become item results; any other error fails the request.
       if state not like 'FB%' or state in ('FB500', 'FB503') then raise; end if;
       results := results || jsonb_build_object('id', submission_id, 'ok', false, 'changed', false,
         'error', jsonb_build_object('code', detail::jsonb ->> 'code', 'message', message));
@@ -84,5 +100,9 @@ begin
   return results;
 end
 $$;
-comment on function private.admin_bulk(uuid[], text, text[], text, boolean) is 'set_status, set_category, add_tags, remove_tags or delete, for submissions of the current organization; each is changed whole or not at all, and the others all the same. Admins, or keys with submissions:moderate.';
-grant execute on function private.admin_bulk(uuid[], text, text[], text, boolean) to authenticated, service_key;
+comment on function private.admin_bulk(uuid[], text, text[], text, boolean) is
+  'Applies set_status, set_category, add_tags, remove_tags or delete to submissions of the current '
+  'organization, each completely or not at all, independent of the others. For Admin or keys with '
+  'submissions:moderate.';
+grant execute on function private.admin_bulk(uuid[], text, text[], text, boolean) to authenticated,
+  service_key;

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { createApiKey } from "../../local/api-keys.ts";
 import { scopes as allScopes, type Scope } from "../../shared/scopes.ts";
 import { type Method, send } from "../api/client.ts";
+import { claimsOf, newSecret as newSigningSecret, signed } from "../api/identified.ts";
 import {
   merge,
   newComment,
@@ -17,7 +18,7 @@ import { sql } from "../stack.ts";
 
 /** The columns of the tables in docs/security.md, in their order. */
 export const callers = [
-  "nobody",
+  "anonymous",
   "user",
   "other tenant's admin",
   "author",
@@ -26,13 +27,13 @@ export const callers = [
   "key without scope",
   "key with scope",
   "expired key",
-  "garbage",
+  "invalid token",
 ] as const;
 
 type Caller = (typeof callers)[number];
 export type Route = { method: Method; path: string; scopes: readonly Scope[] };
 
-/** A board with the people around it; rows are made for each call. */
+/** A board and its callers; rows are created for each request. */
 export interface Board {
   organization: Organization;
   people: Record<"user" | "other tenant's admin" | "author" | "member" | "admin", User>;
@@ -45,7 +46,7 @@ export async function newBoard(visibility: "public" | "private"): Promise<Board>
     people: {
       user: await newUser("Una User"),
       "other tenant's admin": await newUser("Olaf Other", { organization: other, role: "owner" }),
-      // On a private board only the team writes.
+      // Only the team can write on a private board.
       author: await newUser(
         "Ann Author",
         visibility === "private" ? { organization, role: "member" } : undefined,
@@ -56,10 +57,12 @@ export async function newBoard(visibility: "public" | "private"): Promise<Board>
   };
 }
 
+const signingSecrets: Record<string, ReturnType<typeof newSigningSecret>> = {};
+
 const title = "A title of an idea";
 const description = "A description that is long enough.";
 
-// What each route takes; those that are not here take nothing.
+// The request body of each route; routes that are not listed have none.
 const bodies: Record<string, object | ((board: Board, id: string) => Promise<object>)> = {
   "POST /api/submissions": { title, description, type: "idea" },
   "POST /api/submissions/check-duplicates": { title },
@@ -68,6 +71,7 @@ const bodies: Record<string, object | ((board: Board, id: string) => Promise<obj
   "POST /api/submissions/:id/comments": { body: "A comment" },
   "PATCH /api/comments/:id": { body: "Changed" },
   "POST /api/admin/import": { title, description },
+  "PUT /api/admin/people/:id/trust": { trusted: true },
   "POST /api/admin/api-keys": { name: "A key", scopes: [] },
   "POST /api/admin/categories": { name: "A category" },
   "PATCH /api/admin/categories/:id": { name: "Another name" },
@@ -80,13 +84,19 @@ const bodies: Record<string, object | ((board: Board, id: string) => Promise<obj
   "PATCH /api/organizations/:id/members/:user_id": { role: "admin" },
   "POST /api/organizations/:id/transfer": async (board) => ({ user_id: await newMember(board) }),
   "POST /api/organizations/:id/invites": async () => ({ email: `${randomUUID()}@test.example` }),
+  "POST /api/identify": async ({ organization, people: { admin } }) => {
+    signingSecrets[organization.id] ??= newSigningSecret(organization, admin);
+    const { secret } = await (signingSecrets[organization.id] as ReturnType<typeof newSigningSecret>);
+    return { token: await signed(claimsOf(organization), secret) };
+  },
+  "POST /api/admin/identify-secrets/check": { token: "of nobody" },
   "POST /api/invites/accept": { token: "fcs_inv_of_nobody" },
   "POST /api/admin/agents": { name: "An agent" },
   "PATCH /api/admin/agents/:id": { name: "Another name" },
   "POST /api/admin/agents/:id/keys": { scopes: [] },
   "POST /api/surveys": { title },
   "PATCH /api/surveys/:id": { title },
-  // The question of a survey made here has its survey's id.
+  // A survey question created here uses the survey's id.
   "POST /api/surveys/:id/responses": async (_, id) => ({ answers: [{ question_id: id, value: 9 }] }),
   "POST /api/organizations/:id/webhooks": { url: "https://example.com/hook", events: ["comment.created"] },
   "PATCH /api/organizations/:id/webhooks/:webhook_id": { enabled: true },
@@ -108,6 +118,7 @@ const bodies: Record<string, object | ((board: Board, id: string) => Promise<obj
     ids: [await newSubmission(organization, author)],
     action: "delete",
   }),
+  "PATCH /api/me/mail-preferences": { choices: { status: "daily" } },
   "PUT /api/admin/origins": { origins: ["https://app.example.org"] },
 };
 
@@ -117,7 +128,7 @@ const queries: Record<string, string> = {
   "DELETE /api/me": "?confirm=erase",
 };
 
-/** The status each caller gets of a route, every one on rows of its own. */
+/** The status that each caller gets from a route, each with its own rows. */
 export function statusesOf(route: Route, board: Board): Promise<string[]> {
   return Promise.all(callers.map(async (caller) => String(await statusOf(route, caller, board))));
 }
@@ -132,7 +143,7 @@ export async function call({ method, path }: Route, token: string | undefined, b
   const id = path.includes(":") ? await newRow({ method, path }, board) : "";
   return send(method, (await withRows(path, id, board)) + query, {
     ...(token === undefined ? {} : { as: { token } }),
-    // A row says itself whose it is; a key too.
+    // A row determines its organization, and so does a key.
     ...(byKey || /\/me\/|^\/api\/(?!admin).*:id/.test(path) ? {} : { on: board.organization }),
     body: method === "GET" ? undefined : await bodyOf(`${method} ${path}`, board, id),
   });
@@ -145,8 +156,8 @@ async function bodyOf(route: string, board: Board, id: string): Promise<object |
 
 async function newLabel(kind: "categories" | "tags", { organization }: Board): Promise<string> {
   const row = { organization_id: organization.id, name: "A label", slug: randomUUID() };
-  const [made] = await sql<{ id: string }[]>`insert into public.${sql(kind)} ${sql(row)} returning id`;
-  return only(made).id;
+  const [created] = await sql<{ id: string }[]>`insert into public.${sql(kind)} ${sql(row)} returning id`;
+  return only(created).id;
 }
 
 async function newMember({ organization }: Board): Promise<string> {
@@ -154,18 +165,18 @@ async function newMember({ organization }: Board): Promise<string> {
 }
 
 async function newInvite({ organization, people: { admin } }: Board): Promise<string> {
-  const [made] = await sql<{ id: string }[]>`
+  const [created] = await sql<{ id: string }[]>`
     insert into private.invites (organization_id, email, role, digest, invited_by)
     values (${organization.id}, ${`${randomUUID()}@test.example`}, 'member', sha256(${randomUUID()}::text::bytea), ${admin.id}) returning id`;
-  return only(made).id;
+  return only(created).id;
 }
 
 async function tokenOf(caller: Caller, { scopes }: Route, board: Board): Promise<string | undefined> {
-  const key = (held: readonly Scope[], expiresAt?: Date) => newSecret(board, held, expiresAt);
+  const key = (scopes: readonly Scope[], expiresAt?: Date) => newSecret(board, scopes, expiresAt);
   switch (caller) {
-    case "nobody":
+    case "anonymous":
       return undefined;
-    case "garbage":
+    case "invalid token":
       return "garbage";
     case "key without scope":
       return key(scopes.length === 0 ? [] : allScopes.filter((scope) => !scopes.includes(scope)));
@@ -186,7 +197,10 @@ export function newSecret(
   return createApiKey(sql, board.organization.id, "Key of a test", scopes, expiresAt);
 }
 
-/** A fresh row of the author's for the path; a survey is the organization's, and published where it need not be a draft. */
+/**
+ * Creates a row of the author for the path; a survey belongs to the organization, and is published unless a
+ * draft is needed.
+ */
 async function newRow({ method, path }: Pick<Route, "method" | "path">, board: Board): Promise<string> {
   const {
     organization,
@@ -208,22 +222,35 @@ async function newRow({ method, path }: Pick<Route, "method" | "path">, board: B
       const [key] = await sql<{ id: string }[]>`select id from private.api_keys where name = ${name}`;
       return only(key).id;
     }
+    case "admin/identify-secrets": {
+      const [made] = await sql<{ id: string }[]>`
+        insert into private.identify_secrets (id, organization_id, encrypted_secret, last_four)
+        values (gen_random_uuid(), ${organization.id}, 'none.none', 'none') returning id`;
+      return only(made).id;
+    }
     case "admin/categories":
       return newLabel("categories", board);
     case "admin/tags":
       return newLabel("tags", board);
     case "admin/imports": {
-      const [made] = await sql<{ id: string }[]>`
+      const [created] = await sql<{ id: string }[]>`
         select private.start_import(${organization.id}, 'feedback', 'feedback', true, true) as id`;
-      // The schedule leaves alone what is still being sent.
-      await sql`update private.imports set query = '{}', state = 'receiving' where id = ${only(made).id}`;
-      return only(made).id;
+      // The schedule does not run imports that are still uploading.
+      await sql`update private.imports set query = '{}', state = 'receiving' where id = ${only(created).id}`;
+      return only(created).id;
     }
     case "admin/people": {
-      const [made] = await sql<{ id: string }[]>`
+      const [created] = await sql<{ id: string }[]>`
         insert into public.profiles (kind, organization_id, email)
         values ('email', ${organization.id}, ${`${randomUUID()}@example.org`}) returning id`;
-      return only(made).id;
+      return only(created).id;
+    }
+    case "admin/mail-suppressions": {
+      const id = (await newUser("Bo Bounced")).id;
+      await sql`
+        insert into private.mail_suppressions (organization_id, address_hash, reason, profile_id)
+        values (${organization.id}, ${id}, 'bounced', ${id})`;
+      return id;
     }
     case "admin/agents":
       return (await newAgent({ organization })).id;
@@ -243,7 +270,7 @@ async function newSurvey(organization: Organization, isDraft: boolean): Promise<
   return id;
 }
 
-/** The path with that row in it, and with fresh ones of others it names. */
+/** The path with that row's id, and with new rows for its other parameters. */
 async function withRows(path: string, id: string, board: Board): Promise<string> {
   const { webhookId, eventId } = path.includes(":webhook_id")
     ? await newDelivery(board.organization.id)
@@ -260,11 +287,11 @@ async function withRows(path: string, id: string, board: Board): Promise<string>
     .replace(":invite_id", path.includes(":invite_id") ? await newInvite(board) : "");
 }
 
-/** A webhook that leads nowhere, and something it was told. */
+/** A webhook with an unreachable URL, and one delivery. */
 async function newDelivery(organizationId: string): Promise<{ webhookId: string; eventId: string }> {
   const [webhook, event] = [randomUUID(), randomUUID()];
   await sql`
-    insert into private.webhooks (id, organization_id, url, events, sealed_secret)
+    insert into private.webhooks (id, organization_id, url, events, encrypted_secret)
     values (${webhook}, ${organizationId}, 'https://webhooks.invalid/', ${["comment.created"]}, 'none.none')`;
   await sql`
     insert into private.webhook_deliveries (organization_id, webhook_id, event_id, event, data, status, finished_at)

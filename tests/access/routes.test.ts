@@ -1,16 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { scopes as allScopes, type Scope } from "../../shared/scopes.ts";
 import { newSubmission } from "../api/world.ts";
 import { tableUnder, textOf } from "../docs/markdown.ts";
 import { type Board, call, callers, newBoard, newSecret, type Route, statusesOf } from "./callers.ts";
 import { routesOfTheService } from "./service.ts";
 
-// docs/security.md says who gets what of each route; here it is held against the routes and against a real stack.
+// Compares the access tables of docs/security.md with the routes and with a running stack.
 
 const page = "docs/security.md";
 const nameOf = ({ method, path }: Route) => `\`${method} ${path}\``;
 const tables = { public: "On a public board", private: "On a private board" } as const;
-// They belong to no board.
+// These routes belong to no board.
 const isOfTheService = ({ path }: Route) =>
   /^\/api\/(health|ready|docs|openapi\.json|imports\/run|mcp($|\/.*))$/.test(path);
 
@@ -19,9 +19,6 @@ const boards = {} as Record<keyof typeof tables, Board>;
 
 beforeAll(async () => {
   [boards.public, boards.private] = [await newBoard("public"), await newBoard("private")];
-});
-afterAll(() => {
-  vi.unstubAllGlobals();
 });
 
 function headOf(heading: string): string[] {
@@ -36,31 +33,32 @@ function headOf(heading: string): string[] {
 describe.each(Object.keys(tables) as (keyof typeof tables)[])("on a %s board", (visibility) => {
   const heading = tables[visibility];
   const ofBoard = routes.filter((route) => visibility === "public" || !isOfTheService(route));
-  const told = new Map(tableUnder(page, heading).map(([route = "", ...statuses]) => [route, statuses]));
+  const documented = new Map(tableUnder(page, heading).map(([route = "", ...statuses]) => [route, statuses]));
 
   test("the table has every kind of caller", () => {
     expect(headOf(heading)).toEqual(["Route", ...callers]);
   });
 
-  test("the table has every route of the service once, and no other", () => {
+  test("the table has every route of the service exactly once, and no other route", () => {
     expect(tableUnder(page, heading).map(([route]) => route)).toEqual(ofBoard.map(nameOf));
   });
 
   test.each(ofBoard.map((route) => ({ name: nameOf(route), route })))(
-    "$name answers each of them as the table says",
+    "$name responds to each caller as the table specifies",
     async ({ name, route }) => {
-      const heard = await statusesOf(route, boards[visibility]);
-      expect(Object.fromEntries(callers.map((caller, n) => [caller, heard[n]]))).toEqual(
-        Object.fromEntries(callers.map((caller, n) => [caller, told.get(name)?.[n]])),
+      const statuses = await statusesOf(route, boards[visibility]);
+      expect(Object.fromEntries(callers.map((caller, n) => [caller, statuses[n]]))).toEqual(
+        Object.fromEntries(callers.map((caller, n) => [caller, documented.get(name)?.[n]])),
       );
     },
   );
 });
 
 describe("scopes", () => {
-  const lacks = (text: string) => text.includes("lacks the scope") || text === '{"error":"forbidden"}';
+  const isMissingScope = (text: string) =>
+    text.includes("lacks the scope") || text === '{"error":"forbidden"}';
 
-  test("the table tells which routes each one opens", () => {
+  test("the table lists the routes that each scope opens", () => {
     const opened = (scope: Scope) =>
       routes
         .filter((route) => route.scopes.includes(scope))
@@ -73,22 +71,22 @@ describe("scopes", () => {
   test.each(
     routes.filter((route) => route.scopes.length > 0).map((route) => ({ name: nameOf(route), route })),
   )(
-    "$name opens to a key that holds one of its scopes alone, and to no key that holds all others",
+    "$name accepts a key with only one of its scopes, and rejects a key with all other scopes",
     async ({ route }) => {
       const board = boards.public;
       for (const scope of route.scopes) {
         const answer = await call(route, await newSecret(board, [scope]), board);
-        expect(lacks(answer.text), `${scope}: ${answer.text}`).toBe(false);
+        expect(isMissingScope(answer.text), `${scope}: ${answer.text}`).toBe(false);
       }
       const others = allScopes.filter((scope) => !route.scopes.includes(scope));
       const answer = await call(route, await newSecret(board, others), board);
       expect(answer.status).toBe(403);
-      expect(lacks(answer.text), answer.text).toBe(true);
+      expect(isMissingScope(answer.text), answer.text).toBe(true);
     },
   );
 });
 
-test("a list on a private board is empty for a key that may not read it", async () => {
+test("a list on a private board is empty for a key without read access", async () => {
   const { organization, people } = boards.private;
   await newSubmission(organization, people.author);
   const count = async (path: string, token: string) => {

@@ -1,7 +1,7 @@
-import { vi } from "vitest";
 import type { DocumentedEndpoint } from "../../functions/api/documentation/model.ts";
 import type { Scope } from "../../shared/scopes.ts";
 import type { Method } from "../api/client.ts";
+import { importFunction } from "../import-function.ts";
 import type { Route } from "./callers.ts";
 
 type App = {
@@ -9,27 +9,23 @@ type App = {
   app: { routes: { method: string; path: string }[] };
 };
 
-/** Every route the service answers, as its router has it: those of the endpoints and the few beside them. */
+/** Every route of the service, as the router has it: the endpoints and the few other routes. */
 export async function routesOfTheService(): Promise<Route[]> {
-  // All the app takes of Deno before a request comes.
-  vi.stubGlobal("Deno", {
-    env: { get: (name: string) => (name === "DATABASE_URL" ? "postgres://127.0.0.1:1" : undefined) },
-  });
-  const service = (await import(new URL("../../functions/api/app.ts", import.meta.url).href)) as App;
+  const service = await importFunction<App>(new URL("../../functions/api/app.ts", import.meta.url));
   const scopes = new Map(
     service.endpoints.map(({ method, path, access, scopes = [] }) => [
       `${method.toUpperCase()} /api${path}`,
       access === "caller" ? scopes : [],
     ]),
   );
-  // ALL and OPTIONS are the middleware and the preflight, which know no caller.
+  // ALL and OPTIONS are the middleware and the preflight, which have no caller.
   const routed = service.app.routes.filter(({ method }) => method !== "ALL" && method !== "OPTIONS");
   const entries = routed.map(({ method, path }) => ({
     method: method as Method,
     path: path.replace(/\/$/, ""),
     scopes: scopes.get(`${method} ${path}`) ?? [],
   }));
-  // A middleware of one path is in the list with the path's own handler.
+  // Middleware for one path is listed with the path's own handler.
   const routes = [...new Map(entries.map((route) => [`${route.method} ${route.path}`, route])).values()];
   const missing = [...scopes.keys()].filter(
     (name) => !routes.some(({ method, path }) => `${method} ${path}` === name),

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { originsAnswer } from "../../shared/admin.ts";
 import { events } from "../../shared/events.ts";
 import { organizationDetailAnswer } from "../../shared/organizations.ts";
@@ -12,39 +12,14 @@ import {
   tagMergeAnswer,
 } from "../../shared/taxonomy.ts";
 import { sql } from "../stack.ts";
-import { answered, api, type Call, type Method, refused } from "./client.ts";
-import {
-  countMistakes,
-  newKey,
-  newOrganization,
-  newSubmission,
-  newUser,
-  type Organization,
-  only,
-  type User,
-} from "./world.ts";
+import { api, type Call, expectError, expectJson, getJson, type Method } from "./client.ts";
+import { countMistakes, newKey, newSubmission, newTeam, only, type Team } from "./world.ts";
 
-type Board = { organization: Organization; admin: User; member: User };
-
-async function newBoard(): Promise<Board> {
-  const organization = await newOrganization();
-  const [admin, member] = await Promise.all([
-    newUser("Ada", { organization, role: "admin" }),
-    newUser("Mel", { organization, role: "member" }),
-  ]);
-  return { organization, admin, member };
-}
-
-let board: Board;
-let other: Board;
 const asAdmin = (method: Method, path: string, call: Call = {}) =>
   api(method, path, { as: board.admin, on: board.organization, ...call });
+const [board, other] = await Promise.all([newTeam(), newTeam()]);
 
-beforeAll(async () => {
-  [board, other] = await Promise.all([newBoard(), newBoard()]);
-});
-
-const lastUpdate = async ({ organization }: Board) => {
+const lastUpdate = async ({ organization }: Team) => {
   const [row] = await sql<{ data: unknown }[]>`
     select data from private.outbox where organization_id = ${organization.id} and type = 'org.updated' order by id desc limit 1`;
   return events["org.updated"].parse(only(row).data);
@@ -54,19 +29,19 @@ describe("an organization's settings", () => {
   const path = () => `/api/organizations/${board.organization.id}`;
   const patch = (body: object) => api("PATCH", path(), { as: board.admin, body });
 
-  it("are what its team sees, with the plan and one's own role", async () => {
+  it("are visible to its team, with the plan and the caller's role", async () => {
     await newSubmission(board.organization, board.member);
     await sql`insert into public.surveys (organization_id, title) values
       (${board.organization.id}, 'Asked'), (${board.organization.id}, 'Put away')`;
     await sql`update public.surveys set status = 'archived' where organization_id = ${board.organization.id} and title = 'Put away'`;
-    const { data } = answered(await api("GET", path(), { as: board.member }), 200, organizationDetailAnswer);
+    const { data } = await getJson(path(), organizationDetailAnswer, { as: board.member });
     expect(data).toMatchObject({
       ...board.organization,
       role: "member",
       plan: {
         submissions: 1,
         max_submissions: null,
-        members: 2,
+        members: 3,
         max_members: null,
         surveys: 1,
         max_surveys: null,
@@ -75,17 +50,17 @@ describe("an organization's settings", () => {
     });
   });
 
-  it("change one by one, and the event says from what to what, of free settings the name alone", async () => {
+  it("change one at a time, and the event has the old and new value; of free-form settings only the name", async () => {
     const fields = {
       name: "New name",
       require_approval: true,
       time_zone: "Europe/Berlin",
       settings: { theme: { dark: null }, token: "geheim" },
     };
-    const { data } = answered(await patch(fields), 200, organizationDetailAnswer);
+    const { data } = expectJson(await patch(fields), 200, organizationDetailAnswer);
     expect(data).toMatchObject({ ...fields, visibility: "public" });
-    const told = await lastUpdate(board);
-    expect(told).toMatchObject({
+    const event = await lastUpdate(board);
+    expect(event).toMatchObject({
       organization: { name: "New name" },
       changed: ["name", "require_approval", "settings", "time_zone"],
       changes: {
@@ -93,20 +68,17 @@ describe("an organization's settings", () => {
         time_zone: { from: "UTC", to: "Europe/Berlin" },
       },
     });
-    expect(JSON.stringify(told)).not.toContain("geheim");
+    expect(JSON.stringify(event)).not.toContain("geheim");
     const [entry] =
       await sql`select details from private.audit_log where organization_id = ${board.organization.id} and action = 'organization.update'`;
     expect(JSON.stringify(entry)).not.toContain("geheim");
     expect(
-      answered(await patch({ settings: { token: null, more: [1] } }), 200, organizationDetailAnswer).data
+      expectJson(await patch({ settings: { token: null, more: [1] } }), 200, organizationDetailAnswer).data
         .settings,
-    ).toEqual({
-      theme: { dark: null },
-      more: [1],
-    });
+    ).toEqual({ theme: { dark: null }, more: [1] });
   });
 
-  it("that stay as they are announce nothing", async () => {
+  it("publish no event when they do not change", async () => {
     const count = () =>
       sql`select count(*) from private.outbox where organization_id = ${board.organization.id}`;
     const before = await count();
@@ -124,12 +96,12 @@ describe("an organization's settings", () => {
     [{ settings: { deep: ["a\u0000b"] } }, ["settings"]],
     [{ settings: { "a\ud800": 1 } }, ["settings"]],
     [{ trust_after: 0 }, ["trust_after"]],
-  ])("refuse %j", async (body, fields) => {
-    refused(await patch(body), "VALIDATION_ERROR", ...fields);
+  ])("reject %j", async (body, fields) => {
+    expectError(await patch(body), "VALIDATION_ERROR", ...fields);
   });
 
-  it("do not take another organization's slug, nor what an operator sets", async () => {
-    refused(await patch({ slug: other.organization.slug }), "CONFLICT", "slug");
+  it("reject another organization's slug, and ignore fields that only an operator sets", async () => {
+    expectError(await patch({ slug: other.organization.slug }), "CONFLICT", "slug");
     await patch({
       name: "Mine",
       max_submissions: 5,
@@ -141,18 +113,18 @@ describe("an organization's settings", () => {
     expect(row).toEqual({ max_submissions: null, is_default: false, allowed_origins: [] });
   });
 
-  it("take the board's submissions along when it turns private", async () => {
-    const closing = await newBoard();
+  it("make the board's submissions private when the board becomes private", async () => {
+    const closing = await newTeam();
     const id = await newSubmission(closing.organization, closing.member);
     const call = { as: closing.admin, body: { visibility: "private" } };
-    answered(
+    expectJson(
       await api("PATCH", `/api/organizations/${closing.organization.id}`, call),
       200,
       organizationDetailAnswer,
     );
     expect((await api("GET", `/api/submissions/${id}`)).status).toBe(404);
     expect(await countMistakes(closing.organization)).toEqual([]);
-    refused(
+    expectError(
       await api("GET", `/api/organizations/${closing.organization.id}`, { as: board.admin }),
       "NOT_FOUND",
     );
@@ -164,7 +136,7 @@ describe.each([
   { kind: "tags", one: keptTagAnswer, list: keptTagListAnswer, merged: tagMergeAnswer },
 ] as const)("$kind", ({ kind, one, list, merged }) => {
   const root = `/api/admin/${kind}`;
-  const make = async (body: object) => answered(await asAdmin("POST", root, { body }), 201, one).data;
+  const make = async (body: object) => expectJson(await asAdmin("POST", root, { body }), 201, one).data;
   const file = async (submission: string, label: string) => {
     if (kind === "categories")
       await sql`update public.submissions set category_id = ${label} where id = ${submission}`;
@@ -181,24 +153,24 @@ describe.each([
         >`select submission_id as id from public.submission_tags where tag_id = ${label} order by id`
     ).map(({ id }) => id);
 
-  it("take a slug from their name where none is given, and a free one", async () => {
+  it("get a free slug derived from their name when none is given", async () => {
     expect((await make({ name: "Größe & Maß" })).slug).toBe("grosse-mass");
     expect((await make({ name: "Größe – Maß!" })).slug).toBe("grosse-mass-2");
     const { slug } = await make({ name: "日本語" });
     expect(slug).toMatch(/^(category|tag)$/);
-    refused(await asAdmin("POST", root, { body: { name: "Other", slug } }), "CONFLICT", "slug");
+    expectError(await asAdmin("POST", root, { body: { name: "Other", slug } }), "CONFLICT", "slug");
     const slugs = await Promise.all(Array.from({ length: 4 }, () => make({ name: "At once" })));
     expect(new Set(slugs.map((label) => label.slug)).size).toBe(4);
   });
 
-  it("are translated, and changed field by field", async () => {
+  it("have translations, and are updated field by field", async () => {
     const { id } = await make({
       name: "Billing",
       color: "#ff0000",
       translations: { de: "Abrechnung", fr: "Facturation" },
     });
     const body = { name: "Invoices", translations: { fr: null, ja: "請求" } };
-    const { data } = answered(await asAdmin("PATCH", `${root}/${id}`, { body }), 200, one);
+    const { data } = expectJson(await asAdmin("PATCH", `${root}/${id}`, { body }), 200, one);
     expect(data).toMatchObject({
       name: "Invoices",
       slug: "billing",
@@ -209,22 +181,22 @@ describe.each([
       headers: { "accept-language": "ja" },
     });
     expect(shown.text).toContain("請求");
-    const { data: all } = answered(await asAdmin("GET", root), 200, list);
+    const { data: all } = expectJson(await asAdmin("GET", root), 200, list);
     expect(all.find((label) => label.id === id)?.translations).toEqual({ de: "Abrechnung", ja: "請求" });
     expect(await lastUpdate(board)).toMatchObject({ changed: [kind], changes: {} });
   });
 
-  it("leave their submissions alive when they are deleted", async () => {
+  it("keep their submissions when they are deleted", async () => {
     const { id } = await make({ name: "Short-lived" });
     const submission = await newSubmission(board.organization, board.member);
     await file(submission, id);
-    answered(await asAdmin("DELETE", `${root}/${id}`), 200, deletedAnswer);
-    refused(await asAdmin("DELETE", `${root}/${id}`), "NOT_FOUND");
+    expectJson(await asAdmin("DELETE", `${root}/${id}`), 200, deletedAnswer);
+    expectError(await asAdmin("DELETE", `${root}/${id}`), "NOT_FOUND");
     expect((await api("GET", `/api/submissions/${submission}`, { as: board.member })).status).toBe(200);
     expect(await countMistakes(board.organization)).toEqual([]);
   });
 
-  it("merge, and what had both has one", async () => {
+  it("merge, and a submission that had both has one", async () => {
     const [from, into] = [await make({ name: "One" }), await make({ name: "Two" })];
     const ids = [
       await newSubmission(board.organization, board.member),
@@ -233,13 +205,13 @@ describe.each([
     for (const id of ids) await file(id, from.id);
     if (kind === "tags") await file(ids[0] ?? "", into.id);
     const answer = await asAdmin("POST", `${root}/${from.id}/merge`, { body: { into_id: into.id } });
-    expect(answered(answer, 200, merged).data).toMatchObject({ id: into.id, moved: 2 });
+    expect(expectJson(answer, 200, merged).data).toMatchObject({ id: into.id, moved: 2 });
     expect(await filed(into.id)).toEqual(ids.toSorted());
-    refused(await asAdmin("PATCH", `${root}/${from.id}`, { body: { name: "Gone" } }), "NOT_FOUND");
+    expectError(await asAdmin("PATCH", `${root}/${from.id}`, { body: { name: "Gone" } }), "NOT_FOUND");
     expect(await countMistakes(board.organization)).toEqual([]);
   });
 
-  it("wait for nobody who holds a submission, and go once the last is free", async () => {
+  it("do not wait for a locked submission, and are deleted when the last one is unlocked", async () => {
     const [from, into] = [await make({ name: "Busy" }), await make({ name: "Next" })];
     const [held, free, late] = (await Promise.all(
       [1, 2, 3].map(() => newSubmission(board.organization, board.member)),
@@ -250,7 +222,7 @@ describe.each([
         await transaction`select from public.submission_tags where submission_id = ${held} for update`;
       else await transaction`select from public.submissions where id = ${held} for no key update`;
       const answer = await asAdmin("POST", `${root}/${from.id}/merge`, { body: { into_id: into.id } });
-      expect(answered(answer, 200, merged).data.moved).toBe(2);
+      expect(expectJson(answer, 200, merged).data.moved).toBe(2);
       expect(await filed(into.id)).toEqual([free]);
     });
     await file(late, from.id).catch(() => file(late, into.id));
@@ -262,48 +234,51 @@ describe.each([
     expect(await countMistakes(board.organization)).toEqual([]);
   });
 
-  it("merge into nothing of another organization, nor into themselves", async () => {
+  it("cannot be merged into those of another organization, nor into themselves", async () => {
     const { id } = await make({ name: "Mine" });
     const [foreign] = await sql<{ id: string }[]>`
       insert into public.${sql(kind)} (organization_id, name, slug) values (${other.organization.id}, 'Theirs', 'theirs') returning id`;
     const merge = (from: string, into_id: string) =>
       asAdmin("POST", `${root}/${from}/merge`, { body: { into_id } });
-    refused(await merge(id, only(foreign).id), "NOT_FOUND", "into_id");
-    refused(await merge(only(foreign).id, id), "NOT_FOUND");
-    refused(await merge(id, id), "VALIDATION_ERROR", "into_id");
-    refused(await asAdmin("PATCH", `${root}/${only(foreign).id}`, { body: { name: "Mine" } }), "NOT_FOUND");
-    refused(await asAdmin("DELETE", `${root}/${only(foreign).id}`), "NOT_FOUND");
+    expectError(await merge(id, only(foreign).id), "NOT_FOUND", "into_id");
+    expectError(await merge(only(foreign).id, id), "NOT_FOUND");
+    expectError(await merge(id, id), "VALIDATION_ERROR", "into_id");
+    expectError(
+      await asAdmin("PATCH", `${root}/${only(foreign).id}`, { body: { name: "Mine" } }),
+      "NOT_FOUND",
+    );
+    expectError(await asAdmin("DELETE", `${root}/${only(foreign).id}`), "NOT_FOUND");
     const key = await newKey(other.organization, ["organization:write"]);
-    refused(await api("DELETE", `${root}/${id}`, { as: key }), "NOT_FOUND");
+    expectError(await api("DELETE", `${root}/${id}`, { as: key }), "NOT_FOUND");
   });
 
-  it("name the field that is wrong", async () => {
+  it("return the name of the invalid field", async () => {
     const post = (body: object) => asAdmin("POST", root, { body });
-    refused(
+    expectError(
       await post({ name: " ", color: "red", slug: "No!" }),
       "VALIDATION_ERROR",
       "color",
       "name",
       "slug",
     );
-    const { details } = refused(
+    const { details } = expectError(
       await post({ name: "X", translations: { xx: "?" } }),
       "VALIDATION_ERROR",
       "translations",
     );
     expect(details).toEqual([{ field: "translations", message: expect.stringContaining("pt-BR") }]);
     const { id } = await make({ name: "Right" });
-    refused(await asAdmin("PATCH", `${root}/${id}`, { body: {} }), "VALIDATION_ERROR", "body");
+    expectError(await asAdmin("PATCH", `${root}/${id}`, { body: {} }), "VALIDATION_ERROR", "body");
   });
 });
 
-it("categories stand in the order they are put in", async () => {
-  const fresh = await newBoard();
+it("categories are returned in the order that an admin sets", async () => {
+  const fresh = await newTeam();
   const call = { as: fresh.admin, on: fresh.organization };
   const ids: string[] = [];
   for (const name of ["First", "Second", "Third"]) {
     ids.push(
-      answered(
+      expectJson(
         await api("POST", "/api/admin/categories", { ...call, body: { name } }),
         201,
         keptCategoryAnswer,
@@ -313,7 +288,7 @@ it("categories stand in the order they are put in", async () => {
   const [first, second, third] = ids;
   const order = (list: (string | undefined)[]) =>
     api("PUT", "/api/admin/categories/order", { ...call, body: { ids: list } });
-  const { data } = answered(await order([third, first]), 200, keptCategoryListAnswer);
+  const { data } = expectJson(await order([third, first]), 200, keptCategoryListAnswer);
   expect(data.map(({ id, position }) => [id, position])).toEqual([
     [third, 0],
     [first, 1],
@@ -321,12 +296,12 @@ it("categories stand in the order they are put in", async () => {
   ]);
   const shown = await api("GET", `/api/organizations/${fresh.organization.id}/categories`);
   expect((shown.body as { data: { id: string }[] }).data.map(({ id }) => id)).toEqual([third, first, second]);
-  refused(await order([board.organization.id]), "NOT_FOUND", "ids");
+  expectError(await order([board.organization.id]), "NOT_FOUND", "ids");
 });
 
-it("an origin that is named twice is allowed once", async () => {
+it("an origin that is listed twice is allowed once", async () => {
   const origins = ["https://app.example.org", "https://app.example.org"];
-  const { data } = answered(
+  const { data } = expectJson(
     await asAdmin("PUT", "/api/admin/origins", { body: { origins } }),
     200,
     originsAnswer,

@@ -4,43 +4,24 @@ import { eventsAnswer } from "../../shared/change-feed.ts";
 import { events } from "../../shared/events.ts";
 import type { Scope } from "../../shared/scopes.ts";
 import { sql, supabase } from "../stack.ts";
-import { answered, api, type Caller, refused } from "./client.ts";
-import {
-  newComment,
-  newKey,
-  newOrganization,
-  newSubmission,
-  newUser,
-  newUsers,
-  type Organization,
-  type User,
-} from "./world.ts";
+import { until } from "../until.ts";
+import { api, type Caller, expectError, expectJson, getJson } from "./client.ts";
+import { newComment, newKey, newOrganization, newSubmission, newUser, newUsers, type User } from "./world.ts";
 
-let organization: Organization;
-let admin: User;
-let member: User;
-let people: User[];
-
-beforeAll(async () => {
-  organization = await newOrganization();
-  admin = await newUser("Ada", { organization, role: "admin" });
-  member = await newUser("Mel", { organization, role: "member" });
-  people = await newUsers(3);
-});
+const organization = await newOrganization();
+const admin = await newUser("Ada", { organization, role: "admin" });
+const member = await newUser("Mel", { organization, role: "member" });
+const people = await newUsers(3);
 
 describe("analytics", () => {
   const measure = async (query: string, as: Caller = admin) =>
-    answered(
-      await api("GET", `/api/admin/analytics?${query}`, { as, on: organization }),
-      200,
-      analyticsAnswer,
-    ).data;
+    (await getJson(`/api/admin/analytics?${query}`, analyticsAnswer, { as, on: organization })).data;
   let quiet: string;
-  let loud: string;
+  let busyDay: string;
 
   beforeAll(async () => {
     const [ann, ben, cem] = people as [User, User, User];
-    loud = await newSubmission(organization, ann, {
+    busyDay = await newSubmission(organization, ann, {
       title: "Loud one",
       created_at: new Date("2026-02-02T10:00:00Z"),
     });
@@ -49,16 +30,16 @@ describe("analytics", () => {
       created_at: new Date("2026-02-10T10:00:00Z"),
     });
     for (const { id } of [ben, cem])
-      await sql`insert into public.votes (submission_id, user_id, created_at) values (${loud}, ${id}, '2026-02-10T23:30:00Z')`;
+      await sql`insert into public.votes (submission_id, user_id, created_at) values (${busyDay}, ${id}, '2026-02-10T23:30:00Z')`;
     await sql`update public.submissions set source = 'ios-app' where id = ${quiet}`;
     await sql`insert into public.status_changes (submission_id, new_status) values (${quiet}, 'planned')`;
-    await newComment(loud, cem, { created_at: new Date("2026-02-03T00:00:00Z") });
-    await newComment(loud, member, { created_at: new Date("2026-02-02T11:00:00Z") });
-    await newComment(loud, member, { created_at: new Date("2026-02-02T10:30:00Z") });
+    await newComment(busyDay, cem, { created_at: new Date("2026-02-03T00:00:00Z") });
+    await newComment(busyDay, member, { created_at: new Date("2026-02-02T11:00:00Z") });
+    await newComment(busyDay, member, { created_at: new Date("2026-02-02T10:30:00Z") });
     await newComment(quiet, admin, { created_at: new Date("2026-02-11T10:00:00Z") });
   });
 
-  it("counts what people did, how many did it, and what it is now", async () => {
+  it("counts actions, distinct people and current totals", async () => {
     const data = await measure("from=2026-02-01&to=2026-02-28&interval=week");
     expect(data.totals).toEqual({ submissions: 2, votes: 4, comments: 4, active_people: 5 });
     expect(data.series.map(({ start, votes, active_people }) => [start, votes, active_people])).toEqual([
@@ -89,9 +70,9 @@ describe("analytics", () => {
     });
   });
 
-  it("counts days where the organization is", async () => {
+  it("counts days in the organization's time zone", async () => {
     const votes = async () => (await measure("from=2026-02-10&to=2026-02-11")).series.map((day) => day.votes);
-    /** The stack's own schedule may be at it. */
+    /** The stack's own schedule may run at the same time. */
     const moveTo = async (zone: string) => {
       await sql`update public.organizations set time_zone = ${zone} where id = ${organization.id}`;
       for (let at = ""; at !== zone; ) {
@@ -108,7 +89,7 @@ describe("analytics", () => {
     expect((await measure("from=2026-02-10T23:00:00-05:00&to=2026-02-12")).from).toBe("2026-02-11");
   });
 
-  it("shows the last 30 days where nothing is said, and no title a key may not read", async () => {
+  it("shows the last 30 days by default, and no title that the key may not read", async () => {
     const data = await measure("");
     expect(data.series).toHaveLength(30);
     expect(data.to).toBe(new Date().toISOString().slice(0, 10));
@@ -128,17 +109,17 @@ describe("analytics", () => {
     ["from=2020-01-01&to=2026-02-01", "from"],
     ["to=2100-01-01", "to"],
     ["interval=hour", "interval"],
-  ])("refuses %s", async (query, field) => {
-    refused(
+  ])("rejects %s", async (query, field) => {
+    expectError(
       await api("GET", `/api/admin/analytics?${query}`, { as: admin, on: organization }),
       "VALIDATION_ERROR",
       field,
     );
   });
 
-  it("is a view for admins of the data API", async () => {
-    const days = (who: User) =>
-      supabase(who)
+  it("is a view for admins in the data API", async () => {
+    const days = (callers: User) =>
+      supabase(callers)
         .from("analytics_days")
         .select("day,votes")
         .eq("organization_id", organization.id)
@@ -161,37 +142,50 @@ describe("the change feed", () => {
   });
 
   const read = async (query: string, as: Caller = admin) =>
-    answered(await api("GET", `/api/admin/events?${query}`, { as, on: organization }), 200, eventsAnswer);
+    await getJson(`/api/admin/events?${query}`, eventsAnswer, { as, on: organization });
 
-  /** All from a place on, page by page. */
+  /** All events after a cursor, page by page. */
   async function follow(query: string, after = "", as: Caller = admin) {
-    const heard: { id: string; event: string; data: unknown }[] = [];
-    for (let place = after, more = true; more; ) {
-      const { data, meta } = await read(`${query}${place ? `&after=${place}` : ""}`, as);
-      heard.push(...data);
-      place = meta.next_cursor;
+    const events: { id: string; event: string; data: unknown }[] = [];
+    for (let cursor = after, more = true; more; ) {
+      const { data, meta } = await read(`${query}${cursor ? `&after=${cursor}` : ""}`, as);
+      events.push(...data);
+      cursor = meta.next_cursor;
       more = meta.has_more;
-      after = place;
+      after = cursor;
     }
-    return { heard, after };
+    return { heard: events, after };
   }
 
-  it("tells everything once, in the order it committed, in the shapes of the events", async () => {
+  /** Waits for the transactions of other tests that run now: the feed shows nothing that committed after them. */
+  async function noneIsOlder() {
+    const [own] = await sql<{ xid: string }[]>`select pg_current_xact_id()::text as xid`;
+    await until(async () => {
+      const [oldest] = await sql<{ passed: boolean }[]>`
+        select pg_snapshot_xmin(pg_current_snapshot()) > ${own?.xid ?? ""}::xid8 as passed`;
+      return oldest?.passed ?? false;
+    });
+  }
+
+  it("returns every event once, in commit order, in the shapes of the events", async () => {
+    await noneIsOlder();
     const { after } = await follow("limit=100");
     const ids = await Promise.all(people.map((person) => newSubmission(organization, person)));
     await sql`insert into public.votes (submission_id, user_id) select ${ids[0] ?? ""}, id from public.profiles where id = any (${people.map(({ id }) => id)}) on conflict do nothing`;
-    const { heard, after: end } = await follow("limit=2", after);
-    expect(heard.map(({ event }) => event).toSorted()).toEqual([
+    await noneIsOlder();
+    const { heard: received, after: end } = await follow("limit=2", after);
+    expect(received.map(({ event }) => event).toSorted()).toEqual([
       ...Array(3).fill("submission.created"),
       ...Array(2).fill("submission.vote_added"),
     ]);
-    expect(new Set(heard.map(({ id }) => id)).size).toBe(heard.length);
-    for (const { event, data } of heard) events[event as keyof typeof events].parse(data);
-    expect(JSON.stringify(heard)).not.toMatch(/@/);
+    expect(new Set(received.map(({ id }) => id)).size).toBe(received.length);
+    for (const { event, data } of received) events[event as keyof typeof events].parse(data);
+    expect(JSON.stringify(received)).not.toMatch(/@/);
     expect((await follow("limit=100", end)).heard).toEqual([]);
   });
 
-  it("misses nothing of a transaction that began before others and commits after them", async () => {
+  it("includes a transaction that began before others and commits after them", async () => {
+    await noneIsOlder();
     let { after } = await follow("limit=100");
     const [person] = people as [User];
     let quick = "";
@@ -200,21 +194,22 @@ describe("the change feed", () => {
       await transaction`
         select private.emit_event(${organization.id}, 'submission.vote_removed', ${organization.id}, ${transaction.json(slow)})`;
       quick = await newSubmission(organization, person);
-      const { heard, after: place } = await follow("limit=100", after);
-      expect(heard).toEqual([]);
-      after = place;
+      const { heard: events, after: cursor } = await follow("limit=100", after);
+      expect(events).toEqual([]);
+      after = cursor;
     });
-    const { heard } = await follow("limit=100", after);
-    expect(heard.map(({ event }) => event)).toEqual(["submission.vote_removed", "submission.created"]);
-    expect(heard[1]?.data).toMatchObject({ submission: { id: quick } });
+    await noneIsOlder();
+    const { heard: received } = await follow("limit=100", after);
+    expect(received.map(({ event }) => event)).toEqual(["submission.vote_removed", "submission.created"]);
+    expect(received[1]?.data).toMatchObject({ submission: { id: quick } });
   });
 
-  it("takes names of events, aliases too", async () => {
-    const { heard } = await follow("limit=50&types=vote.created,org.updated");
-    expect(new Set(heard.map(({ event }) => event))).toEqual(
+  it("accepts event names and their aliases", async () => {
+    const { heard: events } = await follow("limit=50&types=vote.created,org.updated");
+    expect(new Set(events.map(({ event }) => event))).toEqual(
       new Set(["submission.vote_added", "org.updated"]),
     );
-    refused(
+    expectError(
       await api("GET", "/api/admin/events?types=nothing.happened", { as: admin, on: organization }),
       "VALIDATION_ERROR",
       "types",
@@ -225,48 +220,48 @@ describe("the change feed", () => {
     ["submissions:read", ["comment", "submission"]],
     ["organization:write", ["org"]],
     ["members:write", []],
-  ])("tells a key with %s of %j", async (scope, kinds) => {
-    const { heard } = await follow("limit=100", "", await newKey(organization, [scope]));
-    expect([...new Set(heard.map(({ event }) => event.split(".")[0]))].toSorted()).toEqual(kinds);
+  ])("returns to a key with %s only %j", async (scope, kinds) => {
+    const { heard: events } = await follow("limit=100", "", await newKey(organization, [scope]));
+    expect([...new Set(events.map(({ event }) => event.split(".")[0]))].toSorted()).toEqual(kinds);
   });
 
-  it("refuses types beyond a key's scopes, other organizations, and members who are no admins", async () => {
+  it("rejects types beyond a key's scopes, other organizations, and members who are not admins", async () => {
     const key = await newKey(organization, ["submissions:read"]);
-    refused(
+    expectError(
       await api("GET", "/api/admin/events?types=submission.created,member.joined", { as: key }),
       "FORBIDDEN",
       "types",
     );
-    refused(await api("GET", "/api/admin/events", { as: member, on: organization }), "FORBIDDEN");
+    expectError(await api("GET", "/api/admin/events", { as: member, on: organization }), "FORBIDDEN");
     const elsewhere = await newOrganization();
     const stranger = await newUser("Rita", { organization: elsewhere, role: "owner" });
-    refused(await api("GET", "/api/admin/events", { as: stranger, on: organization }), "FORBIDDEN");
+    expectError(await api("GET", "/api/admin/events", { as: stranger, on: organization }), "FORBIDDEN");
     const { meta } = await read("limit=1");
-    const theirs = await api("GET", `/api/admin/events?after=${meta.next_cursor}`, {
+    const foreign = await api("GET", `/api/admin/events?after=${meta.next_cursor}`, {
       as: stranger,
       on: elsewhere,
     });
-    expect(answered(theirs, 200, eventsAnswer).data).toEqual([]);
+    expect(expectJson(foreign, 200, eventsAnswer).data).toEqual([]);
   });
 
-  it("is gone before what is kept, and refuses what is no cursor", async () => {
-    const place = (at: string) => Buffer.from(JSON.stringify(["1", "1", at])).toString("base64url");
+  it("returns 410 for a cursor older than the retention, and rejects an invalid cursor", async () => {
+    const cursor = (at: string) => Buffer.from(JSON.stringify(["1", "1", at])).toString("base64url");
     const days = (count: number) =>
       `${new Date(Date.now() - count * 86_400_000).toISOString().slice(0, 19).replace("T", " ")}+00`;
-    const ask = (after: string) =>
+    const get = (after: string) =>
       api("GET", `/api/admin/events?after=${after}`, { as: admin, on: organization });
-    refused(await ask(place(days(30))), "GONE", "after");
-    answered(await ask(place(days(29))), 200, eventsAnswer);
+    expectError(await get(cursor(days(30))), "GONE", "after");
+    expectJson(await get(cursor(days(29))), 200, eventsAnswer);
     for (const after of [
       "x",
-      place("2026-99-99 00:00:00+00"),
-      place("now"),
+      cursor("2026-99-99 00:00:00+00"),
+      cursor("now"),
       Buffer.from("[1]").toString("base64url"),
     ])
-      refused(
-        await ask(after),
+      expectError(
+        await get(after),
         "VALIDATION_ERROR",
-        ...(after === place("2026-99-99 00:00:00+00") ? [] : ["after"]),
+        ...(after === cursor("2026-99-99 00:00:00+00") ? [] : ["after"]),
       );
   });
 });

@@ -1,35 +1,18 @@
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { auditAnswer } from "../../shared/audit.ts";
-import { answered, api, type Caller, type Method, refused } from "./client.ts";
-import {
-  type Key,
-  newComment,
-  newKey,
-  newOrganization,
-  newSubmission,
-  newUser,
-  type Organization,
-  type User,
-} from "./world.ts";
+import { api, type Caller, expectError, getJson, type Method } from "./client.ts";
+import { newComment, newKey, newOrganization, newSubmission, newUser } from "./world.ts";
 
-let organization: Organization;
-let admin: User;
-let author: User;
-let key: Key;
-
-beforeAll(async () => {
-  organization = await newOrganization();
-  admin = await newUser("Adam", { organization, role: "admin" });
-  author = await newUser("Ada");
-  key = await newKey(organization, ["submissions:moderate"]);
-});
+const organization = await newOrganization();
+const admin = await newUser("Adam", { organization, role: "admin" });
+const author = await newUser("Ada");
+const key = await newKey(organization, ["submissions:moderate"]);
 
 async function trailOf(id: string) {
-  const { data } = answered(
-    await api("GET", `/api/admin/audit?target_id=${id}`, { as: admin, on: organization }),
-    200,
-    auditAnswer,
-  );
+  const { data } = await getJson(`/api/admin/audit?target_id=${id}`, auditAnswer, {
+    as: admin,
+    on: organization,
+  });
   return data.map(({ action, actor, key_id, details }) => ({ action, actor: actor?.id, key_id, details }));
 }
 
@@ -54,7 +37,7 @@ const changes: Change[] = [
 ];
 
 it.each(changes)(
-  "$action by an admin or a key stands in the trail",
+  "$action by an admin or a key is in the audit trail",
   async ({ action, method, path, body, details }) => {
     const callers: { as: Caller; actor: string; key_id: string | null }[] = [
       { as: admin, actor: admin.id, key_id: null },
@@ -73,7 +56,7 @@ it.each(changes)(
   },
 );
 
-it("a comment an admin deletes stands in the trail once, not the replies that go with it", async () => {
+it("a comment deleted by an admin is in the audit trail once, without its replies", async () => {
   const id = await newSubmission(organization, author);
   const comment = await newComment(id, author);
   const reply = await newComment(id, author, { parent_id: comment });
@@ -84,7 +67,7 @@ it("a comment an admin deletes stands in the trail once, not the replies that go
   expect(await trailOf(reply)).toEqual([]);
 });
 
-it("authors who change what is theirs leave no trail", async () => {
+it("changes by authors to their own content are not in the audit trail", async () => {
   const id = await newSubmission(organization, author);
   const comment = await newComment(id, author);
   await api("PATCH", `/api/submissions/${id}`, { as: author, body: { title: "A better title" } });
@@ -93,7 +76,7 @@ it("authors who change what is theirs leave no trail", async () => {
   expect([await trailOf(id), await trailOf(comment)]).toEqual([[], []]);
 });
 
-it("one of many is told in the same words, once", async () => {
+it("each item of a bulk change is recorded once, like a single change", async () => {
   const id = await newSubmission(organization, author);
   const many = (body: object) =>
     api("POST", "/api/admin/bulk", { as: admin, on: organization, body: { ids: [id], ...body } });
@@ -110,25 +93,26 @@ it("one of many is told in the same words, once", async () => {
   ]);
 });
 
-it("is read by who did it, alone or of one row", async () => {
+it("is filtered by actor, alone or together with a target row", async () => {
   const other = await newUser("Olga", { organization, role: "owner" });
-  const [mine, both] = [await newSubmission(organization, author), await newSubmission(organization, author)];
+  const [first, both] = [
+    await newSubmission(organization, author),
+    await newSubmission(organization, author),
+  ];
   for (const [as, id, status] of [
-    [other, mine, "planned"],
+    [other, first, "planned"],
     [other, both, "planned"],
     [admin, both, "declined"],
   ] as const)
     await api("PATCH", `/api/submissions/${id}/status`, { as, body: { status } });
   const targets = async (query: string) =>
-    answered(
-      await api("GET", `/api/admin/audit?${query}`, { as: admin, on: organization }),
-      200,
-      auditAnswer,
-    ).data.map(({ target_id }) => target_id);
-  expect(await targets(`actor_id=${other.id}`)).toEqual([both, mine]);
+    (await getJson(`/api/admin/audit?${query}`, auditAnswer, { as: admin, on: organization })).data.map(
+      ({ target_id }) => target_id,
+    );
+  expect(await targets(`actor_id=${other.id}`)).toEqual([both, first]);
   expect(await targets(`actor_id=${other.id}&target_id=${both}`)).toEqual([both]);
   expect(await targets(`actor_id=${author.id}`)).toEqual([]);
-  refused(
+  expectError(
     await api("GET", "/api/admin/audit?actor_id=me", { as: admin, on: organization }),
     "VALIDATION_ERROR",
     "actor_id",

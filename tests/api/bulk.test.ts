@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { bulkAnswer } from "../../shared/moderation.ts";
 import { sql } from "../stack.ts";
-import { answered, api, type Caller, refused } from "./client.ts";
+import { api, type Caller, expectError, expectJson } from "./client.ts";
 import {
   countMistakes,
   merge,
@@ -13,26 +13,17 @@ import {
   type Organization,
   only,
   stored,
-  type User,
 } from "./world.ts";
 
-let organization: Organization;
-let admin: User;
-let author: User;
-let follower: User;
-let category: string;
-
-beforeAll(async () => {
-  organization = await newOrganization();
-  admin = await newUser("Adam", { organization, role: "admin" });
-  [author, follower] = [await newUser("Ada"), await newUser("Fay")];
-  await sql`insert into public.tags (organization_id, name, slug) select ${organization.id}, t, t from unnest(array['ios', 'web']) t`;
-  const [made] = await sql<{ id: string }[]>`
+const organization = await newOrganization();
+const admin = await newUser("Adam", { organization, role: "admin" });
+const [author, follower] = [await newUser("Ada"), await newUser("Fay")];
+await sql`insert into public.tags (organization_id, name, slug) select ${organization.id}, t, t from unnest(array['ios', 'web']) t`;
+const [newIdea] = await sql<{ id: string }[]>`
     insert into public.categories (organization_id, name, slug) values (${organization.id}, 'App', 'app') returning id`;
-  category = only(made).id;
-});
+const category: string = only(newIdea).id;
 
-const made = () => newSubmission(organization, author);
+const created = () => newSubmission(organization, author);
 const many = (body: object, as: Caller | undefined = admin, on: Organization = organization) =>
   api("POST", "/api/admin/bulk", { as, on, body });
 const tagsOf = async (id: string) =>
@@ -40,45 +31,45 @@ const tagsOf = async (id: string) =>
     await sql`select t.slug from public.submission_tags st join public.tags t on t.id = st.tag_id where st.submission_id = ${id} order by 1`
   ).map(({ slug }) => slug);
 
-describe("one change for many", () => {
-  it("changes statuses with a note, and tells followers", async () => {
-    const ids = [await made(), await made()];
+describe("a bulk change", () => {
+  it("changes statuses with a note, and notifies followers", async () => {
+    const ids = [await created(), await created()];
     for (const id of ids) await api("POST", `/api/submissions/${id}/follow`, { as: follower });
-    const { data, meta } = answered(
+    const { data, meta } = expectJson(
       await many({ ids, action: "set_status", value: "planned", note: "Next spring" }),
       200,
       bulkAnswer,
     );
     expect(data).toEqual(ids.map((id) => ({ id, ok: true, changed: true })));
     expect(meta).toEqual({ succeeded: 2, failed: 0 });
-    const told = await sql`
+    const notifications = await sql`
       select n.submission_id, h.note, h.changed_by from public.notifications n join public.status_changes h on h.id = n.event_id
       where n.user_id = ${follower.id} and n.submission_id = any (${ids}) order by array_position(${ids}::uuid[], n.submission_id)`;
-    expect([...told]).toEqual(
+    expect([...notifications]).toEqual(
       ids.map((submission_id) => ({ submission_id, note: "Next spring", changed_by: admin.id })),
     );
-    const again = answered(await many({ ids, action: "set_status", value: "planned" }), 200, bulkAnswer);
-    expect(again.data.map(({ changed }) => changed)).toEqual([false, false]);
+    const repeated = expectJson(await many({ ids, action: "set_status", value: "planned" }), 200, bulkAnswer);
+    expect(repeated.data.map(({ changed }) => changed)).toEqual([false, false]);
   });
 
-  it("sets and takes away a category and tags, by id or slug", async () => {
-    const id = await made();
-    answered(await many({ ids: [id], action: "set_category", value: "app" }), 200, bulkAnswer);
+  it("sets and removes a category and tags, by id or slug", async () => {
+    const id = await created();
+    expectJson(await many({ ids: [id], action: "set_category", value: "app" }), 200, bulkAnswer);
     expect(await stored("submissions", id)).toMatchObject({ category_id: category });
-    answered(await many({ ids: [id], action: "set_category", value: null }), 200, bulkAnswer);
+    expectJson(await many({ ids: [id], action: "set_category", value: null }), 200, bulkAnswer);
     expect(await stored("submissions", id)).toMatchObject({ category_id: null });
-    answered(await many({ ids: [id, id], action: "add_tags", value: ["ios", "web"] }), 200, bulkAnswer);
+    expectJson(await many({ ids: [id, id], action: "add_tags", value: ["ios", "web"] }), 200, bulkAnswer);
     expect(await tagsOf(id)).toEqual(["ios", "web"]);
-    answered(await many({ ids: [id], action: "remove_tags", value: ["web"] }), 200, bulkAnswer);
+    expectJson(await many({ ids: [id], action: "remove_tags", value: ["web"] }), 200, bulkAnswer);
     expect(await tagsOf(id)).toEqual(["ios"]);
   });
 
-  it("does each by itself: what one is refused, the others are not", async () => {
-    const [source, target, free] = [await made(), await made(), await made()];
+  it("applies each item independently: one failure does not stop the others", async () => {
+    const [source, target, free] = [await created(), await created(), await created()];
     const elsewhere = await newSubmission(await newOrganization(), author);
     await merge(source, target);
     const ids = [elsewhere, source, target, free, randomUUID()];
-    const { data, meta } = answered(
+    const { data, meta } = expectJson(
       await many({ ids, action: "set_status", value: "completed" }),
       200,
       bulkAnswer,
@@ -91,8 +82,8 @@ describe("one change for many", () => {
       "NOT_FOUND",
     ]);
     expect(meta).toEqual({ succeeded: 2, failed: 3 });
-    const gone = answered(await many({ ids, action: "delete" }), 200, bulkAnswer);
-    expect(gone.data.map(({ ok, error }) => error?.code ?? ok)).toEqual([
+    const deleted = expectJson(await many({ ids, action: "delete" }), 200, bulkAnswer);
+    expect(deleted.data.map(({ ok, error }) => error?.code ?? ok)).toEqual([
       "NOT_FOUND",
       true,
       true,
@@ -107,10 +98,10 @@ describe("one change for many", () => {
     expect([...trail]).toEqual([{ action: "submission.set_status" }, { action: "submission.delete" }]);
   });
 
-  it("a target that holds a source stays", async () => {
-    const [source, target] = [await made(), await made()];
+  it("does not delete the target of a merge", async () => {
+    const [source, target] = [await created(), await created()];
     await merge(source, target);
-    const { data } = answered(await many({ ids: [target], action: "delete" }), 200, bulkAnswer);
+    const { data } = expectJson(await many({ ids: [target], action: "delete" }), 200, bulkAnswer);
     expect(data[0]?.error?.code).toBe("CONFLICT");
   });
 
@@ -122,21 +113,21 @@ describe("one change for many", () => {
     ["an unknown category", { ids: [randomUUID()], action: "set_category", value: "none" }, ["value"]],
     ["an unknown tag", { ids: [randomUUID()], action: "add_tags", value: ["ios", "none"] }, ["value"]],
     ["no tags", { ids: [randomUUID()], action: "remove_tags", value: [] }, ["value"]],
-  ])("%s are refused, naming the field", async (_, body, fields) => {
-    refused(await many(body), "VALIDATION_ERROR", ...fields);
+  ])("%s are rejected with the name of the field", async (_, body, fields) => {
+    expectError(await many(body), "VALIDATION_ERROR", ...fields);
   });
 
-  it("is for the organization's admins and keys with submissions:moderate", async () => {
-    const id = await made();
+  it("requires an admin of the organization, or a key with submissions:moderate", async () => {
+    const id = await created();
     const member = await newUser("Mia", { organization, role: "member" });
     const rival = await newOrganization();
     const rita = await newUser("Rita", { organization: rival, role: "owner" });
     const body = { ids: [id], action: "delete" };
-    for (const as of [author, member, rita]) refused(await many(body, as), "FORBIDDEN");
-    refused(await many(body, await newKey(organization, ["submissions:write"])), "FORBIDDEN");
-    const [theirs] = answered(await many(body, rita, rival), 200, bulkAnswer).data;
-    expect(theirs?.error?.code).toBe("NOT_FOUND");
-    const done = answered(
+    for (const as of [author, member, rita]) expectError(await many(body, as), "FORBIDDEN");
+    expectError(await many(body, await newKey(organization, ["submissions:write"])), "FORBIDDEN");
+    const [foreign] = expectJson(await many(body, rita, rival), 200, bulkAnswer).data;
+    expect(foreign?.error?.code).toBe("NOT_FOUND");
+    const done = expectJson(
       await many(body, await newKey(organization, ["submissions:moderate"])),
       200,
       bulkAnswer,
@@ -144,8 +135,8 @@ describe("one change for many", () => {
     expect(done.meta.succeeded).toBe(1);
   });
 
-  it("overlapping ones at once, and votes meanwhile, end without a mistake", async () => {
-    const ids = await Promise.all(Array.from({ length: 12 }, () => made()));
+  it("concurrent overlapping changes, with votes, finish without an error", async () => {
+    const ids = await Promise.all(Array.from({ length: 12 }, () => created()));
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, n) => [
         many({
@@ -153,11 +144,7 @@ describe("one change for many", () => {
           action: "set_status",
           value: ["planned", "open", "declined"][n % 3],
         }),
-        many({
-          ids: ids.toReversed(),
-          action: "set_category",
-          value: n % 2 ? "app" : null,
-        }),
+        many({ ids: ids.toReversed(), action: "set_category", value: n % 2 ? "app" : null }),
         api("POST", `/api/submissions/${ids[n]}/vote`, { as: follower }),
         api("PATCH", `/api/submissions/${ids[n]}/status`, { as: admin, body: { status: "in_progress" } }),
       ]).flat(),

@@ -1,44 +1,30 @@
-import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { commentAnswer, commentCreatedAnswer, commentListAnswer } from "../../shared/comments.ts";
 import { deletedAnswer, submissionDetailAnswer } from "../../shared/submissions.ts";
 import { sql } from "../stack.ts";
-import { answered, api, type Caller, refused } from "./client.ts";
+import { api, type Caller, expectError, expectJson, getJson } from "./client.ts";
 import {
   countMistakes,
-  type Key,
   merge,
   newComment,
   newKey,
   newOrganization,
   newSubmission,
   newUser,
-  type Organization,
   only,
   stored,
-  type User,
   unknownKey,
 } from "./world.ts";
 
-let organization: Organization;
-let author: User;
-let commenter: User;
-let admin: User;
-let member: User;
-let key: Key;
-let moderator: Key;
-let reader: Key;
 let id: string;
-
-beforeAll(async () => {
-  organization = await newOrganization();
-  author = await newUser("Ada");
-  commenter = await newUser("Carl Commenter");
-  admin = await newUser("Adam", { organization, role: "admin" });
-  member = await newUser("Mia", { organization, role: "member" });
-  key = await newKey(organization, ["submissions:write"]);
-  moderator = await newKey(organization, ["submissions:moderate"]);
-  reader = await newKey(organization, ["submissions:read"]);
-});
+const organization = await newOrganization();
+const author = await newUser("Ada");
+const commenter = await newUser("Carl Commenter");
+const admin = await newUser("Adam", { organization, role: "admin" });
+const member = await newUser("Mia", { organization, role: "member" });
+const key = await newKey(organization, ["submissions:write"]);
+const moderator = await newKey(organization, ["submissions:moderate"]);
+const reader = await newKey(organization, ["submissions:read"]);
 
 beforeEach(async () => {
   id = await newSubmission(organization, author);
@@ -47,18 +33,18 @@ beforeEach(async () => {
 const post = (body: unknown, as: Caller | undefined = commenter, on = id) =>
   api("POST", `/api/submissions/${on}/comments`, { as, body });
 const list = async (query = "", as?: Caller, on = id) =>
-  answered(await api("GET", `/api/submissions/${on}/comments${query}`, { as }), 200, commentListAnswer);
+  await getJson(`/api/submissions/${on}/comments${query}`, commentListAnswer, { as });
 const show = async (comment: string, query = "") =>
-  answered(await api("GET", `/api/comments/${comment}${query}`), 200, commentAnswer).data;
+  (await getJson(`/api/comments/${comment}${query}`, commentAnswer)).data;
 const edit = (comment: string, body: unknown, as?: Caller) =>
   api("PATCH", `/api/comments/${comment}`, { as, body });
 const remove = (comment: string, as?: Caller) => api("DELETE", `/api/comments/${comment}`, { as });
 const commentCount = async () => (await stored("submissions", id))?.comment_count;
 const bodies = (comments: { body: string }[]) => comments.map(({ body }) => body);
 
-describe("writing a comment", () => {
-  it("answers 201 with id, body, the author's id and name, is_official and created_at", async () => {
-    const { data } = answered(await post({ body: "Yes please" }), 201, commentCreatedAnswer);
+describe("creating a comment", () => {
+  it("returns 201 with id, body, the author's id and name, is_official and created_at", async () => {
+    const { data } = expectJson(await post({ body: "Yes please" }), 201, commentCreatedAnswer);
     expect(data).toEqual({
       id: data.id,
       body: "Yes please",
@@ -78,9 +64,9 @@ describe("writing a comment", () => {
     });
   });
 
-  it("counts on the submission, replies too", async () => {
-    const { data } = answered(await post({ body: "One" }), 201, commentCreatedAnswer);
-    answered(await post({ body: "Two", parent_id: data.id }), 201, commentCreatedAnswer);
+  it("increments the submission's comment count, for replies too", async () => {
+    const { data } = expectJson(await post({ body: "One" }), 201, commentCreatedAnswer);
+    expectJson(await post({ body: "Two", parent_id: data.id }), 201, commentCreatedAnswer);
     expect(await commentCount()).toBe(2);
     expect(await show(data.id)).toMatchObject({ reply_count: 1 });
   });
@@ -92,18 +78,18 @@ describe("writing a comment", () => {
     ["an admin", () => admin, true],
     ["a key", () => key, false],
   ] as const)("by %s is official: %s", async (_, as, official) => {
-    const { data } = answered(await post({ body: "Well" }, as()), 201, commentCreatedAnswer);
+    const { data } = expectJson(await post({ body: "Well" }, as()), 201, commentCreatedAnswer);
     expect(data.is_official).toBe(official);
   });
 
-  it("is official by membership of this organization alone", async () => {
+  it("is official only for members of this organization", async () => {
     const outsider = await newUser("Rita", { organization: await newOrganization(), role: "owner" });
-    expect(answered(await post({ body: "Hi" }, outsider), 201, commentCreatedAnswer).data.is_official).toBe(
+    expect(expectJson(await post({ body: "Hi" }, outsider), 201, commentCreatedAnswer).data.is_official).toBe(
       false,
     );
   });
 
-  it("cannot forge author, badge, counts, ids, moderation or dates", async () => {
+  it("ignores author, badge, counts, ids, moderation and dates in the body", async () => {
     const forged = {
       id: crypto.randomUUID(),
       submission_id: await newSubmission(organization, author),
@@ -121,7 +107,7 @@ describe("writing a comment", () => {
       created_at: "2000-01-01T00:00:00Z",
       updated_at: "2000-01-01T00:00:00Z",
     };
-    const { data } = answered(await post({ body: "Honest", ...forged }), 201, commentCreatedAnswer);
+    const { data } = expectJson(await post({ body: "Honest", ...forged }), 201, commentCreatedAnswer);
     expect(data.id).not.toBe(forged.id);
     const row = only(await stored("comments", data.id));
     expect(row).toMatchObject({
@@ -149,8 +135,8 @@ describe("writing a comment", () => {
     ["half a surrogate pair", { body: "a\ud83d" }, ["body"]],
     ["a malformed parent", { body: "Yes", parent_id: "first" }, ["parent_id"]],
     ["both wrong", { body: "", parent_id: 7 }, ["body", "parent_id"]],
-  ])("refuses %s, and changes nothing", async (_, body, fields) => {
-    refused(await post(body), "VALIDATION_ERROR", ...fields);
+  ])("rejects %s, and changes nothing", async (_, body, fields) => {
+    expectError(await post(body), "VALIDATION_ERROR", ...fields);
     expect(await commentCount()).toBe(0);
   });
 
@@ -164,85 +150,88 @@ describe("writing a comment", () => {
     ["right-to-left text", "مرحبا ‏שלום‎ hi", "مرحبا ‏שלום‎ hi"],
     ["lines", "one\n\ntwo\r\nthree", "one\n\ntwo\r\nthree"],
     ["a family of emoji", "👨‍👩‍👧‍👦 e\u0301", "👨‍👩‍👧‍👦 e\u0301"],
-  ])("takes %s", async (_, body, kept) => {
-    const { data } = answered(await post({ body }), 201, commentCreatedAnswer);
-    expect(data.body).toBe(kept);
-    expect((await show(data.id)).body).toBe(kept);
+  ])("accepts %s", async (_, body, expected) => {
+    const { data } = expectJson(await post({ body }), 201, commentCreatedAnswer);
+    expect(data.body).toBe(expected);
+    expect((await show(data.id)).body).toBe(expected);
   });
 
-  it("is for those who signed in, and for keys with submissions:write", async () => {
-    refused(await api("POST", `/api/submissions/${id}/comments`, { body: { body: "Hi" } }), "UNAUTHORIZED");
-    refused(await post({ body: "Hi" }, await unknownKey()), "UNAUTHORIZED");
-    refused(await post({ body: "Hi" }, reader), "FORBIDDEN");
-    refused(await post({ body: "Hi" }, moderator), "FORBIDDEN");
+  it("requires a signed-in user, or a key with submissions:write", async () => {
+    expectError(
+      await api("POST", `/api/submissions/${id}/comments`, { body: { body: "Hi" } }),
+      "UNAUTHORIZED",
+    );
+    expectError(await post({ body: "Hi" }, await unknownKey()), "UNAUTHORIZED");
+    expectError(await post({ body: "Hi" }, reader), "FORBIDDEN");
+    expectError(await post({ body: "Hi" }, moderator), "FORBIDDEN");
     expect(await commentCount()).toBe(0);
   });
 
-  it("on behalf of whom a key names, in the general form of errors", async () => {
+  it("for a named author by key, in the general error envelope", async () => {
     const author_email = `${crypto.randomUUID()}@example.org`;
     const answer = await post({ body: "By mail", author_email, author_name: "Grace" }, key);
-    const { data } = answered(answer, 201, commentCreatedAnswer);
+    const { data } = expectJson(answer, 201, commentCreatedAnswer);
     expect(data.author.name).toBe("Grace");
     expect(data.author.id).not.toBe(key.profileId);
     expect(answer.text).not.toContain(author_email);
-    refused(await post({ body: "By mail", author_email: "nobody" }, key), "VALIDATION_ERROR", "author_email");
+    expectError(
+      await post({ body: "By mail", author_email: "nobody" }, key),
+      "VALIDATION_ERROR",
+      "author_email",
+    );
   });
 
-  it("replies to a comment of the same submission alone", async () => {
+  it("accepts a parent comment of the same submission only", async () => {
     const elsewhere = await newComment(await newSubmission(organization, author), author);
     for (const parent_id of [elsewhere, crypto.randomUUID()])
-      refused(await post({ body: "Hm", parent_id }), "NOT_FOUND");
+      expectError(await post({ body: "Hm", parent_id }), "NOT_FOUND");
     expect([await commentCount(), (await stored("comments", elsewhere))?.reply_count]).toEqual([0, 0]);
   });
 
-  it("does not reply to a comment that was deleted", async () => {
-    const { data } = answered(await post({ body: "Going" }), 201, commentCreatedAnswer);
+  it("rejects a deleted parent comment", async () => {
+    const { data } = expectJson(await post({ body: "Going" }), 201, commentCreatedAnswer);
     await remove(data.id, commenter);
-    refused(await post({ body: "Too late", parent_id: data.id }), "NOT_FOUND");
+    expectError(await post({ body: "Too late", parent_id: data.id }), "NOT_FOUND");
     expect(await commentCount()).toBe(0);
   });
 
-  it("takes a null parent for none", async () => {
-    answered(await post({ body: "Top", parent_id: null }), 201, commentCreatedAnswer);
+  it("accepts parent_id null as no parent", async () => {
+    expectJson(await post({ body: "Top", parent_id: null }), 201, commentCreatedAnswer);
     expect((await list()).data).toHaveLength(1);
   });
 
   it.each(["00000000-0000-4000-8000-000000000000", "nonsense"])(
-    "on submission %s is 404",
+    "on submission %s returns 404",
     async (missing) => {
-      for (const as of [commenter, key]) refused(await post({ body: "Hi" }, as, missing), "NOT_FOUND");
+      for (const as of [commenter, key]) expectError(await post({ body: "Hi" }, as, missing), "NOT_FOUND");
     },
   );
 
-  it("on a merged submission names the target", async () => {
+  it("on a merged submission returns the id of the target", async () => {
     const target = await newSubmission(organization, author);
     await merge(id, target);
-    expect(refused(await post({ body: "Hi" }), "SUBMISSION_MERGED").merged_into_id).toBe(target);
+    expect(expectError(await post({ body: "Hi" }), "SUBMISSION_MERGED").merged_into_id).toBe(target);
   });
 
-  it("makes its author follow", async () => {
+  it("makes its author a follower", async () => {
     await post({ body: "Hi" });
-    const shown = answered(
-      await api("GET", `/api/submissions/${id}`, { as: commenter }),
-      200,
-      submissionDetailAnswer,
-    );
+    const shown = await getJson(`/api/submissions/${id}`, submissionDetailAnswer, { as: commenter });
     expect(shown.data.is_following).toBe(true);
   });
 
-  it("waits for approval where the organization asks for it", async () => {
-    const careful = await newOrganization({ require_approval: true });
-    const board = await newSubmission(careful, author);
-    const { data } = answered(await post({ body: "May I?" }, commenter, board), 201, commentCreatedAnswer);
+  it("is pending when the organization requires approval", async () => {
+    const moderated = await newOrganization({ require_approval: true });
+    const board = await newSubmission(moderated, author);
+    const { data } = expectJson(await post({ body: "May I?" }, commenter, board), 201, commentCreatedAnswer);
     expect(bodies((await list("", undefined, board)).data)).toEqual([]);
     expect(bodies((await list("", commenter, board)).data)).toEqual(["May I?"]);
-    refused(await api("GET", `/api/comments/${data.id}`), "NOT_FOUND");
+    expectError(await api("GET", `/api/comments/${data.id}`), "NOT_FOUND");
     expect(await stored("submissions", board)).toMatchObject({ comment_count: 0 });
   });
 });
 
 describe("the list of comments", () => {
-  // Two official ones among strangers'; in the order of writing a to e, with votes.
+  // Two official comments among those of other users; created in the order a to e, with votes.
   const thread = [
     ["a", "stranger", 1],
     ["b", "official", 0],
@@ -276,7 +265,7 @@ describe("the list of comments", () => {
     ["?limit=2&page=2", "ac"],
     ["?limit=2&page=3", "e"],
     ["?limit=2&page=4", ""],
-  ])("%s: official ones first, top level alone", async (query, order) => {
+  ])("%s: top-level comments only, official ones first", async (query, order) => {
     await write();
     const { data, meta } = await list(query);
     expect(bodies(data).join("")).toBe(order);
@@ -285,7 +274,7 @@ describe("the list of comments", () => {
       expect(comment).toMatchObject({ parent_id: null, reply_count: 1, submission_id: id });
   });
 
-  it("shows the replies to one comment by parent_id", async () => {
+  it("returns the replies to one comment with parent_id", async () => {
     const parent = await newComment(id, commenter, { body: "Parent" });
     await newComment(id, author, { body: "First", parent_id: parent });
     const second = await newComment(id, member, { body: "Official", parent_id: parent });
@@ -309,20 +298,20 @@ describe("the list of comments", () => {
     ["parent_id=x", "parent_id"],
     ["limit=101", "limit"],
     ["page=0", "page"],
-  ])("refuses ?%s", async (query, field) => {
-    refused(await api("GET", `/api/submissions/${id}/comments?${query}`), "VALIDATION_ERROR", field);
+  ])("rejects ?%s", async (query, field) => {
+    expectError(await api("GET", `/api/submissions/${id}/comments?${query}`), "VALIDATION_ERROR", field);
   });
 
   it.each(["00000000-0000-4000-8000-000000000000", "nonsense"])(
-    "of submission %s is 404",
+    "of submission %s returns 404",
     async (missing) => {
-      refused(await api("GET", `/api/submissions/${missing}/comments`), "NOT_FOUND");
+      expectError(await api("GET", `/api/submissions/${missing}/comments`), "NOT_FOUND");
     },
   );
 });
 
 describe("a single comment", () => {
-  it("has replies with expand=replies alone", async () => {
+  it("includes replies only with expand=replies", async () => {
     const parent = await newComment(id, commenter, { body: "Parent" });
     await newComment(id, author, { body: "First", parent_id: parent });
     await newComment(id, member, { body: "Official", parent_id: parent });
@@ -336,39 +325,39 @@ describe("a single comment", () => {
     expect((await show(only(replies?.[0]).id, "?expand=replies")).replies).toEqual([]);
   });
 
-  it.each(["author", "replies,author", ""])("refuses expand=%s", async (expand) => {
+  it.each(["author", "replies,author", ""])("rejects expand=%s", async (expand) => {
     const comment = await newComment(id, commenter);
-    refused(await api("GET", `/api/comments/${comment}?expand=${expand}`), "VALIDATION_ERROR", "expand");
+    expectError(await api("GET", `/api/comments/${comment}?expand=${expand}`), "VALIDATION_ERROR", "expand");
   });
 
-  it.each(["00000000-0000-4000-8000-000000000000", "nonsense"])("%s is 404", async (missing) => {
-    refused(await api("GET", `/api/comments/${missing}`), "NOT_FOUND");
-    refused(await api("GET", `/api/comments/${missing}?expand=replies`), "NOT_FOUND");
-    refused(await edit(missing, { body: "Hi" }, admin), "NOT_FOUND");
-    refused(await remove(missing, admin), "NOT_FOUND");
+  it.each(["00000000-0000-4000-8000-000000000000", "nonsense"])("%s returns 404", async (missing) => {
+    expectError(await api("GET", `/api/comments/${missing}`), "NOT_FOUND");
+    expectError(await api("GET", `/api/comments/${missing}?expand=replies`), "NOT_FOUND");
+    expectError(await edit(missing, { body: "Hi" }, admin), "NOT_FOUND");
+    expectError(await remove(missing, admin), "NOT_FOUND");
   });
 });
 
 describe("editing a comment", () => {
-  it("answers with the comment, trimmed and touched", async () => {
+  it("returns the comment with trimmed text and a new updated_at", async () => {
     const comment = await newComment(id, commenter, { body: "Tpyo" });
     await newComment(id, author, { parent_id: comment });
-    const { data } = answered(await edit(comment, { body: "  Typo " }, commenter), 200, commentAnswer);
+    const { data } = expectJson(await edit(comment, { body: "  Typo " }, commenter), 200, commentAnswer);
     expect(data).toEqual(await show(comment));
     expect(data).toMatchObject({ id: comment, body: "Typo", reply_count: 1 });
     expect(Date.parse(data.updated_at)).toBeGreaterThan(Date.parse(data.created_at));
   });
 
   it.each([
-    ["nobody", (): undefined => undefined, "UNAUTHORIZED"],
+    ["anonymous", (): undefined => undefined, "UNAUTHORIZED"],
     ["a stranger", () => author, "FORBIDDEN"],
     ["a member", () => member, "FORBIDDEN"],
     ["an admin", () => admin, "FORBIDDEN"],
     ["a key", () => key, "FORBIDDEN"],
     ["a key that moderates", () => moderator, "FORBIDDEN"],
-  ] as const)("is not for %s", async (_, as, code) => {
+  ] as const)("is forbidden for %s", async (_, as, code) => {
     const comment = await newComment(id, commenter, { body: "Mine" });
-    refused(await edit(comment, { body: "Yours" }, as()), code);
+    expectError(await edit(comment, { body: "Yours" }, as()), code);
     expect((await stored("comments", comment))?.body).toBe("Mine");
   });
 
@@ -376,18 +365,18 @@ describe("editing a comment", () => {
     [14 * 60 + 50, undefined],
     [15 * 60 + 1, "FORBIDDEN"],
     [24 * 60 * 60, "FORBIDDEN"],
-  ] as const)("%i seconds after it was written: %s", async (seconds, code) => {
+  ] as const)("%i seconds after it was created: %s", async (seconds, code) => {
     const comment = await newComment(id, commenter, {
       body: "Old",
       created_at: new Date(Date.now() - seconds * 1000),
     });
     const answer = await edit(comment, { body: "New" }, commenter);
-    if (code) refused(answer, code);
-    else answered(answer, 200, commentAnswer);
+    if (code) expectError(answer, code);
+    else expectJson(answer, 200, commentAnswer);
     expect((await stored("comments", comment))?.body).toBe(code ? "Old" : "New");
   });
 
-  it("changes the text alone", async () => {
+  it("changes only the text", async () => {
     const comment = await newComment(id, commenter);
     const before = only(await stored("comments", comment));
     const forged = {
@@ -398,16 +387,16 @@ describe("editing a comment", () => {
       submission_id: crypto.randomUUID(),
       created_at: new Date(),
     };
-    answered(await edit(comment, { body: "New", ...forged }, commenter), 200, commentAnswer);
+    expectJson(await edit(comment, { body: "New", ...forged }, commenter), 200, commentAnswer);
     const after = only(await stored("comments", comment));
     expect(after).toEqual({ ...before, body: "New", updated_at: after.updated_at });
   });
 
   it.each([{}, { body: "" }, { body: "x".repeat(2001) }, { body: null }, { body: ["x"] }, { body: "a\0" }])(
-    "refuses %j",
+    "rejects %j",
     async (body) => {
       const comment = await newComment(id, commenter, { body: "As it was" });
-      refused(await edit(comment, body, commenter), "VALIDATION_ERROR", "body");
+      expectError(await edit(comment, body, commenter), "VALIDATION_ERROR", "body");
       expect((await stored("comments", comment))?.body).toBe("As it was");
     },
   );
@@ -415,7 +404,7 @@ describe("editing a comment", () => {
 
 describe("deleting a comment", () => {
   it.each([
-    ["nobody", (): undefined => undefined, "UNAUTHORIZED"],
+    ["anonymous", (): undefined => undefined, "UNAUTHORIZED"],
     ["a stranger", () => author, "FORBIDDEN"],
     ["a member", () => member, "FORBIDDEN"],
     ["a key with submissions:write", () => key, "FORBIDDEN"],
@@ -426,14 +415,14 @@ describe("deleting a comment", () => {
   ] as const)("by %s: %s", async (_, as, code) => {
     const comment = await newComment(id, commenter);
     const answer = await remove(comment, as());
-    if (code) refused(answer, code);
-    else expect(answered(answer, 200, deletedAnswer)).toEqual({ data: { deleted: true } });
+    if (code) expectError(answer, code);
+    else expect(expectJson(answer, 200, deletedAnswer)).toEqual({ data: { deleted: true } });
     expect([(await stored("comments", comment)) === undefined, await commentCount()]).toEqual(
       code ? [false, 1] : [true, 0],
     );
   });
 
-  it("takes the whole subtree along, by whomever it is", async () => {
+  it("deletes all replies below it, of any author", async () => {
     const top = await newComment(id, commenter, { body: "Top" });
     const stays = await newComment(id, author, { body: "Stays" });
     let parent = top;
@@ -447,18 +436,19 @@ describe("deleting a comment", () => {
       await newComment(id, admin, { body: `Beside ${depth}`, parent_id: parent });
     }
     expect(await commentCount()).toBe(26);
-    answered(await remove(only(chain[5]), admin), 200, deletedAnswer);
+    expectJson(await remove(only(chain[5]), admin), 200, deletedAnswer);
     expect(await commentCount()).toBe(2 + 5 + 5);
     expect(await show(only(chain[4]))).toMatchObject({ reply_count: 1 });
-    answered(await remove(top, commenter), 200, deletedAnswer);
+    expectJson(await remove(top, commenter), 200, deletedAnswer);
     expect(bodies((await list()).data)).toEqual(["Stays"]);
     expect(await commentCount()).toBe(1);
-    for (const gone of [top, ...chain]) refused(await api("GET", `/api/comments/${gone}`), "NOT_FOUND");
+    for (const deleted of [top, ...chain])
+      expectError(await api("GET", `/api/comments/${deleted}`), "NOT_FOUND");
     await show(stays);
     expect(await countMistakes(organization)).toEqual([]);
   });
 
-  it("takes a thread of 300 levels along", async () => {
+  it("deletes a thread of 300 levels", async () => {
     const top = await newComment(id, commenter);
     await sql.unsafe(`do $$
       declare parent uuid := '${top}';
@@ -469,25 +459,25 @@ describe("deleting a comment", () => {
         end loop;
       end $$`);
     expect(await commentCount()).toBe(301);
-    answered(await remove(top, commenter), 200, deletedAnswer);
+    expectJson(await remove(top, commenter), 200, deletedAnswer);
     expect(await commentCount()).toBe(0);
   });
 
-  it("of a reply lowers its parent's count", async () => {
+  it("of a reply decrements its parent's reply count", async () => {
     const parent = await newComment(id, commenter);
     const reply = await newComment(id, commenter, { parent_id: parent });
-    answered(await remove(reply, commenter), 200, deletedAnswer);
+    expectJson(await remove(reply, commenter), 200, deletedAnswer);
     expect(await show(parent)).toMatchObject({ reply_count: 0 });
   });
 
-  it("is 404 the second time", async () => {
+  it("returns 404 the second time", async () => {
     const comment = await newComment(id, commenter);
-    answered(await remove(comment, commenter), 200, deletedAnswer);
-    refused(await remove(comment, commenter), "NOT_FOUND");
+    expectJson(await remove(comment, commenter), 200, deletedAnswer);
+    expectError(await remove(comment, commenter), "NOT_FOUND");
   });
 
-  it("is possible for an author long after it was written", async () => {
+  it("is allowed for the author after the edit window", async () => {
     const comment = await newComment(id, commenter, { created_at: new Date(0) });
-    answered(await remove(comment, commenter), 200, deletedAnswer);
+    expectJson(await remove(comment, commenter), 200, deletedAnswer);
   });
 });

@@ -1,8 +1,8 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { commentCreatedAnswer } from "../../shared/comments.ts";
 import { statusChangeAnswer, statusChangeListAnswer } from "../../shared/submissions.ts";
 import { sql } from "../stack.ts";
-import { type Answer, answered, api, type Caller } from "./client.ts";
+import { type Answer, api, type Caller, expectJson, getJson } from "./client.ts";
 import {
   countMistakes,
   longEnough,
@@ -12,26 +12,17 @@ import {
   newSubmission,
   newUser,
   newUsers,
-  type Organization,
   only,
   stored,
-  type User,
 } from "./world.ts";
 
-let organization: Organization;
-let author: User;
-let admin: User;
-let crowd: User[];
+const organization = await newOrganization();
+const author = await newUser("Ada");
+const admin = await newUser("Adam", { organization, role: "admin" });
+const crowd = await newUsers(100);
 
-beforeAll(async () => {
-  organization = await newOrganization();
-  author = await newUser("Ada");
-  admin = await newUser("Adam", { organization, role: "admin" });
-  crowd = await newUsers(100);
-});
-
-/** All at once; each must have been answered well. */
-async function together(calls: (() => Promise<Answer>)[], ...statuses: number[]): Promise<Answer[]> {
+/** Runs all concurrently; each must succeed. */
+async function runConcurrently(calls: (() => Promise<Answer>)[], ...statuses: number[]): Promise<Answer[]> {
   const answers = await Promise.all(calls.map((call) => call()));
   for (const { status, text } of answers) expect(statuses, text).toContain(status);
   return answers;
@@ -41,53 +32,54 @@ const vote = (path: string, as: Caller) => () => api("POST", `/api/${path}/vote`
 const unvote = (path: string, as: Caller) => () => api("DELETE", `/api/${path}/vote`, { as });
 const votes = (id: string) => sql`select user_id from public.votes where submission_id = ${id}`;
 
-describe("many votes at once", () => {
-  it("200 votes and un-votes of 100 people on one submission leave exact counts", async () => {
+describe("concurrent votes", () => {
+  it("200 votes and removals by 100 people on one submission leave exact counts", async () => {
     const id = await newSubmission(organization, author);
     const path = `submissions/${id}`;
-    await together(
+    await runConcurrently(
       crowd.slice(0, 50).map((as) => vote(path, as)),
       201,
     );
     expect(await stored("submissions", id)).toMatchObject({ vote_count: 51 });
-    // Fifty take theirs back while fifty others vote, each twice.
+    // Fifty remove their vote while fifty others vote, each twice.
     const calls = crowd.flatMap((as, n) =>
       n < 50 ? [unvote(path, as), unvote(path, as)] : [vote(path, as), vote(path, as)],
     );
     expect(calls).toHaveLength(200);
-    const answers = await together(calls, 200, 201);
+    const answers = await runConcurrently(calls, 200, 201);
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(50);
     expect([(await stored("submissions", id))?.vote_count, (await votes(id)).length]).toEqual([51, 51]);
     expect(await countMistakes(organization)).toEqual([]);
   });
 
-  it("votes and un-votes of the same people in any order leave exact counts", async () => {
+  it("votes and removals by the same people in any order leave exact counts", async () => {
     const id = await newSubmission(organization, author);
     const calls = crowd
       .slice(0, 50)
       .flatMap((as) => [vote(`submissions/${id}`, as), unvote(`submissions/${id}`, as)]);
-    await together([...calls, ...calls], 200, 201);
+    await runConcurrently([...calls, ...calls], 200, 201);
     const rows = await votes(id);
     expect(await stored("submissions", id)).toMatchObject({ vote_count: rows.length });
     expect(await countMistakes(organization)).toEqual([]);
   });
 
   it.each(["user", "key", "key for somebody"] as const)(
-    "two identical votes of a %s make one",
-    async (who) => {
+    "two identical votes of a %s create one row",
+    async (callers) => {
       const key = await newKey(organization, ["submissions:write"]);
       for (let round = 0; round < 5; round++) {
         const id = await newSubmission(organization, author);
-        const as = who === "user" ? only(crowd[round]) : key;
-        const body = who === "key for somebody" ? { author_email: `${crypto.randomUUID()}@example.org` } : {};
+        const as = callers === "user" ? only(crowd[round]) : key;
+        const body =
+          callers === "key for somebody" ? { author_email: `${crypto.randomUUID()}@example.org` } : {};
         const call = () => api("POST", `/api/submissions/${id}/vote`, { as, body });
-        const answers = await together([call, call], 200, 201);
+        const answers = await runConcurrently([call, call], 200, 201);
         expect(answers.map(({ status }) => status).sort()).toEqual([200, 201]);
         expect([(await stored("submissions", id))?.vote_count, (await votes(id)).length]).toEqual([2, 2]);
-        const [{ told }] = await sql<
+        const [{ told: notified }] = await sql<
           [{ told: number }]
         >`select count(*)::int as told from public.notifications where submission_id = ${id}`;
-        expect(told).toBe(1);
+        expect(notified).toBe(1);
       }
     },
   );
@@ -95,12 +87,12 @@ describe("many votes at once", () => {
   it("votes on a comment leave exact counts", async () => {
     const comment = await newComment(await newSubmission(organization, author), author);
     const path = `comments/${comment}`;
-    await together(
+    await runConcurrently(
       crowd.slice(0, 40).flatMap((as) => [vote(path, as), vote(path, as)]),
       200,
       201,
     );
-    await together(
+    await runConcurrently(
       crowd
         .slice(0, 40)
         .flatMap((as, n) => (n % 2 ? [unvote(path, as), unvote(path, as)] : [vote(path, as)])),
@@ -110,31 +102,31 @@ describe("many votes at once", () => {
     expect(await countMistakes(organization)).toEqual([]);
   });
 
-  it("votes on many submissions in opposite orders do not block each other", async () => {
+  it("votes on many submissions in opposite orders do not deadlock", async () => {
     const ids = await Promise.all(Array.from({ length: 6 }, () => newSubmission(organization, author)));
     const calls = crowd
       .slice(0, 12)
       .flatMap((as, n) => (n % 2 ? ids : ids.toReversed()).map((id) => vote(`submissions/${id}`, as)));
-    await together(calls, 201);
+    await runConcurrently(calls, 201);
     for (const id of ids) expect(await stored("submissions", id)).toMatchObject({ vote_count: 13 });
   });
 
-  it("votes on a submission that is deleted meanwhile are made or are 404", async () => {
+  it("votes on a submission that is being deleted succeed or return 404", async () => {
     const id = await newSubmission(organization, author);
     const removal = () => api("DELETE", `/api/submissions/${id}`, { as: author });
     const calls = crowd.slice(0, 30).map((as) => vote(`submissions/${id}`, as));
-    await together([...calls.slice(0, 15), removal, ...calls.slice(15)], 200, 201, 404);
+    await runConcurrently([...calls.slice(0, 15), removal, ...calls.slice(15)], 200, 201, 404);
     expect([await stored("submissions", id), (await votes(id)).length]).toEqual([undefined, 0]);
     expect(await countMistakes(organization)).toEqual([]);
   });
 });
 
-describe("many follows at once", () => {
-  it("of one person make one", async () => {
+describe("concurrent follows", () => {
+  it("by one person create one row", async () => {
     const id = await newSubmission(organization, author);
     const as = only(crowd[0]);
     const call = () => api("POST", `/api/submissions/${id}/follow`, { as });
-    const answers = await together([call, call, call, vote(`submissions/${id}`, as)], 200, 201);
+    const answers = await runConcurrently([call, call, call, vote(`submissions/${id}`, as)], 200, 201);
     expect(answers.slice(0, 3).filter(({ status }) => status === 201).length).toBeLessThanOrEqual(1);
     expect(
       await sql`select 1 from public.follows where submission_id = ${id} and user_id = ${as.id}`,
@@ -147,10 +139,10 @@ describe("a thread", () => {
     api("POST", `/api/submissions/${id}/comments`, { as, body: { body: "Hello", parent_id } });
   const remove = (comment: string, as: Caller) => () => api("DELETE", `/api/comments/${comment}`, { as });
 
-  it("of many comments and replies at once is counted exactly", async () => {
+  it("has exact counts after concurrent comments and replies", async () => {
     const id = await newSubmission(organization, author);
     const parent = await newComment(id, author);
-    await together(
+    await runConcurrently(
       crowd.slice(0, 60).map((as, n) => post(id, as, n % 2 ? parent : undefined)),
       201,
     );
@@ -159,7 +151,7 @@ describe("a thread", () => {
     expect(await countMistakes(organization)).toEqual([]);
   });
 
-  it("that is written and deleted at once, at every level, is counted exactly", async () => {
+  it("has exact counts after concurrent creates and deletes at every level", async () => {
     for (let round = 0; round < 3; round++) {
       const id = await newSubmission(organization, author);
       const top = await newComment(id, author);
@@ -172,7 +164,7 @@ describe("a thread", () => {
         remove(top, author),
         remove(middle, author),
       ];
-      await together([...writers.slice(0, 10), ...removals, ...writers.slice(10)], 200, 201, 404);
+      await runConcurrently([...writers.slice(0, 10), ...removals, ...writers.slice(10)], 200, 201, 404);
       const rows = await sql<
         { parent_id: string | null }[]
       >`select id, parent_id from public.comments where submission_id = ${id}`;
@@ -182,11 +174,11 @@ describe("a thread", () => {
     expect(await countMistakes(organization)).toEqual([]);
   });
 
-  it("loses each comment once when all delete it at once", async () => {
+  it("counts each deletion once when all callers delete it at the same time", async () => {
     const id = await newSubmission(organization, author);
     const comment = await newComment(id, author);
     for (let n = 0; n < 5; n++) await newComment(id, only(crowd[n]), { parent_id: comment });
-    const answers = await together(
+    const answers = await runConcurrently(
       Array.from({ length: 8 }, (_, n) => remove(comment, n % 2 ? author : admin)),
       200,
       404,
@@ -195,26 +187,26 @@ describe("a thread", () => {
     expect(await stored("submissions", id)).toMatchObject({ comment_count: 0 });
   });
 
-  it("is voted on, edited and deleted at once without a mistake", async () => {
+  it("accepts concurrent votes, edits and deletes without an error", async () => {
     const id = await newSubmission(organization, author);
-    const made = await together(
+    const created = await runConcurrently(
       crowd.slice(0, 10).map((as) => post(id, as)),
       201,
     );
-    const ids = made.map((answer) => answered(answer, 201, commentCreatedAnswer).data.id);
+    const ids = created.map((answer) => expectJson(answer, 201, commentCreatedAnswer).data.id);
     const calls = ids.flatMap((comment, n) => [
       ...crowd.slice(20, 25).map((as) => vote(`comments/${comment}`, as)),
       () => api("PATCH", `/api/comments/${comment}`, { as: only(crowd[n]), body: { body: "Edited" } }),
       ...(n % 2 ? [remove(comment, only(crowd[n]))] : []),
     ]);
-    await together(calls, 200, 201, 404);
+    await runConcurrently(calls, 200, 201, 404);
     expect(await stored("submissions", id)).toMatchObject({ comment_count: 5 });
     expect(await countMistakes(organization)).toEqual([]);
   });
 });
 
 describe("a status", () => {
-  it("changed by many at once has a history without a gap", async () => {
+  it("changed concurrently has a history without gaps", async () => {
     const id = await newSubmission(organization, author);
     const statuses = ["planned", "in_progress", "completed", "declined", "under_review"];
     const calls = Array.from(
@@ -222,11 +214,11 @@ describe("a status", () => {
       (_, n) => () =>
         api("PATCH", `/api/submissions/${id}/status`, { as: admin, body: { status: statuses[n % 5] } }),
     );
-    const answers = await together(calls, 200);
-    const told = answers.map((answer) => answered(answer, 200, statusChangeAnswer).data);
+    const answers = await runConcurrently(calls, 200);
+    const notified = answers.map((answer) => expectJson(answer, 200, statusChangeAnswer).data);
     const rows = await sql<{ previous_status: string; new_status: string }[]>`
       select previous_status, new_status from public.status_changes where submission_id = ${id}`;
-    // Each step leaves the status another arrived at: an unbroken walk from open to where it stands.
+    // Each change starts at the result of another one: an unbroken sequence from open to the current status.
     const arrivals = new Map<string, number>([["open", 1]]);
     for (const { previous_status, new_status } of rows) {
       expect(previous_status).not.toBe(new_status);
@@ -235,22 +227,18 @@ describe("a status", () => {
     }
     const left = [...arrivals].filter(([, count]) => count !== 0);
     expect(left).toEqual([[(await stored("submissions", id))?.status, 1]]);
-    expect(told.filter(({ previous_status, new_status }) => previous_status !== new_status)).toHaveLength(
+    expect(notified.filter(({ previous_status, new_status }) => previous_status !== new_status)).toHaveLength(
       rows.length,
     );
-    const shown = answered(
-      await api("GET", `/api/submissions/${id}/status-changes`),
-      200,
-      statusChangeListAnswer,
-    );
+    const shown = await getJson(`/api/submissions/${id}/status-changes`, statusChangeListAnswer);
     expect(shown.data).toHaveLength(rows.length);
   });
 
-  it("changed to the same by many at once changes once", async () => {
+  it("changed concurrently to the same value changes once", async () => {
     const id = await newSubmission(organization, author);
     const call = () =>
       api("PATCH", `/api/submissions/${id}/status`, { as: admin, body: { status: "planned" } });
-    await together(
+    await runConcurrently(
       Array.from({ length: 8 }, () => call),
       200,
     );
@@ -260,13 +248,13 @@ describe("a status", () => {
 });
 
 describe("a plan's limit", () => {
-  it.each([1, 3])("of %i is met by many creators at once, and never passed", async (limit) => {
+  it.each([1, 3])("of %i is reached by concurrent creates and never exceeded", async (limit) => {
     for (let round = 0; round < 3; round++) {
       const small = await newOrganization({ max_submissions: limit });
       const key = await newKey(small, ["submissions:write"]);
       const body = { title: "One too many", description: longEnough, type: "idea" };
       const call = (as: Caller) => () => api("POST", "/api/submissions", { as, on: small, body });
-      const answers = await together([...crowd.slice(0, 6), key, key].map(call), 201, 402);
+      const answers = await runConcurrently([...crowd.slice(0, 6), key, key].map(call), 201, 402);
       expect(answers.filter(({ status }) => status === 201)).toHaveLength(limit);
       expect(await sql`select 1 from public.submissions where organization_id = ${small.id}`).toHaveLength(
         limit,
@@ -277,7 +265,7 @@ describe("a plan's limit", () => {
 });
 
 describe("an author by e-mail", () => {
-  it("named by many calls at once is one person", async () => {
+  it("used by many concurrent requests is one person", async () => {
     const key = await newKey(organization, ["submissions:write"]);
     const author_email = `${crypto.randomUUID()}@example.org`;
     const body = {
@@ -287,7 +275,7 @@ describe("an author by e-mail", () => {
       author_email,
       author_name: "Grace",
     };
-    await together(
+    await runConcurrently(
       Array.from({ length: 8 }, () => () => api("POST", "/api/submissions", { as: key, body })),
       201,
     );
@@ -299,13 +287,13 @@ describe("an author by e-mail", () => {
 });
 
 describe("an edit of a submission", () => {
-  it("by many at once ends as one of them, whole", async () => {
+  it("by many concurrent requests ends as exactly one of them", async () => {
     const id = await newSubmission(organization, author);
     const bodies = Array.from({ length: 8 }, (_, n) => ({
       title: `Title ${n}`,
       description: `${n} ${longEnough}`,
     }));
-    await together(
+    await runConcurrently(
       bodies.map((body) => () => api("PATCH", `/api/submissions/${id}`, { as: author, body })),
       200,
     );

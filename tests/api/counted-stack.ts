@@ -4,14 +4,14 @@ import { choosePort, listen } from "../../local/ports.ts";
 import { type OwnStack, startOwnStack } from "../own-stack.ts";
 
 export type CountedStack = OwnStack & {
-  /** How often the functions sent something to Postgres after they had heard from it. */
+  /** How often the functions sent something to Postgres after they had received its response. */
   flights(): number;
 };
 
-/** So long does the proxy hold back what Postgres says: what does not wait for it has been sent by then. */
+/** The delay of Postgres's responses in the proxy: requests that do not wait for them arrive earlier. */
 const delay = 15;
 
-/** A stack of its own, whose functions reach Postgres by one connection and through a proxy that counts. */
+/** A stack whose functions reach Postgres through one connection and a proxy that counts round trips. */
 export async function startCountedStack(): Promise<CountedStack> {
   const dbPort = await choosePort(0, "DB_PORT");
   const proxy = countingProxy(dbPort);
@@ -26,7 +26,7 @@ export async function startCountedStack(): Promise<CountedStack> {
       DATABASE_CONNECTIONS: "1",
     },
   });
-  // The launcher keeps its own to itself.
+  // The launcher does not publish its own secret.
   await stack.sql.unsafe(`alter role feedback_api password '${password}'`);
   return {
     ...stack,
@@ -43,15 +43,15 @@ function countingProxy(target: number) {
   let flights = 0;
   const server = createServer((client) => {
     const upstream = connect(target, "127.0.0.1");
-    let heard = true;
+    let inStream = true;
     client.on("data", (chunk) => {
-      if (heard) flights++;
-      heard = false;
+      if (inStream) flights++;
+      inStream = false;
       upstream.write(chunk);
     });
     upstream.on("data", (chunk) => {
       setTimeout(() => {
-        heard = true;
+        inStream = true;
         client.write(chunk);
       }, delay);
     });

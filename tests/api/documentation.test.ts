@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { DocumentedEndpoint, OpenApi, Operation } from "../../functions/api/documentation/model.ts";
 import { openApi } from "../../functions/api/documentation/openapi.ts";
@@ -16,6 +16,7 @@ import {
   submissionListQuery,
 } from "../../shared/submissions.ts";
 import { voteAnswer, voteByKey } from "../../shared/votes.ts";
+import { importFunction } from "../import-function.ts";
 
 type App = { endpoints: DocumentedEndpoint[]; app: { request: (path: string) => Promise<Response> } };
 
@@ -25,11 +26,7 @@ let html: string;
 let served: Record<"/api/openapi.json" | "/api/docs", Response>;
 
 beforeAll(async () => {
-  // All the app takes of Deno before a request comes; the documents need no database.
-  vi.stubGlobal("Deno", {
-    env: { get: (name: string) => (name === "DATABASE_URL" ? "postgres://127.0.0.1:1" : undefined) },
-  });
-  service = (await import(new URL("../../functions/api/app.ts", import.meta.url).href)) as App;
+  service = await importFunction<App>(new URL("../../functions/api/app.ts", import.meta.url));
   served = {
     "/api/openapi.json": await service.app.request("/api/openapi.json"),
     "/api/docs": await service.app.request("/api/docs"),
@@ -56,8 +53,8 @@ function follow(reference: string, whole: OpenApi): unknown {
   );
 }
 
-describe("the document of the service", () => {
-  test("holds every endpoint, health and readiness, and nothing else", () => {
+describe("the OpenAPI document", () => {
+  test("contains every endpoint, health and readiness, and no others", () => {
     const described = operationsOf(document).map(({ method, path }) => `${method} ${path}`);
     const expected = service.endpoints.map(
       ({ method, path }) => `${method} /api${path.replaceAll(/:(\w+)/g, "{$1}")}`,
@@ -76,19 +73,19 @@ describe("the document of the service", () => {
     expect(references.filter((reference) => follow(reference, document) === undefined)).toEqual([]);
   });
 
-  test("uses every schema it holds", () => {
+  test("uses every schema that it defines", () => {
     const used = new Set(referencesIn(document));
     const names = Object.keys(document.components.schemas);
     expect(names.filter((name) => !used.has(`#/components/schemas/${name}`))).toEqual([]);
   });
 
-  test("gives every operation an operationId of its own", () => {
+  test("gives every operation a unique operationId", () => {
     const ids = operationsOf(document).map(({ operation }) => operation.operationId);
     expect(new Set(ids).size).toBe(ids.length);
     expect(ids.filter((id) => !/^[a-z][A-Za-z0-9]+$/.test(id))).toEqual([]);
   });
 
-  test("declares every parameter of a path, once and as a UUID or by the pattern of its prefix", () => {
+  test("declares every path parameter once, as a UUID or with the pattern of its prefix", () => {
     for (const { path, operation } of operationsOf(document)) {
       const declared = operation.parameters.flatMap((one) => ("in" in one && one.in === "path" ? [one] : []));
       const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
@@ -105,7 +102,7 @@ describe("the document of the service", () => {
     }
   });
 
-  test("tells rate headers and X-Request-Id of every answer, and when to come back of 429 and 503", () => {
+  test("documents rate limit headers and X-Request-Id of every response, and Retry-After of 429 and 503", () => {
     for (const { path, method, operation } of operationsOf(document)) {
       for (const [status, response] of Object.entries(operation.responses)) {
         const { headers } = ("$ref" in response ? follow(response.$ref, document) : response) as {
@@ -118,7 +115,7 @@ describe("the document of the service", () => {
     }
   });
 
-  test("shows example bodies that the schemas accept", () => {
+  test("has example bodies that the schemas accept", () => {
     for (const { method, path, body, bodyByKey } of service.endpoints) {
       const operation = document.paths[`/api${path.replaceAll(/:(\w+)/g, "{$1}")}`]?.[method];
       const { person, key } = operation?.requestBody?.content["application/json"].examples ?? {};
@@ -127,7 +124,7 @@ describe("the document of the service", () => {
     }
   });
 
-  test("names scopes that exist, and no others", () => {
+  test("names existing scopes only", () => {
     const named = operationsOf(document).flatMap(({ operation }) =>
       operation.security.flatMap(({ apiKey }) => apiKey ?? []),
     );
@@ -146,22 +143,26 @@ describe("the document of the service", () => {
     "__schema",
     "zod",
     "supabase",
-  ])("and its page do not say %s", (internal) => {
+  ])("and its page do not contain %s", (internal) => {
     expect(JSON.stringify(document)).not.toContain(internal);
     expect(html).not.toContain(internal);
   });
 
-  test.each(Object.keys(rateLimits))("and its page do not name the rule %s", (rule) => {
-    expect(JSON.stringify(document)).not.toContain(rule);
-    expect(html).not.toContain(rule);
-  });
+  // "page" is a parameter too.
+  test.each(Object.keys(rateLimits).filter((rule) => rule !== "page"))(
+    "and its page do not name the rule %s",
+    (rule) => {
+      expect(JSON.stringify(document)).not.toContain(rule);
+      expect(html).not.toContain(rule);
+    },
+  );
 
-  test("carries the version of the package", () => {
+  test("has the version of the package", () => {
     const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
     expect(document.info.version).toBe(version);
   });
 
-  test("says where /api begins, wherever it is served", () => {
+  test("has the server URL of /api at every address it is served from", () => {
     const at = (address: string) => new URL(document.servers[0]?.url ?? "", address).href;
     expect(at("http://127.0.0.1:54321/api/openapi.json")).toBe("http://127.0.0.1:54321/");
     expect(at("https://x.example/functions/v1/api/openapi.json")).toBe("https://x.example/functions/v1/");
@@ -172,7 +173,7 @@ describe("both documents are served", () => {
   test.each([
     ["/api/openapi.json", "application/json; charset=utf-8"],
     ["/api/docs", "text/html; charset=utf-8"],
-  ] as const)("%s for five minutes, with the headers of every answer", (path, type) => {
+  ] as const)("%s: cacheable for five minutes, with the headers of every response", (path, type) => {
     const { status, headers } = served[path];
     expect(status).toBe(200);
     expect(headers.get("Content-Type")).toBe(type);
@@ -184,7 +185,7 @@ describe("both documents are served", () => {
   });
 });
 
-describe("the page", () => {
+describe("the HTML page", () => {
   test("shows every operation with a curl example", () => {
     for (const { path, operation } of operationsOf(document)) {
       expect(html).toContain(`<h3 id="${operation.operationId}">`);
@@ -193,14 +194,14 @@ describe("the page", () => {
     expect(html.match(/<pre tabindex="0">curl /g)).toHaveLength(operationsOf(document).length);
   });
 
-  test("has a target for every link within it, and no id twice", () => {
+  test("has a target for every internal link, and unique ids", () => {
     const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
     const targets = [...html.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id);
     expect(new Set(ids).size).toBe(ids.length);
     expect(targets.filter((target) => !ids.includes(target))).toEqual([]);
   });
 
-  test("needs nothing from elsewhere and runs no script", () => {
+  test("loads nothing from other hosts and runs no script", () => {
     expect(html).not.toMatch(
       /<(script|link|img|iframe|object|form|base)\b|\ssrc=|\sstyle=|\son\w+=|url\(|@import/i,
     );
@@ -208,7 +209,7 @@ describe("the page", () => {
     expect(links.filter((link) => !link.startsWith("#") && link !== "openapi.json")).toEqual([]);
   });
 
-  test("is allowed its own style sheet by the policy, and nothing more", () => {
+  test("has a content security policy that allows only its own style sheet", () => {
     const [, style = ""] = /<style>([\s\S]*?)<\/style>/.exec(html) ?? [];
     const digest = createHash("sha256").update(style).digest("base64");
     const policy = served["/api/docs"].headers.get("Content-Security-Policy")?.split("; ");
@@ -217,7 +218,7 @@ describe("the page", () => {
     expect(policy?.join()).not.toContain("unsafe");
   });
 
-  test("closes what it opens", () => {
+  test("has balanced tags", () => {
     const open: string[] = [];
     for (const [, close, tag = ""] of html
       .replace(/<style>[\s\S]*?<\/style>/, "")
@@ -237,13 +238,13 @@ const list: DocumentedEndpoint = {
   summary: "List",
   access: "public",
   query: submissionListQuery,
-  answers: { 200: submissionListAnswer },
+  responses: { 200: submissionListAnswer },
 };
 const show: DocumentedEndpoint = {
   ...list,
   path: "/submissions/:id",
   query: submissionDetailQuery,
-  answers: { 200: submissionDetailAnswer },
+  responses: { 200: submissionDetailAnswer },
 };
 const comment: DocumentedEndpoint = {
   method: "post",
@@ -255,7 +256,7 @@ const comment: DocumentedEndpoint = {
   operation: "comment_create",
   body: commentCreate,
   bodyByKey: commentCreateByKey,
-  answers: { 201: commentCreatedAnswer },
+  responses: { 201: commentCreatedAnswer },
 };
 
 function describeOne(endpoint: DocumentedEndpoint): Operation {
@@ -270,20 +271,20 @@ function parametersOf(operation: Operation): string[] {
 
 describe("an operation", () => {
   test.each([
-    ["public", [{}, { session: [] }, { apiKey: [] }], "Open to everyone."],
-    ["person", [{ session: [] }], "For signed-in people, not for keys."],
+    ["public", [{}, { session: [] }, { apiKey: [] }], "Public."],
+    ["person", [{ session: [] }], "For signed-in users, not for keys."],
     [
       "caller",
       [{ session: [] }, { apiKey: ["submissions:write"] }],
-      "For signed-in people, and for keys with the scope `submissions:write`.",
+      "For signed-in users, and for keys with the scope `submissions:write`.",
     ],
-  ] as const)("of access %s says who may call it", (access, security, sentence) => {
+  ] as const)("of access %s documents who may call it", (access, security, sentence) => {
     const operation = describeOne({ ...comment, access, operation: undefined });
     expect(operation.security).toEqual(security);
     expect(operation.description).toBe(sentence);
   });
 
-  test("offers a key each of the scopes that will do", () => {
+  test("lists each of the scopes that a key may have", () => {
     const { security } = describeOne({ ...comment, scopes: ["submissions:write", "submissions:moderate"] });
     expect(security).toEqual([
       { session: [] },
@@ -292,25 +293,25 @@ describe("an operation", () => {
     ]);
   });
 
-  test("with a rule of its own says how often", () => {
-    expect(describeOne(comment).description).toContain("by default 20 an hour");
+  test("with its own rate limit rule documents the limit", () => {
+    expect(describeOne(comment).description).toContain("by default 20 per hour");
     expect(describeOne({ ...comment, operation: "duplicate_check" }).description).toContain(
-      "by default 30 a minute without signing in, 100 a minute for a person",
+      "by default 30 per minute for anonymous callers, 100 per minute for a user",
     );
   });
 
-  test("shows the fields of its query, with defaults and descriptions", () => {
+  test("documents the fields of its query, with defaults and descriptions", () => {
     const { parameters } = describeOne(list);
     expect(parameters).toContainEqual({
       name: "limit",
       in: "query",
       required: false,
-      description: "Items a page, 1 to 100.",
+      description: "Items per page, 1 to 100.",
       schema: { type: "integer", minimum: 1, maximum: 100, default: 50 },
     });
   });
 
-  test("takes a body of a person or a key", () => {
+  test("documents the body of a user and of a key", () => {
     const { requestBody } = describeOne(comment);
     expect(requestBody?.required).toBe(true);
     expect(requestBody?.content["application/json"].schema.anyOf).toEqual([
@@ -319,19 +320,19 @@ describe("an operation", () => {
     ]);
   });
 
-  test("where people have nothing to say shows the body of keys alone, and needs none", () => {
+  test("without a body for users documents the optional body for keys", () => {
     const vote = {
       ...comment,
       body: z.object({}),
       bodyByKey: voteByKey,
-      answers: { 201: voteAnswer, 200: voteAnswer },
+      responses: { 201: voteAnswer, 200: voteAnswer },
     };
     const { requestBody, responses } = describeOne(vote);
     expect(requestBody?.required).toBe(false);
     expect(requestBody?.content["application/json"].schema).toEqual({
       $ref: "#/components/schemas/VoteByKey",
     });
-    expect(responses).toHaveProperty("200.description", "It was there already.");
+    expect(responses).toHaveProperty("200.description", "The row existed already.");
   });
 
   test.each([
@@ -346,13 +347,13 @@ describe("an operation", () => {
     },
     { what: "reads", endpoint: list, parameter: "IdempotencyKey", takes: false },
     {
-      what: "takes a file",
-      endpoint: { ...comment, takes: ["text/csv"] },
+      what: "accepts a file",
+      endpoint: { ...comment, consumes: ["text/csv"] },
       parameter: "IdempotencyKey",
       takes: false,
     },
     { what: "reads", endpoint: list, parameter: "Organization", takes: true },
-  ])("that $what takes $parameter: $takes", ({ endpoint, parameter, takes }) => {
+  ])("that $what accepts $parameter: $takes", ({ endpoint, parameter, takes }) => {
     expect(parametersOf(describeOne(endpoint)).includes(parameter)).toBe(takes);
   });
 
@@ -368,11 +369,11 @@ describe("an operation", () => {
       endpoint: { ...comment, path, access: "person" as const },
       statuses: "201 400 401 403 404 409 413 415 429 500 503",
     })),
-  ])("of $endpoint.method $endpoint.path can answer $statuses", ({ endpoint, statuses }) => {
+  ])("of $endpoint.method $endpoint.path documents the statuses $statuses", ({ endpoint, statuses }) => {
     expect(Object.keys(describeOne(endpoint).responses).join(" ")).toBe(statuses);
   });
 
-  test("whose refusals of keys are lowercase shows both envelopes", () => {
+  test("with lowercase errors for keys documents both envelopes", () => {
     const whole = openApi([{ ...comment, lowercaseErrorsToKeys: true }]);
     const either = [{ $ref: "#/components/schemas/Error" }, { $ref: "#/components/schemas/LowercaseError" }];
     for (const { content } of Object.values(whole.components.responses)) {
@@ -381,12 +382,12 @@ describe("an operation", () => {
   });
 });
 
-test("two schemas under one id are refused, rather than one of them shown for both", () => {
-  const impostor = { ...show, answers: { 200: z.object({ a: z.int() }).meta({ id: "Submission" }) } };
-  expect(() => openApi([list, impostor])).toThrow("Two schemas are called Submission");
+test("two schemas with one id are an error", () => {
+  const conflicting = { ...show, responses: { 200: z.object({ a: z.int() }).meta({ id: "Submission" }) } };
+  expect(() => openApi([list, conflicting])).toThrow("Two schemas have the id Submission");
 });
 
-test("what a summary or a description says is text on the page, never markup", () => {
+test("summaries and descriptions are text on the page, never markup", () => {
   const hostile = "<script>alert(1)</script> & \"'`<b>`";
   const shown = page(
     openApi([
@@ -398,17 +399,20 @@ test("what a summary or a description says is text on the page, never markup", (
   expect(shown).toContain("&lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;&#39;<code>&lt;b&gt;</code>");
 });
 
-// What OpenAPI 3.1 asks of the parts we use; a field it does not know is an error.
+// The rules of OpenAPI 3.1 for the parts in use; an unknown field is an error.
 const reference = z.strictObject({ $ref: z.string().startsWith("#/components/") });
 const schema = z.looseObject({ $schema: z.never().optional(), $defs: z.never().optional() });
 const header = z.strictObject({ description: z.string().min(1), schema });
 const example = z.strictObject({ summary: z.string(), value: z.unknown() });
 const content = z.strictObject({
   "application/json": z.strictObject({ schema, examples: z.record(z.string(), example).optional() }),
-  // Files, which are text.
+  // Responses that are files, which are text.
   "text/csv": z.strictObject({ schema }).optional(),
   "application/x-ndjson": z.strictObject({ schema }).optional(),
   "application/zip": z.strictObject({ schema }).optional(),
+  "image/png": z.strictObject({ schema }).optional(),
+  "image/jpeg": z.strictObject({ schema }).optional(),
+  "image/webp": z.strictObject({ schema }).optional(),
 });
 const parameter = z.strictObject({
   name: z.string().min(1),

@@ -2,7 +2,7 @@ import { Agent } from "node:http";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SignJWT, UnsecuredJWT } from "jose";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { tokenIssuer } from "../../local/lite/auth-config.ts";
 import {
   duplicatesAnswer,
@@ -11,34 +11,23 @@ import {
   submissionListAnswer,
 } from "../../shared/submissions.ts";
 import { accessToken, sql, stack } from "../stack.ts";
-import { answered, api, type Method, refused, send } from "./client.ts";
+import { api, expectError, expectJson, getJson, type Method, send } from "./client.ts";
 import {
-  type Key,
   longEnough,
   newComment,
   newKey,
   newOrganization,
   newSubmission,
   newUser,
-  type Organization,
   only,
   stored,
-  type User,
 } from "./world.ts";
 
-let organization: Organization;
-let user: User;
-let key: Key;
-let id: string;
-let commentId: string;
-
-beforeAll(async () => {
-  organization = await newOrganization();
-  user = await newUser("Ada", { organization, role: "admin" });
-  key = await newKey(organization, ["submissions:write"]);
-  id = await newSubmission(organization, user);
-  commentId = await newComment(id, user, { body: "As it was" });
-});
+const organization = await newOrganization();
+const user = await newUser("Ada", { organization, role: "admin" });
+const key = await newKey(organization, ["submissions:write"]);
+const id = await newSubmission(organization, user);
+const commentId = await newComment(id, user, { body: "As it was" });
 
 const idea = { title: "A dark theme", description: longEnough, type: "idea" };
 const json = { "content-type": "application/json" };
@@ -48,7 +37,7 @@ const listeners = [
   ["the gateway", () => stack.supabase_url],
 ] as const;
 
-// Every call that reads a body, and a body it takes.
+// Every request with a body, and a valid body for it.
 const writes: [Method, string, () => string, object][] = [
   ["POST", "/api/submissions", () => "/api/submissions", idea],
   ["PATCH", "/api/submissions/:id", () => `/api/submissions/${id}`, { title: "A dark theme" }],
@@ -92,14 +81,14 @@ describe.each(writes)("%s %s", (method, _, path, good) => {
     ["UTF-16", Buffer.from(JSON.stringify(good), "utf16le")],
     ["bytes that are no UTF-8", Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d])],
     ["a surrogate in UTF-8", Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])],
-  ])("refuses malformed JSON: %s", async (_, raw) => {
+  ])("rejects malformed JSON: %s", async (_, raw) => {
     const before = await snapshot();
-    refused(await call({ raw, headers: json }), "VALIDATION_ERROR", "body");
+    expectError(await call({ raw, headers: json }), "VALIDATION_ERROR", "body");
     expect(await snapshot()).toEqual(before);
   });
 
-  it.each(["[]", "[{}]", '"text"', "1", "true", "null"])("refuses %s in place of an object", async (raw) => {
-    refused(await call({ raw, headers: json }), "VALIDATION_ERROR", "body");
+  it.each(["[]", "[{}]", '"text"', "1", "true", "null"])("rejects %s in place of an object", async (raw) => {
+    expectError(await call({ raw, headers: json }), "VALIDATION_ERROR", "body");
   });
 
   it.each([
@@ -111,15 +100,15 @@ describe.each(writes)("%s %s", (method, _, path, good) => {
     "application/xml",
     "application/octet-stream",
     "application",
-  ])("refuses %s", async (type) => {
-    refused(
+  ])("rejects %s", async (type) => {
+    expectError(
       await call({ raw: JSON.stringify(good), headers: { "content-type": type } }),
       "UNSUPPORTED_MEDIA_TYPE",
     );
   });
 
-  it("refuses a body that does not say what it is", async () => {
-    refused(await call({ raw: JSON.stringify(good) }), "UNSUPPORTED_MEDIA_TYPE");
+  it("rejects a body without a content type", async () => {
+    expectError(await call({ raw: JSON.stringify(good) }), "UNSUPPORTED_MEDIA_TYPE");
   });
 
   it.each([
@@ -127,13 +116,13 @@ describe.each(writes)("%s %s", (method, _, path, good) => {
     "APPLICATION/JSON",
     "application/json ; charset=utf-8",
     "application/merge-patch+json",
-  ])("takes %s", async (type) => {
+  ])("accepts %s", async (type) => {
     expect(
       (await call({ raw: JSON.stringify(good), headers: { "content-type": type } })).status,
     ).toBeLessThan(300);
   });
 
-  it("takes a body for {} where there is none, with or without a content type", async () => {
+  it("treats a missing body as {}, with or without a content type", async () => {
     const empty = await call({ body: {} });
     for (const more of [
       {},
@@ -147,7 +136,7 @@ describe.each(writes)("%s %s", (method, _, path, good) => {
     }
   });
 
-  it.each(listeners)("takes 1 MiB and not a byte more, by %s", async (_, base) => {
+  it.each(listeners)("accepts 1 MiB and not one byte more, by %s", async (_, base) => {
     const at = { base: base(), headers: json };
     const [fits, over] = [padded(mebibyte), padded(mebibyte + 1)];
     expect([fits.length, over.length]).toEqual([mebibyte, mebibyte + 1]);
@@ -155,23 +144,23 @@ describe.each(writes)("%s %s", (method, _, path, good) => {
     expect((await call({ ...at, raw: fits })).status).toBeLessThan(300);
     expect((await call({ ...at, raw: halves(fits) })).status).toBeLessThan(300);
     const before = await snapshot();
-    refused(await call({ ...at, raw: over }), "PAYLOAD_TOO_LARGE");
-    refused(await call({ ...at, raw: halves(over) }), "PAYLOAD_TOO_LARGE");
-    refused(await call({ ...at, raw: "x".repeat(3 * mebibyte) }), "PAYLOAD_TOO_LARGE");
+    expectError(await call({ ...at, raw: over }), "PAYLOAD_TOO_LARGE");
+    expectError(await call({ ...at, raw: halves(over) }), "PAYLOAD_TOO_LARGE");
+    expectError(await call({ ...at, raw: "x".repeat(3 * mebibyte) }), "PAYLOAD_TOO_LARGE");
     expect(await snapshot()).toEqual(before);
   });
 
-  it("looks at no more of deep JSON than it needs", async () => {
+  it("stops parsing deeply nested JSON at the limit", async () => {
     const depth = 100_000;
     const deep = "[".repeat(depth) + "]".repeat(depth);
-    refused(await call({ raw: deep, headers: json }), "VALIDATION_ERROR", "body");
+    expectError(await call({ raw: deep, headers: json }), "VALIDATION_ERROR", "body");
     const inside = JSON.stringify({ ...good, unknown: 1 }).replace('"unknown":1', `"unknown":${deep}`);
     expect((await call({ raw: inside, headers: json })).status).toBeLessThan(300);
     const objects = `${'{"title":'.repeat(depth)}1${"}".repeat(depth)}`;
     expect((await call({ raw: objects, headers: json })).status).toBeLessThan(500);
   });
 
-  it("takes keys that mean something to JavaScript for unknown ones", async () => {
+  it("treats property names with a meaning in JavaScript as unknown fields", async () => {
     const raw = JSON.stringify({ ...good, x: 1 }).replace(
       '"x":1',
       '"__proto__":{"status":"declined"},"constructor":{"prototype":{}},"toString":1',
@@ -181,15 +170,15 @@ describe.each(writes)("%s %s", (method, _, path, good) => {
   });
 });
 
-describe("a body that was refused", () => {
-  it.each(listeners)("does not hold up the next call on its connection to %s", async (_, base) => {
+describe("a rejected body", () => {
+  it.each(listeners)("does not delay the next request on its connection to %s", async (_, base) => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const call = { as: user, on: organization, base: base(), agent };
     const halves = ["x".repeat(mebibyte / 2), "x".repeat(mebibyte / 2 + 1)];
     for (let round = 0; round < 30; round++) {
       for (const raw of [halves.join(""), halves]) {
-        const refusal = await api("POST", "/api/submissions", { ...call, raw, headers: json });
-        refused(refusal, "PAYLOAD_TOO_LARGE");
+        const rejected = await api("POST", "/api/submissions", { ...call, raw, headers: json });
+        expectError(rejected, "PAYLOAD_TOO_LARGE");
         const next = await Promise.race([api("GET", "/api/submissions", call), sleep(5_000, undefined)]);
         expect(next?.status, `round ${round}`).toBe(200);
       }
@@ -198,8 +187,8 @@ describe("a body that was refused", () => {
   });
 });
 
-describe("a length told and not kept", () => {
-  it.each(listeners)("of 10 GB is refused before it is read, by %s", async (_, base) => {
+describe("a Content-Length larger than the body", () => {
+  it.each(listeners)("of 10 GB is rejected before the body is read, by %s", async (_, base) => {
     const { hostname, port, host } = new URL(base());
     const head = [
       "POST /api/submissions HTTP/1.1",
@@ -286,9 +275,9 @@ describe("text", () => {
     fields.flatMap(([field, write], index) =>
       bad.map(([what, text]) => [field, what, text, write, index] as const),
     ),
-  )("of %s with %s is refused", async (field, _, text, write) => {
+  )("of %s with %s is rejected", async (field, _, text, write) => {
     const before = await snapshot();
-    refused(await write(text), "VALIDATION_ERROR", field);
+    expectError(await write(text), "VALIDATION_ERROR", field);
     expect(await snapshot()).toEqual(before);
   });
 
@@ -309,13 +298,13 @@ describe("text", () => {
     ["description with lines", { description: "one\r\ntwo\n\n\tthree and then some more" }],
     ["title with joined emoji", { title: "👨‍👩‍👧‍👦🏳️‍🌈 family" }],
     ["title beyond the basic plane", { title: "𠮷野家𝒳𝒴" }],
-  ])("%s is kept as it is", async (_, expected, sent: object = expected) => {
-    const { data } = answered(
+  ])("%s is stored unchanged", async (_, expected, sent: object = expected) => {
+    const { data } = expectJson(
       await api("POST", "/api/submissions", { as: user, on: organization, body: { ...idea, ...sent } }),
       201,
       submissionCreatedAnswer,
     );
-    const shown = answered(await api("GET", `/api/submissions/${data.id}`), 200, submissionDetailAnswer);
+    const shown = await getJson(`/api/submissions/${data.id}`, submissionDetailAnswer);
     expect(shown.data).toMatchObject(expected);
   });
 
@@ -325,8 +314,8 @@ describe("text", () => {
     ["title of zero-width blanks", { title: "\uFEFF".repeat(10) }, "title"],
     ["description of 19 emoji", { description: "😀".repeat(19) }, "description"],
     ["description of 5001 emoji", { description: "😀".repeat(5001) }, "description"],
-  ])("%s is refused", async (_, body, field) => {
-    refused(
+  ])("%s is rejected", async (_, body, field) => {
+    expectError(
       await api("POST", "/api/submissions", { as: user, on: organization, body: { ...idea, ...body } }),
       "VALIDATION_ERROR",
       field,
@@ -334,11 +323,11 @@ describe("text", () => {
   });
 });
 
-describe("fields nobody may set", () => {
+describe("read-only fields", () => {
   it.each([
     ["a user", () => user],
     ["a key", () => key],
-  ] as const)("take no effect when %s creates a submission", async (name, as) => {
+  ] as const)("are ignored when %s creates a submission", async (name, as) => {
     const caller = as();
     const other = await newUser();
     const forged = {
@@ -364,12 +353,12 @@ describe("fields nobody may set", () => {
       body: { ...idea, ...forged },
     });
     expect(answer.status).toBe(201);
-    const made =
+    const created =
       name === "a user"
-        ? answered(answer, 201, submissionCreatedAnswer).data.id
+        ? expectJson(answer, 201, submissionCreatedAnswer).data.id
         : (answer.body as { id: string }).id;
-    expect(made).not.toBe(forged.id);
-    const row = only(await stored("submissions", made));
+    expect(created).not.toBe(forged.id);
+    const row = only(await stored("submissions", created));
     expect(row).toMatchObject({
       organization_id: organization.id,
       author_id: name === "a user" ? user.id : key.profileId,
@@ -386,7 +375,7 @@ describe("fields nobody may set", () => {
   });
 });
 
-describe("what is not there", () => {
+describe("a missing resource", () => {
   it.each([
     ["GET", "/api/nothing"],
     ["GET", "/api"],
@@ -409,21 +398,21 @@ describe("what is not there", () => {
     ["PUT", "/api/submissions/00000000-0000-4000-8000-000000000000"],
     ["GET", "/api/submissions/00000000-0000-4000-8000-000000000000/vote"],
     ["PATCH", "/api/submissions/00000000-0000-4000-8000-000000000000/vote"],
-  ] as const)("%s %s is 404 in the envelope", async (method, path) => {
+  ] as const)("%s %s returns 404 in the general envelope", async (method, path) => {
     for (const [, base] of listeners) {
-      refused(
+      expectError(
         await api(method, path, { base: base(), ...(method === "GET" ? {} : { as: user, body: {} }) }),
         "NOT_FOUND",
       );
     }
   });
 
-  it("is not told of to a credential that is no good", async () => {
-    refused(await api("GET", "/api/nothing", { as: { token: "nonsense" } }), "UNAUTHORIZED");
+  it("is 401, not 404, for an invalid credential", async () => {
+    expectError(await api("GET", "/api/nothing", { as: { token: "nonsense" } }), "UNAUTHORIZED");
   });
 });
 
-describe("what is asked in an odd way", () => {
+describe("an unusual request", () => {
   it.each([
     "?page=1&page=2",
     "?__proto__=1&constructor=2&toString=3",
@@ -432,30 +421,30 @@ describe("what is asked in an odd way", () => {
     "?&&&=",
     "?limit=5#fragment",
     `?x=${"y".repeat(6000)}`,
-  ])("is answered: %s", async (query) => {
-    answered(await api("GET", `/api/submissions${query}`, { on: organization }), 200, submissionListAnswer);
+  ])("is handled: %s", async (query) => {
+    await getJson(`/api/submissions${query}`, submissionListAnswer, { on: organization });
   });
 
-  it("HEAD answers as GET, without a body", async () => {
+  it("HEAD responds like GET, without a body", async () => {
     const answer = await send("HEAD", "/api/submissions", { on: organization });
     expect([answer.status, answer.text]).toEqual([200, ""]);
     expect(answer.headers["x-request-id"]).toBeDefined();
     expect(answer.headers["x-ratelimit-limit"]).toBeDefined();
   });
 
-  it("a body on GET is not looked at", async () => {
+  it("a body on GET is ignored", async () => {
     const call = { on: organization, raw: "{nonsense", headers: { "content-type": "text/plain" } };
-    answered(await api("GET", "/api/submissions", call), 200, submissionListAnswer);
+    await getJson("/api/submissions", submissionListAnswer, call);
   });
 
-  it("a byte order mark before JSON is no mistake", async () => {
+  it("a byte order mark before JSON is accepted", async () => {
     const raw = `\uFEFF${JSON.stringify({ title: "Dark theme" })}`;
     const call = { on: organization, raw, headers: json };
-    answered(await api("POST", "/api/submissions/check-duplicates", call), 200, duplicatesAnswer);
+    expectJson(await api("POST", "/api/submissions/check-duplicates", call), 200, duplicatesAnswer);
   });
 });
 
-describe("a credential that is no good", () => {
+describe("an invalid credential", () => {
   const sub = () => user.id;
   const now = Math.floor(Date.now() / 1000);
   const secret = () => new TextEncoder().encode(stack.jwtSecret);
@@ -492,8 +481,8 @@ describe("a credential that is no good", () => {
     ["without a role", () => signed({ role: undefined })],
     ["without a subject", () => signed({ sub: undefined })],
     ["of a subject that is no id", () => accessToken({ sub: "admin" })],
-    ["of nobody who signed up", () => accessToken({ sub: crypto.randomUUID() })],
-    ["of nobody at all", () => "x.y.z"],
+    ["of an unknown user", () => accessToken({ sub: crypto.randomUUID() })],
+    ["that is malformed", () => "x.y.z"],
     [
       "with a changed payload",
       async () => {
@@ -502,7 +491,7 @@ describe("a credential that is no good", () => {
       },
     ],
     ["with a cut signature", async () => (await accessToken({ sub: sub() })).slice(0, -4)],
-    ["a key nobody was given", () => "fcs_org_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA000000"],
+    ["a key that was never issued", () => "fcs_org_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA000000"],
     ["a key with a typo", () => key.token.replace(/.$/, (last) => (last === "0" ? "1" : "0"))],
     ["the secret key of the project", () => stack.secret_key],
     ["any text", () => "letmein"],
@@ -522,10 +511,10 @@ describe("a credential that is no good", () => {
     ["DELETE", () => `/api/comments/${commentId}`],
   ];
 
-  it.each(tokens)("%s is 401, on public routes too", async (_, token) => {
+  it.each(tokens)("%s returns 401, on public routes too", async (_, token) => {
     const as = { token: await token() };
     for (const [method, path] of routes)
-      refused(await api(method, path(), { as, on: organization }), "UNAUTHORIZED");
+      expectError(await api(method, path(), { as, on: organization }), "UNAUTHORIZED");
   });
 
   it.each([
@@ -537,50 +526,49 @@ describe("a credential that is no good", () => {
     "Bearer a b",
     "bearer",
     "null",
-  ])("Authorization: %s is 401", async (authorization) => {
-    refused(
+  ])("Authorization: %s returns 401", async (authorization) => {
+    expectError(
       await api("GET", "/api/submissions", { on: organization, headers: { authorization } }),
       "UNAUTHORIZED",
     );
   });
 
-  it("is told before anything else that is wrong", async () => {
+  it("takes precedence over all other errors", async () => {
     const as = { token: "nonsense" };
-    refused(await api("GET", "/api/submissions?page=0", { as, on: organization }), "UNAUTHORIZED");
-    refused(await api("PATCH", "/api/submissions/nonsense", { as, raw: "{", headers: json }), "UNAUTHORIZED");
-    refused(
+    expectError(await api("GET", "/api/submissions?page=0", { as, on: organization }), "UNAUTHORIZED");
+    expectError(
+      await api("PATCH", "/api/submissions/nonsense", { as, raw: "{", headers: json }),
+      "UNAUTHORIZED",
+    );
+    expectError(
       await api("GET", "/api/submissions", { as, headers: { "x-organization": "nowhere" } }),
       "UNAUTHORIZED",
     );
   });
 
-  it("was good until its user was deleted", async () => {
+  it("returns 401 after its user was deleted", async () => {
     const leaver = await newUser();
-    answered(
-      await api("GET", "/api/submissions", { as: leaver, on: organization }),
-      200,
-      submissionListAnswer,
-    );
+    await getJson("/api/submissions", submissionListAnswer, { as: leaver, on: organization });
     await sql`delete from auth.users where id = ${leaver.id}`;
-    refused(await api("GET", "/api/submissions", { as: leaver, on: organization }), "UNAUTHORIZED");
+    expectError(await api("GET", "/api/submissions", { as: leaver, on: organization }), "UNAUTHORIZED");
   });
 
-  it("was good until the key was revoked", async () => {
+  it("returns 401 after the key was revoked", async () => {
     const doomed = await newKey(organization, ["submissions:read"]);
-    answered(await api("GET", "/api/submissions", { as: doomed }), 200, submissionListAnswer);
+    await getJson("/api/submissions", submissionListAnswer, { as: doomed });
     await sql`update private.api_keys set revoked_at = now() where id = ${doomed.id}`;
-    refused(await api("GET", "/api/submissions", { as: doomed }), "UNAUTHORIZED");
+    expectError(await api("GET", "/api/submissions", { as: doomed }), "UNAUTHORIZED");
   });
 });
 
-describe("a credential that is good", () => {
+describe("a valid credential", () => {
   it.each([
     ["a session", () => `Bearer ${user.token}`],
     ["a session, in lower case", () => `bearer ${user.token}`],
     ["a key", () => `Bearer ${key.token}`],
-    ["the publishable key, which is nobody", () => `Bearer ${stack.publishable_key}`],
-  ] as const)("%s reads what is public", async (_, authorization) => {
+    ["the publishable key, which has no user", () => `Bearer ${stack.publishable_key}`],
+  ] as const)("%s reads public content", async (_, authorization) => {
     const headers = { authorization: authorization() };
-    answered(await api("GET", "/api/submissions", { on: organization, headers }), 200, submissionListAnswer);
+    await getJson("/api/submissions", submissionListAnswer, { on: organization, headers });
   });
 });

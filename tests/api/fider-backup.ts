@@ -1,7 +1,7 @@
 import { type ZipFile, zipOf } from "../zip.ts";
 
-// Constructed, not taken from a running Fider: tables, columns and types after app/pkg/backup and the migrations of
-// github.com/getfider/fider at 67c5282 (July 2026). Go writes each table as one line of JSON.
+// Constructed by hand, not exported from a running Fider: tables, columns and types of app/pkg/backup and the
+// migrations of github.com/getfider/fider at 67c5282 (July 2026). Go writes each table as one line of JSON.
 
 type Row = Record<string, unknown>;
 
@@ -107,7 +107,7 @@ export const fiderTables: Record<string, Row[]> = {
   user_settings: [],
 };
 
-/** backup.zip with its files in Fider's order, and something that was uploaded. */
+/** backup.zip with its files in Fider's order, and one uploaded file. */
 export function fiderBackup(tables: Record<string, Row[]> = {}, ...more: ZipFile[]): Uint8Array {
   const files = Object.entries({ ...fiderTables, ...tables }).map(
     ([name, rows]): ZipFile => [`${name}.json`, JSON.stringify(rows)],

@@ -1,33 +1,18 @@
-import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { commentCreatedAnswer } from "../../shared/comments.ts";
 import { followAnswer } from "../../shared/follows.ts";
 import { notificationListAnswer, notificationsReadAnswer } from "../../shared/notifications.ts";
 import { sql } from "../stack.ts";
-import { answered, api, type Caller, refused } from "./client.ts";
-import {
-  type Key,
-  newKey,
-  newOrganization,
-  newSubmission,
-  newUser,
-  type Organization,
-  only,
-  type User,
-} from "./world.ts";
+import { api, type Caller, expectError, expectJson, getJson } from "./client.ts";
+import { newKey, newOrganization, newSubmission, newUser, only, type User } from "./world.ts";
 
-let organization: Organization;
-let admin: User;
-let key: Key;
 let author: User;
 let follower: User;
 let other: User;
 let id: string;
-
-beforeAll(async () => {
-  organization = await newOrganization();
-  admin = await newUser("Adam", { organization, role: "admin" });
-  key = await newKey(organization, ["submissions:write", "submissions:read", "submissions:moderate"]);
-});
+const organization = await newOrganization();
+const admin = await newUser("Adam", { organization, role: "admin" });
+const key = await newKey(organization, ["submissions:write", "submissions:read", "submissions:moderate"]);
 
 beforeEach(async () => {
   [author, follower, other] = await Promise.all([newUser("Ada"), newUser("Fay"), newUser("Otto")]);
@@ -37,10 +22,10 @@ beforeEach(async () => {
 const follow = (as?: Caller, on = id) => api("POST", `/api/submissions/${on}/follow`, { as });
 const unfollow = (as?: Caller, on = id) => api("DELETE", `/api/submissions/${on}/follow`, { as });
 const inbox = async (as: Caller, query = "") =>
-  answered(await api("GET", `/api/me/notifications${query}`, { as }), 200, notificationListAnswer);
+  await getJson(`/api/me/notifications${query}`, notificationListAnswer, { as });
 const types = async (as: Caller) => (await inbox(as)).data.map(({ type }) => type);
 const read = async (as: Caller, body?: unknown) =>
-  answered(await api("POST", "/api/me/notifications/read", { as, body }), 200, notificationsReadAnswer).data
+  expectJson(await api("POST", "/api/me/notifications/read", { as, body }), 200, notificationsReadAnswer).data
     .read;
 const vote = (as: Caller) => api("POST", `/api/submissions/${id}/vote`, { as });
 const comment = async (as: Caller, parent_id?: string) => {
@@ -48,29 +33,29 @@ const comment = async (as: Caller, parent_id?: string) => {
     as,
     body: { body: "Hello", parent_id },
   });
-  return answered(answer, 201, commentCreatedAnswer).data.id;
+  return expectJson(answer, 201, commentCreatedAnswer).data.id;
 };
 
 describe("a follow", () => {
-  it("answers 201 when it made the follow, and 200 when it was there", async () => {
+  it("returns 201 when created, and 200 when it existed", async () => {
     const expected = { data: { submission_id: id, is_following: true } };
-    expect(answered(await follow(follower), 201, followAnswer)).toEqual(expected);
-    expect(answered(await follow(follower), 200, followAnswer)).toEqual(expected);
+    expect(expectJson(await follow(follower), 201, followAnswer)).toEqual(expected);
+    expect(expectJson(await follow(follower), 200, followAnswer)).toEqual(expected);
   });
 
-  it("ends, again and again", async () => {
+  it("is removed, and removing it again succeeds", async () => {
     await follow(follower);
     const expected = { data: { submission_id: id, is_following: false } };
-    expect(answered(await unfollow(follower), 200, followAnswer)).toEqual(expected);
-    expect(answered(await unfollow(follower), 200, followAnswer)).toEqual(expected);
+    expect(expectJson(await unfollow(follower), 200, followAnswer)).toEqual(expected);
+    expect(expectJson(await unfollow(follower), 200, followAnswer)).toEqual(expected);
   });
 
-  it("of the author is there from the start, and can end", async () => {
-    answered(await follow(author), 200, followAnswer);
-    expect(answered(await unfollow(author), 200, followAnswer).data.is_following).toBe(false);
+  it("of the author exists from the start, and can be removed", async () => {
+    expectJson(await follow(author), 200, followAnswer);
+    expect(expectJson(await unfollow(author), 200, followAnswer).data.is_following).toBe(false);
   });
 
-  it("remembers why it was made", async () => {
+  it("stores why it was created", async () => {
     await follow(follower);
     await vote(other);
     await comment(admin);
@@ -83,29 +68,29 @@ describe("a follow", () => {
     });
   });
 
-  it("is for people who signed in", async () => {
+  it("requires a signed-in user", async () => {
     for (const call of [follow, unfollow]) {
-      refused(await call(), "UNAUTHORIZED");
-      refused(await call(key), "FORBIDDEN");
+      expectError(await call(), "UNAUTHORIZED");
+      expectError(await call(key), "FORBIDDEN");
     }
   });
 
-  it.each(["00000000-0000-4000-8000-000000000000", "nonsense"])("of %s is 404", async (missing) => {
-    refused(await follow(follower, missing), "NOT_FOUND");
-    refused(await unfollow(follower, missing), "NOT_FOUND");
+  it.each(["00000000-0000-4000-8000-000000000000", "nonsense"])("of %s returns 404", async (missing) => {
+    expectError(await follow(follower, missing), "NOT_FOUND");
+    expectError(await unfollow(follower, missing), "NOT_FOUND");
   });
 
-  it("takes effect for the caller alone, whatever the body says", async () => {
+  it("applies to the caller only, whatever the body contains", async () => {
     const body = { user_id: other.id, reason: "author" };
-    answered(await api("POST", `/api/submissions/${id}/follow`, { as: follower, body }), 201, followAnswer);
+    expectJson(await api("POST", `/api/submissions/${id}/follow`, { as: follower, body }), 201, followAnswer);
     const rows =
       await sql`select reason from public.follows where submission_id = ${id} and user_id in (${follower.id}, ${other.id})`;
     expect(rows).toEqual([{ reason: "manual" }]);
   });
 });
 
-describe("who is told of what", () => {
-  it("the author of a vote, without a name", async () => {
+describe("recipients of notifications", () => {
+  it("a vote notifies the author, without the voter's name", async () => {
     await vote(follower);
     const { data, meta } = await inbox(author);
     expect(data).toEqual([
@@ -123,7 +108,7 @@ describe("who is told of what", () => {
     expect([await types(follower), await types(other)]).toEqual([[], []]);
   });
 
-  it("the author and all followers of a comment, and not who wrote it", async () => {
+  it("a comment notifies the author and all followers, except its writer", async () => {
     for (const as of [follower, other]) await follow(as);
     const comment_id = await comment(other);
     expect([await types(author), await types(follower), await types(other)]).toEqual([
@@ -134,7 +119,7 @@ describe("who is told of what", () => {
     expect((await inbox(follower)).data[0]).toMatchObject({ comment_id, submission_id: id });
   });
 
-  it("the author of the parent comment of a reply, once", async () => {
+  it("a reply notifies the author of the parent comment once", async () => {
     const parent = await comment(follower);
     await read(author);
     await comment(other, parent);
@@ -142,7 +127,7 @@ describe("who is told of what", () => {
     expect((await inbox(author, "?unread=true")).data.map(({ type }) => type)).toEqual(["comment"]);
   });
 
-  it("all followers of an official comment", async () => {
+  it("an official comment notifies all followers", async () => {
     await follow(follower);
     await comment(admin);
     expect([await types(author), await types(follower), await types(admin)]).toEqual([
@@ -152,13 +137,13 @@ describe("who is told of what", () => {
     ]);
   });
 
-  it("the author of the parent of an official reply, once", async () => {
+  it("an official reply notifies the author of the parent once", async () => {
     const parent = await comment(follower);
     await comment(admin, parent);
     expect(await types(follower)).toEqual(["reply"]);
   });
 
-  it("followers of a status", async () => {
+  it("a status change notifies followers", async () => {
     await follow(follower);
     await api("PATCH", `/api/submissions/${id}/status`, { as: admin, body: { status: "planned" } });
     expect([await types(author), await types(follower), await types(admin)]).toEqual([
@@ -168,34 +153,34 @@ describe("who is told of what", () => {
     ]);
   });
 
-  it("never oneself", async () => {
+  it("an action never notifies its actor", async () => {
     await vote(author);
     await comment(author, await comment(author));
     expect(await types(author)).toEqual([]);
   });
 
-  it("nobody who stopped following", async () => {
+  it("a former follower is not notified", async () => {
     await follow(follower);
     await unfollow(follower);
     await comment(other);
     expect(await types(follower)).toEqual([]);
   });
 
-  it("nobody of a second vote that changes nothing", async () => {
+  it("a repeated vote that changes nothing notifies nobody", async () => {
     await vote(follower);
     await vote(follower);
     expect(await types(author)).toEqual(["vote"]);
   });
 
-  it("nobody of a vote on a comment", async () => {
-    const mine = await comment(author);
-    await api("POST", `/api/comments/${mine}/vote`, { as: follower });
+  it("a vote on a comment notifies nobody", async () => {
+    const own = await comment(author);
+    await api("POST", `/api/comments/${own}/vote`, { as: follower });
     expect(await types(author)).toEqual([]);
   });
 });
 
 describe("the inbox", () => {
-  it("is newest first, in pages", async () => {
+  it("is paginated, newest first", async () => {
     await vote(follower);
     await comment(follower);
     await comment(admin);
@@ -204,7 +189,7 @@ describe("the inbox", () => {
     expect([second.data.map(({ type }) => type), second.meta]).toEqual([["comment"], { total: 3 }]);
   });
 
-  it("marks some as read, or all, and says how many were unread", async () => {
+  it("marks some or all as read, and returns how many were unread", async () => {
     await vote(follower);
     await comment(follower);
     await comment(admin);
@@ -222,15 +207,15 @@ describe("the inbox", () => {
     ]);
   });
 
-  it("of another person cannot be marked", async () => {
+  it("of another person cannot be marked as read", async () => {
     await vote(follower);
-    const theirs = only((await inbox(author)).data[0]).id;
-    expect(await read(other, { ids: [theirs] })).toBe(0);
+    const foreign = only((await inbox(author)).data[0]).id;
+    expect(await read(other, { ids: [foreign] })).toBe(0);
     expect(await read(other)).toBe(0);
     expect((await inbox(author)).data[0]?.read_at).toBeNull();
   });
 
-  it("keeps the time of the first reading", async () => {
+  it("keeps the time when each was first read", async () => {
     await vote(follower);
     await read(author);
     const { read_at } = only((await inbox(author)).data[0]);
@@ -243,8 +228,8 @@ describe("the inbox", () => {
     [{ ids: ["x"] }, ["ids.0"]],
     [{ ids: Array(101).fill("00000000-0000-4000-8000-000000000000") }, ["ids"]],
     [[], ["body"]],
-  ])("refuses to mark %j", async (body, fields) => {
-    refused(
+  ])("rejects marking %j", async (body, fields) => {
+    expectError(
       await api("POST", "/api/me/notifications/read", { as: author, body }),
       "VALIDATION_ERROR",
       ...fields,
@@ -257,21 +242,25 @@ describe("the inbox", () => {
     expect((await inbox(author, "?unread=true")).meta.total).toBe(1);
   });
 
-  it.each(["unread=yes", "unread=", "unread=1"])("refuses ?%s", async (query) => {
-    refused(await api("GET", `/api/me/notifications?${query}`, { as: author }), "VALIDATION_ERROR", "unread");
+  it.each(["unread=yes", "unread=", "unread=1"])("rejects ?%s", async (query) => {
+    expectError(
+      await api("GET", `/api/me/notifications?${query}`, { as: author }),
+      "VALIDATION_ERROR",
+      "unread",
+    );
   });
 
   it("is for people who signed in", async () => {
-    refused(await api("GET", "/api/me/notifications"), "UNAUTHORIZED");
-    refused(await api("GET", "/api/me/notifications", { as: key }), "FORBIDDEN");
-    refused(await api("POST", "/api/me/notifications/read"), "UNAUTHORIZED");
-    refused(await api("POST", "/api/me/notifications/read", { as: key }), "FORBIDDEN");
+    expectError(await api("GET", "/api/me/notifications"), "UNAUTHORIZED");
+    expectError(await api("GET", "/api/me/notifications", { as: key }), "FORBIDDEN");
+    expectError(await api("POST", "/api/me/notifications/read"), "UNAUTHORIZED");
+    expectError(await api("POST", "/api/me/notifications/read", { as: key }), "FORBIDDEN");
   });
 
-  it("loses what is about a deleted submission or comment", async () => {
-    const gone = await comment(follower);
+  it("removes notifications about a deleted submission or comment", async () => {
+    const deleted = await comment(follower);
     await vote(follower);
-    await api("DELETE", `/api/comments/${gone}`, { as: follower });
+    await api("DELETE", `/api/comments/${deleted}`, { as: follower });
     expect(await types(author)).toEqual(["vote"]);
     await api("DELETE", `/api/submissions/${id}`, { as: author });
     expect(await inbox(author)).toEqual({ data: [], meta: { total: 0 } });

@@ -5,33 +5,25 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { withDatabase } from "../../local/database.ts";
-import { exportFile, importFile } from "../../local/exchange.ts";
+import { exportFile, importFile } from "../../local/import-export.ts";
 import { importAnswer, importListAnswer, importQuery } from "../../shared/imports.ts";
 import { scopes as allScopes, type Scope } from "../../shared/scopes.ts";
 import { sql, stack } from "../stack.ts";
-import { answered, api, type Caller, refused, send } from "./client.ts";
-import { importFrom } from "./imports.ts";
+import { api, type Caller, expectError, getJson, send } from "./client.ts";
+import { type Board, importFrom, newBoard } from "./imports.ts";
 import { newSurvey, respond } from "./survey-world.ts";
 import {
   countMistakes,
-  type Key,
   longEnough,
   newComment,
   newKey,
-  newOrganization,
   newSubmission,
   newUser,
   type Organization,
   only,
 } from "./world.ts";
 
-type Board = { organization: Organization; key: Key };
 type Rec = Record<string, unknown>;
-
-async function newBoard(settings = {}): Promise<Board> {
-  const organization = await newOrganization(settings);
-  return { organization, key: await newKey(organization, ["submissions:moderate"]) };
-}
 
 const lines = (records: Rec[]) => records.map((record) => JSON.stringify(record)).join("\n");
 const headers = { "content-type": "application/x-ndjson" };
@@ -44,7 +36,7 @@ async function exported(as: Caller, query = "?format=jsonl"): Promise<string> {
   return answer.text;
 }
 
-/** What an organization holds, as sorted records. */
+/** The content of an organization, as sorted records. */
 async function contentOf(as: Caller): Promise<string[]> {
   return (await exported(as)).split("\n").filter(Boolean).sort();
 }
@@ -60,8 +52,8 @@ async function rowsOf({ organization }: Board): Promise<Rec> {
   return only(counts);
 }
 
-const piecesOf = ({ organization }: Board) =>
-  sql`select from private.import_pieces where organization_id = ${organization.id}`;
+const filePartsOf = ({ organization }: Board) =>
+  sql`select from private.import_file_parts where organization_id = ${organization.id}`;
 
 const submission = (n: number, more: Rec = {}): Rec => ({
   id: `s${n}`,
@@ -103,7 +95,7 @@ const file: Rec[] = [
 ];
 
 describe("an import", () => {
-  test("brings submissions, votes and comments with their time, tells nobody, and counts are exact", async () => {
+  test("creates submissions, votes and comments with their times, sends no notifications, and counts are exact", async () => {
     const board = await newBoard({ require_approval: true });
     const done = await importing(board.key, lines(file));
     expect(done).toMatchObject({
@@ -146,7 +138,7 @@ describe("an import", () => {
     });
   });
 
-  test("puts the categories it makes behind those that are there", async () => {
+  test("appends new categories after the existing ones", async () => {
     const board = await newBoard();
     await sql`insert into public.categories (organization_id, name, slug, position) values (${board.organization.id}, 'Zoo', 'zoo', 7)`;
     await importing(
@@ -166,7 +158,7 @@ describe("an import", () => {
     ]);
   });
 
-  test("takes the comments and votes of a submission without an id, once", async () => {
+  test("imports the comments and votes of a submission without an id once", async () => {
     const board = await newBoard();
     const one = {
       ...submission(1, { id: undefined }),
@@ -178,20 +170,20 @@ describe("an import", () => {
     expect(await importing(board.key, lines([one]))).toMatchObject({ created: 0, skipped: 3 });
   });
 
-  test("hangs nothing of a submission that is refused on the one before it", async () => {
+  test("does not attach the children of a rejected submission to the one before it", async () => {
     const board = await newBoard();
     const [good, bad] = [submission(1, { id: undefined }), submission(2, { id: undefined, title: "Bad" })];
     const votes = [{ author_email: "bob@x.example" }];
     const page = JSON.stringify({ records: [good, { ...bad, votes }] });
-    const told = await importing(board.key, page, "", "application/json");
-    expect(told).toMatchObject({
+    const response = await importing(board.key, page, "", "application/json");
+    expect(response).toMatchObject({
       created: 1,
       failed: 2,
       errors: [{ field: "title" }, { field: "submission_id" }],
     });
   });
 
-  test("sent again makes nothing twice", async () => {
+  test("repeated creates no duplicates", async () => {
     const board = await newBoard();
     await importing(board.key, lines(file));
     const before = [await rowsOf(board), await contentOf(board.key)];
@@ -204,7 +196,7 @@ describe("an import", () => {
     expect([await rowsOf(board), await contentOf(board.key)]).toEqual(before);
   });
 
-  test("sent twice at once makes nothing twice", async () => {
+  test("sent twice concurrently creates no duplicates", async () => {
     const board = await newBoard();
     const many = lines(
       [...Array(700).keys()].flatMap((n) => [
@@ -218,7 +210,7 @@ describe("an import", () => {
     expect(await countMistakes(board.organization)).toEqual([]);
   });
 
-  test("whose file breaks off writes nothing, says so, and keeps nothing of the file", async () => {
+  test("with a truncated file writes nothing, returns an error, and stores nothing of the file", async () => {
     const board = await newBoard();
     await new Promise<void>((resolve) => {
       const outgoing = request(`${stack.base_url}/api/admin/import`, {
@@ -227,26 +219,22 @@ describe("an import", () => {
       });
       outgoing.on("error", () => resolve());
       outgoing.write(lines([...Array(9000).keys()].map((n) => submission(n))));
-      const kept = setInterval(async () => {
-        if ((await piecesOf(board)).length === 0) return;
-        clearInterval(kept);
+      const interval = setInterval(async () => {
+        if ((await filePartsOf(board)).length === 0) return;
+        clearInterval(interval);
         outgoing.destroy();
       }, 20);
     });
     const broken = async () =>
-      only(
-        answered(await api("GET", "/api/admin/imports", { as: board.key }), 200, importListAnswer).data.at(
-          -1,
-        ),
-      );
+      only((await getJson("/api/admin/imports", importListAnswer, { as: board.key })).data.at(-1));
     await expect
       .poll(broken, { timeout: 20_000 })
-      .toMatchObject({ state: "failed", problem: "body did not arrive whole" });
+      .toMatchObject({ state: "failed", problem: "body did not arrive completely" });
     expect(await rowsOf(board)).toMatchObject({ submissions: 0 });
-    expect(await piecesOf(board)).toEqual([]);
+    expect(await filePartsOf(board)).toEqual([]);
   });
 
-  test("that runs dry tells the same numbers and changes nothing", async () => {
+  test("as a dry run returns the same numbers and changes nothing", async () => {
     const board = await newBoard();
     const counts = ({ processed, created, skipped, failed }: Rec) => ({
       processed,
@@ -268,7 +256,7 @@ describe("an import", () => {
     expect(counts(await importing(board.key, lines(file.slice(0, 4))))).toEqual(counts(tried));
   });
 
-  test("takes the good lines and tells the first 100 bad ones", async () => {
+  test("imports the valid lines and returns the first 100 errors", async () => {
     const board = await newBoard();
     const bad = [...Array(150).keys()].map((n) => submission(n, { title: "Hm" }));
     const done = await importing(
@@ -306,7 +294,7 @@ describe("an import", () => {
     expect(fewer).toMatchObject({ created: 1, failed: 2 });
   });
 
-  test("loses only the record that the database itself refuses", async () => {
+  test("skips only the record that the database rejects", async () => {
     const board = await newBoard();
     const records = [...Array(9).keys()].map((n) => submission(n));
     records.splice(4, 0, submission(99, { created_at: "2024-02-30T00:00:00Z" }));
@@ -318,7 +306,7 @@ describe("an import", () => {
     });
   });
 
-  test("that cannot be read on fails and names the place, and what stood before is in", async () => {
+  test("with an unreadable part fails with its position, and keeps the records before it", async () => {
     const board = await newBoard();
     const raw = `id,title,description\n1,One of two,${longEnough}\n2,"Two of two,${longEnough}\n`;
     expect(await importing(board.key, raw, "", "text/csv")).toMatchObject({
@@ -329,7 +317,7 @@ describe("an import", () => {
     expect(await rowsOf(board)).toMatchObject({ submissions: 1 });
   });
 
-  test("of more than the plan allows fails and says so", async () => {
+  test("of more than the plan allows fails with the plan limit error", async () => {
     const board = await newBoard({ max_submissions: 1 });
     expect(await importing(board.key, lines([submission(1), submission(2)]))).toMatchObject({
       state: "failed",
@@ -338,13 +326,13 @@ describe("an import", () => {
     expect(await rowsOf(board)).toMatchObject({ submissions: 0 });
   });
 
-  test("over 64 MiB is 413, of another type 415, with a wrong parameter 400", async () => {
+  test("returns 413 over 64 MiB, 415 for another type, 400 for an invalid parameter", async () => {
     const { key } = await newBoard();
     const large = { ...headers, "content-length": String(65 * 1024 * 1024) };
     await expect(
       send("POST", "/api/admin/import", { as: key, headers: large, raw: "{}" }),
     ).resolves.toMatchObject({ status: 413 });
-    refused(
+    expectError(
       await api("POST", "/api/admin/import", {
         as: key,
         raw: "x",
@@ -352,14 +340,14 @@ describe("an import", () => {
       }),
       "UNSUPPORTED_MEDIA_TYPE",
     );
-    refused(
+    expectError(
       await api("POST", "/api/admin/import?format=jira", { as: key, raw: "{}", headers }),
       "VALIDATION_ERROR",
       "format",
     );
   });
 
-  test("counts the vote of somebody who signed up and voted once", async () => {
+  test("skips the vote of a user who has already voted here", async () => {
     const board = await newBoard();
     const ann = await newUser("Ann");
     const voted = await newSubmission(board.organization, ann);
@@ -369,13 +357,13 @@ describe("an import", () => {
     expect(await countMistakes(board.organization)).toEqual([]);
   });
 
-  test("of ids of another organization finds nothing of it", async () => {
-    const [ours, theirs] = [await newBoard(), await newBoard()];
+  test("with ids of another organization does not find its rows", async () => {
+    const [own, theirs] = [await newBoard(), await newBoard()];
     const ann = await newUser("Ann");
     const foreign = await newSubmission(theirs.organization, ann);
     const comment = await newComment(foreign, ann);
     const done = await importing(
-      ours.key,
+      own.key,
       lines([
         { kind: "vote", submission_id: foreign, author_email: "a@x.example" },
         { kind: "comment_vote", comment_id: comment, author_email: "a@x.example" },
@@ -384,16 +372,16 @@ describe("an import", () => {
       ]),
     );
     expect(done).toMatchObject({ created: 1, skipped: 1, failed: 2 });
-    const [made] = await sql<
+    const [created] = await sql<
       { author_id: string }[]
-    >`select author_id from public.submissions where organization_id = ${ours.organization.id}`;
-    expect(made?.author_id).not.toBe(ann.id);
+    >`select author_id from public.submissions where organization_id = ${own.organization.id}`;
+    expect(created?.author_id).not.toBe(ann.id);
   });
 });
 
 describe("an export", () => {
   test.each(["jsonl", "json", "csv"])(
-    "as %s, imported into another organization, exports the same",
+    "as %s, imported into another organization, exports the same content",
     async (format) => {
       const [from, to] = [await newBoard(), await newBoard()];
       const [ann, member] = [
@@ -460,7 +448,7 @@ describe("an export", () => {
     },
   );
 
-  test("has surveys and what was answered, for keys that may read them", async () => {
+  test("contains surveys and responses for keys that may read them", async () => {
     const board = await newBoard();
     const [admin, ann] = [
       await newUser("Ada", { organization: board.organization, role: "admin" }),
@@ -479,11 +467,7 @@ describe("an export", () => {
       .split("\n")
       .map((line) => JSON.parse(line) as Rec);
     expect(records.slice(-2)).toMatchObject([
-      {
-        kind: "survey",
-        id: survey.id,
-        questions: survey.questions.map(({ id, text }) => ({ id, text })),
-      },
+      { kind: "survey", id: survey.id, questions: survey.questions.map(({ id, text }) => ({ id, text })) },
       {
         kind: "survey_response",
         survey_id: survey.id,
@@ -496,7 +480,7 @@ describe("an export", () => {
     );
     expect(await exported(board.key)).not.toContain('"kind": "survey');
     for (const what of ["surveys", "survey_responses"])
-      refused(await api("GET", `/api/admin/export?what=${what}`, { as: board.key }), "FORBIDDEN");
+      expectError(await api("GET", `/api/admin/export?what=${what}`, { as: board.key }), "FORBIDDEN");
     const without = await importing((await newBoard()).key, copy);
     expect(without).toMatchObject({ created: 0, failed: 2 });
     expect(without.errors[0]?.message).toBe("needs a key with surveys:write and surveys:publish");
@@ -507,37 +491,40 @@ describe("an export", () => {
     ["members:write", "member", "members"],
     ["surveys:read", "survey", "surveys"],
     ["responses:read", "survey_response", "survey_responses"],
-  ])("has what %s reads elsewhere for a key that holds it, and for no other", async (scope, kind, what) => {
-    const { organization } = await newBoard();
-    const admin = await newUser("Ada", { organization, role: "admin" });
-    await respond(await newSurvey(admin, organization), admin, { 0: 9 });
-    const kinds = async (as: Caller) => (await exported(as)).match(/(?<="kind": ")\w+/g) ?? [];
-    const [holds, lacks] = [
-      await newKey(organization, ["submissions:moderate", scope]),
-      await newKey(
-        organization,
-        allScopes.filter((other) => other !== scope),
-      ),
-    ];
-    expect(await kinds(holds)).toEqual([kind]);
-    expect(await kinds(lacks)).not.toContain(kind);
-    expect(await kinds(lacks)).toHaveLength(3);
-    if (!what) return;
-    expect(await exported(holds, `?format=csv&what=${what}`)).toMatch(/\n./);
-    const refusal = await api("GET", `/api/admin/export?what=${what}`, { as: lacks });
-    refused(refusal, "FORBIDDEN");
-    expect(refusal.text).toContain(`This key lacks the scope ${scope}.`);
-  });
+  ])(
+    "contains what %s reads elsewhere for a key with that scope, and for no other",
+    async (scope, kind, what) => {
+      const { organization } = await newBoard();
+      const admin = await newUser("Ada", { organization, role: "admin" });
+      await respond(await newSurvey(admin, organization), admin, { 0: 9 });
+      const kinds = async (as: Caller) => (await exported(as)).match(/(?<="kind": ")\w+/g) ?? [];
+      const [withScope, withoutScope] = [
+        await newKey(organization, ["submissions:moderate", scope]),
+        await newKey(
+          organization,
+          allScopes.filter((other) => other !== scope),
+        ),
+      ];
+      expect(await kinds(withScope)).toEqual([kind]);
+      expect(await kinds(withoutScope)).not.toContain(kind);
+      expect(await kinds(withoutScope)).toHaveLength(3);
+      if (!what) return;
+      expect(await exported(withScope, `?format=csv&what=${what}`)).toMatch(/\n./);
+      const rejected = await api("GET", `/api/admin/export?what=${what}`, { as: withoutScope });
+      expectError(rejected, "FORBIDDEN");
+      expect(rejected.text).toContain(`This key lacks the scope ${scope}.`);
+    },
+  );
 
-  test("of everything as CSV is 400", async () => {
-    refused(
+  test("of everything as CSV returns 400", async () => {
+    expectError(
       await api("GET", "/api/admin/export?format=csv&what=all", { as: (await newBoard()).key }),
       "VALIDATION_ERROR",
       "what",
     );
   });
 
-  test("has the addresses of voters, and leaves a trace", async () => {
+  test("contains the addresses of voters, and is in the audit trail", async () => {
     const board = await newBoard();
     await importing(board.key, lines(file));
     expect(await exported(board.key)).toContain("bob@x.example");
@@ -550,10 +537,10 @@ describe("an export", () => {
   });
 });
 
-describe("who may not", () => {
+describe("callers without permission", () => {
   test.each(["member", "stranger", "another tenant's admin", "a key that reads and writes"])(
     "%s",
-    async (who) => {
+    async (callers) => {
       const board = await newBoard();
       const { id } = await importing(board.key, lines(file));
       const other = await newBoard();
@@ -561,20 +548,22 @@ describe("who may not", () => {
         member: () => newUser("Mel", { organization: board.organization, role: "member" }),
         stranger: () => newUser("Sam"),
         "another tenant's admin": () => newUser("Olaf", { organization: other.organization, role: "owner" }),
-      }[who];
+      }[callers];
       const as = caller
         ? await caller()
         : await newKey(board.organization, ["submissions:read", "submissions:write", "analytics:read"]);
       const call = { as, on: board.organization };
-      refused(await api("POST", "/api/admin/import", { ...call, raw: lines(file), headers }), "FORBIDDEN");
+      expectError(
+        await api("POST", "/api/admin/import", { ...call, raw: lines(file), headers }),
+        "FORBIDDEN",
+      );
       for (const path of ["/api/admin/export", "/api/admin/imports", `/api/admin/imports/${id}`])
-        refused(await api("GET", path, call), "FORBIDDEN");
-      // With rights elsewhere, what is ours is not there.
-      refused(await api("GET", `/api/admin/imports/${id}`, { as: other.key }), "NOT_FOUND");
-      expect(
-        answered(await api("GET", `/api/admin/imports/${id}`, { as: board.key }), 200, importAnswer).data
-          .created,
-      ).toBe(7);
+        expectError(await api("GET", path, call), "FORBIDDEN");
+      // Keys and users with rights in other organizations get 404.
+      expectError(await api("GET", `/api/admin/imports/${id}`, { as: other.key }), "NOT_FOUND");
+      expect((await getJson(`/api/admin/imports/${id}`, importAnswer, { as: board.key })).data.created).toBe(
+        7,
+      );
     },
   );
 });
@@ -582,11 +571,11 @@ describe("who may not", () => {
 describe("the commands", () => {
   let folder: string;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), "feedback-exchange-"));
+    folder = await mkdtemp(join(tmpdir(), "feedback-import-export-"));
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  test("import and export straight from files, and a second run makes nothing twice", async () => {
+  test("import and export files directly, and a second run creates no duplicates", async () => {
     const [from, to] = [await newBoard(), await newBoard()];
     const [first, second] = [join(folder, `${randomUUID()}.jsonl`), join(folder, "copy.json")];
     await writeFile(first, lines(file));

@@ -3,10 +3,11 @@ import { csvLine } from "../../functions/_shared/csv.ts";
 import { chunksOf } from "../../functions/_shared/import/chunks.ts";
 import { type FileType, rowsOf } from "../../functions/_shared/import/rows.ts";
 import { importQuery } from "../../shared/imports.ts";
+import { submissionStatuses } from "../../shared/submissions.ts";
 
-// What a file says, before any of it reaches the database.
+// The records of a file, before any of them reaches the database.
 
-/** In pieces of three bytes, so that nothing relies on where a piece ends. */
+/** In chunks of three bytes, so that no chunk ends at a convenient place. */
 async function* pieces(file: string | Uint8Array): AsyncGenerator<Uint8Array> {
   const bytes = typeof file === "string" ? new TextEncoder().encode(file) : file;
   for (let i = 0; i < bytes.length; i += 3) yield bytes.subarray(i, i + 3);
@@ -20,13 +21,13 @@ async function read(file: string | Uint8Array, type: FileType) {
 }
 
 async function entries(file: string, type: FileType, query: Record<string, string> = {}) {
-  const taken: Record<string, unknown>[] = [];
-  const refused: unknown[] = [];
+  const accepted: Record<string, unknown>[] = [];
+  const rejected: unknown[] = [];
   for await (const chunk of chunksOf(rowsOf(pieces(file), type), importQuery.parse(query))) {
-    taken.push(...chunk.entries.map(({ kind, fields }) => ({ kind, ...fields })));
-    refused.push(...chunk.refused);
+    accepted.push(...chunk.entries.map(({ kind, fields }) => ({ kind, ...fields })));
+    rejected.push(...chunk.refused);
   }
-  return { taken, refused };
+  return { taken: accepted, refused: rejected };
 }
 
 describe("CSV", () => {
@@ -53,7 +54,11 @@ describe("CSV", () => {
     ],
     ["with a quote in the middle of a cell", 'a,b\n1,5" wide\n', [[2, { a: "1", b: '5" wide' }]]],
     ["with fewer cells than names", "a,b\n1\n", [[2, { a: "1" }]]],
-    ["with more cells than names", "a,b\n1,x,z\n2,y\n", [[2, "has 3 cells, and the first line 2"], ab[1]]],
+    [
+      "with more cells than names",
+      "a,b\n1,x,z\n2,y\n",
+      [[2, "has 3 cells, but the first line has 2"], ab[1]],
+    ],
     ["with a guarded formula", "a,b\n1,'=1+1\n", [[2, { a: "1", b: "=1+1" }]]],
   ])("%s", async (_, file, rows) => {
     expect(await read(file, "csv")).toEqual(rows);
@@ -66,9 +71,9 @@ describe("CSV", () => {
       "a quote that is not closed, or a record of more than 1 MiB, at line 3",
     ],
     ["a record without end", `a,b\n1,x\n2,"${"y\n".repeat(600_000)}`, "at line 3"],
-    ["bytes that are not UTF-8", new Uint8Array([97, 44, 98, 10, 49, 44, 0xe4, 10]), "is not UTF-8"],
-    ["UTF-16", new Uint8Array([0xff, 0xfe, 97, 0, 44, 0, 98, 0, 10, 0]), "is not UTF-8"],
-  ])("ends where it has %s", async (_, file, message) => {
+    ["bytes that are not UTF-8", new Uint8Array([97, 44, 98, 10, 49, 44, 0xe4, 10]), "is not valid UTF-8"],
+    ["UTF-16", new Uint8Array([0xff, 0xfe, 97, 0, 44, 0, 98, 0, 10, 0]), "is not valid UTF-8"],
+  ])("fails for %s", async (_, file, message) => {
     await expect(read(file, "csv")).rejects.toMatchObject({
       code: "VALIDATION_ERROR",
       details: [{ field: "body", message: expect.stringContaining(message) }],
@@ -90,7 +95,7 @@ describe("a cell", () => {
     "plain",
     'a "b", c\nd',
     " x ",
-  ])("%j comes back as it was, and is no formula on the way", async (cell) => {
+  ])("%j is exported and imported unchanged, and is never a formula in the file", async (cell) => {
     const line = csvLine(["1", cell]);
     expect(line).not.toMatch(/^1,"?[=+\-@\t＝]/);
     expect(await read(`a,b\n${line}`, "csv")).toEqual([[2, { a: "1", b: cell }]]);
@@ -144,7 +149,7 @@ describe("a record", () => {
       "description",
       "surrogate",
     ],
-    ["a status nobody knows", { ...good, status: "shipped" }, "status", "must be one of open"],
+    ["an unknown status", { ...good, status: "shipped" }, "status", "must be one of open"],
     ["a time to come", { ...good, created_at: "2999-01-01T00:00:00Z" }, "created_at", "has passed"],
     ["a time that is none", { ...good, created_at: "yesterday" }, "created_at", "must be a time"],
     ["an address that is none", { ...good, author_email: "x" }, "author_email", "e-mail"],
@@ -154,22 +159,27 @@ describe("a record", () => {
       "tracker_issue_url",
       "http",
     ],
-    ["a vote of nobody", { kind: "vote", submission_id: "1" }, "author_email", "whose"],
+    [
+      "a vote without a person",
+      { kind: "vote", submission_id: "1" },
+      "author_email",
+      "identifies the person",
+    ],
     ["a comment on nothing", { kind: "comment", body: "Yes" }, "submission_id", "is required"],
-  ])("with %s is refused by its line", async (_, values, field, message) => {
-    const { taken, refused } = await entries(
+  ])("with %s is rejected with its line number", async (_, values, field, message) => {
+    const { taken: accepted, refused: rejected } = await entries(
       `{}\n${JSON.stringify(values)}\n${JSON.stringify(good)}`,
       "jsonl",
     );
-    expect(refused).toMatchObject([
+    expect(rejected).toMatchObject([
       { line: 1 },
       { line: 2, field, message: expect.stringContaining(message) },
     ]);
-    expect(taken).toHaveLength(1);
+    expect(accepted).toHaveLength(1);
   });
 
-  test("holds comments and votes, which follow it from the first comment on", async () => {
-    const { taken } = await entries(
+  test("contains comments and votes, as separate records from the first comment on", async () => {
+    const { taken: accepted } = await entries(
       JSON.stringify([
         {
           ...good,
@@ -183,7 +193,7 @@ describe("a record", () => {
       ]),
       "json",
     );
-    expect(taken).toMatchObject([
+    expect(accepted).toMatchObject([
       { kind: "submission", id: "7", author: "#nobody", author_votes: false },
       { kind: "comment", id: "a", submission_id: "7", created_at: "2024-01-01T00:00:00.000Z" },
       { kind: "comment", id: "b", parent_id: "a" },
@@ -191,18 +201,18 @@ describe("a record", () => {
     ]);
   });
 
-  test("keeps its time to the microsecond", async () => {
-    const { taken } = await entries(
+  test("keeps its time with microsecond precision", async () => {
+    const { taken: accepted } = await entries(
       JSON.stringify({ ...good, created_at: "2024-01-01T00:00:00.123456+00:00" }),
       "json",
     );
-    expect(taken).toMatchObject([{ created_at: "2024-01-01T00:00:00.123456+00:00" }]);
+    expect(accepted).toMatchObject([{ created_at: "2024-01-01T00:00:00.123456+00:00" }]);
   });
 });
 
 describe("the export of", () => {
   test("Canny, as CSV", async () => {
-    const { taken, refused } = await entries(
+    const { taken: accepted, refused: rejected } = await entries(
       [
         "Post ID,Post Title,Post Details,Status,Category,Tags,Author Name,Author Email,Created,Votes",
         'c1,Dark mode,"Please, a dark mode for the night",In Progress,Web App,"ui, night",Ann Lee,ann@x.example,2023-04-05 10:11:12,3',
@@ -211,8 +221,8 @@ describe("the export of", () => {
       "csv",
       { format: "canny", anonymous_votes: "true", type: "problem" },
     );
-    expect(refused).toEqual([]);
-    expect(taken).toMatchObject([
+    expect(rejected).toEqual([]);
+    expect(accepted).toMatchObject([
       {
         kind: "submission",
         id: "c1",
@@ -248,15 +258,59 @@ describe("the export of", () => {
       "https://x.example/p/1",
     ],
   ])("Canny, as a CSV of voters %#", async (file, submission_id) => {
-    const { taken, refused } = await entries(file, "csv", { format: "canny", what: "votes" });
-    expect(refused).toEqual([]);
-    expect(taken).toMatchObject([
+    const { taken: accepted, refused: rejected } = await entries(file, "csv", {
+      format: "canny",
+      what: "votes",
+    });
+    expect(rejected).toEqual([]);
+    expect(accepted).toMatchObject([
       {
         ...{ kind: "vote", submission_id, author: "bob@x.example", author_name: "Bob" },
         created_at: "2023-04-07T10:11:12Z",
       },
     ]);
   });
+
+  test.each(["canny", "fider"] as const)(
+    "%s: every status is mapped by name, and unknown ones are reported",
+    async (format) => {
+      const mapped: Record<string, string> = {
+        open: "open",
+        "Under Review": "under_review",
+        reviewing: "under_review",
+        planned: "planned",
+        "In Progress": "in_progress",
+        started: "in_progress",
+        complete: "completed",
+        Completed: "completed",
+        done: "completed",
+        shipped: "completed",
+        closed: "declined",
+        declined: "declined",
+        rejected: "declined",
+        archived: "declined",
+        duplicate: "declined",
+        "Some day": "open",
+      };
+      const rows = [...Object.keys(mapped), undefined].map((status, id) => ({
+        id,
+        title: "A title of an idea",
+        details: "A description that is long enough.",
+        status,
+      }));
+      const { taken: accepted, refused: rejected } = await entries(
+        rows.map((row) => JSON.stringify(row)).join("\n"),
+        "jsonl",
+        { format },
+      );
+      expect(accepted.map(({ status }) => status)).toEqual([...Object.values(mapped), "open"]);
+      expect(rejected).toEqual([
+        { line: 16, field: "status", message: '"Some day" is not known: imported as open', kept: true },
+      ]);
+      const named = new Set<string>(["duplicate", ...Object.values(mapped)]);
+      expect(submissionStatuses.filter((status) => !named.has(status))).toEqual([]);
+    },
+  );
 
   test("Canny, as its API answers", async () => {
     const author = { id: "u1", name: "Ann Lee", email: "ann@x.example" };
@@ -279,7 +333,7 @@ describe("the export of", () => {
       parentID: null,
       post: { id: "p1" },
     };
-    const { taken, refused } = await entries(
+    const { taken: accepted, refused: rejected } = await entries(
       [
         { posts: [post], hasMore: false },
         {
@@ -305,8 +359,8 @@ describe("the export of", () => {
       "jsonl",
       { format: "canny" },
     );
-    expect(refused).toEqual([]);
-    expect(taken).toMatchObject([
+    expect(rejected).toEqual([]);
+    expect(accepted).toMatchObject([
       {
         kind: "submission",
         id: "p1",
@@ -322,24 +376,24 @@ describe("the export of", () => {
   });
 
   test.each(["false", "true"])(
-    "Fider, with more nameless votes than a file may ask for: those of a row that does not fit are left out, and said (dry run: %s)",
+    "Fider, with more anonymous votes than a file may request: rows above the limit are reported without them (dry run: %s)",
     async (dry_run) => {
       const row = (id: number, votes: number) => `${id},A title of an idea,${votes}`;
       const rows = [row(1, 700), row(2, 20_000), row(3, 298), row(4, 3), row(5, 2), row(6, 1)];
       const file = ["number,title,votes_count", ...rows];
       const query = importQuery.parse({ format: "fider", anonymous_votes: "true", dry_run });
       const votes = new Map<unknown, number>();
-      const refused: unknown[] = [];
+      const rejected: unknown[] = [];
       const allowance = { votes: 11_000 };
       for await (const chunk of chunksOf(rowsOf(pieces(file.join("\n")), "csv"), query, allowance)) {
         for (const { kind, fields } of chunk.entries)
           if (kind === "vote") votes.set(fields.submission_id, (votes.get(fields.submission_id) ?? 0) + 1);
           else votes.set(fields.id, 0);
-        refused.push(...chunk.refused);
+        rejected.push(...chunk.refused);
       }
       const message =
-        "is not imported: a file counts at most 1,000,000 nameless votes. Send the rest in another file";
-      expect(refused).toEqual([
+        "is not imported: a file may create at most 1,000,000 nameless votes. Send the rest in another file";
+      expect(rejected).toEqual([
         { line: 5, field: "votes_count", message, kept: true },
         { line: 7, field: "votes_count", message, kept: true },
       ]);
@@ -355,7 +409,7 @@ describe("the export of", () => {
   );
 
   test("Fider, as CSV", async () => {
-    const { taken, refused } = await entries(
+    const { taken: accepted, refused: rejected } = await entries(
       [
         "number,title,description,created_at,created_by,votes_count,comments_count,status,responded_by,responded_at,response,original_number,original_title,tags",
         '10,Go is fast,Very tiny description,2018-03-23T19:33:22Z,Faceless,4,2,declined,John Snow,2018-04-04T19:48:10Z,Nothing we need to do,,,"easy, ignored"',
@@ -364,8 +418,8 @@ describe("the export of", () => {
       "csv",
       { format: "fider" },
     );
-    expect(refused).toEqual([]);
-    expect(taken).toMatchObject([
+    expect(rejected).toEqual([]);
+    expect(accepted).toMatchObject([
       {
         kind: "submission",
         id: "10",
@@ -385,13 +439,16 @@ describe("the export of", () => {
     ]);
   });
 
-  test("Fider, as its tags.json, without what only the team sees", async () => {
+  test("Fider, as its tags.json, without tags visible to the team only", async () => {
     const tags = [
       { id: 1, name: "Easy one", slug: "easy-one", color: "FF8800", isPublic: true },
       { id: 2, name: "Secret", slug: "secret", color: "000000", isPublic: false },
     ];
-    const { taken } = await entries(JSON.stringify(tags), "json", { format: "fider", what: "tags" });
-    expect(taken).toEqual([{ kind: "tag", slug: "easy-one", name: "Easy one", color: "#ff8800" }]);
+    const { taken: accepted } = await entries(JSON.stringify(tags), "json", {
+      format: "fider",
+      what: "tags",
+    });
+    expect(accepted).toEqual([{ kind: "tag", slug: "easy-one", name: "Easy one", color: "#ff8800" }]);
   });
 
   test("Fider, as its API answers", async () => {
@@ -409,21 +466,23 @@ describe("the export of", () => {
       comments: [{ id: 5, content: "Indeed", createdAt: "2018-02-22T15:51:35Z", user }],
       votes: [{ createdAt: "2018-02-21T15:51:35Z", user }],
     };
-    const { taken } = await entries(JSON.stringify([post]), "json", { format: "fider" });
-    expect(taken).toMatchObject([
+    const { taken: accepted } = await entries(JSON.stringify([post]), "json", { format: "fider" });
+    expect(accepted).toMatchObject([
       { kind: "submission", id: "3", status: "in_progress", author: "jon@x.example" },
       { kind: "comment", id: "5", submission_id: "3", body: "Indeed" },
       { kind: "vote", submission_id: "3", author: "jon@x.example" },
     ]);
   });
 
-  test("any of them: what is too long is cut, and a cut title goes on in the description", async () => {
+  test("all formats: long texts are cut, and a cut title continues in the description", async () => {
     const title = "🦊".repeat(250);
-    const { taken, refused } = await entries(JSON.stringify([{ title, details: "x".repeat(6000) }]), "json", {
-      format: "canny",
-    });
-    expect(refused).toEqual([]);
-    const [{ title: cut, description } = {}] = taken as { title?: string; description?: string }[];
+    const { taken: accepted, refused: rejected } = await entries(
+      JSON.stringify([{ title, details: "x".repeat(6000) }]),
+      "json",
+      { format: "canny" },
+    );
+    expect(rejected).toEqual([]);
+    const [{ title: cut, description } = {}] = accepted as { title?: string; description?: string }[];
     expect([...(cut ?? "")]).toHaveLength(200);
     expect([...(description ?? "")]).toHaveLength(5000);
     expect(description).toContain(title);

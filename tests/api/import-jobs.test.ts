@@ -2,16 +2,11 @@ import { expect, test } from "vitest";
 import { importAnswer } from "../../shared/imports.ts";
 import { sql, stack } from "../stack.ts";
 import { until } from "../until.ts";
-import { answered, api, type Caller, refused, send } from "./client.ts";
-import { endOf, importFrom, sendImport } from "./imports.ts";
+import { api, type Caller, expectError, expectJson, getJson, send } from "./client.ts";
+import { endOf, importFrom, newBoard, sendImport } from "./imports.ts";
 import { countMistakes, longEnough, newKey, newOrganization, newUser } from "./world.ts";
 
-async function newBoard() {
-  const organization = await newOrganization();
-  return { organization, key: await newKey(organization, ["submissions:moderate"]) };
-}
-
-/** Good rows, with comments and votes in them, one that is refused and one that is there twice. */
+/** Valid rows with comments and votes, one invalid row and one duplicate. */
 const rows = Array.from({ length: 130 }, (_, n) => ({
   id: `${n === 129 ? 7 : n}`,
   title: n === 71 ? "A NUL \u0000 in it" : `Submission ${n}`,
@@ -22,28 +17,28 @@ const rows = Array.from({ length: 130 }, (_, n) => ({
     votes: [{ author_email: "voter@job.example" }],
   }),
 }));
-// A chunk is 500 rows or 1 MB of the file: so these are three, in three pieces.
+// A chunk has at most 500 rows or 1 MB of the file: these are three chunks.
 const file = rows.map((row) => JSON.stringify(row).padEnd(20_000)).join("\n");
-// 130 rows, of which 13 bring a comment and a vote.
+// 130 rows, 13 of them with a comment and a vote.
 const figures = { state: "completed", processed: 156, failed: 1, skipped: 1, created: 154 };
 
 const run = async (as: Caller, id: string) =>
-  answered(await api("POST", `/api/admin/imports/${id}/run`, { as }), 200, importAnswer).data;
+  expectJson(await api("POST", `/api/admin/imports/${id}/run`, { as }), 200, importAnswer).data;
 const show = async (as: Caller, id: string) =>
-  answered(await api("GET", `/api/admin/imports/${id}`, { as }), 200, importAnswer).data;
+  (await getJson(`/api/admin/imports/${id}`, importAnswer, { as })).data;
 const cancel = (as: Caller, id: string) => api("DELETE", `/api/admin/imports/${id}`, { as });
-const kept = async (id: string) =>
+const stored = async (id: string) =>
   (
-    await sql`select from private.import_pieces where import_id = ${id}
+    await sql`select from private.import_file_parts where import_id = ${id}
     union all select from private.import_ids where import_id = ${id}`
   ).length;
 const contentOf = (id: string) => sql`
   select title, vote_count, comment_count from public.submissions where organization_id = ${id} order by title`;
-/** Sends a file that the schedule leaves alone. */
+/** Uploads a file that the schedule does not run. */
 async function sendUnscheduled(as: Caller, query = "") {
   const { id } = await sendImport(as, JSON.stringify({ what: "is replaced" }), query);
   await endOf(as, id);
-  await sql`insert into private.import_pieces (organization_id, import_id, n, bytes)
+  await sql`insert into private.import_file_parts (organization_id, import_id, n, bytes)
     select organization_id, id, 0, ${Buffer.from(file)} from private.imports where id = ${id}`;
   await sql`update private.imports set state = 'running', position = '{"at": 0, "line": 1}', processed = 0, failed = 0,
       bytes = ${Buffer.byteLength(file)}, claimed_until = 'infinity' where id = ${id}`;
@@ -58,14 +53,14 @@ async function runToEnd(as: Caller, id: string) {
   }
 }
 
-test("an import answers 202 with its address, and is completed though nobody asks for it", async () => {
+test("an import returns 202 with its Location, and completes without further requests", async () => {
   const { organization, key } = await newBoard();
   const answer = await api("POST", "/api/admin/import", {
     as: key,
     raw: file,
     headers: { "content-type": "application/x-ndjson" },
   });
-  const { id, state, bytes } = answered(answer, 202, importAnswer).data;
+  const { id, state, bytes } = expectJson(answer, 202, importAnswer).data;
   expect({ state, bytes, location: answer.headers.location }).toEqual({
     state: "running",
     bytes: Buffer.byteLength(file),
@@ -77,41 +72,44 @@ test("an import answers 202 with its address, and is completed though nobody ask
   expect(await show(key, id)).toMatchObject({ ...figures, bytes_read: bytes, errors: [{ line: 72 }] });
   expect(await contentOf(organization.id)).toHaveLength(128);
   expect(await countMistakes(organization)).toEqual([]);
-  expect(await kept(id)).toBe(0);
+  expect(await stored(id)).toBe(0);
   expect(await run(key, id)).toMatchObject(figures);
 });
 
-test.each(["csv", "json"])("a %s that is read on from anywhere gives what it gives at once", async (type) => {
-  const [whole, steps] = [await newBoard(), await newBoard()];
-  const text = (n: number) => `Said "${n}", é 🦊\nand on.${type === "csv" ? "\r\n" : "\n"}`.repeat(8);
-  const many = Array.from({ length: 1100 }, (_, n) => ({
-    id: `${n}`,
-    title: `Row ${n} ü`,
-    description: text(n),
-  }));
-  const cell = (value: string) => `"${value.replaceAll('"', '""')}"`;
-  const raw =
-    type === "json"
-      ? JSON.stringify(many, null, 1)
-      : `\uFEFFid;title;description\r\n${many.map((row) => Object.values(row).map(cell).join(";")).join("\r\n")}`;
-  const mime = type === "json" ? "application/json" : "text/csv";
-  const expected = await importFrom(whole.key, raw, "", mime);
-  expect(expected).toMatchObject({ state: "completed", created: 1100, failed: 0 });
-  const { id } = await sendImport(steps.key, raw, "", mime);
-  await until(async () => {
-    await run(steps.key, id);
-    return (await show(steps.key, id)).state === "completed";
-  });
-  expect(await show(steps.key, id)).toMatchObject({ created: 1100, failed: 0, errors: [] });
-  const texts = (board: typeof whole) => sql`
+test.each(["csv", "json"])(
+  "a %s read in chunks from any offset gives the same records as in one pass",
+  async (type) => {
+    const [whole, steps] = [await newBoard(), await newBoard()];
+    const text = (n: number) => `Said "${n}", é 🦊\nand on.${type === "csv" ? "\r\n" : "\n"}`.repeat(8);
+    const many = Array.from({ length: 1100 }, (_, n) => ({
+      id: `${n}`,
+      title: `Row ${n} ü`,
+      description: text(n),
+    }));
+    const cell = (value: string) => `"${value.replaceAll('"', '""')}"`;
+    const raw =
+      type === "json"
+        ? JSON.stringify(many, null, 1)
+        : `\uFEFFid;title;description\r\n${many.map((row) => Object.values(row).map(cell).join(";")).join("\r\n")}`;
+    const mime = type === "json" ? "application/json" : "text/csv";
+    const expected = await importFrom(whole.key, raw, "", mime);
+    expect(expected).toMatchObject({ state: "completed", created: 1100, failed: 0 });
+    const { id } = await sendImport(steps.key, raw, "", mime);
+    await until(async () => {
+      await run(steps.key, id);
+      return (await show(steps.key, id)).state === "completed";
+    });
+    expect(await show(steps.key, id)).toMatchObject({ created: 1100, failed: 0, errors: [] });
+    const texts = (board: typeof whole) => sql`
     select title, description from public.submissions where organization_id = ${board.organization.id} order by title`;
-  expect(await texts(steps)).toEqual(await texts(whole));
-});
+    expect(await texts(steps)).toEqual(await texts(whole));
+  },
+);
 
-test("several who run one at once, and one who breaks off in between, write each row once and count it once", async () => {
+test("concurrent workers, one of which is interrupted, write and count each row once", async () => {
   const { organization, key } = await newBoard();
   const id = await sendUnscheduled(key);
-  // What a crash leaves: some chunks are written, the transaction of the next is not.
+  // The state after a crash: some chunks are written, the transaction of the next one is not.
   await sql`create function private.test_broken() returns trigger language plpgsql as
     $$ begin if new.processed > 70 and new.id = ${sql.unsafe(`'${id}'`)} then raise 'gone'; end if; return new; end $$`;
   await sql`create trigger test_broken before update on private.imports for each row execute function private.test_broken()`;
@@ -128,7 +126,7 @@ test("several who run one at once, and one who breaks off in between, write each
   expect(await countMistakes(organization)).toEqual([]);
 });
 
-test("a chunk with a record that the database refuses is written and counted whole or not at all", async () => {
+test("a chunk with a record that the database rejects is written and counted completely or not at all", async () => {
   const { organization, key } = await newBoard();
   const records = Array.from({ length: 40 }, (_, n) => ({
     ...{
@@ -143,7 +141,7 @@ test("a chunk with a record that the database refuses is written and counted who
   const raw = records.map((record) => JSON.stringify(record)).join("\n");
   const { id } = await sendImport(key, raw);
   expect(await endOf(key, id)).toMatchObject({ created: 37, skipped: 0, failed: 3, processed: 40 });
-  // Of a refused record nothing stays, not who wrote it nor its tag.
+  // A rejected record leaves nothing, not even its author or tag.
   const [left] =
     await sql`select (select count(*)::int from public.tags where organization_id = ${organization.id}) as tags,
     (select count(*)::int from public.profiles where organization_id = ${organization.id} and kind = 'email') as people`;
@@ -151,7 +149,7 @@ test("a chunk with a record that the database refuses is written and counted who
   expect(await importFrom(key, raw)).toMatchObject({ created: 0, skipped: 37, failed: 3 });
 });
 
-test("a dry run of several chunks tells what the import then does, and keeps nothing", async () => {
+test("a dry run of several chunks returns what the import then does, and stores nothing but its file", async () => {
   const { organization, key } = await newBoard();
   const later = rows.map(({ id }) => ({ kind: "vote", submission_id: id, author_email: "late@job.example" }));
   const raw = `${file}\n${later.map((row) => JSON.stringify(row)).join("\n")}`;
@@ -159,26 +157,27 @@ test("a dry run of several chunks tells what the import then does, and keeps not
   const tried = await endOf(key, id);
   expect(tried).toMatchObject({ dry_run: true, state: "completed" });
   expect(await contentOf(organization.id)).toEqual([]);
-  expect(await kept(id)).toBe(0);
+  expect(await stored(id)).toBeGreaterThan(0);
   const done = await importFrom(key, raw);
-  // A row or vote that a later chunk repeats counts as created in a dry run, which takes back what came before.
+  // A row or vote repeated in a later chunk counts as created in a dry run, which rolls back the chunks
+  // before.
   expect(tried.processed).toBe(done.processed);
   expect([tried.failed, tried.errors]).toEqual([done.failed, done.errors]);
 });
 
-test("an import that is canceled stops, keeps what it wrote and nothing of its file", async () => {
+test("a canceled import stops, keeps the rows it wrote and deletes its file", async () => {
   const { organization, key } = await newBoard();
   const id = await sendUnscheduled(key);
-  expect(answered(await cancel(key, id), 200, importAnswer).data.state).toBe("canceled");
-  expect(answered(await cancel(key, id), 200, importAnswer).data.state).toBe("canceled");
-  expect(await kept(id)).toBe(0);
+  expect(expectJson(await cancel(key, id), 200, importAnswer).data.state).toBe("canceled");
+  expect(expectJson(await cancel(key, id), 200, importAnswer).data.state).toBe("canceled");
+  expect(await stored(id)).toBe(0);
   expect(await run(key, id)).toMatchObject({ state: "canceled" });
   expect(await contentOf(organization.id)).toEqual([]);
   const done = await importFrom(key, file);
-  refused(await cancel(key, done.id), "CONFLICT");
+  expectError(await cancel(key, done.id), "CONFLICT");
 });
 
-test("a key that is revoked meanwhile ends its import", async () => {
+test("revoking the key during an import ends the import", async () => {
   const { organization, key } = await newBoard();
   const id = await sendUnscheduled(key);
   const other = await newKey(organization, ["submissions:moderate"]);
@@ -192,7 +191,7 @@ test("a key that is revoked meanwhile ends its import", async () => {
   });
 });
 
-test("an admin's import goes on as theirs, and ends once they are none", async () => {
+test("an admin's import continues in their name, and ends when they lose the role", async () => {
   const organization = await newOrganization();
   const [ada, key] = [
     await newUser("Ada", { organization, role: "admin" }),
@@ -209,7 +208,7 @@ test("an admin's import goes on as theirs, and ends once they are none", async (
   });
 });
 
-test("who may not import may not run or cancel, and what is still being sent is not run", async () => {
+test("a caller who may not import cannot run or cancel one, and an upload in progress is not run", async () => {
   const [board, other] = [await newBoard(), await newBoard()];
   const id = await sendUnscheduled(board.key);
   const path = `/api/admin/imports/${id}`;
@@ -217,21 +216,21 @@ test("who may not import may not run or cancel, and what is still being sent is 
     ["POST", `${path}/run`],
     ["DELETE", path],
   ] as const) {
-    refused(await api(method, address, { as: other.key }), "NOT_FOUND");
-    refused(await api(method, address, { as: await newUser(), on: board.organization }), "FORBIDDEN");
-    refused(await api(method, address), "UNAUTHORIZED");
+    expectError(await api(method, address, { as: other.key }), "NOT_FOUND");
+    expectError(await api(method, address, { as: await newUser(), on: board.organization }), "FORBIDDEN");
+    expectError(await api(method, address), "UNAUTHORIZED");
   }
   await sql`update private.imports set state = 'receiving' where id = ${id}`;
   expect(await run(board.key, id)).toMatchObject({ state: "receiving", processed: 0 });
 });
 
-test("the schedule's call needs its password", async () => {
+test("the scheduled request requires its password", async () => {
   const call = (token: string) => send("POST", "/api/imports/run", { as: { token } });
   expect((await call("guessed")).status).toBe(401);
   expect((await call(stack.secret_key)).status).toBe(401);
 });
 
-test("a file that stopped arriving, and one that did not go on for a week, are forgotten", async () => {
+test("an incomplete upload, and an import without progress for a week, are deleted", async () => {
   const { key } = await newBoard();
   const [sent, written] = [await sendUnscheduled(key), await sendUnscheduled(key)];
   await sql`update private.imports set state = 'receiving', updated_at = now() - interval '3 minutes' where id = ${sent}`;
@@ -241,36 +240,42 @@ test("a file that stopped arriving, and one that did not go on for a week, are f
     state: "failed",
     problem: expect.stringMatching(/stopped arriving/),
   });
-  expect(await show(key, written)).toMatchObject({ state: "failed", problem: expect.stringMatching(/week/) });
-  expect([await kept(sent), await kept(written)]).toEqual([0, 0]);
+  expect(await show(key, written)).toMatchObject({
+    state: "failed",
+    problem: expect.stringMatching(/no progress for 7 days/),
+  });
+  expect([await stored(sent), await stored(written)]).toEqual([0, 0]);
 });
 
-test("an organization has five imports at most that have not ended, and those whose sender went away are ended", async () => {
+test("an organization has at most five running imports, and those of disconnected clients end", async () => {
   const { organization, key } = await newBoard();
   const one = JSON.stringify(rows[0]);
   const headers = { "content-type": "application/x-ndjson" };
   const post = () => api("POST", "/api/admin/import", { as: key, raw: one, headers });
   const lock = sql`hashtextextended(${`import ${organization.id}`}, 0)`;
-  const [second, ...others] = await sql.begin(async (holder) => {
+  const [second, ...others] = await sql.begin(async (transaction) => {
     // Nothing is written meanwhile.
-    await holder`select pg_advisory_xact_lock(${lock})`;
+    await transaction`select pg_advisory_xact_lock(${lock})`;
     const sent = await Promise.all(Array.from({ length: 8 }, post));
     const received = sent
       .filter(({ status }) => status === 202)
-      .map((answer) => answered(answer, 202, importAnswer).data.id);
+      .map((answer) => expectJson(answer, 202, importAnswer).data.id);
     expect(received).toHaveLength(5);
-    for (const answer of sent.filter(({ status }) => status !== 202)) refused(answer, "CONFLICT");
+    for (const answer of sent.filter(({ status }) => status !== 202)) expectError(answer, "CONFLICT");
     const [first, second, ...others] = received as [string, string, ...string[]];
-    answered(await cancel(key, first), 200, importAnswer);
-    answered(await post(), 202, importAnswer);
-    refused(await post(), "CONFLICT");
+    expectJson(await cancel(key, first), 200, importAnswer);
+    expectJson(await post(), 202, importAnswer);
+    expectError(await post(), "CONFLICT");
     await sql`update private.imports set state = 'receiving', updated_at = now() - interval '3 minutes' where id = ${second}`;
-    answered(await post(), 202, importAnswer);
-    expect(await kept(second)).toBe(0);
+    expectJson(await post(), 202, importAnswer);
+    expect(await stored(second)).toBe(0);
     return [second, ...others];
   });
-  // The sender was only slow: what it sends now is too late.
-  for (const late of [`admin_receive_import('${second}', 2, 'late')`, `admin_begin_import('${second}')`]) {
+  // The client was only slow: the rest of its upload is too late.
+  for (const late of [
+    `admin_add_import_file_part('${second}', 2, 'late')`,
+    `admin_begin_import('${second}')`,
+  ]) {
     const sent = sql.begin(async (transaction) => {
       await transaction`
         select set_config('feedback.organization_id', ${organization.id}, true),
@@ -279,7 +284,7 @@ test("an organization has five imports at most that have not ended, and those wh
     });
     await expect(sent).rejects.toThrow("has ended");
   }
-  // The schedule comes again ten seconds after it met the lock.
+  // The schedule runs again ten seconds after it found the lock.
   await sql`update private.imports set claimed_until = null where organization_id = ${organization.id}`;
   await sql`notify imports`;
   for (const id of others) expect(await endOf(key, id)).toMatchObject({ state: "completed" });

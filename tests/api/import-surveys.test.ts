@@ -4,24 +4,21 @@ import { sql } from "../stack.ts";
 import { type Caller, send } from "./client.ts";
 import { importFrom } from "./imports.ts";
 import { change, detailOf, newDraft, newSurvey, respond } from "./survey-world.ts";
-import { countMistakes, newKey, newOrganization, newSubmission, newUser, only } from "./world.ts";
+import { countMistakes, newKey, newSubmission, newTeam, newUser, only } from "./world.ts";
 
 type Rec = Record<string, unknown>;
 
 const scopes: Scope[] = [
-  ...([
-    "submissions:moderate",
-    "surveys:read",
-    "surveys:write",
-    "surveys:publish",
-    "responses:read",
-  ] as const),
+  "submissions:moderate",
+  "surveys:read",
+  "surveys:write",
+  "surveys:publish",
+  "responses:read",
 ];
 
 async function newBoard(settings = {}) {
-  const organization = await newOrganization(settings);
-  const key = await newKey(organization, scopes);
-  return { organization, key, admin: await newUser("Ada", { organization, role: "admin" }) };
+  const team = await newTeam(settings);
+  return { ...team, key: await newKey(team.organization, scopes) };
 }
 
 const importing = (as: Caller, records: string | Rec[], query = "", type?: string) =>
@@ -42,7 +39,7 @@ const surveysOf = async (as: Caller) =>
     .filter((line) => line.includes('"kind": "survey'))
     .sort();
 
-/** A draft, versions of which one is open, one for voters, and what was answered. */
+/** A draft, versions with one open, one for voters, and responses. */
 async function filled() {
   const board = await newBoard();
   const { organization, admin } = board;
@@ -64,16 +61,16 @@ async function filled() {
   const version = await change(first.id, "versions", admin);
   const { id } = (version.body as { data: { id: string } }).data;
   expect((await change(id, "publish", admin)).status).toBe(200);
-  const again = await newSurvey(admin, organization, {
+  const second = await newSurvey(admin, organization, {
     title: "For voters",
     settings: { allow_multiple_responses: true },
     targeting: { audience: "voters", submission_id: submission, locales: ["en", "de"] },
   });
   for (const rating of [3, 5])
     await sql`insert into public.survey_responses (survey_id, user_id, locale, answers)
-      values (${again.id}, ${ann.id}, 'de', ${sql.json([
-        { question_id: again.questions[0]?.id ?? "", value: 7 },
-        { question_id: again.questions[1]?.id ?? "", value: rating },
+      values (${second.id}, ${ann.id}, 'de', ${sql.json([
+        { question_id: second.questions[0]?.id ?? "", value: 7 },
+        { question_id: second.questions[1]?.id ?? "", value: rating },
       ])})`;
   return { ...board, ann, open: id };
 }
@@ -98,14 +95,14 @@ const response = (id: string, author_email: string, value: unknown = 9): Rec => 
 
 describe("surveys in an import", () => {
   test.each(["jsonl", "csv"])(
-    "as %s, exported again are the same, with exact counts, and known the next time",
+    "as %s, export the same again, with exact counts, and are matched on the next import",
     async (format) => {
       const [from, to] = [await filled(), await newBoard()];
       const copy = async (as: Caller, query = "") => {
         if (format === "jsonl") return [await importing(as, await exported(from.key), query)];
-        const told = [];
+        const events = [];
         for (const what of ["submissions", "votes", "surveys", "survey_responses"])
-          told.push(
+          events.push(
             await importing(
               as,
               await exported(from.key, `?format=csv&what=${what}`),
@@ -113,7 +110,7 @@ describe("surveys in an import", () => {
               "text/csv",
             ),
           );
-        return told;
+        return events;
       };
       for (const done of await copy(to.key))
         expect(done, JSON.stringify(done.errors)).toMatchObject({ failed: 0 });
@@ -124,23 +121,23 @@ describe("surveys in an import", () => {
       for (const done of await copy(to.key)) expect(done).toMatchObject({ created: 0, failed: 0 });
       for (const done of await copy(from.key)) expect(done).toMatchObject({ created: 0, failed: 0 });
       expect(await surveysOf(from.key)).toEqual(surveys);
-      const [told] = await sql`
+      const [response] = await sql`
       select from private.outbox where organization_id = ${to.organization.id} and type like 'survey.%'`;
-      expect(told).toBeUndefined();
+      expect(response).toBeUndefined();
     },
   );
 
-  test("are open if they were, take answers and keep to one open version", async () => {
+  test("stay open, accept responses and keep one open version", async () => {
     const [from, to] = [await filled(), await newBoard()];
     await importing(to.key, await exported(from.key));
-    const made = await sql<{ id: string; status: string; families: number }[]>`
+    const created = await sql<{ id: string; status: string; families: number }[]>`
       select s.id, s.status, (select count(*)::int from public.surveys f where f.family_id = s.family_id) as families
       from public.surveys s where s.organization_id = ${to.organization.id} and s.title = 'A survey' order by s.created_at`;
-    expect(made).toMatchObject([
+    expect(created).toMatchObject([
       { status: "archived", families: 2 },
       { status: "published", families: 2 },
     ]);
-    const open = only(made.at(-1));
+    const open = only(created.at(-1));
     const { questions = [] } = await detailOf(open.id, to.admin, "questions");
     await respond({ id: open.id, questions }, await newUser("Cleo"), { 0: 10 });
     expect(await countMistakes(to.organization)).toEqual([]);
@@ -154,7 +151,7 @@ describe("surveys in an import", () => {
     expect(done).toMatchObject({ created: 1, failed: 0, errors: [{ line: 1, field: "status" }] });
   });
 
-  test("told dry change nothing; with half of a file sent before, the rest comes", async () => {
+  test("as a dry run change nothing; after a partial upload, the rest is imported", async () => {
     const board = await newBoard();
     const file = [survey(), response("r1", "ann@x.example"), response("r2", "bob@x.example")];
     expect(await importing(board.key, file, "?dry_run=true")).toMatchObject({ created: 3, failed: 0 });
@@ -164,15 +161,15 @@ describe("surveys in an import", () => {
     expect(await countMistakes(board.organization)).toEqual([]);
   });
 
-  test("take one response a person, and none of who answered here", async () => {
+  test("skip a second response of a person, and people who already responded here", async () => {
     const board = await newBoard();
     const ann = await newUser("Ann");
     await importing(board.key, [survey()]);
-    const [made] = await sql<
+    const [created] = await sql<
       { id: string }[]
     >`select id from public.surveys where organization_id = ${board.organization.id}`;
-    const { questions = [] } = await detailOf(only(made).id, board.admin, "questions");
-    await respond({ id: only(made).id, questions }, ann, { 0: 10 });
+    const { questions = [] } = await detailOf(only(created).id, board.admin, "questions");
+    await respond({ id: only(created).id, questions }, ann, { 0: 10 });
     const file = [
       response("r1", ann.email),
       response("r2", "bob@x.example"),
@@ -182,7 +179,7 @@ describe("surveys in an import", () => {
     expect(await countMistakes(board.organization)).toEqual([]);
   });
 
-  test("are wrong line by line, and nothing of another organization is found", async () => {
+  test("report errors by line, and do not find rows of another organization", async () => {
     const [board, other] = [await newBoard(), await filled()];
     const foreign = { survey_id: other.open };
     const done = await importing(board.key, [
@@ -216,18 +213,18 @@ describe("surveys in an import", () => {
     "submissions:moderate",
     "submissions:moderate surveys:write",
     "submissions:moderate surveys:publish surveys:read responses:read",
-  ])("stay away from a key with %s", async (given) => {
+  ])("are not imported by a key with %s", async (given) => {
     const { organization, admin } = await newBoard();
     const key = await newKey(organization, given.split(" ") as Scope[]);
     const done = await importing(key, [survey(), response("r1", "ann@x.example")]);
     expect(done).toMatchObject({ created: 0, failed: 2 });
     expect(await sql`select from public.surveys where organization_id = ${organization.id}`).toEqual([]);
-    // An admin who signed in may.
+    // A signed-in admin may import.
     const brought = await importFrom(admin, JSON.stringify(survey()), "", undefined, organization);
     expect(brought.created).toBe(1);
   });
 
-  test("of more than the plan allows end the import", async () => {
+  test("above the plan limit end the import", async () => {
     const { key } = await newBoard({ max_surveys: 1 });
     const ended = await importing(key, [survey(), survey({ id: "s2" })]);
     expect(ended).toMatchObject({ state: "failed", created: 0, problem: expect.stringMatching(/plan/i) });

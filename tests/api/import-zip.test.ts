@@ -7,47 +7,47 @@ import { chunksOf } from "../../functions/_shared/import/chunks.ts";
 import { fiderRows } from "../../functions/_shared/import/fider.ts";
 import { heldBytes, openZip } from "../../functions/_shared/import/zip.ts";
 import { withDatabase } from "../../local/database.ts";
-import { importFile } from "../../local/exchange.ts";
+import { importFile } from "../../local/import-export.ts";
 import { importQuery } from "../../shared/imports.ts";
 import { sql, stack } from "../stack.ts";
 import { type ZipFile, zipOf } from "../zip.ts";
-import { api, refused } from "./client.ts";
+import { api, expectError } from "./client.ts";
 import { fiderBackup, fiderPost, fiderTables, fiderUser, fiderVote } from "./fider-backup.ts";
-import { importFrom } from "./imports.ts";
-import { countMistakes, newKey, newOrganization, newUser } from "./world.ts";
+import { type Board, importFrom, newBoard } from "./imports.ts";
+import { countMistakes, newUser } from "./world.ts";
 
 type Rec = Record<string, unknown>;
 
-const largest = 64 * 1024 * 1024;
+const maxBytes = 64 * 1024 * 1024;
 
-/** As a body that comes in pieces of some bytes. */
-function held(zip: Uint8Array) {
+/** As a request body in chunks of some bytes. */
+function trackedSource(zip: Uint8Array) {
   const bytes = heldBytes();
   for (let at = 0; at < zip.length; at += 7) bytes.add(zip.subarray(at, at + 7));
   return bytes;
 }
 
-async function contentOf(zip: Uint8Array, name = "a.json", most = largest) {
+async function contentOf(zip: Uint8Array, name = "a.json", most = maxBytes) {
   const parts = [];
-  for await (const part of (await openZip(held(zip), most))(name) ?? []) parts.push(part);
+  for await (const part of (await openZip(trackedSource(zip), most))(name) ?? []) parts.push(part);
   return Buffer.concat(parts).toString();
 }
 
 async function entries(zip: Uint8Array, hold: (size: number) => void = () => {}) {
-  const taken: Rec[] = [];
-  const refusals: Rec[] = [];
+  const accepted: Rec[] = [];
+  const rejected: Rec[] = [];
   const query = importQuery.parse({ format: "fider" });
   for await (const { file, entries: records, refused: failures } of chunksOf(
-    fiderRows(held(zip), largest, hold),
+    fiderRows(trackedSource(zip), maxBytes, hold),
     query,
   )) {
-    taken.push(...records.map(({ line, kind, fields }) => ({ file, line, kind, ...fields })));
-    refusals.push(...failures.map((failure) => ({ file, ...failure })));
+    accepted.push(...records.map(({ line, kind, fields }) => ({ file, line, kind, ...fields })));
+    rejected.push(...failures.map((failure) => ({ file, ...failure })));
   }
-  return { taken, refusals };
+  return { taken: accepted, refusals: rejected };
 }
 
-test("what is kept of a backup is told by its size, ids too", async () => {
+test("the reported size of a backup's entries includes ids", async () => {
   const sizeOf = async (id: unknown) => {
     let size = 0;
     await entries(
@@ -84,7 +84,7 @@ describe("a zip", () => {
     expect(await contentOf(zip)).toBe("[1]");
   });
 
-  test("of more than a block is read as it was", async () => {
+  test("larger than one block is read unchanged", async () => {
     const long = Array.from({ length: 120_000 }, (_, n) => (n * 2_654_435_761) % 4_294_967_296).join(" ");
     const [stored, packed] = [
       ["a.json", long, { flags: 0, method: 0 }] satisfies ZipFile,
@@ -97,24 +97,24 @@ describe("a zip", () => {
   const good = zipOf([["a.json", "[1]"]]);
   const flawed = (flaw: ZipFile[2]) => zipOf([["a.json", "[1]".repeat(99), flaw]]);
   test.each([
-    ["nothing", new Uint8Array(), "is not a whole zip"],
-    ["no zip", Buffer.from("id,title\n1,A title\n"), "is not a whole zip"],
-    ["one that is cut", good.subarray(0, -9), "is not a whole zip"],
-    ["one with its beginning cut", good.subarray(9), "directory is damaged"],
-    ["one with bytes after it", Buffer.concat([good, Buffer.from("x")]), "is not a whole zip"],
-    ["one that counts more files", zipOf([["a.json", "[1]"]], { count: 2 }), "directory is damaged"],
-    ["zip64", zipOf([["a.json", "[1]"]], { count: 0xffff }), "is zip64"],
-    ["zip64 for a file", flawed({ size: 0xffffffff }), "is zip64"],
+    ["nothing", new Uint8Array(), "is an incomplete zip"],
+    ["no zip", Buffer.from("id,title\n1,A title\n"), "is an incomplete zip"],
+    ["one that is cut", good.subarray(0, -9), "is an incomplete zip"],
+    ["one with its beginning cut", good.subarray(9), "a damaged directory"],
+    ["one with bytes after it", Buffer.concat([good, Buffer.from("x")]), "is an incomplete zip"],
+    ["one that counts more files", zipOf([["a.json", "[1]"]], { count: 2 }), "a damaged directory"],
+    ["zip64", zipOf([["a.json", "[1]"]], { count: 0xffff }), "is in zip64 format"],
+    ["zip64 for a file", flawed({ size: 0xffffffff }), "is in zip64 format"],
     [
       "two files of a name",
       zipOf([
         ["a.json", "1"],
         ["a.json", "2"],
       ]),
-      "holds two files named a.json",
+      "contains two files named a.json",
     ],
     ["an encrypted file", flawed({ flags: 9 }), "is encrypted"],
-    ["another packing", flawed({ method: 12 }), "another way than deflate"],
+    ["another packing", flawed({ method: 12 }), "a compression other than deflate"],
     ["a wrong sum", flawed({ sum: 7 }), "is damaged"],
     ["a size that is too small", flawed({ size: 7 }), "is damaged"],
     ["a size that is too large", flawed({ size: 7000 }), "is damaged"],
@@ -127,14 +127,14 @@ describe("a zip", () => {
     ["a place outside", flawed({ offset: 70_000 }), "is damaged"],
     ["a place of something else", flawed({ offset: 3 }), "is damaged"],
     ["another name before the data", flawed({ localName: "b.json" }), "is damaged"],
-  ])("that is %s is refused", async (_, zip, message) => {
+  ])("that is %s is rejected", async (_, zip, message) => {
     await expect(contentOf(zip)).rejects.toMatchObject({
       code: "VALIDATION_ERROR",
       details: [{ field: "body", message: expect.stringContaining(message) }],
     });
   });
 
-  test("that inflates to more than is allowed is refused before, and one that lies about it meanwhile", async () => {
+  test("with a declared size above the limit is rejected before inflating, and one with a false size while inflating", async () => {
     const packed = deflateRawSync(Buffer.alloc(50_000_000, " "));
     expect(packed.length).toBeLessThan(60_000);
     await expect(
@@ -147,10 +147,10 @@ describe("a zip", () => {
 });
 
 describe("Fider's backup", () => {
-  test("is joined from its tables: nothing that was deleted or is for the team, duplicates last", async () => {
-    const { taken, refusals } = await entries(fiderBackup());
-    expect(refusals).toEqual([]);
-    expect(taken).toMatchObject([
+  test("is joined from its tables, without deleted or internal rows, duplicates last", async () => {
+    const { taken: accepted, refusals: rejected } = await entries(fiderBackup());
+    expect(rejected).toEqual([]);
+    expect(accepted).toMatchObject([
       { file: "tags.json", line: 1, kind: "tag", slug: "easy", name: "easy", color: "#ff8800" },
       {
         ...{
@@ -200,11 +200,11 @@ describe("Fider's backup", () => {
       { line: 3, submission_id: "4", author: "jon@x.example" },
       { line: 4, submission_id: "4", author: "#user 3" },
     ]);
-    expect(taken).toHaveLength(14);
+    expect(accepted).toHaveLength(14);
   });
 
-  test("tells what is wrong by file and object", async () => {
-    const { refusals, taken } = await entries(
+  test("reports errors by file and object", async () => {
+    const { refusals: rejected, taken: accepted } = await entries(
       fiderBackup({
         users: [fiderUser(1, "Jon", "no address")],
         posts: [fiderPost(11, 1, ""), fiderPost(12, 2, "By nobody we know", { user_id: 9 })],
@@ -212,15 +212,17 @@ describe("Fider's backup", () => {
         ...{ comments: [], post_subscribers: [], post_tags: [] },
       }),
     );
-    expect(refusals).toMatchObject([
+    expect(rejected).toMatchObject([
       { file: "posts.json", line: 1, field: "title" },
       { file: "post_votes.json", line: 1, field: "author_email" },
-      { file: "post_votes.json", line: 2, message: "names no post of posts.json" },
+      { file: "post_votes.json", line: 2, message: "must be a post of posts.json" },
     ]);
-    expect(taken.filter(({ kind }) => kind === "submission")).toMatchObject([{ id: "2", author: "#nobody" }]);
+    expect(accepted.filter(({ kind }) => kind === "submission")).toMatchObject([
+      { id: "2", author: "#nobody" },
+    ]);
   });
 
-  test("of duplicates in a circle, or of what is gone, makes submissions of their own", async () => {
+  test("with circular or missing originals creates separate submissions", async () => {
     const posts = [
       fiderPost(1, 1, "One of two", { status: 5, original_id: 2 }),
       fiderPost(2, 2, "Two of two", { status: 5, original_id: 1 }),
@@ -231,9 +233,9 @@ describe("Fider's backup", () => {
       fiderPost(7, 7, "The beginning of it"),
     ];
     const none = { comments: [], post_subscribers: [], post_tags: [], post_votes: [] };
-    const { taken } = await entries(fiderBackup({ posts, ...none }));
-    const told = taken.slice(1).map(({ id, kind, merged_into_id }) => [id, kind, merged_into_id]);
-    expect(told).toEqual([
+    const { taken: accepted } = await entries(fiderBackup({ posts, ...none }));
+    const rows = accepted.slice(1).map(({ id, kind, merged_into_id }) => [id, kind, merged_into_id]);
+    expect(rows).toEqual([
       ["7", "submission", undefined],
       ["1", "submission", undefined],
       ["2", "submission", undefined],
@@ -244,17 +246,17 @@ describe("Fider's backup", () => {
   });
 
   test.each([
-    ["packed with its folder", zipOf([["backup/posts.json", "[]"]]), "holds no posts.json"],
+    ["packed with its folder", zipOf([["backup/posts.json", "[]"]]), "has no posts.json"],
     ["with a file of another name", fiderBackup({}, ["posts.jsonl", "x"]), undefined],
     [
       "with a table that is no JSON",
       zipOf([["posts.json", "x"]]),
-      "holds posts.json, which is not JSON at line 1",
+      "contains posts.json, which is not JSON at line 1",
     ],
     [
       "with a table that breaks off",
       zipOf([["posts.json", '[{"id":1']]),
-      "holds posts.json, which is not whole",
+      "contains posts.json, which is incomplete",
     ],
     [
       "with users that are damaged",
@@ -262,9 +264,9 @@ describe("Fider's backup", () => {
         ["posts.json", "[]"],
         ["users.json", "[]", { sum: 1 }],
       ]),
-      "holds users.json, which is damaged",
+      "contains users.json, which is damaged",
     ],
-    ["with two of a table", fiderBackup({}, ["posts.json", "[]"]), "holds two files named posts.json"],
+    ["with two of a table", fiderBackup({}, ["posts.json", "[]"]), "contains two files named posts.json"],
   ])("%s", async (_, zip, message) => {
     if (message)
       await expect(entries(zip)).rejects.toMatchObject({
@@ -276,11 +278,6 @@ describe("Fider's backup", () => {
 
 describe("a zip at the endpoint", () => {
   const headers = { "content-type": "application/zip" };
-  async function newBoard() {
-    const organization = await newOrganization();
-    return { organization, key: await newKey(organization, ["submissions:moderate"]) };
-  }
-  type Board = Awaited<ReturnType<typeof newBoard>>;
   const importing = ({ key }: Board, raw: Uint8Array, query = "?format=fider") =>
     importFrom(key, raw, query, headers["content-type"]);
   const submissionsOf = ({ organization }: Board) => sql<Rec[]>`
@@ -289,12 +286,12 @@ describe("a zip at the endpoint", () => {
     from public.submissions s left join public.submissions t on t.id = s.merged_into_id
     where s.organization_id = ${organization.id} order by s.created_at`;
 
-  test("is imported once, with exact counts, and a dry run told so before", async () => {
+  test("is imported once with exact counts, as its dry run reported", async () => {
     const board = await newBoard();
     const tried = await importing(board, fiderBackup(), "?format=fider&dry_run=true");
     expect(tried).toMatchObject({ processed: 14, created: 14, failed: 0, errors: [] });
     expect(await submissionsOf(board)).toEqual([]);
-    // The vote of the duplicate is with its target already.
+    // The vote of the duplicate already exists on its target.
     expect(await importing(board, fiderBackup())).toMatchObject({
       processed: 14,
       created: 13,
@@ -322,9 +319,7 @@ describe("a zip at the endpoint", () => {
         },
         ...{ target: null, followers: [] },
       },
-      {
-        ...{ title: "Go is very easy", status: "duplicate", target: "Go is easy", followers: ["Sansa"] },
-      },
+      { ...{ title: "Go is very easy", status: "duplicate", target: "Go is easy", followers: ["Sansa"] } },
       { title: "Go is easy", status: "planned", vote_count: 2, target: null, followers: [] },
     ];
     expect(await submissionsOf(board)).toMatchObject(submissions);
@@ -333,24 +328,24 @@ describe("a zip at the endpoint", () => {
     expect(await countMistakes(board.organization)).toEqual([]);
   });
 
-  test("takes nobody of another organization for its author, and no user for themselves", async () => {
-    const [ours, theirs] = [await newBoard(), await newBoard()];
+  test("does not match authors of another organization, and does not act as a user", async () => {
+    const [own, foreign] = [await newBoard(), await newBoard()];
     const ann = await newUser("Ann");
     const backup = fiderBackup({
       users: fiderTables.users?.map((user) => ({ ...user, email: user.email && ann.email })) ?? [],
     });
-    await importing(theirs, backup);
-    await importing(ours, backup);
+    await importing(foreign, backup);
+    await importing(own, backup);
     const authors = await sql<Rec[]>`
       select distinct p.organization_id, p.kind from public.submissions s join public.profiles p on p.id = s.author_id
-      where s.organization_id = ${ours.organization.id} order by 2`;
+      where s.organization_id = ${own.organization.id} order by 2`;
     expect(authors).toEqual([
-      { organization_id: ours.organization.id, kind: "anonymous" },
-      { organization_id: ours.organization.id, kind: "email" },
+      { organization_id: own.organization.id, kind: "anonymous" },
+      { organization_id: own.organization.id, kind: "email" },
     ]);
   });
 
-  test("names the file of what is wrong, also where the database finds it", async () => {
+  test("reports the file of an error, also when the database finds it", async () => {
     const board = await newBoard();
     const done = await importing(
       board,
@@ -371,18 +366,18 @@ describe("a zip at the endpoint", () => {
     );
   });
 
-  test("that is damaged is 400 and says where; of another format 400; too large unpacked 413", async () => {
+  test("returns 400 with the position when damaged, 400 for another format, 413 when too large unpacked", async () => {
     const { key: as } = await newBoard();
     const post = (raw: Uint8Array, query = "?format=fider") =>
       api("POST", `/api/admin/import${query}`, { as, raw, headers });
-    const cut = refused(await post(fiderBackup().subarray(0, 900)), "VALIDATION_ERROR", "body");
-    expect(cut.details).toMatchObject([{ message: expect.stringContaining("is not a whole zip") }]);
-    refused(await post(fiderBackup(), ""), "VALIDATION_ERROR", "format");
-    const packed = deflateRawSync(Buffer.alloc(largest + 1, " "));
-    refused(await post(zipOf([["posts.json", "", { packed, size: largest + 1 }]])), "PAYLOAD_TOO_LARGE");
+    const cut = expectError(await post(fiderBackup().subarray(0, 900)), "VALIDATION_ERROR", "body");
+    expect(cut.details).toMatchObject([{ message: expect.stringContaining("is an incomplete zip") }]);
+    expectError(await post(fiderBackup(), ""), "VALIDATION_ERROR", "format");
+    const packed = deflateRawSync(Buffer.alloc(maxBytes + 1, " "));
+    expectError(await post(zipOf([["posts.json", "", { packed, size: maxBytes + 1 }]])), "PAYLOAD_TOO_LARGE");
   });
 
-  test("is read by the command as well", async () => {
+  test("is accepted by the command line too", async () => {
     const board = await newBoard();
     const folder = await mkdtemp(join(tmpdir(), "feedback-fider-"));
     try {

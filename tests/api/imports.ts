@@ -1,11 +1,20 @@
 import type { z } from "zod";
 import { importAnswer } from "../../shared/imports.ts";
 import { until } from "../until.ts";
-import { answered, api, type Call, type Caller } from "./client.ts";
+import { api, type Call, type Caller, expectJson, getJson } from "./client.ts";
+import { type Key, newKey, newOrganization, type Organization } from "./world.ts";
+
+export type Board = { organization: Organization; key: Key };
+
+/** An organization and a key that imports into it. */
+export async function newBoard(settings: Parameters<typeof newOrganization>[0] = {}): Promise<Board> {
+  const organization = await newOrganization(settings);
+  return { organization, key: await newKey(organization, ["submissions:moderate"]) };
+}
 
 export type Import = z.output<typeof importAnswer>["data"];
 
-/** Sends a file; the import as it was received. */
+/** Uploads a file and returns the import as accepted. */
 export async function sendImport(
   as: Caller,
   raw: Call["raw"],
@@ -15,19 +24,19 @@ export async function sendImport(
 ): Promise<Import> {
   const headers = { "content-type": type };
   const answer = await api("POST", `/api/admin/import${query}`, { as, on, raw, headers });
-  const { data } = answered(answer, 202, importAnswer);
+  const { data } = expectJson(answer, 202, importAnswer);
   return data;
 }
 
-/** The import once it has ended, whoever runs it. */
+/** The import after it has ended, whichever worker runs it. */
 export async function endOf(as: Caller, id: string, on?: Call["on"]): Promise<Import> {
   return until(async () => {
-    const { data } = answered(await api("GET", `/api/admin/imports/${id}`, { as, on }), 200, importAnswer);
+    const { data } = await getJson(`/api/admin/imports/${id}`, importAnswer, { as, on });
     return data.state === "receiving" || data.state === "running" ? undefined : data;
   });
 }
 
-/** Sends a file and waits until the service has written it. */
+/** Uploads a file and waits until the service has written it. */
 export async function importFrom(...[as, raw, query, type, on]: Parameters<typeof sendImport>) {
   return endOf(as, (await sendImport(as, raw, query, type, on)).id, on);
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { auditAnswer } from "../../shared/audit.ts";
 import { mergedAnswer, unmergedAnswer } from "../../shared/moderation.ts";
 import { notificationListAnswer } from "../../shared/notifications.ts";
@@ -11,7 +11,7 @@ import {
 } from "../../shared/submissions.ts";
 import { myVoteListAnswer } from "../../shared/votes.ts";
 import { sql, supabase } from "../stack.ts";
-import { answered, api, type Caller, refused } from "./client.ts";
+import { api, type Caller, expectError, expectJson, getJson } from "./client.ts";
 import {
   countMistakes,
   newComment,
@@ -20,75 +20,56 @@ import {
   newSubmission,
   newUser,
   newUsers,
-  type Organization,
   stored,
-  type User,
 } from "./world.ts";
 
-let organization: Organization;
-let admin: User;
-let owner: User;
-let author: User;
-let voter: User;
+const organization = await newOrganization();
+const admin = await newUser("Adam Admin", { organization, role: "admin" });
+const owner = await newUser("Olga Owner", { organization, role: "owner" });
+const author = await newUser("Ada");
+const voter = await newUser("Vic");
 
-beforeAll(async () => {
-  organization = await newOrganization();
-  admin = await newUser("Adam Admin", { organization, role: "admin" });
-  owner = await newUser("Olga Owner", { organization, role: "owner" });
-  author = await newUser("Ada");
-  voter = await newUser("Vic");
-});
-
-const made = (title?: string) => newSubmission(organization, author, title === undefined ? {} : { title });
+const newIdea = (title?: string) => newSubmission(organization, author, title === undefined ? {} : { title });
 const merge = (source_ids: unknown, target_id: unknown, as: Caller = admin) =>
   api("POST", "/api/admin/merge", { as, body: { source_ids, target_id } });
 const unmerge = (submission_id: string, as: Caller = admin) =>
   api("POST", "/api/admin/unmerge", { as, body: { submission_id } });
 const vote = (id: string, as: Caller) => api("POST", `/api/submissions/${id}/vote`, { as });
-const say = (id: string, as: Caller, parent_id?: string) =>
+const addComment = (id: string, as: Caller, parent_id?: string) =>
   api("POST", `/api/submissions/${id}/comments`, { as, body: { body: "Me too", parent_id } });
 
 describe("a merge", () => {
-  it("leaves one submission with everything, by every way to it", async () => {
+  it("leaves one submission with all votes, comments and followers, through every endpoint", async () => {
     const word = `word${randomUUID().slice(0, 8)}`;
-    const [source, target] = [await made(`The ${word} twice`), await made(`The ${word} once`)];
+    const [source, target] = [await newIdea(`The ${word} twice`), await newIdea(`The ${word} once`)];
     await vote(source, voter);
     await vote(target, voter);
     await newComment(source, voter);
-    const { data } = answered(await merge([source], target), 200, mergedAnswer);
+    const { data } = expectJson(await merge([source], target), 200, mergedAnswer);
     expect(data).toEqual({ target_id: target, source_ids: [source], vote_count: 2, comment_count: 1 });
 
-    const list = answered(
-      await api("GET", "/api/submissions?limit=100", { on: organization }),
-      200,
-      submissionListAnswer,
-    );
+    const list = await getJson("/api/submissions?limit=100", submissionListAnswer, { on: organization });
     expect(list.data.map(({ id }) => id)).not.toContain(source);
-    const found = answered(
-      await api("GET", `/api/submissions/search?q=${word}`, { on: organization }),
-      200,
-      submissionSearchAnswer,
-    );
+    const found = await getJson(`/api/submissions/search?q=${word}`, submissionSearchAnswer, {
+      on: organization,
+    });
     expect(found.data.map(({ id }) => id)).toEqual([target]);
-    const detail = answered(await api("GET", `/api/submissions/${source}`), 200, submissionDetailAnswer).data;
+    const detail = (await getJson(`/api/submissions/${source}`, submissionDetailAnswer)).data;
     expect(detail).toMatchObject({ status: "duplicate", merged_into_id: target });
-    const votes = answered(
-      await api("GET", "/api/me/votes?limit=100", { as: voter, on: organization }),
-      200,
-      myVoteListAnswer,
-    );
+    const votes = await getJson("/api/me/votes?limit=100", myVoteListAnswer, { as: voter, on: organization });
     expect(votes.data.map(({ submission_id }) => submission_id)).toEqual([target]);
-    expect(refused(await vote(source, voter), "SUBMISSION_MERGED").merged_into_id).toBe(target);
-    expect(refused(await say(source, voter), "SUBMISSION_MERGED").merged_into_id).toBe(target);
-    refused(await api("DELETE", `/api/submissions/${target}`, { as: author }), "CONFLICT");
+    expect(expectError(await vote(source, voter), "SUBMISSION_MERGED").merged_into_id).toBe(target);
+    expect(expectError(await addComment(source, voter), "SUBMISSION_MERGED").merged_into_id).toBe(target);
+    expectError(await api("DELETE", `/api/submissions/${target}`, { as: author }), "CONFLICT");
 
-    const told = answered(
-      await api("GET", "/api/me/notifications?unread=true", { as: voter, on: organization }),
-      200,
-      notificationListAnswer,
+    const notified = (
+      await getJson("/api/me/notifications?unread=true", notificationListAnswer, {
+        as: voter,
+        on: organization,
+      })
     ).data;
-    expect(told.filter(({ type }) => type === "merged")).toMatchObject([{ submission_id: target }]);
-    const restored = answered(await unmerge(source), 200, unmergedAnswer).data;
+    expect(notified.filter(({ type }) => type === "merged")).toMatchObject([{ submission_id: target }]);
+    const restored = expectJson(await unmerge(source), 200, unmergedAnswer).data;
     expect(restored).toEqual({
       submission_id: source,
       target_id: target,
@@ -97,10 +78,8 @@ describe("a merge", () => {
       comment_count: 1,
     });
     expect(await stored("submissions", target)).toMatchObject({ vote_count: 2, comment_count: 0 });
-    const trail = answered(
-      await api("GET", `/api/admin/audit?target_id=${source}`, { as: admin, on: organization }),
-      200,
-      auditAnswer,
+    const trail = (
+      await getJson(`/api/admin/audit?target_id=${source}`, auditAnswer, { as: admin, on: organization })
     ).data;
     expect(trail).toMatchObject([
       {
@@ -111,23 +90,22 @@ describe("a merge", () => {
     ]);
   });
 
-  it("makes who follows a source follow the target, until they stop or it is taken back", async () => {
-    const [source, target] = [await made(), await made()];
+  it("makes followers of a source follow the target, until they unfollow or the merge is reverted", async () => {
+    const [source, target] = [await newIdea(), await newIdea()];
     const [fan, other] = await newUsers(2);
     if (!fan || !other) throw new Error("nobody came");
     const follow = (method: "POST" | "DELETE", id: string, as: Caller) =>
       api(method, `/api/submissions/${id}/follow`, { as });
     const follows = async (id: string, as: Caller) =>
-      answered(await api("GET", `/api/submissions/${id}`, { as }), 200, submissionDetailAnswer).data
-        .is_following;
+      (await getJson(`/api/submissions/${id}`, submissionDetailAnswer, { as })).data.is_following;
     for (const person of [fan, other]) await follow("POST", source, person);
     await merge([source], target);
     expect([await follows(target, fan), await follows(target, other)]).toEqual([true, true]);
     expect((await follow("POST", target, fan)).status).toBe(200);
-    await say(target, voter);
-    const heard = await sql`
+    await addComment(target, voter);
+    const notified = await sql`
       select user_id from public.notifications where submission_id = ${target} and type = 'comment' and user_id in (${fan.id}, ${other.id})`;
-    expect(heard).toHaveLength(2);
+    expect(notified).toHaveLength(2);
     await follow("DELETE", target, other);
     expect(await follows(target, other)).toBe(false);
     await unmerge(source);
@@ -135,23 +113,23 @@ describe("a merge", () => {
     expect(await follows(source, other)).toBe(false);
 
     await merge([source], target);
-    answered(await api("DELETE", `/api/submissions/${source}`, { as: admin }), 200, deletedAnswer);
+    expectJson(await api("DELETE", `/api/submissions/${source}`, { as: admin }), 200, deletedAnswer);
     expect(await follows(target, fan)).toBe(true);
   });
 
-  it("of several tells who follows them all once", async () => {
-    const sources = [await made(), await made(), await made()];
-    const target = await made();
+  it("of several sources notifies a follower of all of them once", async () => {
+    const sources = [await newIdea(), await newIdea(), await newIdea()];
+    const target = await newIdea();
     for (const id of sources) await vote(id, voter);
     await merge(sources, target);
-    const [told] = await sql`
+    const [notified] = await sql`
       select count(*)::integer as n from public.notifications where user_id = ${voter.id} and submission_id = ${target}`;
-    expect(told).toEqual({ n: 1 });
+    expect(notified).toEqual({ n: 1 });
     expect(await stored("submissions", target)).toMatchObject({ vote_count: 2 });
   });
 
-  it("gives a tag back, also where the source was given it anew meanwhile", async () => {
-    const [source, target, root] = [await made(), await made(), await made()];
+  it("restores a tag when reverted, also when the source received it again meanwhile", async () => {
+    const [source, target, root] = [await newIdea(), await newIdea(), await newIdea()];
     const [tag] = await sql<{ slug: string }[]>`
       insert into public.tags (organization_id, name, slug) values (${organization.id}, 'Twice', ${`t-${source}`}) returning slug`;
     const change = (id: string, action: string) =>
@@ -161,63 +139,66 @@ describe("a merge", () => {
         body: { ids: [id], action, value: [tag?.slug] },
       });
     const tagsOf = async (id: string) =>
-      answered(await api("GET", `/api/submissions/${id}`), 200, submissionDetailAnswer).data.tags;
+      (await getJson(`/api/submissions/${id}`, submissionDetailAnswer)).data.tags;
     await change(source, "add_tags");
     await merge([source], target);
     await change(source, "add_tags");
-    answered(await unmerge(source), 200, unmergedAnswer);
+    expectJson(await unmerge(source), 200, unmergedAnswer);
     expect([await tagsOf(source), await tagsOf(target)]).toEqual([[tag?.slug], []]);
     await merge([source], target);
-    answered(await merge([target], root), 200, mergedAnswer);
-    answered(await unmerge(source), 200, unmergedAnswer);
+    expectJson(await merge([target], root), 200, mergedAnswer);
+    expectJson(await unmerge(source), 200, unmergedAnswer);
     expect([await tagsOf(source), await tagsOf(root)]).toEqual([[tag?.slug], []]);
 
     await change(root, "add_tags");
     await merge([source], root);
     await change(root, "remove_tags");
-    answered(await unmerge(source), 200, unmergedAnswer);
+    expectJson(await unmerge(source), 200, unmergedAnswer);
     expect(await tagsOf(source), "taken away at the target it stays away").toEqual([]);
   });
 
   it.each([
-    ["without sources", [], () => made(), ["source_ids"]],
-    ["with 21", Array.from({ length: 21 }, () => randomUUID()), () => made(), ["source_ids"]],
-    ["with a text", ["x"], () => made(), ["source_ids.0"]],
+    ["without sources", [], () => newIdea(), ["source_ids"]],
+    ["with 21", Array.from({ length: 21 }, () => randomUUID()), () => newIdea(), ["source_ids"]],
+    ["with a text", ["x"], () => newIdea(), ["source_ids.0"]],
     ["without a target", [randomUUID()], async () => undefined, ["target_id"]],
-  ])("%s is refused", async (_, sources, target, fields) => {
-    refused(await merge(sources, await target()), "VALIDATION_ERROR", ...fields);
+  ])("%s is rejected", async (_, sources, target, fields) => {
+    expectError(await merge(sources, await target()), "VALIDATION_ERROR", ...fields);
   });
 
-  it("stays within one organization, whoever asks", async () => {
+  it("is limited to one organization, for every caller", async () => {
     const other = await newOrganization({ visibility: "private" });
     const both = await newUser("Both", { organization, role: "admin" });
     await sql`insert into public.memberships (organization_id, user_id, role) values (${other.id}, ${both.id}, 'owner')`;
-    const [here, there] = [await made(), await newSubmission(other, author)];
-    refused(await merge([there], here, both), "NOT_FOUND", "source_ids");
-    refused(await merge([here], there, both), "NOT_FOUND", "source_ids");
-    refused(await merge([here], there), "NOT_FOUND", "target_id");
-    refused(
-      await merge([here], await made(), await newKey(other, ["submissions:moderate"])),
+    const [here, there] = [await newIdea(), await newSubmission(other, author)];
+    expectError(await merge([there], here, both), "NOT_FOUND", "source_ids");
+    expectError(await merge([here], there, both), "NOT_FOUND", "source_ids");
+    expectError(await merge([here], there), "NOT_FOUND", "target_id");
+    expectError(
+      await merge([here], await newIdea(), await newKey(other, ["submissions:moderate"])),
       "NOT_FOUND",
       "target_id",
     );
-    refused(await unmerge(there), "NOT_FOUND", "submission_id");
-    refused(
+    expectError(await unmerge(there), "NOT_FOUND", "submission_id");
+    expectError(
       await api("POST", "/api/admin/merge", {
         as: both,
         on: other,
-        body: { source_ids: [here], target_id: await made() },
+        body: { source_ids: [here], target_id: await newIdea() },
       }),
       "NOT_FOUND",
       "target_id",
     );
   });
 
-  it("is for admins and keys with submissions:moderate", async () => {
-    const [source, target] = [await made(), await made()];
-    refused(await merge([source], target, author), "FORBIDDEN");
-    refused(await merge([source], target, await newKey(organization, ["submissions:write"])), "FORBIDDEN");
-    answered(
+  it("requires an admin, or a key with submissions:moderate", async () => {
+    const [source, target] = [await newIdea(), await newIdea()];
+    expectError(await merge([source], target, author), "FORBIDDEN");
+    expectError(
+      await merge([source], target, await newKey(organization, ["submissions:write"])),
+      "FORBIDDEN",
+    );
+    expectJson(
       await merge([source], target, await newKey(organization, ["submissions:moderate"])),
       200,
       mergedAnswer,
@@ -225,9 +206,9 @@ describe("a merge", () => {
   });
 });
 
-describe("at once", () => {
-  it("merges of overlapping sets end as one after the other, and nothing else", async () => {
-    const ids = await Promise.all(Array.from({ length: 6 }, () => made()));
+describe("concurrently", () => {
+  it("merges of overlapping sets run one after the other", async () => {
+    const ids = await Promise.all(Array.from({ length: 6 }, () => newIdea()));
     const at = (n: number) => ids[n % ids.length] as string;
     const answers = await Promise.all(
       ids.flatMap((id, n) => [merge([at(n + 1), at(n + 2)], id), merge([at(n + 2)], at(n + 1)), unmerge(id)]),
@@ -241,16 +222,16 @@ describe("at once", () => {
     expect(await countMistakes(organization)).toEqual([]);
   });
 
-  it("votes, comments and deletes meanwhile are made or refused, and all are counted", async () => {
+  it("votes, comments and deletes during a merge succeed or are rejected, and all are counted", async () => {
     const people = await newUsers(12);
-    const [a, b, c] = [await made(), await made(), await made()];
+    const [a, b, c] = [await newIdea(), await newIdea(), await newIdea()];
     const root = await newComment(a, voter);
     const answers = await Promise.all(
       people.flatMap((person, n) => [
         vote([a, b, c][n % 3] as string, person),
         vote(a, person),
-        say(a, person, root),
-        say(b, person),
+        addComment(a, person, root),
+        addComment(b, person),
         api("POST", `/api/comments/${root}/vote`, { as: person }),
         ...(n % 3 === 0 ? [merge([a], b)] : []),
         ...(n % 3 === 1 ? [unmerge(a)] : []),
@@ -261,15 +242,15 @@ describe("at once", () => {
     const unexpected = answers.filter(({ status }) => ![200, 201, 404, 409].includes(status));
     expect(unexpected.map(({ text }) => text)).toEqual([]);
     expect(await countMistakes(organization)).toEqual([]);
-    const strays = await sql`
+    const orphans = await sql`
       select v.user_id from public.votes v join public.submissions s on s.id = v.submission_id
       where s.organization_id = ${organization.id} and s.merged_into_id is not null`;
-    expect([...strays]).toEqual([]);
+    expect([...orphans]).toEqual([]);
   });
 
-  it("nobody who takes back, edits, moderates or is erased by any way loses a deadlock", async () => {
+  it("reverts, edits, moderation and erasure by every interface do not deadlock", async () => {
     const people = await newUsers(10);
-    const [a, b, c] = [await made(), await made(), await made()];
+    const [a, b, c] = [await newIdea(), await newIdea(), await newIdea()];
     const roots = await Promise.all([a, a, b].map((id) => newComment(id, voter)));
     const own = await Promise.all(
       people.map((person, n) =>
@@ -290,7 +271,7 @@ describe("at once", () => {
         client.rpc("unfollow", { submission_id: a }),
         client.rpc("unvote_comment", { comment_id: root }),
         client.rpc("update_comment", { id: reply, body: "Changed" }),
-        n % 2 ? client.rpc("delete_comment", { id: reply }) : say(a, person, root),
+        n % 2 ? client.rpc("delete_comment", { id: reply }) : addComment(a, person, root),
         n % 3 === 0 ? merge([a], b) : unmerge(a),
         n % 5 === 1 ? merge([b], c) : unmerge(b),
         n === 3

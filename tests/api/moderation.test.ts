@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { commentAnswer, commentListAnswer } from "../../shared/comments.ts";
 import { moderationAnswer, moderationQueueAnswer } from "../../shared/moderation.ts";
 import { notificationListAnswer } from "../../shared/notifications.ts";
@@ -10,36 +10,16 @@ import {
   submissionSearchAnswer,
 } from "../../shared/submissions.ts";
 import { sql, supabase } from "../stack.ts";
-import { answered, api, type Caller, refused } from "./client.ts";
-import {
-  longEnough,
-  newKey,
-  newOrganization,
-  newSubmission,
-  newUser,
-  type Organization,
-  only,
-  type User,
-} from "./world.ts";
+import { api, type Caller, expectError, expectJson, getJson } from "./client.ts";
+import { longEnough, newKey, newOrganization, newSubmission, newUser, only, type User } from "./world.ts";
 
-let organization: Organization;
-let admin: User;
-let member: User;
-let stranger: User;
-
-beforeAll(async () => {
-  organization = await newOrganization({ require_approval: true });
-  admin = await newUser("Adam", { organization, role: "admin" });
-  member = await newUser("Mia", { organization, role: "member" });
-  stranger = await newUser("Sam");
-});
+const organization = await newOrganization({ require_approval: true });
+const admin = await newUser("Adam", { organization, role: "admin" });
+const member = await newUser("Mia", { organization, role: "member" });
+const stranger = await newUser("Sam");
 
 const queue = async (query: string, as: Caller = admin) =>
-  answered(
-    await api("GET", `/api/admin/moderation?${query}`, { as, on: organization }),
-    200,
-    moderationQueueAnswer,
-  );
+  await getJson(`/api/admin/moderation?${query}`, moderationQueueAnswer, { as, on: organization });
 const decide = (
   target_type: string,
   target_id: string,
@@ -55,7 +35,7 @@ const submit = async (as: Caller, title: string) =>
       body: { title, description: longEnough, type: "idea" },
     })
   ).body as { data: { id: string } };
-const say = async (as: Caller, on: string, parent_id?: string) => {
+const addComment = async (as: Caller, on: string, parent_id?: string) => {
   const { body } = await api("POST", `/api/submissions/${on}/comments`, {
     as,
     body: { body: "A comment", parent_id },
@@ -63,17 +43,13 @@ const say = async (as: Caller, on: string, parent_id?: string) => {
   return (body as { data: { id: string } }).data.id;
 };
 
-/** All the ways a submission could be met. */
+/** Every interface through which a submission could be visible. */
 async function waysTo(id: string, word: string, as?: Caller): Promise<string[]> {
   const on = organization;
   const call = { as, on };
-  const list = answered(await api("GET", "/api/submissions?limit=100", call), 200, submissionListAnswer);
-  const found = answered(
-    await api("GET", `/api/submissions/search?q=${word}`, call),
-    200,
-    submissionSearchAnswer,
-  );
-  const similar = answered(
+  const list = await getJson("/api/submissions?limit=100", submissionListAnswer, call);
+  const found = await getJson(`/api/submissions/search?q=${word}`, submissionSearchAnswer, call);
+  const similar = expectJson(
     await api("POST", "/api/submissions/check-duplicates", { ...call, body: { title: `About ${word}` } }),
     200,
     duplicatesAnswer,
@@ -92,21 +68,21 @@ async function waysTo(id: string, word: string, as?: Caller): Promise<string[]> 
   ];
 }
 
-describe("what waits for approval", () => {
-  it("is met by its author and the team on every way, by nobody else on any, until it is approved", async () => {
+describe("pending content", () => {
+  it("is visible to its author and the team through every interface, and to nobody else until approved", async () => {
     const author = await newUser("Ada");
     const word = `word${author.id.slice(0, 8)}`;
     const { data } = await submit(author, `About ${word}`);
     const everyWay = ["list", "search", "similar", "detail", "data API"];
     for (const as of [author, member, admin]) expect(await waysTo(data.id, word, as)).toEqual(everyWay);
     for (const as of [undefined, stranger]) expect(await waysTo(data.id, word, as)).toEqual([]);
-    refused(await api("POST", `/api/submissions/${data.id}/vote`, { as: stranger }), "NOT_FOUND");
+    expectError(await api("POST", `/api/submissions/${data.id}/vote`, { as: stranger }), "NOT_FOUND");
 
-    const waiting = await queue("type=submission");
-    expect(waiting.data).toContainEqual(
+    const pending = await queue("type=submission");
+    expect(pending.data).toContainEqual(
       expect.objectContaining({ id: data.id, state: "pending", is_trusted: false, body: longEnough }),
     );
-    const done = answered(await decide("submission", data.id, "approve"), 200, moderationAnswer).data;
+    const done = expectJson(await decide("submission", data.id, "approve"), 200, moderationAnswer).data;
     expect(done).toEqual({
       target_type: "submission",
       target_id: data.id,
@@ -119,21 +95,20 @@ describe("what waits for approval", () => {
     expect(await waysTo(data.id, word, author)).toEqual(everyWay);
   });
 
-  it("says so of itself to its author and the team", async () => {
+  it("has its moderation status for its author and the team", async () => {
     const author = await newUser("Ada");
     const { data } = await submit(author, "Is this out yet?");
     const state = async (as: Caller) =>
-      answered(await api("GET", `/api/submissions/${data.id}`, { as }), 200, submissionDetailAnswer).data
-        .moderation_state;
+      (await getJson(`/api/submissions/${data.id}`, submissionDetailAnswer, { as })).data.moderation_state;
     expect([await state(author), await state(member)]).toEqual(["pending", "pending"]);
     await decide("submission", data.id, "approve");
-    const comment = await say(author, data.id);
+    const comment = await addComment(author, data.id);
     expect([await state(stranger), await state(author)]).toEqual(["approved", "approved"]);
     const answer = await api("GET", `/api/comments/${comment}`, { as: author });
-    expect(answered(answer, 200, commentAnswer).data.moderation_state).toBe("pending");
+    expect(expectJson(answer, 200, commentAnswer).data.moderation_state).toBe("pending");
   });
 
-  it("is announced with its first approval, and no vote or status before", async () => {
+  it("is published with its first approval, and no vote or status before", async () => {
     const { data } = await submit(stranger, "Nobody was told of it");
     const announced = async () =>
       (await sql`select type from private.outbox where subject_id = ${data.id} order by id`).map(
@@ -148,22 +123,22 @@ describe("what waits for approval", () => {
     expect(await announced()).toEqual([]);
     await decide("submission", data.id, "approve");
     await change("open");
-    const told = [
+    const notified = [
       "submission.created",
       "submission.status_changed",
       "submission.vote_added",
       "submission.vote_removed",
     ];
-    expect(await announced()).toEqual(told);
+    expect(await announced()).toEqual(notified);
     await decide("submission", data.id, "spam");
     await change("declined");
-    expect(await announced()).toEqual(told);
+    expect(await announced()).toEqual(notified);
   });
 
-  it("waits on where approval is asked for no longer, until somebody decides", async () => {
+  it("stays pending after the organization stops requiring approval, until a moderator decides", async () => {
     const board = await newOrganization({ require_approval: true });
     const owner = await newUser("Olga", { organization: board, role: "owner" });
-    const id = answered(
+    const id = expectJson(
       await api("POST", "/api/submissions", {
         as: stranger,
         on: board,
@@ -173,7 +148,7 @@ describe("what waits for approval", () => {
       submissionCreatedAnswer,
     ).data.id;
     await api("PATCH", `/api/organizations/${board.id}`, { as: owner, body: { require_approval: false } });
-    refused(await api("GET", `/api/submissions/${id}`, { as: admin }), "NOT_FOUND");
+    expectError(await api("GET", `/api/submissions/${id}`, { as: admin }), "NOT_FOUND");
     expect(
       (
         await api("POST", "/api/admin/moderation", {
@@ -185,36 +160,26 @@ describe("what waits for approval", () => {
     expect((await api("GET", `/api/submissions/${id}`)).status).toBe(200);
   });
 
-  it("as a comment is neither counted nor told of before, and takes its replies along after", async () => {
+  it("as a comment is not counted or published, and its replies become visible with it", async () => {
     const owner = await newUser("Olga");
     const id = await newSubmission(organization, owner);
-    const comment = await say(stranger, id);
+    const comment = await addComment(stranger, id);
     const seen = async (as?: Caller) => {
-      const list = answered(
-        await api("GET", `/api/submissions/${id}/comments`, { as }),
-        200,
+      const list = await getJson(`/api/submissions/${id}/comments`, commentListAnswer, { as });
+      const replies = await getJson(
+        `/api/submissions/${id}/comments?parent_id=${comment}`,
         commentListAnswer,
+        { as },
       );
-      const replies = answered(
-        await api("GET", `/api/submissions/${id}/comments?parent_id=${comment}`, { as }),
-        200,
-        commentListAnswer,
-      );
-      const detail = answered(
-        await api("GET", `/api/submissions/${id}`, { as }),
-        200,
-        submissionDetailAnswer,
-      );
+      const detail = await getJson(`/api/submissions/${id}`, submissionDetailAnswer, { as });
       return [list.meta.total, replies.meta.total, detail.data.comment_count];
     };
-    const told = async () =>
-      answered(
-        await api("GET", "/api/me/notifications", { as: owner }),
-        200,
-        notificationListAnswer,
-      ).data.filter(({ comment_id }) => comment_id !== null).length;
-    expect([await seen(owner), await seen(stranger), await told()]).toEqual([[0, 0, 0], [1, 0, 0], 0]);
-    refused(
+    const notified = async () =>
+      (await getJson("/api/me/notifications", notificationListAnswer, { as: owner })).data.filter(
+        ({ comment_id }) => comment_id !== null,
+      ).length;
+    expect([await seen(owner), await seen(stranger), await notified()]).toEqual([[0, 0, 0], [1, 0, 0], 0]);
+    expectError(
       await api("POST", `/api/submissions/${id}/comments`, {
         as: member,
         body: { body: "Yes", parent_id: comment },
@@ -223,20 +188,20 @@ describe("what waits for approval", () => {
       "parent_id",
     );
     await decide("comment", comment, "approve");
-    await say(member, id, comment);
-    expect([await seen(owner), await told()]).toEqual([[1, 1, 2], 2]);
+    await addComment(member, id, comment);
+    expect([await seen(owner), await notified()]).toEqual([[1, 1, 2], 2]);
     await decide("comment", comment, "reject");
-    expect([await seen(owner), await told()]).toEqual([[0, 0, 0], 0]);
+    expect([await seen(owner), await notified()]).toEqual([[0, 0, 0], 0]);
     await decide("comment", comment, "approve");
-    expect([await seen(owner), await told()]).toEqual([[1, 1, 2], 2]);
+    expect([await seen(owner), await notified()]).toEqual([[1, 1, 2], 2]);
     const [events] =
       await sql`select count(*)::integer as n from private.outbox where subject_id = ${comment}`;
     expect(events).toEqual({ n: 1 });
   });
 });
 
-describe("the queue", () => {
-  it("is read on by its cursor, oldest first, each item once", async () => {
+describe("the moderation queue", () => {
+  it("is paginated by its cursor, oldest first, each item once", async () => {
     const board = await newOrganization({ require_approval: true });
     const moderator = await newKey(board, ["submissions:moderate"]);
     const ids: string[] = [];
@@ -251,11 +216,9 @@ describe("the queue", () => {
     const read: string[] = [];
     let cursor = "";
     do {
-      const page = answered(
-        await api("GET", `/api/admin/moderation?limit=2${cursor}`, { as: moderator }),
-        200,
-        moderationQueueAnswer,
-      );
+      const page = await getJson(`/api/admin/moderation?limit=2${cursor}`, moderationQueueAnswer, {
+        as: moderator,
+      });
       expect(page.meta.total).toBe(5);
       read.push(...page.data.map(({ id }) => id));
       cursor = page.meta.next_cursor ? `&cursor=${page.meta.next_cursor}` : "";
@@ -264,19 +227,19 @@ describe("the queue", () => {
   });
 
   it.each([
-    ["nobody", (): undefined => undefined, "UNAUTHORIZED"],
+    ["anonymous", (): undefined => undefined, "UNAUTHORIZED"],
     ["a stranger", () => stranger, "FORBIDDEN"],
     ["a member", () => member, "FORBIDDEN"],
-  ] as const)("is not for %s", async (_, who, code) => {
-    refused(await api("GET", "/api/admin/moderation", { as: who(), on: organization }), code);
+  ] as const)("is forbidden for %s", async (_, callers, code) => {
+    expectError(await api("GET", "/api/admin/moderation", { as: callers(), on: organization }), code);
   });
 
   it.each([
     ["state=approved", ["state"]],
     ["type=vote", ["type"]],
     ["cursor=x", ["cursor"]],
-  ])("refuses %s", async (query, fields) => {
-    refused(
+  ])("rejects %s", async (query, fields) => {
+    expectError(
       await api("GET", `/api/admin/moderation?${query}`, { as: admin, on: organization }),
       "VALIDATION_ERROR",
       ...fields,
@@ -285,22 +248,22 @@ describe("the queue", () => {
 });
 
 describe("trust", () => {
-  it("is given by the team, and spam takes it away", async () => {
+  it("is granted by the team, and removed by a spam decision", async () => {
     const author = await newUser("Tia");
     const first = await submit(author, "The first of Tia");
-    refused(
+    expectError(
       await decide("submission", first.data.id, "reject", { trust_author: true }),
       "VALIDATION_ERROR",
       "trust_author",
     );
-    answered(
+    expectJson(
       await decide("submission", first.data.id, "approve", { trust_author: true }),
       200,
       moderationAnswer,
     );
     const second = await submit(author, "The second of Tia");
     expect(await waysTo(second.data.id, "second", stranger)).toContain("list");
-    answered(await decide("submission", second.data.id, "spam", { reason: "Ads" }), 200, moderationAnswer);
+    expectJson(await decide("submission", second.data.id, "spam", { reason: "Ads" }), 200, moderationAnswer);
     const third = await submit(author, "The third of Tia");
     expect(await waysTo(third.data.id, "third", stranger)).toEqual([]);
     const entry = only(
@@ -309,13 +272,13 @@ describe("trust", () => {
     expect(entry.details).toEqual({ state: { from: "approved", to: "spam" }, reason: "Ads" });
   });
 
-  it("of one organization is worth nothing to another", async () => {
+  it("in one organization does not apply to another", async () => {
     const id = await newSubmission(organization, stranger);
     const rita = await newUser("Rita", { organization: await newOrganization(), role: "owner" });
-    refused(await decide("submission", id, "approve", { trust_author: true }, rita), "FORBIDDEN");
+    expectError(await decide("submission", id, "approve", { trust_author: true }, rita), "FORBIDDEN");
     const { data } = await submit(await newUser("Una"), "Not seen by Rita");
-    refused(await decide("submission", data.id, "approve", {}, rita), "NOT_FOUND", "target_id");
-    refused(
+    expectError(await decide("submission", data.id, "approve", {}, rita), "NOT_FOUND", "target_id");
+    expectError(
       await decide("submission", data.id, "approve", {}, await newKey(organization, ["submissions:write"])),
       "FORBIDDEN",
     );

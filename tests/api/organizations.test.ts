@@ -1,8 +1,8 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { commentAnswer, commentListAnswer } from "../../shared/comments.ts";
 import { submissionDetailAnswer, submissionListAnswer } from "../../shared/submissions.ts";
 import { sql, stack } from "../stack.ts";
-import { answered, api, type Caller, type Method, refused } from "./client.ts";
+import { api, type Caller, expectError, getJson, type Method } from "./client.ts";
 import {
   type Key,
   longEnough,
@@ -18,12 +18,6 @@ import {
 
 type Board = { organization: Organization; owner: User; key: Key; submission: string; comment: string };
 
-let ours: Board;
-let theirs: Board;
-let hidden: Board;
-let member: User;
-let stranger: User;
-
 async function newBoard(visibility: "public" | "private"): Promise<Board> {
   const organization = await newOrganization({ visibility });
   const owner = await newUser("Olga", { organization, role: "owner" });
@@ -31,22 +25,17 @@ async function newBoard(visibility: "public" | "private"): Promise<Board> {
   const submission = await newSubmission(organization, owner, { title: "Something wanted" });
   return { organization, owner, key, submission, comment: await newComment(submission, owner) };
 }
-
-beforeAll(async () => {
-  ours = await newBoard("public");
-  theirs = await newBoard("public");
-  hidden = await newBoard("private");
-  member = await newUser("Vic", { organization: hidden.organization, role: "member" });
-  stranger = await newUser("Sam");
-});
+const own = await newBoard("public");
+const foreign = await newBoard("public");
+const hidden = await newBoard("private");
+const member = await newUser("Vic", { organization: hidden.organization, role: "member" });
+const stranger = await newUser("Sam");
 
 const idea = { title: "Something else wanted", description: longEnough, type: "idea" };
 const ids = async (call: Parameters<typeof api>[2], query = "") =>
-  answered(await api("GET", `/api/submissions${query}`, call), 200, submissionListAnswer).data.map(
-    ({ id }) => id,
-  );
+  (await getJson(`/api/submissions${query}`, submissionListAnswer, call)).data.map(({ id }) => id);
 
-describe("the organization of a call", () => {
+describe("the organization of a request", () => {
   it.each([
     ["the header with a slug", ({ slug }: Organization) => ({ headers: { "x-organization": slug } }), ""],
     ["the header with an id", ({ id }: Organization) => ({ headers: { "x-organization": id } }), ""],
@@ -62,31 +51,31 @@ describe("the organization of a call", () => {
     ],
     ["the parameter with a slug", () => ({}), "slug"],
     ["the parameter with an id", () => ({}), "id"],
-  ] as const)("is named by %s", async (_, call, parameter) => {
-    for (const { organization, submission } of [ours, theirs]) {
+  ] as const)("is selected by %s", async (_, call, parameter) => {
+    for (const { organization, submission } of [own, foreign]) {
       const query = parameter === "" ? "" : `?organization=${organization[parameter]}`;
       expect(await ids(call(organization), query)).toEqual([submission]);
     }
   });
 
-  it("is the header's where the parameter names another", async () => {
-    expect(await ids({ on: ours.organization }, `?organization=${theirs.organization.slug}`)).toEqual([
-      ours.submission,
+  it("is taken from the header when the parameter differs", async () => {
+    expect(await ids({ on: own.organization }, `?organization=${foreign.organization.slug}`)).toEqual([
+      own.submission,
     ]);
   });
 
-  it("is the default one where none is named", async () => {
+  it("is the default one when none is given", async () => {
     const list = await ids({});
     expect(list.length).toBeGreaterThan(0);
     expect(list).toEqual(await ids({ headers: { "x-organization": stack.demo?.organization.slug ?? "" } }));
   });
 
-  it("is the default one where the header is empty", async () => {
+  it("is the default one when the header is empty", async () => {
     expect(await ids({ headers: { "x-organization": "" } })).toEqual(await ids({}));
   });
 
-  it("is the key's own, named or not", async () => {
-    for (const { organization, key, submission } of [ours, theirs, hidden]) {
+  it("is the key's own, with and without a header", async () => {
+    for (const { organization, key, submission } of [own, foreign, hidden]) {
       expect(await ids({ as: key })).toEqual([submission]);
       expect(await ids({ as: key, headers: { "x-organization": organization.slug } })).toEqual([submission]);
       expect(await ids({ as: key }, `?organization=${organization.id}`)).toEqual([submission]);
@@ -103,32 +92,32 @@ describe("the organization of a call", () => {
     "x".repeat(101),
     "x".repeat(4000),
     "null",
-  ])("is 404 for %s", async (name) => {
-    refused(await api("GET", "/api/submissions", { headers: { "x-organization": name } }), "NOT_FOUND");
-    refused(await api("GET", `/api/submissions?organization=${encodeURIComponent(name)}`), "NOT_FOUND");
-    refused(
-      await api("GET", "/api/submissions", { as: ours.key, headers: { "x-organization": name } }),
+  ])("returns 404 for %s", async (name) => {
+    expectError(await api("GET", "/api/submissions", { headers: { "x-organization": name } }), "NOT_FOUND");
+    expectError(await api("GET", `/api/submissions?organization=${encodeURIComponent(name)}`), "NOT_FOUND");
+    expectError(
+      await api("GET", "/api/submissions", { as: own.key, headers: { "x-organization": name } }),
       "NOT_FOUND",
     );
   });
 
-  it("is 404 for a name with a NUL", async () => {
-    refused(await api("GET", "/api/submissions?organization=a%00b"), "NOT_FOUND");
+  it("returns 404 for a name with a NUL", async () => {
+    expectError(await api("GET", "/api/submissions?organization=a%00b"), "NOT_FOUND");
   });
 
-  it("is that of what a user submits", async () => {
+  it("applies to submissions that a user creates", async () => {
     const answer = await api("POST", "/api/submissions", {
       as: stranger,
-      on: theirs.organization,
+      on: foreign.organization,
       body: idea,
     });
     const { data } = answer.body as { data: { id: string } };
-    expect(await stored("submissions", data.id)).toMatchObject({ organization_id: theirs.organization.id });
+    expect(await stored("submissions", data.id)).toMatchObject({ organization_id: foreign.organization.id });
     await sql`delete from public.submissions where id = ${data.id}`;
   });
 });
 
-// Everything that names a row by its id, and a body for it.
+// Every route with a row's id in its path, and a body for it.
 const rowCalls: [Method, (board: Board) => string, object?][] = [
   ["GET", ({ submission }) => `/api/submissions/${submission}`],
   ["GET", ({ submission }) => `/api/submissions/${submission}?expand=author,category,tags,comments`],
@@ -169,23 +158,23 @@ describe.each(rowCalls.map(([method, path, body]) => [method, path(anyBoard), pa
       template.endsWith("/follow") || (method === "PATCH" && template.startsWith("/api/comments/"));
     const forAnyone = method === "GET" && !template.endsWith("/voters");
 
-    it("by a key of another organization is 404, or not for keys", async () => {
-      const before = await everything(theirs);
-      const answer = await call(theirs, ours.key);
-      refused(answer, forPeople ? "FORBIDDEN" : "NOT_FOUND");
-      expect(await everything(theirs)).toEqual(before);
+    it("by a key of another organization returns 404, or 403 where keys are not allowed", async () => {
+      const before = await everything(foreign);
+      const answer = await call(foreign, own.key);
+      expectError(answer, forPeople ? "FORBIDDEN" : "NOT_FOUND");
+      expect(await everything(foreign)).toEqual(before);
     });
 
-    it("of another organization than the header's is 404", async () => {
-      const before = await everything(theirs);
-      refused(await call(theirs, theirs.owner, ours.organization), "NOT_FOUND");
-      expect(await everything(theirs)).toEqual(before);
+    it("of another organization than the header's returns 404", async () => {
+      const before = await everything(foreign);
+      expectError(await call(foreign, foreign.owner, own.organization), "NOT_FOUND");
+      expect(await everything(foreign)).toEqual(before);
     });
 
-    it("of a private board is 404 for strangers, and for nobody", async () => {
+    it("of a private board returns 404 for other users and for anonymous callers", async () => {
       const before = await everything(hidden);
-      for (const as of [stranger, ours.owner, ...(forAnyone ? [undefined] : [])]) {
-        refused(await call(hidden, as), "NOT_FOUND");
+      for (const as of [stranger, own.owner, ...(forAnyone ? [undefined] : [])]) {
+        expectError(await call(hidden, as), "NOT_FOUND");
       }
       expect(await everything(hidden)).toEqual(before);
     });
@@ -193,12 +182,12 @@ describe.each(rowCalls.map(([method, path, body]) => [method, path(anyBoard), pa
 );
 
 describe("a private board", () => {
-  it("does not exist for those who are not on its team", async () => {
-    for (const as of [undefined, stranger, ours.owner]) {
+  it("returns 404 to callers outside its team", async () => {
+    for (const as of [undefined, stranger, own.owner]) {
       for (const path of ["/api/submissions", "/api/submissions/search?q=something"]) {
-        refused(await api("GET", path, { as, on: hidden.organization }), "NOT_FOUND");
+        expectError(await api("GET", path, { as, on: hidden.organization }), "NOT_FOUND");
       }
-      refused(
+      expectError(
         await api("POST", "/api/submissions/check-duplicates", {
           as,
           on: hidden.organization,
@@ -207,11 +196,11 @@ describe("a private board", () => {
         "NOT_FOUND",
       );
     }
-    refused(
+    expectError(
       await api("POST", "/api/submissions", { as: stranger, on: hidden.organization, body: idea }),
       "NOT_FOUND",
     );
-    refused(await api("GET", "/api/submissions", { as: ours.key, on: hidden.organization }), "NOT_FOUND");
+    expectError(await api("GET", "/api/submissions", { as: own.key, on: hidden.organization }), "NOT_FOUND");
   });
 
   it.each([
@@ -221,20 +210,12 @@ describe("a private board", () => {
   ] as const)("is read by %s", async (_, as) => {
     const caller = as();
     expect(await ids({ as: caller, on: hidden.organization })).toContain(hidden.submission);
-    answered(
-      await api("GET", `/api/submissions/${hidden.submission}`, { as: caller }),
-      200,
-      submissionDetailAnswer,
-    );
-    answered(
-      await api("GET", `/api/submissions/${hidden.submission}/comments`, { as: caller }),
-      200,
-      commentListAnswer,
-    );
-    answered(await api("GET", `/api/comments/${hidden.comment}`, { as: caller }), 200, commentAnswer);
+    await getJson(`/api/submissions/${hidden.submission}`, submissionDetailAnswer, { as: caller });
+    await getJson(`/api/submissions/${hidden.submission}/comments`, commentListAnswer, { as: caller });
+    await getJson(`/api/comments/${hidden.comment}`, commentAnswer, { as: caller });
   });
 
-  it("is voted and commented on by its members", async () => {
+  it("accepts votes and comments of its members", async () => {
     const id = await newSubmission(hidden.organization, hidden.owner);
     expect((await api("POST", `/api/submissions/${id}/vote`, { as: member })).status).toBe(201);
     expect(
@@ -243,43 +224,43 @@ describe("a private board", () => {
     expect(await stored("submissions", id)).toMatchObject({ vote_count: 2, comment_count: 1 });
   });
 
-  it("is written to by a key that may only write, which reads none of it", async () => {
+  it("accepts writes of a key without read access, which reads nothing of it", async () => {
     const writer = await newKey(hidden.organization, ["submissions:write"]);
-    const made = await api("POST", "/api/submissions", {
+    const created = await api("POST", "/api/submissions", {
       as: writer,
       body: { ...idea, author_email: `${crypto.randomUUID()}@example.org` },
     });
-    expect(made.status).toBe(201);
-    expect(Object.keys(made.body as object)).toEqual(["id", "url"]);
+    expect(created.status).toBe(201);
+    expect(Object.keys(created.body as object)).toEqual(["id", "url"]);
     expect(await ids({ as: writer })).toEqual([]);
-    refused(await api("GET", `/api/submissions/${hidden.submission}`, { as: writer }), "NOT_FOUND");
+    expectError(await api("GET", `/api/submissions/${hidden.submission}`, { as: writer }), "NOT_FOUND");
   });
 
-  it("opens and closes with everything on it", async () => {
+  it("becomes public and private with all its content", async () => {
     const board = await newBoard("private");
     const seen = async () => [
       (await api("GET", "/api/submissions", { on: board.organization })).status,
       (await api("GET", `/api/submissions/${board.submission}`)).status,
       (await api("GET", `/api/comments/${board.comment}`)).status,
     ];
-    const turn = (visibility: string) =>
+    const setVisibility = (visibility: string) =>
       sql`update public.organizations set visibility = ${visibility} where id = ${board.organization.id}`;
     expect(await seen()).toEqual([404, 404, 404]);
-    await turn("public");
+    await setVisibility("public");
     expect(await seen()).toEqual([200, 200, 200]);
-    await turn("private");
+    await setVisibility("private");
     expect(await seen()).toEqual([404, 404, 404]);
   });
 
-  it("is closed to who leaves the team, at once", async () => {
+  it("is closed to a removed member immediately", async () => {
     const leaver = await newUser("Lee", { organization: hidden.organization, role: "admin" });
     expect(await ids({ as: leaver, on: hidden.organization })).toContain(hidden.submission);
     await sql`delete from public.memberships where user_id = ${leaver.id}`;
-    refused(await api("GET", "/api/submissions", { as: leaver, on: hidden.organization }), "NOT_FOUND");
-    refused(await api("GET", `/api/submissions/${hidden.submission}`, { as: leaver }), "NOT_FOUND");
+    expectError(await api("GET", "/api/submissions", { as: leaver, on: hidden.organization }), "NOT_FOUND");
+    expectError(await api("GET", `/api/submissions/${hidden.submission}`, { as: leaver }), "NOT_FOUND");
   });
 
-  it("takes its rows out of what a former member is shown of themselves", async () => {
+  it("is left out of a former member's own lists", async () => {
     const board = await newBoard("private");
     const leaver = await newUser("Lee", { organization: board.organization, role: "member" });
     await api("POST", `/api/submissions/${board.submission}/vote`, { as: leaver });
@@ -293,44 +274,40 @@ describe("a private board", () => {
 });
 
 describe("the team of one organization", () => {
-  it("are strangers to another", async () => {
-    const as = ours.owner;
-    const { submission, comment } = theirs;
-    refused(
+  it("have no access to another organization", async () => {
+    const as = own.owner;
+    const { submission, comment } = foreign;
+    expectError(
       await api("PATCH", `/api/submissions/${submission}`, { as, body: { title: "Taken over" } }),
       "FORBIDDEN",
     );
-    refused(await api("DELETE", `/api/submissions/${submission}`, { as }), "FORBIDDEN");
-    refused(
+    expectError(await api("DELETE", `/api/submissions/${submission}`, { as }), "FORBIDDEN");
+    expectError(
       await api("PATCH", `/api/submissions/${submission}/status`, { as, body: { status: "declined" } }),
       "FORBIDDEN",
     );
-    refused(await api("GET", `/api/submissions/${submission}/voters`, { as }), "FORBIDDEN");
-    refused(await api("DELETE", `/api/comments/${comment}`, { as }), "FORBIDDEN");
+    expectError(await api("GET", `/api/submissions/${submission}/voters`, { as }), "FORBIDDEN");
+    expectError(await api("DELETE", `/api/comments/${comment}`, { as }), "FORBIDDEN");
   });
 
-  it("have no badge on another's board", async () => {
-    const id = await newSubmission(theirs.organization, ours.owner);
-    const { data } = answered(
-      await api("GET", `/api/submissions/${id}?expand=author`),
-      200,
-      submissionDetailAnswer,
-    );
+  it("have no badge on another organization's board", async () => {
+    const id = await newSubmission(foreign.organization, own.owner);
+    const { data } = await getJson(`/api/submissions/${id}?expand=author`, submissionDetailAnswer);
     expect(data.author?.is_team_member).toBe(false);
     await sql`delete from public.submissions where id = ${id}`;
   });
 
-  it("can use nobody else's taxonomy", async () => {
+  it("cannot use the categories and tags of others", async () => {
     const [category] = await sql<[{ id: string }]>`
-      insert into public.categories (organization_id, name, slug) values (${ours.organization.id}, 'Ours', 'ours') returning id`;
-    const call = { as: theirs.owner, on: theirs.organization };
-    refused(
+      insert into public.categories (organization_id, name, slug) values (${own.organization.id}, 'Ours', 'ours') returning id`;
+    const call = { as: foreign.owner, on: foreign.organization };
+    expectError(
       await api("POST", "/api/submissions", { ...call, body: { ...idea, category_id: category.id } }),
       "VALIDATION_ERROR",
       "category_id",
     );
-    refused(
-      await api("PATCH", `/api/submissions/${theirs.submission}`, {
+    expectError(
+      await api("PATCH", `/api/submissions/${foreign.submission}`, {
         ...call,
         body: { category_id: category.id },
       }),

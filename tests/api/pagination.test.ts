@@ -1,37 +1,22 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { commentListAnswer } from "../../shared/comments.ts";
 import { submissionListAnswer, submissionSearchAnswer } from "../../shared/submissions.ts";
 import { voterListAnswer } from "../../shared/votes.ts";
 import { sql } from "../stack.ts";
-import { type Answer, answered, api, refused } from "./client.ts";
-import {
-  longEnough,
-  newOrganization,
-  newSubmission,
-  newUser,
-  newUsers,
-  type Organization,
-  type User,
-} from "./world.ts";
-
-let organization: Organization;
-let author: User;
-let admin: User;
+import { type Answer, api, expectError, expectJson, getJson } from "./client.ts";
+import { longEnough, newOrganization, newSubmission, newUser, newUsers } from "./world.ts";
 
 const total = 23;
-
-beforeAll(async () => {
-  organization = await newOrganization();
-  author = await newUser();
-  admin = await newUser("Olga", { organization, role: "admin" });
-  // Many share a title and a time, so that only the id tells them apart.
-  await sql`insert into public.submissions (organization_id, author_id, title, description, type, created_at)
+const organization = await newOrganization();
+const author = await newUser();
+const admin = await newUser("Olga", { organization, role: "admin" });
+// Many have the same title and time, so that only the id distinguishes them.
+await sql`insert into public.submissions (organization_id, author_id, title, description, type, created_at)
     select ${organization.id}, ${author.id}, 'Title number ' || n / 4, ${longEnough}, 'idea', timestamptz '2026-01-01' + n / 3 * interval '1 day'
     from generate_series(1, ${total}) n`;
-});
 
 const get = (query: string, on = organization) => api("GET", `/api/submissions?${query}`, { on });
-const page = (answer: Answer) => answered(answer, 200, submissionListAnswer);
+const page = (answer: Answer) => expectJson(answer, 200, submissionListAnswer);
 
 describe("pages", () => {
   it.each([
@@ -51,7 +36,7 @@ describe("pages", () => {
     expect(shown.meta).toMatchObject({ ...meta, total });
   });
 
-  it("cover the list without gap or repetition", async () => {
+  it("cover the list without gaps or duplicates", async () => {
     const ids: string[] = [];
     for (const n of [1, 2, 3, 4, 5])
       ids.push(...page(await get(`limit=5&page=${n}`)).data.map(({ id }) => id));
@@ -70,8 +55,8 @@ describe("pages", () => {
     "page=1000000&limit=1",
     "page=1000001",
     "page=99999999999999999999",
-  ])("%s is refused", async (query) => {
-    refused(await get(query), "VALIDATION_ERROR", "page");
+  ])("%s is rejected", async (query) => {
+    expectError(await get(query), "VALIDATION_ERROR", "page");
   });
 
   it.each([
@@ -83,12 +68,12 @@ describe("pages", () => {
     "limit=2.0",
     "limit=0x10",
     "limit=2147483648",
-  ])("%s is refused", async (query) => {
-    refused(await get(query), "VALIDATION_ERROR", "limit");
+  ])("%s is rejected", async (query) => {
+    expectError(await get(query), "VALIDATION_ERROR", "limit");
   });
 });
 
-describe("the same page and limit in the other lists", () => {
+describe("page and limit of the other lists", () => {
   const paths = (id: string) => [
     `/api/submissions/search?q=title`,
     `/api/submissions/${id}/comments?`,
@@ -97,23 +82,23 @@ describe("the same page and limit in the other lists", () => {
     "/api/me/notifications?",
   ];
 
-  it.each([0, 1, 2, 3, 4])("are checked (list %i)", async (index) => {
+  it.each([0, 1, 2, 3, 4])("are validated (list %i)", async (index) => {
     const path = paths(await newSubmission(organization, author, { title: "Something else" }))[index];
     const call = { as: admin, on: organization };
     for (const query of ["page=0", "page=x"])
-      refused(await api("GET", `${path}&${query}`, call), "VALIDATION_ERROR", "page");
+      expectError(await api("GET", `${path}&${query}`, call), "VALIDATION_ERROR", "page");
     for (const query of ["limit=0", "limit=101"])
-      refused(await api("GET", `${path}&${query}`, call), "VALIDATION_ERROR", "limit");
+      expectError(await api("GET", `${path}&${query}`, call), "VALIDATION_ERROR", "limit");
     expect((await api("GET", `${path}&page=2&limit=100`, call)).status).toBe(200);
   });
 
-  it("cut a search", async () => {
+  it("paginate a search", async () => {
     const hits: string[] = [];
     for (const n of [1, 2, 3]) {
-      const found = answered(
-        await api("GET", `/api/submissions/search?q=number&limit=10&page=${n}`, { on: organization }),
-        200,
+      const found = await getJson(
+        `/api/submissions/search?q=number&limit=10&page=${n}`,
         submissionSearchAnswer,
+        { on: organization },
       );
       expect(found.meta).toEqual({ query: "number", total });
       hits.push(...found.data.map(({ id }) => id));
@@ -121,7 +106,7 @@ describe("the same page and limit in the other lists", () => {
     expect(new Set(hits).size).toBe(total);
   });
 
-  it("cut comments and voters", async () => {
+  it("paginate comments and voters", async () => {
     const id = await newSubmission(organization, author, { title: "Something busy" });
     const people = await newUsers(6);
     for (const person of people) {
@@ -131,16 +116,10 @@ describe("the same page and limit in the other lists", () => {
     const comments: string[] = [];
     const voters: string[] = [];
     for (const n of [1, 2, 3]) {
-      const listed = answered(
-        await api("GET", `/api/submissions/${id}/comments?limit=3&page=${n}`),
-        200,
-        commentListAnswer,
-      );
-      const voted = answered(
-        await api("GET", `/api/submissions/${id}/voters?limit=3&page=${n}`, { as: admin }),
-        200,
-        voterListAnswer,
-      );
+      const listed = await getJson(`/api/submissions/${id}/comments?limit=3&page=${n}`, commentListAnswer);
+      const voted = await getJson(`/api/submissions/${id}/voters?limit=3&page=${n}`, voterListAnswer, {
+        as: admin,
+      });
       expect([listed.meta.total, voted.meta.total]).toEqual([6, 7]);
       comments.push(...listed.data.map((comment) => comment.author.id));
       voters.push(...voted.data.map(({ user_id }) => user_id));
@@ -157,7 +136,7 @@ describe("cursors", () => {
   );
 
   it.each(combinations)(
-    "by %s %s deliver every row exactly once while others are inserted",
+    "by %s %s return every row exactly once while others are inserted",
     async (sort, order) => {
       const board = await newOrganization();
       const voters = await newUsers(3);
@@ -180,7 +159,7 @@ describe("cursors", () => {
         cursor = meta.next_cursor;
         expect(meta.has_next).toBe(cursor !== null);
         if (!cursor) break;
-        // Before and after every place a cursor could stand.
+        // Before and after every possible cursor position.
         await newSubmission(board, author, { title: "Aaaaa", created_at: new Date(0) });
         await newSubmission(board, author, { title: "Zzzzz" });
       }
@@ -191,14 +170,14 @@ describe("cursors", () => {
     },
   );
 
-  it("start where page 1 ends", async () => {
+  it("start after page 1", async () => {
     const first = page(await get("limit=10"));
     const second = page(await get(`limit=10&cursor=${first.meta.next_cursor}`));
     expect(second.data).toEqual(page(await get("limit=10&page=2")).data);
     expect(second.meta).toMatchObject({ total: first.meta.total, has_next: true, has_prev: true });
   });
 
-  it("take the filters of their list", async () => {
+  it("keep the filters of their list", async () => {
     const first = page(await get("limit=2&q=number%205"));
     expect(first.meta.total).toBe(4);
     const second = page(await get(`limit=2&q=number%205&cursor=${first.meta.next_cursor}`));
@@ -208,10 +187,10 @@ describe("cursors", () => {
     expect(second.meta.next_cursor).toBeNull();
   });
 
-  it("are refused by another sort or order", async () => {
+  it("are rejected with another sort or order", async () => {
     const { meta } = page(await get("limit=2&sort=votes"));
     for (const query of ["sort=title", "sort=created_at", "", "sort=votes&order=asc"]) {
-      refused(await get(`${query}&cursor=${meta.next_cursor}`), "VALIDATION_ERROR", "cursor");
+      expectError(await get(`${query}&cursor=${meta.next_cursor}`), "VALIDATION_ERROR", "cursor");
     }
   });
 
@@ -230,7 +209,7 @@ describe("cursors", () => {
     ["a sort that is none", forged(["toString", "desc", "1", id])],
     ["SQL", forged(["created_at", "desc", "2026-01-01 00:00:00+00'; --", id])],
     ["very long", "A".repeat(2001)],
-  ])("are refused when %s", async (_, cursor, sort = "created_at") => {
-    refused(await get(`sort=${sort}&cursor=${cursor}`), "VALIDATION_ERROR", "cursor");
+  ])("are rejected when %s", async (_, cursor, sort = "created_at") => {
+    expectError(await get(`sort=${sort}&cursor=${cursor}`), "VALIDATION_ERROR", "cursor");
   });
 });

@@ -1,12 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { erasedAnswer, peopleAnswer, personalDataAnswer } from "../../shared/people.ts";
 import { signUp, sql } from "../stack.ts";
-import { answered, api, type Caller, refused } from "./client.ts";
+import { api, type Caller, expectError, expectJson, getJson } from "./client.ts";
 import { newSurvey, respond } from "./survey-world.ts";
 import {
   countMistakes,
-  type Key,
   newComment,
   newKey,
   newOrganization,
@@ -15,32 +14,24 @@ import {
   type Organization,
   only,
   stored,
-  type User,
 } from "./world.ts";
 
-let ours: Organization;
-let theirs: Organization;
-let admin: User;
-let key: Key;
-
-beforeAll(async () => {
-  [ours, theirs] = [await newOrganization(), await newOrganization()];
-  admin = await newUser("Ada", { organization: ours, role: "admin" });
-  key = await newKey(ours, ["members:write"]);
-});
+const [own, theirs] = [await newOrganization(), await newOrganization()];
+const admin = await newUser("Ada", { organization: own, role: "admin" });
+const key = await newKey(own, ["members:write"]);
 
 type Rec = Record<string, unknown>;
-const as = (caller: Caller, organization = ours) => ({ as: caller, on: organization });
+const as = (caller: Caller, organization = own) => ({ as: caller, on: organization });
 
 async function found(email: string, caller: Caller = admin) {
   const path = `/api/admin/people?email=${encodeURIComponent(email)}`;
-  return answered(await api("GET", path, as(caller)), 200, peopleAnswer).data;
+  return (await getJson(path, peopleAnswer, as(caller))).data;
 }
 
 const erase = (id: string, caller: Caller = admin) =>
   api("POST", `/api/admin/people/${id}/erase`, as(caller));
 
-/** Somebody who wrote, voted and follows on a board, and was told of something there. */
+/** Creates a submission, comments, votes, follows and notifications of a person on a board. */
 async function takePart(organization: Organization, person: { id: string }) {
   const submission = await newSubmission(organization, person);
   const comment = await newComment(submission, person, { body: "Said by them" });
@@ -70,21 +61,21 @@ async function tracesOf(id: string): Promise<Rec> {
   return only(row);
 }
 
-/** An author the organization knows by e-mail alone. */
+/** An author the organization knows by e-mail address only. */
 async function emailAuthor(organization: Organization): Promise<{ id: string; email: string }> {
   const email = `${crypto.randomUUID()}@x.example`;
-  const [made] = await sql<{ id: string }[]>`
+  const [created] = await sql<{ id: string }[]>`
     insert into public.profiles (kind, organization_id, email, name) values ('email', ${organization.id}, ${email}, 'Emma') returning id`;
-  return { id: only(made).id, email };
+  return { id: only(created).id, email };
 }
 
-describe("an admin finds", () => {
-  test("who has an address here: the author known by it and the user who took part, and nobody elsewhere", async () => {
+describe("an admin's search for a person", () => {
+  test("finds by e-mail address the imported author and the user who took part, in this organization only", async () => {
     const user = await newUser("Una");
     expect(await found(user.email)).toEqual([]);
-    await takePart(ours, user);
+    await takePart(own, user);
     const [author] = await sql<{ id: string }[]>`
-      insert into public.profiles (kind, organization_id, email, name) values ('email', ${ours.id}, ${user.email}, 'Una by mail') returning id`;
+      insert into public.profiles (kind, organization_id, email, name) values ('email', ${own.id}, ${user.email}, 'Una by mail') returning id`;
     await sql`insert into public.profiles (kind, organization_id, email) values ('email', ${theirs.id}, ${user.email})`;
     expect(await found(user.email.toUpperCase(), key)).toMatchObject([
       { id: author?.id, kind: "email", name: "Una by mail" },
@@ -92,29 +83,29 @@ describe("an admin finds", () => {
     ]);
   });
 
-  test("what is kept of a person, here and not elsewhere", async () => {
+  test("returns what is stored about a person in this organization only", async () => {
     const user = await newUser("Una");
-    const here = await takePart(ours, user);
+    const here = await takePart(own, user);
     await takePart(theirs, user);
     const path = `/api/admin/people/${user.id}/export`;
-    const { data } = answered(await api("GET", path, as(key)), 200, personalDataAnswer);
+    const { data } = await getJson(path, personalDataAnswer, as(key));
     expect(data).toMatchObject({
       profile: { id: user.id, email: user.email, name: "Una" },
-      submissions: [{ id: here.submission, organization_id: ours.id }],
+      submissions: [{ id: here.submission, organization_id: own.id }],
       comments: [{ id: here.comment, body: "Said by them" }],
       votes: [{ submission_id: here.voted }, { submission_id: here.submission }],
       comment_votes: [{ comment_id: here.comment }],
-      trust: [{ organization_id: ours.id, is_trusted: true }],
+      trust: [{ organization_id: own.id, is_trusted: true }],
       notifications: [{ type: "reply" }],
     });
     expect(data.follows).toHaveLength(2);
   });
 });
 
-describe("an organization forgets", () => {
-  test("an author known by e-mail: what they wrote and counts stay, name and address go; again is no error", async () => {
-    const author = await emailAuthor(ours);
-    const { submission, comment, voted } = await takePart(ours, author);
+describe("erasure by an organization", () => {
+  test("of an author known by e-mail keeps their content and counts, and deletes name and address; repeating succeeds", async () => {
+    const author = await emailAuthor(own);
+    const { submission, comment, voted } = await takePart(own, author);
     const counts = async () => [
       (await stored("submissions", submission))?.vote_count,
       (await stored("submissions", voted))?.vote_count,
@@ -122,18 +113,13 @@ describe("an organization forgets", () => {
     ];
     const before = await counts();
     for (let time = 0; time < 2; time++)
-      expect(answered(await erase(author.id), 200, erasedAnswer).data).toEqual({
+      expect(expectJson(await erase(author.id), 200, erasedAnswer).data).toEqual({
         id: author.id,
         erased: true,
       });
     expect(await counts()).toEqual(before);
-    expect(await countMistakes(ours)).toEqual([]);
-    expect(await tracesOf(author.id)).toEqual({
-      submissions: 1,
-      comments: 1,
-      votes: 3,
-      ...nothing,
-    });
+    expect(await countMistakes(own)).toEqual([]);
+    expect(await tracesOf(author.id)).toEqual({ submissions: 1, comments: 1, votes: 3, ...nothing });
     const [profile] = await sql<Rec[]>`select kind, email, name from public.profiles where id = ${author.id}`;
     expect(profile).toEqual({ kind: "anonymous", email: null, name: null });
     expect(await found(author.email)).toEqual([]);
@@ -141,81 +127,80 @@ describe("an organization forgets", () => {
     const [{ body } = {}] = [await stored("comments", comment)];
     expect(body).toBe("Said by them");
     const [entry] = await sql<Rec[]>`
-      select action, details from private.audit_log where organization_id = ${ours.id} and target_id = ${author.id} order by created_at limit 1`;
+      select action, details from private.audit_log where organization_id = ${own.id} and target_id = ${author.id} order by created_at limit 1`;
     expect(entry).toEqual({ action: "person.erase", details: {} });
   });
 
-  test("a user of the app: their account and what they did elsewhere stay", async () => {
+  test("of a user keeps their account and their content in other organizations", async () => {
     const user = await newUser("Una");
-    const here = await takePart(ours, user);
+    const here = await takePart(own, user);
     await takePart(theirs, user);
     const [before, elsewhere] = [await tracesOf(user.id), { submissions: 1, comments: 1, votes: 3 }];
     expect(before).toMatchObject({ submissions: 2, comments: 2, votes: 6 });
-    answered(await erase(user.id, key), 200, erasedAnswer);
-    answered(await erase(user.id, key), 200, erasedAnswer);
+    expectJson(await erase(user.id, key), 200, erasedAnswer);
+    expectJson(await erase(user.id, key), 200, erasedAnswer);
     expect(await tracesOf(user.id)).toMatchObject({ ...elsewhere, follows: 2, notifications: 1 });
     expect((await stored("submissions", here.submission))?.author_id).not.toBe(user.id);
     expect((await stored("submissions", here.voted))?.vote_count).toBe(2);
-    expect(await countMistakes(ours)).toEqual([]);
+    expect(await countMistakes(own)).toEqual([]);
     expect(await countMistakes(theirs)).toEqual([]);
     expect((await api("GET", "/api/me/votes", { as: user })).status).toBe(200);
   });
 
-  test("nobody who is still on the team", async () => {
-    const member = await newUser("Mel", { organization: ours, role: "member" });
-    refused(await erase(member.id), "CONFLICT");
+  test("of a current team member is rejected", async () => {
+    const member = await newUser("Mel", { organization: own, role: "member" });
+    expectError(await erase(member.id), "CONFLICT");
     expect(await found(member.email)).toHaveLength(1);
   });
 
-  test("nobody it does not know", async () => {
+  test("of an unknown person returns 404", async () => {
     const foreign = await emailAuthor(theirs);
     const stranger = await newUser("Sam");
-    const [agent] = await sql<{ id: string }[]>`select private.create_agent(${ours.id}, 'Robin') as id`;
+    const [agent] = await sql<{ id: string }[]>`select private.create_agent(${own.id}, 'Robin') as id`;
     for (const id of [foreign.id, stranger.id, crypto.randomUUID(), key.profileId, only(agent).id]) {
-      refused(await erase(id), "NOT_FOUND");
-      refused(await api("GET", `/api/admin/people/${id}/export`, as(admin)), "NOT_FOUND");
+      expectError(await erase(id), "NOT_FOUND");
+      expectError(await api("GET", `/api/admin/people/${id}/export`, as(admin)), "NOT_FOUND");
     }
     expect(await tracesOf(foreign.id)).toBeDefined();
     const [profile] = await sql<Rec[]>`select email from public.profiles where id = ${foreign.id}`;
     expect(profile?.email).toBe(foreign.email);
   });
 
-  test.each(["member", "stranger", "key"])("nobody for a %s without the right", async (who) => {
-    const author = await emailAuthor(ours);
+  test.each(["member", "stranger", "key"])("by a %s without permission is rejected", async (callers) => {
+    const author = await emailAuthor(own);
     const caller =
-      who === "key"
-        ? await newKey(ours, ["submissions:moderate", "submissions:write", "organization:write"])
-        : await newUser("Mel", who === "member" ? { organization: ours, role: "member" } : undefined);
-    refused(await erase(author.id, caller), "FORBIDDEN");
-    refused(await api("GET", `/api/admin/people/${author.id}/export`, as(caller)), "FORBIDDEN");
-    refused(await api("GET", "/api/admin/people?email=a@x.example", as(caller)), "FORBIDDEN");
+      callers === "key"
+        ? await newKey(own, ["submissions:moderate", "submissions:write", "organization:write"])
+        : await newUser("Mel", callers === "member" ? { organization: own, role: "member" } : undefined);
+    expectError(await erase(author.id, caller), "FORBIDDEN");
+    expectError(await api("GET", `/api/admin/people/${author.id}/export`, as(caller)), "FORBIDDEN");
+    expectError(await api("GET", "/api/admin/people?email=a@x.example", as(caller)), "FORBIDDEN");
   });
 });
 
-describe("oneself", () => {
-  test("sees what is kept in all organizations, or in the one that is named", async () => {
+describe("a user's own data", () => {
+  test("is returned for all organizations, or for the selected one", async () => {
     const user = await newUser("Una");
-    await takePart(ours, user);
+    await takePart(own, user);
     await takePart(theirs, user);
-    const all = answered(await api("GET", "/api/me/export", { as: user }), 200, personalDataAnswer).data;
-    expect(all.submissions.map((row) => row.organization_id).sort()).toEqual([ours.id, theirs.id].sort());
-    const part = answered(await api("GET", "/api/me/export", as(user)), 200, personalDataAnswer).data;
-    expect(part.submissions).toMatchObject([{ organization_id: ours.id }]);
+    const all = (await getJson("/api/me/export", personalDataAnswer, { as: user })).data;
+    expect(all.submissions.map((row) => row.organization_id).sort()).toEqual([own.id, theirs.id].sort());
+    const part = (await getJson("/api/me/export", personalDataAnswer, as(user))).data;
+    expect(part.submissions).toMatchObject([{ organization_id: own.id }]);
   });
 
-  test("goes for good: account, name, address and notices; what was written stays", async () => {
+  test("is deleted permanently with the account: name, address and notifications; content stays", async () => {
     const user = await signUp("Goes Away");
-    const { submission, comment } = await takePart(ours, user);
-    refused(await api("DELETE", "/api/me", { as: user }), "VALIDATION_ERROR", "confirm");
-    const gone = answered(await api("DELETE", "/api/me?confirm=erase", { as: user }), 200, erasedAnswer).data;
-    expect(gone).toEqual({ id: user.id, erased: true });
-    refused(await api("DELETE", "/api/me?confirm=erase", { as: user }), "UNAUTHORIZED");
-    expect(await tracesOf(user.id)).toEqual({
-      submissions: 1,
-      comments: 1,
-      votes: 3,
-      ...nothing,
-    });
+    const { submission, comment } = await takePart(own, user);
+    expectError(await api("DELETE", "/api/me", { as: user }), "VALIDATION_ERROR", "confirm");
+    const deleted = expectJson(
+      await api("DELETE", "/api/me?confirm=erase", { as: user }),
+      200,
+      erasedAnswer,
+    ).data;
+    expect(deleted).toEqual({ id: user.id, erased: true });
+    expectError(await api("DELETE", "/api/me?confirm=erase", { as: user }), "UNAUTHORIZED");
+    expect(await tracesOf(user.id)).toEqual({ submissions: 1, comments: 1, votes: 3, ...nothing });
     const [profile] = await sql<
       Rec[]
     >`select name, email, auth_user_id from public.profiles where id = ${user.id}`;
@@ -223,25 +208,25 @@ describe("oneself", () => {
     expect(await sql`select 1 from auth.users where id = ${user.id}`).toHaveLength(0);
     expect(await stored("submissions", submission)).toMatchObject({ vote_count: 1, comment_count: 2 });
     expect((await stored("comments", comment))?.body).toBe("Said by them");
-    expect(await countMistakes(ours)).toEqual([]);
+    expect(await countMistakes(own)).toEqual([]);
   });
 
-  test("is forgotten in the organization that is named alone", async () => {
+  test("is erased in the selected organization only", async () => {
     const user = await newUser("Una");
-    await takePart(ours, user);
+    await takePart(own, user);
     await takePart(theirs, user);
-    answered(await api("DELETE", "/api/me?confirm=erase", as(user)), 200, erasedAnswer);
+    expectJson(await api("DELETE", "/api/me?confirm=erase", as(user)), 200, erasedAnswer);
     expect(await tracesOf(user.id)).toMatchObject({ submissions: 1, comments: 1, votes: 3 });
     expect((await api("GET", "/api/me/votes", { as: user })).status).toBe(200);
   });
 
-  test("reads what they answered, and takes the address in it along", async () => {
+  test("includes survey responses, and erasure removes addresses in them", async () => {
     const user = await signUp("Answers Once");
-    const survey = await newSurvey(admin, ours);
+    const survey = await newSurvey(admin, own);
     await respond(survey, user, { 0: 9, 4: "Nothing", 5: "ann@example.org" });
     const path = `/api/admin/people/${user.id}/export`;
     for (const read of [api("GET", "/api/me/export", { as: user }), api("GET", path, as(key))])
-      expect(answered(await read, 200, personalDataAnswer).data).toMatchObject({
+      expect(expectJson(await read, 200, personalDataAnswer).data).toMatchObject({
         survey_responses: [
           {
             survey_id: survey.id,
@@ -254,20 +239,21 @@ describe("oneself", () => {
           },
         ],
         survey_starts: [],
+        survey_requests: [],
       });
-    answered(await api("DELETE", "/api/me?confirm=erase", { as: user }), 200, erasedAnswer);
-    const [kept] = await sql<{ answers: { value: unknown }[] }[]>`
+    expectJson(await api("DELETE", "/api/me?confirm=erase", { as: user }), 200, erasedAnswer);
+    const [storedRow] = await sql<{ answers: { value: unknown }[] }[]>`
       select answers from public.survey_responses where survey_id = ${survey.id}`;
-    expect(only(kept).answers.map(({ value }) => value)).toEqual([9, "Nothing"]);
-    expect(await sql`select from private.survey_count_mistakes() m where m.id = ${survey.id}`).toHaveLength(
-      0,
-    );
+    expect(only(storedRow).answers.map(({ value }) => value)).toEqual([9, "Nothing"]);
+    expect(
+      await sql`select from private.survey_count_discrepancies() m where m.id = ${survey.id}`,
+    ).toHaveLength(0);
   });
 
-  test("cannot leave an organization without its last owner", async () => {
+  test("cannot be erased while the user is an organization's last owner", async () => {
     const organization = await newOrganization();
     const owner = await newUser("Olga", { organization, role: "owner" });
-    refused(await api("DELETE", "/api/me?confirm=erase", { as: owner }), "CONFLICT");
+    expectError(await api("DELETE", "/api/me?confirm=erase", { as: owner }), "CONFLICT");
     expect((await api("GET", "/api/me/votes", { as: owner })).status).toBe(200);
   });
 });

@@ -6,7 +6,7 @@ import { Pipeline, type Rows } from "../../functions/_shared/database-pipeline.t
 import { type Query, type Sql, sql } from "../../functions/_shared/database-query.ts";
 import { stack } from "../stack.ts";
 
-// The functions' side of Postgres's protocol, against Postgres.
+// The functions' implementation of the Postgres protocol, against Postgres.
 
 type Row = Record<string, unknown>;
 let login: postgres.Sql;
@@ -31,8 +31,8 @@ describe.each([
     socket.removeAllListeners("data");
     pipeline = new Pipeline(socket, prepares);
   });
-  const run = async (...made: ((sql: Sql) => unknown)[]) => {
-    const results = (await pipeline.run(made.map((make) => make(sql) as Query))) as Rows<Row>[];
+  const run = async (...queries: ((sql: Sql) => unknown)[]) => {
+    const results = (await pipeline.run(queries.map((make) => make(sql) as Query))) as Rows<Row>[];
     return results.map((rows) => [...rows]);
   };
 
@@ -47,14 +47,14 @@ describe.each([
     ["uuid[]", ["c1ed0af0-1403-42c9-8a11-a9c65a8090d5"]],
     ["text", null],
     ["text", "x".repeat(300_000)],
-  ])("a value of type %s comes back as it was sent", async (type, value) => {
+  ])("a value of type %s is returned unchanged", async (type, value) => {
     for (let time = 0; time < 2; time++) {
       const [[row] = []] = await run((sql) => sql`select ${value as string}::${sql.unsafe(type)} as value`);
       expect(row?.value).toEqual(value);
     }
   });
 
-  test("names are quoted, parts nest, and an object sets its columns", async () => {
+  test("names are quoted, fragments nest, and an object sets its columns", async () => {
     const part = (sql: Sql) => sql`${1}::int + ${2}::int`;
     const [, , [row] = []] = await run(
       (sql) => sql`create temporary table pg_temp.t as select 0 as "odd""name", '' as b`,
@@ -65,19 +65,21 @@ describe.each([
     expect(row).toEqual({ sum: 3, first: 5, b: "six" });
   });
 
-  test("a value that Postgres cannot take is an error, and nothing is sent", async () => {
+  test("a value that Postgres cannot store is an error, and nothing is sent", async () => {
     await expect(run((sql) => sql`select ${{} as string}`)).rejects.toThrow(TypeError);
     await expect(run((sql) => sql`select ${undefined as never}`)).rejects.toThrow(TypeError);
     expect((await run((sql) => sql`select 1 as one`))[0]).toEqual([{ one: 1 }]);
   });
 
-  test("a batch is all or nothing, what follows an error does not run, and the next batch does", async () => {
+  test("a batch is atomic, statements after an error do not run, and the next batch does", async () => {
     const counted = async () =>
       (
-        await run((sql) => sql`select count(*) as rows from private.switches where name like 'pipeline %'`)
+        await run(
+          (sql) => sql`select count(*) as rows from private.feature_flags where name like 'pipeline %'`,
+        )
       )[0]?.[0]?.rows;
     const insert = (name: string) => (sql: Sql) =>
-      sql`insert into private.switches values (${`pipeline ${name}`}, false)`;
+      sql`insert into private.feature_flags values (${`pipeline ${name}`}, false)`;
     const failed = run(insert("a"), (sql) => sql`select 1 / ${0}::int`, insert("b"));
     const queued = run((sql) => sql`select ${"next"} as batch`);
     await expect(failed).rejects.toMatchObject({ code: "22012" });
@@ -86,10 +88,10 @@ describe.each([
     expect(await counted()).toBe(0);
     await run(insert("a"), insert("b"));
     expect(await counted()).toBe(2);
-    await run((sql) => sql`delete from private.switches where name like 'pipeline %'`);
+    await run((sql) => sql`delete from private.feature_flags where name like 'pipeline %'`);
   });
 
-  test("what only the commit finds out fails the batch", async () => {
+  test("an error at commit fails the batch", async () => {
     await run(
       (sql) => sql`create temporary table pg_temp.p (id int primary key)`,
       (sql) =>
@@ -104,7 +106,7 @@ describe.each([
     await run((sql) => sql`drop table pg_temp.c, pg_temp.p`);
   });
 
-  test("a statement whose result changed fails once and is prepared anew", async () => {
+  test("a statement whose result type changed fails once and is prepared again", async () => {
     const read = () => run((sql) => sql`select * from pg_temp.changing`);
     await run((sql) => sql`create temporary table pg_temp.changing as select 1 as a`);
     expect((await read())[0]).toEqual([{ a: 1 }]);

@@ -11,8 +11,8 @@ let key: Caller;
 let submissionId: string;
 let commentId: string;
 
-/** The log is written beside the answer, and on a busy machine after it. */
-const logDelay = { timeout: 5_000 };
+/** The log is written concurrently with the response, and on a busy machine after it. */
+const logDelay = { timeout: 20_000 };
 
 const idea = { title: "A dark theme", description: longEnough, type: "idea" };
 
@@ -35,9 +35,9 @@ const submission = () => `/api/submissions/${submissionId}`;
 const comment = () => `/api/comments/${commentId}`;
 const organization = () => `/api/organizations/${stack.organization.id}`;
 
-// Calls that can be repeated as often as one likes, by whom, and what they answer.
-const calls: [Method, string, () => string, unknown, "user" | "key" | "nobody", number][] = [
-  ["GET", "the list", () => "/api/submissions", undefined, "nobody", 200],
+// Repeatable requests, their callers and statuses.
+const calls: [Method, string, () => string, unknown, "user" | "key" | "anonymous", number][] = [
+  ["GET", "the list", () => "/api/submissions", undefined, "anonymous", 200],
   [
     "GET",
     "the list, filtered and sorted",
@@ -46,7 +46,7 @@ const calls: [Method, string, () => string, unknown, "user" | "key" | "nobody", 
     "user",
     200,
   ],
-  ["GET", "a detail", submission, undefined, "nobody", 200],
+  ["GET", "a detail", submission, undefined, "anonymous", 200],
   [
     "GET",
     "a detail with every expand",
@@ -61,7 +61,7 @@ const calls: [Method, string, () => string, unknown, "user" | "key" | "nobody", 
     "the duplicate check",
     () => "/api/submissions/check-duplicates",
     { title: "A dark theme" },
-    "nobody",
+    "anonymous",
     200,
   ],
   ["POST", "a submission by a user", () => "/api/submissions", idea, "user", 201],
@@ -76,52 +76,53 @@ const calls: [Method, string, () => string, unknown, "user" | "key" | "nobody", 
   ],
   ["PATCH", "an edit", submission, { title: "A dark theme" }, "user", 200],
   ["PATCH", "a status", () => `${submission()}/status`, { status: "open" }, "user", 200],
-  ["GET", "the history", () => `${submission()}/status-changes`, undefined, "nobody", 200],
+  ["GET", "the history", () => `${submission()}/status-changes`, undefined, "anonymous", 200],
   ["POST", "a vote", () => `${submission()}/vote`, undefined, "user", 200],
-  ["DELETE", "a vote taken back", () => `${submission()}/vote`, undefined, "key", 200],
+  ["DELETE", "deleting a vote", () => `${submission()}/vote`, undefined, "key", 200],
   ["GET", "the voters", () => `${submission()}/voters`, undefined, "user", 200],
   ["GET", "the caller's votes", () => "/api/me/votes", undefined, "user", 200],
-  ["GET", "comments", () => `${submission()}/comments`, undefined, "nobody", 200],
+  ["GET", "comments", () => `${submission()}/comments`, undefined, "anonymous", 200],
   ["POST", "a comment", () => `${submission()}/comments`, { body: "Yes" }, "user", 201],
   ["POST", "a reply", () => `${submission()}/comments`, { body: "Yes", parent_id: "$comment" }, "key", 201],
-  ["GET", "a comment with replies", () => `${comment()}?expand=replies`, undefined, "nobody", 200],
+  ["GET", "a comment with replies", () => `${comment()}?expand=replies`, undefined, "anonymous", 200],
   ["PATCH", "an edit of a comment", comment, { body: "Yes" }, "user", 200],
   ["POST", "a vote on a comment", () => `${comment()}/vote`, undefined, "user", 201],
-  ["DELETE", "a vote on a comment taken back", () => `${comment()}/vote`, undefined, "user", 200],
+  ["DELETE", "deleting a vote on a comment", () => `${comment()}/vote`, undefined, "user", 200],
   ["POST", "a follow", () => `${submission()}/follow`, undefined, "user", 200],
   ["GET", "notifications", () => "/api/me/notifications", undefined, "user", 200],
   ["POST", "notifications read", () => "/api/me/notifications/read", undefined, "user", 200],
-  ["GET", "categories", () => `${organization()}/categories`, undefined, "nobody", 200],
-  ["GET", "tags", () => `${organization()}/tags`, undefined, "nobody", 200],
+  ["GET", "categories", () => `${organization()}/categories`, undefined, "anonymous", 200],
+  ["GET", "tags", () => `${organization()}/tags`, undefined, "anonymous", 200],
   [
     "DELETE",
-    "deleting what is not there",
+    "deleting an unknown submission",
     () => "/api/submissions/00000000-0000-4000-8000-000000000000",
     undefined,
     "user",
     404,
   ],
-  ["GET", "a page that is out of range", () => "/api/submissions?page=0", undefined, "nobody", 400],
-  ["POST", "a vote by nobody", () => `${submission()}/vote`, undefined, "nobody", 401],
-  ["GET", "an unknown path", () => "/api/nothing", undefined, "nobody", 404],
+  ["GET", "a page that is out of range", () => "/api/submissions?page=0", undefined, "anonymous", 400],
+  ["POST", "an anonymous vote", () => `${submission()}/vote`, undefined, "anonymous", 401],
+  ["GET", "an unknown path", () => "/api/nothing", undefined, "anonymous", 404],
 ];
 
-const who = { user: () => user, key: () => key, nobody: () => undefined };
+const callers = { user: () => user, key: () => key, anonymous: () => undefined };
 
 describe("one network round trip to Postgres", () => {
   it.each(calls)("%s %s", async (method, _, path, body, as, status) => {
     const filled = body && JSON.parse(JSON.stringify(body).replace("$comment", commentId));
     const statuses = status === 201 ? [200, 201] : [status];
-    // The first calls prepare the statements; the second may take another branch than the first.
+    // The first requests prepare the statements; the second may take another branch than the first.
     for (let n = 0; n < 3; n++)
-      expect(statuses).toContain((await call(method, path(), filled, who[as]())).status);
+      expect(statuses).toContain((await call(method, path(), filled, callers[as]())).status);
     const before = stack.flights();
-    expect(statuses).toContain((await call(method, path(), filled, who[as]())).status);
-    // Who may not call is found in the transaction: it is rolled back, and then the call is charged by itself.
+    expect(statuses).toContain((await call(method, path(), filled, callers[as]())).status);
+    // A missing permission is detected in the transaction: it is rolled back, and then the request is charged
+    // separately.
     expect(stack.flights() - before).toBe(status === 401 ? 2 : 1);
   });
 
-  it("is not needed for health and documents", async () => {
+  it("is not used for health and documents", async () => {
     const before = stack.flights();
     for (const path of ["/api/health", "/api/openapi.json", "/api/docs"]) {
       expect((await send("GET", path, { base: stack.base_url })).status).toBe(200);
@@ -129,7 +130,7 @@ describe("one network round trip to Postgres", () => {
     expect(stack.flights() - before).toBe(0);
   });
 
-  it("is not enough with an Idempotency-Key, but four are, and two for the same answer again", async () => {
+  it("becomes four with an Idempotency-Key, and two for a repeated response", async () => {
     const flightsOf = async (name: string) => {
       const before = stack.flights();
       const headers = { "idempotency-key": name };
@@ -144,16 +145,16 @@ describe("one network round trip to Postgres", () => {
     expect(await flightsOf("first")).toBeLessThanOrEqual(2);
   });
 
-  it("is one for who calls on after too many calls, until the limit is another", async () => {
-    const limit = (most: number) =>
-      stack.sql`update private.rate_limit_rules set max_requests = ${most} where name = 'vote_list'`;
+  it("is enough for a caller who stays above a limit, until the limit is changed", async () => {
+    const limit = (max: number) =>
+      stack.sql`update private.rate_limit_rules set max_requests = ${max} where name = 'vote_list'`;
     const voters = async () => {
       const before = stack.flights();
       const { status } = await call("GET", `${submission()}/voters`, undefined, user);
       return [status, stack.flights() - before];
     };
     await limit(1);
-    // One may fit, and the next finds out in its transaction.
+    // One request may fit, and the next detects the limit in its transaction.
     await voters();
     await voters();
     expect(await voters()).toEqual([429, 1]);
@@ -161,7 +162,7 @@ describe("one network round trip to Postgres", () => {
     expect(await voters()).toEqual([200, 2]);
   });
 
-  it("is one for a credential that is no good", async () => {
+  it("is enough for an invalid credential", async () => {
     const as = { token: "nonsense" };
     await call("GET", "/api/submissions", undefined, as);
     const before = stack.flights();
@@ -170,12 +171,12 @@ describe("one network round trip to Postgres", () => {
   });
 });
 
-describe("every answer", () => {
-  it.each(calls)("%s %s: names its request and tells the limits", async (method, _, path, body, as) => {
+describe("every response", () => {
+  it.each(calls)("%s %s: has its request id and the limits", async (method, _, path, body, as) => {
     const filled = body && JSON.parse(JSON.stringify(body).replace("$comment", commentId));
     const ids = new Set<unknown>();
     for (const base of [stack.base_url, stack.supabase_url]) {
-      const { headers } = await api(method, path(), { as: who[as](), body: filled, base });
+      const { headers } = await api(method, path(), { as: callers[as](), body: filled, base });
       ids.add(headers["x-request-id"]);
       const [limit, remaining, reset] = ["limit", "remaining", "reset"].map((name) =>
         Number(headers[`x-ratelimit-${name}`]),
@@ -188,7 +189,7 @@ describe("every answer", () => {
   });
 
   it.each(["/api/health", "/api/ready", "/api/openapi.json", "/api/docs", "/functions/v1/api/health"])(
-    "of %s too",
+    "%s has them too",
     async (path) => {
       const { status, headers } = await send("GET", path, { base: stack.supabase_url });
       expect(status).toBe(200);
@@ -203,7 +204,7 @@ describe("every answer", () => {
     },
   );
 
-  it("to a preflight too", async () => {
+  it("a preflight has them too", async () => {
     for (const base of [stack.base_url, stack.supabase_url]) {
       const { status, headers } = await send("OPTIONS", "/api/submissions", {
         base,
@@ -216,7 +217,7 @@ describe("every answer", () => {
     }
   });
 
-  it("has an id of our own making, whatever the client sends", async () => {
+  it("has an id generated by the server, whatever the client sends", async () => {
     const { headers } = await api("GET", "/api/submissions", {
       base: stack.base_url,
       headers: { "x-request-id": "mine\u00e9" },
@@ -224,7 +225,7 @@ describe("every answer", () => {
     expect(headers["x-request-id"]).not.toContain("mine");
   });
 
-  it("is a line in the log, by its route and not its path, and without anything private", async () => {
+  it("is logged in one line with its route, not its path, and without private data", async () => {
     const secret = "very.private@example.org";
     const { headers } = await api("POST", "/api/submissions", {
       base: stack.base_url,
@@ -248,8 +249,8 @@ describe("every answer", () => {
   });
 });
 
-describe("an error nobody foresaw", () => {
-  /** Breaks the service for the length of one test. */
+describe("an unexpected error", () => {
+  /** Injects a fault for the duration of one test. */
   async function without<Result>(name: string, use: () => Promise<Result>): Promise<Result> {
     const [{ signature }] = await stack.sql<[{ signature: string }]>`
       select oid::regprocedure::text as signature from pg_proc where oid = ${name}::regproc`;
@@ -276,11 +277,11 @@ describe("an error nobody foresaw", () => {
     return (body as { error: { message: string } }).error.message;
   };
 
-  it("is 500 with a fixed message and the request's id, and is logged whole", async () => {
+  it("returns 500 with a fixed message and the request's id, and is logged completely", async () => {
     const answer = await without("private.find_submissions", () =>
       call("GET", "/api/submissions/search?q=unusual", undefined, user),
     );
-    expect(fixed(answer)).toBe("Something went wrong on our side.");
+    expect(fixed(answer)).toBe("An internal error occurred.");
     expect(answer.text).not.toMatch(/find_submissions|select|function|private\.|42883|\bat /i);
     const lines = await vi.waitFor(async () => {
       const text = await stack.functionsLog();
@@ -292,10 +293,10 @@ describe("an error nobody foresaw", () => {
     expect((await call("GET", "/api/submissions/search?q=unusual", undefined, user)).status).toBe(200);
   });
 
-  it("says the same whatever broke", async () => {
+  it("has the same response for every cause", async () => {
     const messages = new Set<string>();
-    messages.add(fixed(await without("private.enter", () => call("GET", "/api/submissions"))));
-    messages.add(fixed(await without("private.admit", () => call("GET", "/api/submissions"))));
+    messages.add(fixed(await without("private.assume_caller", () => call("GET", "/api/submissions"))));
+    messages.add(fixed(await without("private.admit_request", () => call("GET", "/api/submissions"))));
     messages.add(
       fixed(await without("private.emit_event", () => call("POST", "/api/submissions", idea, user))),
     );
@@ -309,7 +310,7 @@ describe("an error nobody foresaw", () => {
     expect(answer.text).not.toMatch(/emit_event|private/);
   });
 
-  it("leaves nothing behind", async () => {
+  it("leaves no rows behind", async () => {
     const count = async () => (await stack.sql`select id from public.submissions`).length;
     const before = await count();
     await without("private.emit_event", () => call("POST", "/api/submissions", idea, user));
@@ -318,7 +319,7 @@ describe("an error nobody foresaw", () => {
     expect(await count()).toBe(before + 1);
   });
 
-  it("does not leave the next caller with the rights of the last", async () => {
+  it("does not leave its role to the next caller", async () => {
     await without("private.emit_event", () => call("POST", "/api/submissions", idea, user));
     expect((await call("POST", `${submission()}/vote`)).status).toBe(401);
     const shown = await call("GET", submission());
@@ -326,18 +327,18 @@ describe("an error nobody foresaw", () => {
   });
 });
 
-describe("a connection that is lost", () => {
+describe("a lost connection", () => {
   const cut = () =>
     stack.sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = 'feedback_api'`;
 
-  it("costs nothing once it has been noticed", async () => {
+  it("causes no error after it was detected", async () => {
     expect((await call("GET", submission())).status).toBe(200);
     await cut();
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect((await call("GET", submission())).status).toBe(200);
   });
 
-  it("costs no more than a 503 until then", async () => {
+  it("causes at most a 503 before it is detected", async () => {
     await cut();
     const statuses: number[] = [];
     while (statuses.at(-1) !== 200 && statuses.length < 5)
@@ -346,19 +347,19 @@ describe("a connection that is lost", () => {
     expect(statuses.slice(0, -1).filter((status) => status !== 503)).toEqual([]);
   });
 
-  it("in the middle of a request is a 503 that changed nothing", async () => {
+  it("during a request causes a 503 and changes nothing", async () => {
     const { sql } = stack;
     const [{ n: before }] = await sql<[{ n: number }]>`select count(*)::int as n from public.submissions`;
-    await sql.begin(async (held) => {
+    await sql.begin(async (transaction) => {
       // The new row's event waits for this lock, in a request that has already written.
-      await held`lock table private.outbox in access exclusive mode`;
-      const waiting = call("POST", "/api/submissions", idea, user);
+      await transaction`lock table private.outbox in access exclusive mode`;
+      const pending = call("POST", "/api/submissions", idea, user);
       for (let waits = 0; waits === 0; ) {
         [{ n: waits }] = await sql<[{ n: number }]>`
           select count(*)::int as n from pg_stat_activity where usename = 'feedback_api' and wait_event_type = 'Lock'`;
       }
       await cut();
-      const answer = await waiting;
+      const answer = await pending;
       expect(answer.status, answer.text).toBe(503);
       expect(answer.headers["retry-after"]).toBeDefined();
       expect(answer.body).toMatchObject({ error: { code: "SERVICE_UNAVAILABLE" } });

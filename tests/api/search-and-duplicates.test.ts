@@ -1,9 +1,8 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { duplicatesAnswer, submissionSearchAnswer } from "../../shared/submissions.ts";
 import { sql, stack } from "../stack.ts";
-import { answered, api, type Caller, refused } from "./client.ts";
+import { api, type Caller, expectError, expectJson, getJson } from "./client.ts";
 import {
-  type Key,
   longEnough,
   merge,
   newKey,
@@ -11,61 +10,45 @@ import {
   newSubmission,
   newUser,
   type Organization,
-  type User,
 } from "./world.ts";
 
-let organization: Organization;
-let hidden: Organization;
-let author: User;
-let insider: User;
-let reader: Key;
 const ids: Record<string, string> = {};
-
-beforeAll(async () => {
-  organization = await newOrganization();
-  hidden = await newOrganization({ visibility: "private" });
-  author = await newUser();
-  insider = await newUser("Vic", { organization: hidden, role: "member" });
-  reader = await newKey(hidden, ["submissions:read"]);
-  const texts: Record<string, [string, string]> = {
-    dark: ["Dark theme for the app", "The bright screen hurts at night, please add a dark look."],
-    darker: ["Something about screens", "A dark theme would be a great help for tired eyes."],
-    café: ["Un café gratuit", "Nous aimerions une machine dans la salle de réunion."],
-    markup: [
-      "Allow <b>bold</b> & <script>alert(1)</script>",
-      `The "quoted" <img src=x onerror=alert(1)> formatting & more.`,
-    ],
-    entities: [
-      "AMP pages & lt signs <lt> quot",
-      "Write 'amp' or \"quot\" & see what #39 becomes: &amp; &lt;mark&gt;",
-    ],
-    percent: ["Show 100% of_it", "The percentage sign and the underscore are \\ not wildcards."],
-    japanese: [
-      "ダークモードに対応してほしい",
-      "夜間の作業では画面が明るすぎるので、暗い配色を選べるようにしてください。",
-    ],
-    arabic: ["أضف الوضع الداكن للتطبيق", "الشاشة الساطعة تؤذي العينين في الليل وأحتاج إلى وضع داكن."],
-    russian: ["Тёмная тема оформления", "Яркий экран мешает работать ночью, нужна тёмная тема."],
-    emoji: ["Reactions with 😀 please", "Let people answer with an emoji instead of writing words."],
-  };
-  for (const [name, [title, description]] of Object.entries(texts)) {
-    ids[name] = await newSubmission(organization, author, { title, description });
-  }
-  ids.problem = await newSubmission(organization, author, {
-    title: "Zebra crossing broken",
-    type: "problem",
-  });
-  ids.planned = await newSubmission(organization, author, { title: "Zebra stripes wanted" });
-  await sql`insert into public.status_changes (submission_id, new_status, changed_by) values (${ids.planned}, 'planned', ${author.id})`;
-  ids.secret = await newSubmission(hidden, insider, { title: "Secret zebra project" });
-});
+const organization = await newOrganization();
+const hidden = await newOrganization({ visibility: "private" });
+const author = await newUser();
+const insider = await newUser("Vic", { organization: hidden, role: "member" });
+const reader = await newKey(hidden, ["submissions:read"]);
+const texts: Record<string, [string, string]> = {
+  dark: ["Dark theme for the app", "The bright screen hurts at night, please add a dark look."],
+  darker: ["Something about screens", "A dark theme would be a great help for tired eyes."],
+  café: ["Un café gratuit", "Nous aimerions une machine dans la salle de réunion."],
+  markup: [
+    "Allow <b>bold</b> & <script>alert(1)</script>",
+    `The "quoted" <img src=x onerror=alert(1)> formatting & more.`,
+  ],
+  entities: [
+    "AMP pages & lt signs <lt> quot",
+    "Write 'amp' or \"quot\" & see what #39 becomes: &amp; &lt;mark&gt;",
+  ],
+  percent: ["Show 100% of_it", "The percentage sign and the underscore are \\ not wildcards."],
+  japanese: [
+    "ダークモードに対応してほしい",
+    "夜間の作業では画面が明るすぎるので、暗い配色を選べるようにしてください。",
+  ],
+  arabic: ["أضف الوضع الداكن للتطبيق", "الشاشة الساطعة تؤذي العينين في الليل وأحتاج إلى وضع داكن."],
+  russian: ["Тёмная тема оформления", "Яркий экран мешает работать ночью, нужна тёмная тема."],
+  emoji: ["Reactions with 😀 please", "Let people answer with an emoji instead of writing words."],
+};
+for (const [name, [title, description]] of Object.entries(texts)) {
+  ids[name] = await newSubmission(organization, author, { title, description });
+}
+ids.problem = await newSubmission(organization, author, { title: "Zebra crossing broken", type: "problem" });
+ids.planned = await newSubmission(organization, author, { title: "Zebra stripes wanted" });
+await sql`insert into public.status_changes (submission_id, new_status, changed_by) values (${ids.planned}, 'planned', ${author.id})`;
+ids.secret = await newSubmission(hidden, insider, { title: "Secret zebra project" });
 
 const find = async (query: string, call: { as?: Caller; on?: Organization } = {}) =>
-  answered(
-    await api("GET", `/api/submissions/search?${query}`, { on: organization, ...call }),
-    200,
-    submissionSearchAnswer,
-  );
+  await getJson(`/api/submissions/search?${query}`, submissionSearchAnswer, { on: organization, ...call });
 const search = (q: string) => find(`q=${encodeURIComponent(q)}`);
 const names = (found: { id: string }[]) =>
   found.map(({ id }) => Object.keys(ids).find((name) => ids[name] === id));
@@ -99,13 +82,13 @@ describe("search", () => {
     expect(meta).toEqual({ query: q, total: expected.length });
   });
 
-  it("puts what fits best first, with its relevance", async () => {
+  it("returns the most relevant first, with its relevance", async () => {
     const { data } = await search("dark theme");
     expect(names(data)).toEqual(["dark", "darker"]);
     expect(data[0]?.relevance).toBeGreaterThan(data[1]?.relevance ?? Number.POSITIVE_INFINITY);
   });
 
-  it("answers {id, title, description, relevance, highlight} with raw texts", async () => {
+  it("returns {id, title, description, relevance, highlight} with raw texts", async () => {
     const { data } = await search("bold");
     expect(data[0]).toEqual({
       id: ids.markup,
@@ -139,7 +122,7 @@ describe("search", () => {
     "mark",
     "<mark>",
     '"quoted" <img',
-  ])("for %s marks escaped text, which is otherwise as it was written", async (q) => {
+  ])("for %s highlights escaped text, unchanged otherwise", async (q) => {
     const { data } = await search(q);
     for (const { title, highlight } of data) {
       for (const html of [highlight.title, highlight.description]) {
@@ -185,45 +168,45 @@ describe("search", () => {
     [`q=${"x".repeat(201)}`, "q"],
     ["q=x&status=done", "status"],
     ["q=x&type=question", "type"],
-  ])("refuses ?%s", async (query, field) => {
-    refused(
+  ])("rejects ?%s", async (query, field) => {
+    expectError(
       await api("GET", `/api/submissions/search?${query}`, { on: organization }),
       "VALIDATION_ERROR",
       field,
     );
   });
 
-  it("takes 200 characters, counted as code points", async () => {
+  it("accepts 200 characters, counted as code points", async () => {
     await search("x".repeat(200));
     await search("😀".repeat(200));
-    refused(
+    expectError(
       await api("GET", `/api/submissions/search?q=${encodeURIComponent("😀".repeat(201))}`),
       "VALIDATION_ERROR",
       "q",
     );
   });
 
-  it("shows a private board to its team and its keys alone", async () => {
-    refused(await api("GET", "/api/submissions/search?q=zebra", { on: hidden }), "NOT_FOUND");
-    refused(await api("GET", "/api/submissions/search?q=zebra", { on: hidden, as: author }), "NOT_FOUND");
+  it("returns a private board's submissions to its team and its keys only", async () => {
+    expectError(await api("GET", "/api/submissions/search?q=zebra", { on: hidden }), "NOT_FOUND");
+    expectError(await api("GET", "/api/submissions/search?q=zebra", { on: hidden, as: author }), "NOT_FOUND");
     expect(names((await find("q=zebra", { on: hidden, as: insider })).data)).toEqual(["secret"]);
     expect(names((await find("q=zebra", { on: hidden, as: reader })).data)).toEqual(["secret"]);
     expect(names((await find("q=secret", { as: insider })).data)).toEqual([]);
   });
 
-  it("leaves out what waits for approval, except for its author and the team", async () => {
-    const careful = await newOrganization({ require_approval: true });
-    const admin = await newUser("Olga", { organization: careful, role: "member" });
+  it("excludes pending submissions, except for their author and the team", async () => {
+    const moderated = await newOrganization({ require_approval: true });
+    const admin = await newUser("Olga", { organization: moderated, role: "member" });
     const body = { title: "Waiting walrus", description: longEnough, type: "idea" };
-    expect((await api("POST", "/api/submissions", { as: author, on: careful, body })).status).toBe(201);
+    expect((await api("POST", "/api/submissions", { as: author, on: moderated, body })).status).toBe(201);
     const seen = async (as?: Caller) =>
-      (await find("q=walrus", { on: careful, ...(as && { as }) })).meta.total;
+      (await find("q=walrus", { on: moderated, ...(as && { as }) })).meta.total;
     expect([await seen(), await seen(await newUser()), await seen(author), await seen(admin)]).toEqual([
       0, 0, 1, 1,
     ]);
   });
 
-  it("leaves out what was merged", async () => {
+  it("excludes merged submissions", async () => {
     const tidy = await newOrganization();
     const target = await newSubmission(tidy, author, { title: "Walrus target" });
     await merge(await newSubmission(tidy, author, { title: "Walrus source" }), target);
@@ -236,7 +219,7 @@ describe("the duplicate check", () => {
   const check = (body: unknown, call: { as?: Caller; on?: Organization } = {}) =>
     api("POST", "/api/submissions/check-duplicates", { on: organization, ...call, body });
   const similar = async (body: unknown, call = {}) =>
-    answered(await check(body, call), 200, duplicatesAnswer).data;
+    expectJson(await check(body, call), 200, duplicatesAnswer).data;
 
   it.each([
     ["Dark theme for the app", "dark"],
@@ -245,13 +228,13 @@ describe("the duplicate check", () => {
     ["Un cafe gratuit", "café"],
     ["ダークモードに対応してください", "japanese"],
     ["Тёмная тема", "russian"],
-  ])("%s is like %s", async (title, name) => {
+  ])("%s is similar to %s", async (title, name) => {
     const found = await similar({ title });
     expect(found.has_duplicates).toBe(true);
     expect(names(found.similar)[0]).toBe(name);
   });
 
-  it("answers id, title, similarity, votes and status, most similar first", async () => {
+  it("returns id, title, similarity, votes and status, most similar first", async () => {
     const { similar: list } = await similar({ title: "Zebra stripes wanted", description: longEnough });
     expect(list[0]).toEqual({
       id: ids.planned,
@@ -265,11 +248,11 @@ describe("the duplicate check", () => {
     );
   });
 
-  it("finds nothing where nothing is alike", async () => {
+  it("returns nothing without a similar submission", async () => {
     expect(await similar({ title: "Qwertz uiop" })).toEqual({ has_duplicates: false, similar: [] });
   });
 
-  it("makes nothing", async () => {
+  it("creates nothing", async () => {
     const count = async () =>
       (await sql`select 1 from public.submissions where organization_id = ${organization.id}`).length;
     const before = await count();
@@ -277,7 +260,7 @@ describe("the duplicate check", () => {
     expect(await count()).toBe(before);
   });
 
-  it("answers 5 at most, or as many as asked for", async () => {
+  it("returns at most 5, or the requested number", async () => {
     const board = await newOrganization();
     for (let n = 0; n < 8; n++) await newSubmission(board, author, { title: `Offline mode for maps ${n}` });
     const count = async (limit?: number) =>
@@ -296,27 +279,27 @@ describe("the duplicate check", () => {
     [{ title: "Dark", limit: "5" }, ["limit"]],
     [{ title: "Dark", limit: 1.5 }, ["limit"]],
     [[], ["body"]],
-  ])("refuses %j", async (body, fields) => {
-    refused(await check(body), "VALIDATION_ERROR", ...fields);
+  ])("rejects %j", async (body, fields) => {
+    expectError(await check(body), "VALIDATION_ERROR", ...fields);
   });
 
   it.each([
-    ["nobody", (): undefined => undefined],
+    ["anonymous", (): undefined => undefined],
     ["a user", () => author],
-  ] as const)("is for %s too", async (_, as) => {
+  ] as const)("is allowed for %s", async (_, as) => {
     const caller = as();
     expect((await similar({ title: "Dark theme" }, caller ? { as: caller } : {})).has_duplicates).toBe(true);
   });
 
-  it("never shows what the caller may not see", async () => {
+  it("never returns a submission that the caller may not see", async () => {
     const title = "Secret zebra project";
-    refused(await check({ title }, { on: hidden }), "NOT_FOUND");
+    expectError(await check({ title }, { on: hidden }), "NOT_FOUND");
     expect(names((await similar({ title }, { on: hidden, as: insider })).similar)).toEqual(["secret"]);
     expect(names((await similar({ title }, { as: insider })).similar)).not.toContain("secret");
   });
 
-  it("answers at the gateway too", async () => {
+  it("works through the gateway too", async () => {
     const call = { on: organization, body: { title: "Dark theme" }, base: stack.supabase_url };
-    answered(await api("POST", "/api/submissions/check-duplicates", call), 200, duplicatesAnswer);
+    expectJson(await api("POST", "/api/submissions/check-duplicates", call), 200, duplicatesAnswer);
   });
 });

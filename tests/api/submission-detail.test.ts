@@ -1,55 +1,39 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { submissionDetailAnswer } from "../../shared/submissions.ts";
 import { sql } from "../stack.ts";
-import { answered, api, refused } from "./client.ts";
-import {
-  newComment,
-  newOrganization,
-  newSubmission,
-  newUser,
-  type Organization,
-  type User,
-} from "./world.ts";
+import { api, expectError, expectJson, getJson } from "./client.ts";
+import { newComment, newOrganization, newSubmission, newUser, type User } from "./world.ts";
 
-let organization: Organization;
-let author: User;
-let member: User;
-let stranger: User;
-let categoryId: string;
 let id: string;
-let commentId: string;
-
-beforeAll(async () => {
-  organization = await newOrganization();
-  author = await newUser("Ada Author");
-  member = await newUser("Mia Member", { organization, role: "member" });
-  stranger = await newUser("Sam Stranger");
-  [{ id: categoryId }] = await sql<[{ id: string }]>`
+const organization = await newOrganization();
+const author = await newUser("Ada Author");
+const member = await newUser("Mia Member", { organization, role: "member" });
+const stranger = await newUser("Sam Stranger");
+const [{ id: categoryId }] = await sql<[{ id: string }]>`
     insert into public.categories (organization_id, name, slug, color, translations)
     values (${organization.id}, 'Mobile', 'mobile', '#112233', ${sql.json({ de: "Handy", ja: "モバイル", "pt-BR": "Celular" })}) returning id`;
-  const tags = await sql<{ id: string }[]>`
+const tags = await sql<{ id: string }[]>`
     insert into public.tags (organization_id, name, slug, translations) values
       (${organization.id}, 'Speed', 'speed', ${sql.json({ de: "Tempo", fr: "Vitesse", ru: "Скорость" })}),
       (${organization.id}, 'Design', 'design', ${sql.json({ it: "Progettazione", es: "Diseño" })}) returning id`;
-  id = await newSubmission(organization, author, { title: "A dark theme", category_id: categoryId });
-  for (const tag of tags) {
-    await sql`insert into public.submission_tags (organization_id, submission_id, tag_id) values (${organization.id}, ${id}, ${tag.id})`;
-  }
-  commentId = await newComment(id, stranger, { body: "Yes please" });
-  await newComment(id, author, { body: "Told you", parent_id: commentId });
-  await newComment(id, member, { body: "We hear you" });
-});
+id = await newSubmission(organization, author, { title: "A dark theme", category_id: categoryId });
+for (const tag of tags) {
+  await sql`insert into public.submission_tags (organization_id, submission_id, tag_id) values (${organization.id}, ${id}, ${tag.id})`;
+}
+const commentId = await newComment(id, stranger, { body: "Yes please" });
+await newComment(id, author, { body: "Told you", parent_id: commentId });
+await newComment(id, member, { body: "We hear you" });
 
 const detail = async (query = "", as?: User, language?: string) => {
   const answer = await api("GET", `/api/submissions/${id}${query}`, {
     as,
     ...(language && { headers: { "accept-language": language } }),
   });
-  return { ...answered(answer, 200, submissionDetailAnswer), headers: answer.headers };
+  return { ...expectJson(answer, 200, submissionDetailAnswer), headers: answer.headers };
 };
 
 describe("the detail of a submission", () => {
-  it("names related rows by their ids alone where nothing is expanded", async () => {
+  it("returns only the ids of related rows without expand", async () => {
     const { data } = await detail();
     expect(data).toMatchObject({
       id,
@@ -95,13 +79,13 @@ describe("the detail of a submission", () => {
   const subsets = Array.from({ length: 16 }, (_, bits) => names.filter((_, index) => bits & (1 << index)));
 
   it.each(subsets.slice(1).map((subset) => [subset.join(",")]))(
-    "with expand=%s shows these and no other",
+    "with expand=%s includes these and no others",
     async (expand) => {
       const { data } = await detail(`?expand=${expand}`);
       for (const name of names) {
         const asked = expand.split(",").includes(name);
-        const { shown, gone } = replaced[name];
-        if (gone) expect(gone in data, gone).toBe(!asked);
+        const { shown, gone: deleted } = replaced[name];
+        if (deleted) expect(deleted in data, deleted).toBe(!asked);
         if (name === "tags") expect(data.tags.every((tag) => (typeof tag === "string") !== asked)).toBe(true);
         else expect(shown in data, shown).toBe(asked);
       }
@@ -113,13 +97,13 @@ describe("the detail of a submission", () => {
     expect(data.author).toEqual({ id: author.id, name: "Ada Author", avatar: null, is_team_member: false });
   });
 
-  it("calls an author who left Anonymous, and keeps what they did", async () => {
+  it("names a deleted author Anonymous, and keeps their content", async () => {
     const leaver = await newUser("Lee Leaver");
     const left = await newSubmission(organization, leaver, { title: "What was left" });
     await newComment(left, leaver, { body: "Bye" });
     await sql`delete from auth.users where id = ${leaver.id}`;
     const answer = await api("GET", `/api/submissions/${left}?expand=author,comments`);
-    const { data } = answered(answer, 200, submissionDetailAnswer);
+    const { data } = expectJson(answer, 200, submissionDetailAnswer);
     expect(data).toMatchObject({ title: "What was left", vote_count: 1, comment_count: 1 });
     expect([data.author?.name, data.comments?.[0]?.author.name]).toEqual(["Anonymous", "Anonymous"]);
     expect(answer.text).not.toContain("Leaver");
@@ -127,25 +111,20 @@ describe("the detail of a submission", () => {
 
   it("shows the badge of an author on the team", async () => {
     const official = await newSubmission(organization, member);
-    const { data } = answered(
-      await api("GET", `/api/submissions/${official}?expand=author`),
-      200,
-      submissionDetailAnswer,
-    );
+    const { data } = await getJson(`/api/submissions/${official}?expand=author`, submissionDetailAnswer);
     expect(data.author).toEqual({ id: member.id, name: "Mia Member", avatar: null, is_team_member: true });
   });
 
-  it("shows an expanded category as null where there is none", async () => {
+  it("returns an expanded category as null when there is none", async () => {
     const bare = await newSubmission(organization, author);
-    const { data } = answered(
-      await api("GET", `/api/submissions/${bare}?expand=category,tags,comments`),
-      200,
+    const { data } = await getJson(
+      `/api/submissions/${bare}?expand=category,tags,comments`,
       submissionDetailAnswer,
     );
     expect(data).toMatchObject({ category: null, tags: [], comments: [] });
   });
 
-  it("expands comments of the top level, official ones first", async () => {
+  it("expands top-level comments, official ones first", async () => {
     const { data } = await detail("?expand=comments");
     expect(
       data.comments?.map(({ body, is_official, reply_count }) => [body, is_official, reply_count]),
@@ -159,11 +138,7 @@ describe("the detail of a submission", () => {
     const busy = await newSubmission(organization, author);
     await sql`insert into public.comments (submission_id, author_id, body, created_at)
       select ${busy}, ${author.id}, 'Comment ' || n, now() - interval '1 hour' + n * interval '1 second' from generate_series(1, 51) n`;
-    const { data } = answered(
-      await api("GET", `/api/submissions/${busy}?expand=comments`),
-      200,
-      submissionDetailAnswer,
-    );
+    const { data } = await getJson(`/api/submissions/${busy}?expand=comments`, submissionDetailAnswer);
     expect(data.comments?.map(({ body }) => body)).toEqual(
       Array.from({ length: 50 }, (_, n) => `Comment ${n + 1}`),
     );
@@ -176,11 +151,11 @@ describe("the detail of a submission", () => {
     ["expand=author,voters", "expand"],
     ["expand=author,,tags", "expand"],
     [`expand=${"author,".repeat(60)}author`, "expand"],
-  ])("refuses %s", async (query, field) => {
-    refused(await api("GET", `/api/submissions/${id}?${query}`), "VALIDATION_ERROR", field);
+  ])("rejects %s", async (query, field) => {
+    expectError(await api("GET", `/api/submissions/${id}?${query}`), "VALIDATION_ERROR", field);
   });
 
-  it("takes blanks around the names of expand", async () => {
+  it("accepts blanks around the names of expand", async () => {
     const { data } = await detail("?expand=author,%20tags");
     expect(data.author?.id).toBe(author.id);
   });
@@ -215,23 +190,23 @@ describe("names in the language of Accept-Language", () => {
     ["en;q=0.1,fr;q=0.9", "fr"],
     ["%%%", "en"],
     ["*", "en"],
-  ])("%s is answered in %s", async (header, locale) => {
+  ])("%s is returned in %s", async (header, locale) => {
     expect((await detail("", undefined, header)).headers["content-language"]).toBe(locale);
   });
 });
 
-describe("what is relative to the caller", () => {
-  it("is nothing for nobody", async () => {
+describe("fields relative to the caller", () => {
+  it("are empty for an anonymous caller", async () => {
     expect((await detail()).data).toMatchObject({ is_following: false, user_vote: null });
   });
 
-  it("is the author's own vote and follow", async () => {
+  it("include the author's own vote and follow", async () => {
     const { data } = await detail("", author);
     expect(data.is_following).toBe(true);
     expect(data.user_vote).toEqual({ created_at: data.created_at });
   });
 
-  it("is a vote as long as it lasts, and the follow for longer", async () => {
+  it("clear the vote when it is removed, and keep the follow", async () => {
     const as = await newUser();
     expect((await detail("", as)).data).toMatchObject({ is_following: false, user_vote: null });
     await api("POST", `/api/submissions/${id}/vote`, { as });
@@ -243,7 +218,7 @@ describe("what is relative to the caller", () => {
   });
 });
 
-describe("a submission that is not there", () => {
+describe("an unknown submission", () => {
   it.each([
     ["unknown", "00000000-0000-4000-8000-000000000000"],
     ["malformed", "not-a-uuid"],
@@ -251,11 +226,11 @@ describe("a submission that is not there", () => {
     ["malformed", "00000000-0000-4000-8000-00000000000"],
     ["malformed", "%00"],
     ["malformed", "'; drop table submissions; --".replaceAll(" ", "%20")],
-  ])("%s id %s is 404", async (_, missing) => {
-    refused(await api("GET", `/api/submissions/${missing}`), "NOT_FOUND");
+  ])("%s id %s returns 404", async (_, missing) => {
+    expectError(await api("GET", `/api/submissions/${missing}`), "NOT_FOUND");
   });
 
-  it("an id in capitals is the same id", async () => {
-    answered(await api("GET", `/api/submissions/${id.toUpperCase()}`), 200, submissionDetailAnswer);
+  it("an id in upper case is the same id", async () => {
+    await getJson(`/api/submissions/${id.toUpperCase()}`, submissionDetailAnswer);
   });
 });

@@ -1,9 +1,8 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { deletedAnswer, submissionDetailAnswer } from "../../shared/submissions.ts";
 import { sql } from "../stack.ts";
-import { answered, api, type Caller, refused } from "./client.ts";
+import { api, type Caller, expectError, expectJson, getJson } from "./client.ts";
 import {
-  type Key,
   longEnough,
   merge,
   newComment,
@@ -11,42 +10,28 @@ import {
   newOrganization,
   newSubmission,
   newUser,
-  type Organization,
   only,
   stored,
-  type User,
   unknownKey,
 } from "./world.ts";
 
-let organization: Organization;
-let author: User;
-let admin: User;
-let owner: User;
-let member: User;
-let stranger: User;
-let moderator: Key;
-let writer: Key;
-let reader: Key;
-
-beforeAll(async () => {
-  organization = await newOrganization();
-  author = await newUser("Ada");
-  admin = await newUser("Adam", { organization, role: "admin" });
-  owner = await newUser("Olga", { organization, role: "owner" });
-  member = await newUser("Mia", { organization, role: "member" });
-  stranger = await newUser("Sam");
-  moderator = await newKey(organization, ["submissions:moderate"]);
-  writer = await newKey(organization, ["submissions:write"]);
-  reader = await newKey(organization, ["submissions:read", "surveys:write"]);
-});
+const organization = await newOrganization();
+const author = await newUser("Ada");
+const admin = await newUser("Adam", { organization, role: "admin" });
+const owner = await newUser("Olga", { organization, role: "owner" });
+const member = await newUser("Mia", { organization, role: "member" });
+const stranger = await newUser("Sam");
+const moderator = await newKey(organization, ["submissions:moderate"]);
+const writer = await newKey(organization, ["submissions:write"]);
+const reader = await newKey(organization, ["submissions:read", "surveys:write"]);
 
 const patch = (id: string, body: unknown, as?: Caller) =>
   api("PATCH", `/api/submissions/${id}`, { as, body });
 const remove = (id: string, as?: Caller) => api("DELETE", `/api/submissions/${id}`, { as });
-const made = (by: { id: string } = author) => newSubmission(organization, by, { title: "As it was" });
+const newIdea = (by: { id: string } = author) => newSubmission(organization, by, { title: "As it was" });
 
-const who: Record<string, () => Caller | undefined> = {
-  nobody: () => undefined,
+const callers: Record<string, () => Caller | undefined> = {
+  anonymous: () => undefined,
   "its author": () => author,
   "an admin": () => admin,
   "the owner": () => owner,
@@ -58,7 +43,7 @@ const who: Record<string, () => Caller | undefined> = {
 };
 
 const rights = [
-  ["nobody", "UNAUTHORIZED"],
+  ["anonymous", "UNAUTHORIZED"],
   ["its author", undefined],
   ["an admin", undefined],
   ["the owner", undefined],
@@ -70,40 +55,36 @@ const rights = [
 ] as const;
 
 describe("editing a submission", () => {
-  it.each(rights)("by %s: %s", async (name, refusal) => {
-    const id = await made();
-    const answer = await patch(id, { title: "As it is now" }, who[name]?.());
+  it.each(rights)("by %s: %s", async (name, expectedError) => {
+    const id = await newIdea();
+    const answer = await patch(id, { title: "As it is now" }, callers[name]?.());
     const row = await stored("submissions", id);
-    if (refusal) {
-      refused(answer, refusal);
+    if (expectedError) {
+      expectError(answer, expectedError);
       expect(row?.title).toBe("As it was");
     } else {
-      expect(answered(answer, 200, submissionDetailAnswer).data.title).toBe("As it is now");
+      expect(expectJson(answer, 200, submissionDetailAnswer).data.title).toBe("As it is now");
       expect(row?.title).toBe("As it is now");
     }
   });
 
-  it("answers with the same detail as GET", async () => {
-    const id = await made();
-    const { data } = answered(
+  it("returns the same detail as GET", async () => {
+    const id = await newIdea();
+    const { data } = expectJson(
       await patch(id, { title: "Another title" }, author),
       200,
       submissionDetailAnswer,
     );
-    const shown = answered(
-      await api("GET", `/api/submissions/${id}`, { as: author }),
-      200,
-      submissionDetailAnswer,
-    );
+    const shown = await getJson(`/api/submissions/${id}`, submissionDetailAnswer, { as: author });
     expect(data).toEqual(shown.data);
     expect(data).toMatchObject({ is_following: true, user_vote: { created_at: data.created_at } });
   });
 
-  it("changes what is named, and nothing else", async () => {
+  it("changes the given fields only", async () => {
     const [category] = await sql<{ id: string }[]>`
       insert into public.categories (organization_id, name, slug) values (${organization.id}, 'Web', 'web') returning id`;
     const category_id = only(category).id;
-    const id = await made();
+    const id = await newIdea();
     const before = only(await stored("submissions", id));
     for (const change of [
       { title: "New title" },
@@ -111,7 +92,7 @@ describe("editing a submission", () => {
       { category_id },
       { category_id: null },
     ]) {
-      const { data } = answered(await patch(id, change, author), 200, submissionDetailAnswer);
+      const { data } = expectJson(await patch(id, change, author), 200, submissionDetailAnswer);
       expect(data).toMatchObject(change);
     }
     const after = only(await stored("submissions", id));
@@ -125,30 +106,30 @@ describe("editing a submission", () => {
   });
 
   it("trims text", async () => {
-    const { data } = answered(
-      await patch(await made(), { title: " \u3000 Trimmed \uFEFF\n" }, author),
+    const { data } = expectJson(
+      await patch(await newIdea(), { title: " \u3000 Trimmed \uFEFF\n" }, author),
       200,
       submissionDetailAnswer,
     );
     expect(data.title).toBe("Trimmed");
   });
 
-  it("sets the link to an issue for admins alone", async () => {
-    const id = await made();
+  it("sets the issue link for admins only", async () => {
+    const id = await newIdea();
     const tracker_issue_url = "https://github.com/acme/app/issues/7";
-    refused(await patch(id, { tracker_issue_url }, author), "FORBIDDEN");
+    expectError(await patch(id, { tracker_issue_url }, author), "FORBIDDEN");
     for (const as of [admin, moderator]) {
-      const { data } = answered(await patch(id, { tracker_issue_url }, as), 200, submissionDetailAnswer);
+      const { data } = expectJson(await patch(id, { tracker_issue_url }, as), 200, submissionDetailAnswer);
       expect(data.tracker_issue_url).toBe(tracker_issue_url);
       expect(
-        answered(await patch(id, { tracker_issue_url: null }, as), 200, submissionDetailAnswer).data
+        expectJson(await patch(id, { tracker_issue_url: null }, as), 200, submissionDetailAnswer).data
           .tracker_issue_url,
       ).toBeNull();
     }
   });
 
-  it("is found under its new text, and no longer under the old", async () => {
-    const id = await made();
+  it("is found by its new text, and no longer by the old", async () => {
+    const id = await newIdea();
     await patch(id, { title: "Xylophone support" }, author);
     const find = async (q: string) =>
       (await api("GET", `/api/submissions?author=${author.id}&q=${q}`, { on: organization })).text.includes(
@@ -160,7 +141,7 @@ describe("editing a submission", () => {
   it.each([
     ["nothing", {}, ["body"]],
     ["only unknown fields", { colour: "red" }, ["body"]],
-    ["only what nobody may set", { status: "planned", vote_count: 9 }, ["body"]],
+    ["read-only fields only", { status: "planned", vote_count: 9 }, ["body"]],
     ["a short title", { title: "abcd" }, ["title"]],
     ["a long title", { title: "x".repeat(201) }, ["title"]],
     ["a null title", { title: null }, ["title"]],
@@ -169,10 +150,10 @@ describe("editing a submission", () => {
     ["a malformed category", { category_id: "web" }, ["category_id"]],
     ["an unknown category", { category_id: "00000000-0000-4000-8000-000000000000" }, ["category_id"]],
     ["two at once", { title: "", description: "" }, ["description", "title"]],
-  ])("refuses %s", async (_, body, fields) => {
-    const id = await made();
+  ])("rejects %s", async (_, body, fields) => {
+    const id = await newIdea();
     const before = await stored("submissions", id);
-    refused(await patch(id, body, admin), "VALIDATION_ERROR", ...fields);
+    expectError(await patch(id, body, admin), "VALIDATION_ERROR", ...fields);
     expect(await stored("submissions", id)).toEqual(before);
   });
 
@@ -186,12 +167,16 @@ describe("editing a submission", () => {
     "https://example.org/a b",
     `https://example.org/${"x".repeat(2000)}`,
     "",
-  ])("refuses %j as the link to an issue", async (tracker_issue_url) => {
-    refused(await patch(await made(), { tracker_issue_url }, admin), "VALIDATION_ERROR", "tracker_issue_url");
+  ])("rejects %j as the issue link", async (tracker_issue_url) => {
+    expectError(
+      await patch(await newIdea(), { tracker_issue_url }, admin),
+      "VALIDATION_ERROR",
+      "tracker_issue_url",
+    );
   });
 
   it("cannot change its author, counts, status, organization, id or dates", async () => {
-    const id = await made();
+    const id = await newIdea();
     const before = only(await stored("submissions", id));
     const forged = {
       id: crypto.randomUUID(),
@@ -210,7 +195,7 @@ describe("editing a submission", () => {
       created_at: "2000-01-01T00:00:00Z",
       updated_at: "2000-01-01T00:00:00Z",
     };
-    answered(await patch(id, { ...forged, title: "A new title" }, author), 200, submissionDetailAnswer);
+    expectJson(await patch(id, { ...forged, title: "A new title" }, author), 200, submissionDetailAnswer);
     const after = only(await stored("submissions", id));
     expect(after).toEqual({ ...before, title: "A new title", updated_at: after.updated_at });
     expect(new Date(String(after.updated_at)).getUTCFullYear()).toBeGreaterThan(2000);
@@ -218,67 +203,67 @@ describe("editing a submission", () => {
 });
 
 describe("deleting a submission", () => {
-  it.each(rights)("by %s: %s", async (name, refusal) => {
-    const id = await made();
-    const answer = await remove(id, who[name]?.());
-    if (refusal) {
-      refused(answer, refusal);
+  it.each(rights)("by %s: %s", async (name, expectedError) => {
+    const id = await newIdea();
+    const answer = await remove(id, callers[name]?.());
+    if (expectedError) {
+      expectError(answer, expectedError);
       expect(await stored("submissions", id)).toBeDefined();
     } else {
-      expect(answered(answer, 200, deletedAnswer)).toEqual({ data: { deleted: true } });
+      expect(expectJson(answer, 200, deletedAnswer)).toEqual({ data: { deleted: true } });
       expect(await stored("submissions", id)).toBeUndefined();
     }
   });
 
-  it("takes its votes, comments, follows and notifications along", async () => {
-    const id = await made();
+  it("deletes its votes, comments, follows and notifications", async () => {
+    const id = await newIdea();
     await api("POST", `/api/submissions/${id}/vote`, { as: stranger });
     const comment = await newComment(id, stranger);
     await newComment(id, author, { parent_id: comment });
-    answered(await remove(id, author), 200, deletedAnswer);
+    expectJson(await remove(id, author), 200, deletedAnswer);
     const [left] = await sql`select
       (select count(*)::int from public.votes where submission_id = ${id}) as votes,
       (select count(*)::int from public.comments where submission_id = ${id}) as comments,
       (select count(*)::int from public.follows where submission_id = ${id}) as follows,
       (select count(*)::int from public.notifications where submission_id = ${id}) as notifications`;
     expect(left).toEqual({ votes: 0, comments: 0, follows: 0, notifications: 0 });
-    refused(await api("GET", `/api/submissions/${id}`), "NOT_FOUND");
-    refused(await api("GET", `/api/comments/${comment}`), "NOT_FOUND");
+    expectError(await api("GET", `/api/submissions/${id}`), "NOT_FOUND");
+    expectError(await api("GET", `/api/comments/${comment}`), "NOT_FOUND");
   });
 
-  it("is 404 the second time", async () => {
-    const id = await made();
-    answered(await remove(id, author), 200, deletedAnswer);
-    refused(await remove(id, author), "NOT_FOUND");
+  it("returns 404 the second time", async () => {
+    const id = await newIdea();
+    expectJson(await remove(id, author), 200, deletedAnswer);
+    expectError(await remove(id, author), "NOT_FOUND");
   });
 
-  it("is a conflict while others are merged into it", async () => {
-    const target = await made();
-    await merge(await made(), target);
-    refused(await remove(target, admin), "CONFLICT");
+  it("is a conflict while other submissions are merged into it", async () => {
+    const target = await newIdea();
+    await merge(await newIdea(), target);
+    expectError(await remove(target, admin), "CONFLICT");
     expect(await stored("submissions", target)).toBeDefined();
   });
 });
 
-describe("what a key made", () => {
+describe("a submission created by a key", () => {
   it("can be edited and deleted by that key with submissions:write", async () => {
-    const id = await made({ id: writer.profileId });
-    answered(await patch(id, { title: "By the key" }, writer), 200, submissionDetailAnswer);
-    answered(await remove(id, writer), 200, deletedAnswer);
+    const id = await newIdea({ id: writer.profileId });
+    expectJson(await patch(id, { title: "By the key" }, writer), 200, submissionDetailAnswer);
+    expectJson(await remove(id, writer), 200, deletedAnswer);
   });
 });
 
-describe("what is not there", () => {
+describe("a missing submission", () => {
   it.each(["00000000-0000-4000-8000-000000000000", "nonsense"])(
-    "%s is 404 for PATCH and DELETE",
+    "%s returns 404 for PATCH and DELETE",
     async (id) => {
-      refused(await patch(id, { title: "A new title" }, admin), "NOT_FOUND");
-      refused(await remove(id, admin), "NOT_FOUND");
+      expectError(await patch(id, { title: "A new title" }, admin), "NOT_FOUND");
+      expectError(await remove(id, admin), "NOT_FOUND");
     },
   );
 
-  it("is not told of to a credential that is no good", async () => {
-    refused(await patch("nonsense", {}, await unknownKey()), "UNAUTHORIZED");
-    refused(await remove("nonsense", { token: "e30.e30.e30" }), "UNAUTHORIZED");
+  it("is 401, not 404, for an invalid credential", async () => {
+    expectError(await patch("nonsense", {}, await unknownKey()), "UNAUTHORIZED");
+    expectError(await remove("nonsense", { token: "e30.e30.e30" }), "UNAUTHORIZED");
   });
 });

@@ -1,35 +1,17 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   submissionCreatedAnswer,
   submissionCreatedByKey,
   submissionDetailAnswer,
 } from "../../shared/submissions.ts";
 import { signUp, sql, stack } from "../stack.ts";
-import { answered, api, refused, refusedToKey } from "./client.ts";
-import {
-  type Key,
-  longEnough,
-  newKey,
-  newOrganization,
-  newUser,
-  type Organization,
-  only,
-  stored,
-  type User,
-  unknownKey,
-} from "./world.ts";
+import { api, expectError, expectJson, expectLowercaseError, getJson } from "./client.ts";
+import { longEnough, newKey, newOrganization, newUser, only, stored, unknownKey } from "./world.ts";
 
-let organization: Organization;
-let user: User;
-let key: Key;
-let readingKey: Key;
-
-beforeAll(async () => {
-  organization = await newOrganization();
-  user = await newUser("Ada Author");
-  key = await newKey(organization, ["submissions:write"]);
-  readingKey = await newKey(organization, ["submissions:read", "submissions:moderate"]);
-});
+const organization = await newOrganization();
+const user = await newUser("Ada Author");
+const key = await newKey(organization, ["submissions:write"]);
+const readingKey = await newKey(organization, ["submissions:read", "submissions:moderate"]);
 
 const idea = { title: "A dark theme", description: longEnough, type: "idea" };
 const byUser = (body: unknown = idea) =>
@@ -39,8 +21,8 @@ const byKey = (body: unknown = idea, as: { token: string } = key) =>
 const url = (id: string) => `${stack.supabase_url}/submissions/${id}`;
 
 describe("a submission by a signed-in user", () => {
-  it("answers 201 in the envelope", async () => {
-    const { data } = answered(await byUser(), 201, submissionCreatedAnswer);
+  it("returns 201 in the envelope", async () => {
+    const { data } = expectJson(await byUser(), 201, submissionCreatedAnswer);
     expect(data).toEqual({
       id: data.id,
       title: "A dark theme",
@@ -51,12 +33,8 @@ describe("a submission by a signed-in user", () => {
   });
 
   it.each(["idea", "problem"])("can be of type %s, with the author's vote and follow", async (type) => {
-    const { data: made } = answered(await byUser({ ...idea, type }), 201, submissionCreatedAnswer);
-    const { data } = answered(
-      await api("GET", `/api/submissions/${made.id}`, { as: user }),
-      200,
-      submissionDetailAnswer,
-    );
+    const { data: created } = expectJson(await byUser({ ...idea, type }), 201, submissionCreatedAnswer);
+    const { data } = await getJson(`/api/submissions/${created.id}`, submissionDetailAnswer, { as: user });
     expect(data).toMatchObject({
       type,
       status: "open",
@@ -71,51 +49,51 @@ describe("a submission by a signed-in user", () => {
     expect(data.updated_at).toBe(data.created_at);
   });
 
-  it("is announced once, and the author's own vote and follow not at all", async () => {
-    const { data } = answered(await byUser(), 201, submissionCreatedAnswer);
+  it("publishes one event, and none for the author's own vote and follow", async () => {
+    const { data } = expectJson(await byUser(), 201, submissionCreatedAnswer);
     const events = await sql`select type from private.outbox where subject_id = ${data.id}`;
     const notifications = await sql`select type from public.notifications where submission_id = ${data.id}`;
     expect([events.map(({ type }) => type), notifications.length]).toEqual([["submission.created"], 0]);
   });
 
-  it("takes a category of the organization", async () => {
+  it("accepts a category of the organization", async () => {
     const [category] = await sql<{ id: string }[]>`
       insert into public.categories (organization_id, name, slug) values (${organization.id}, 'Web', 'web') returning id`;
-    const { data } = answered(
+    const { data } = expectJson(
       await byUser({ ...idea, category_id: only(category).id }),
       201,
       submissionCreatedAnswer,
     );
     expect(await stored("submissions", data.id)).toMatchObject({ category_id: only(category).id });
-    answered(await byUser({ ...idea, category_id: null }), 201, submissionCreatedAnswer);
+    expectJson(await byUser({ ...idea, category_id: null }), 201, submissionCreatedAnswer);
   });
 
-  it("refuses a category of another organization, or of none", async () => {
+  it("rejects a category of another organization, and an unknown one", async () => {
     const [foreign] = await sql<{ id: string }[]>`
       insert into public.categories (organization_id, name, slug) values (${(await newOrganization()).id}, 'Web', 'web') returning id`;
     for (const category_id of [only(foreign).id, crypto.randomUUID()]) {
-      refused(await byUser({ ...idea, category_id }), "VALIDATION_ERROR", "category_id");
+      expectError(await byUser({ ...idea, category_id }), "VALIDATION_ERROR", "category_id");
     }
   });
 
-  it("is made by somebody who has just signed up, on the default board", async () => {
+  it("is allowed for a new user, on the default board", async () => {
     const newcomer = await signUp("Newcomer");
     const answer = await api("POST", "/api/submissions", {
       as: newcomer,
       body: idea,
       base: stack.supabase_url,
     });
-    const { data } = answered(answer, 201, submissionCreatedAnswer);
+    const { data } = expectJson(answer, 201, submissionCreatedAnswer);
     expect(await stored("submissions", data.id)).toMatchObject({
       organization_id: stack.demo?.organization.id,
       author_id: newcomer.id,
     });
     const shown = await api("GET", `/api/submissions/${data.id}?expand=author`);
-    expect(answered(shown, 200, submissionDetailAnswer).data.author?.name).toBe("Newcomer");
+    expect(expectJson(shown, 200, submissionDetailAnswer).data.author?.name).toBe("Newcomer");
   });
 
-  it("drops what only a key may say", async () => {
-    const { data } = answered(
+  it("ignores fields that only a key may set", async () => {
+    const { data } = expectJson(
       await byUser({ ...idea, author_email: "x@example.org", author_name: "Somebody", source: "web" }),
       201,
       submissionCreatedAnswer,
@@ -123,28 +101,28 @@ describe("a submission by a signed-in user", () => {
     expect(await stored("submissions", data.id)).toMatchObject({ author_id: user.id, source: null });
   });
 
-  it("waits for approval where the organization asks for it, seen by its author alone", async () => {
-    const careful = await newOrganization({ require_approval: true });
-    const { data } = answered(
-      await api("POST", "/api/submissions", { as: user, on: careful, body: idea }),
+  it("is pending when the organization requires approval, visible to its author only", async () => {
+    const moderated = await newOrganization({ require_approval: true });
+    const { data } = expectJson(
+      await api("POST", "/api/submissions", { as: user, on: moderated, body: idea }),
       201,
       submissionCreatedAnswer,
     );
-    refused(await api("GET", `/api/submissions/${data.id}`), "NOT_FOUND");
-    answered(await api("GET", `/api/submissions/${data.id}`, { as: user }), 200, submissionDetailAnswer);
+    expectError(await api("GET", `/api/submissions/${data.id}`), "NOT_FOUND");
+    await getJson(`/api/submissions/${data.id}`, submissionDetailAnswer, { as: user });
   });
 });
 
 describe("a submission by an organization's key", () => {
-  it("answers 201 with id and url, bare", async () => {
+  it("returns 201 with id and url, without an envelope", async () => {
     const answer = await byKey();
-    const made = answered(answer, 201, submissionCreatedByKey);
+    const created = expectJson(answer, 201, submissionCreatedByKey);
     expect(Object.keys(answer.body as object)).toEqual(["id", "url"]);
-    expect(made.url).toBe(url(made.id));
+    expect(created.url).toBe(url(created.id));
   });
 
-  it("has the key itself as its author where none is named", async () => {
-    const { id } = answered(await byKey(), 201, submissionCreatedByKey);
+  it("has the key as its author by default", async () => {
+    const { id } = expectJson(await byKey(), 201, submissionCreatedByKey);
     expect(await stored("submissions", id)).toMatchObject({
       author_id: key.profileId,
       organization_id: organization.id,
@@ -153,10 +131,10 @@ describe("a submission by an organization's key", () => {
     });
   });
 
-  it("keeps source, and the author by e-mail, whose address no answer shows", async () => {
+  it("stores source and the author by e-mail, whose address no response contains", async () => {
     const author_email = `Grace.${crypto.randomUUID()}@Example.org`;
     const body = { ...idea, author_email, author_name: "Grace Hopper", source: "ios-app" };
-    const { id } = answered(await byKey(body), 201, submissionCreatedByKey);
+    const { id } = expectJson(await byKey(body), 201, submissionCreatedByKey);
     const row = only(await stored("submissions", id));
     expect(row).toMatchObject({ source: "ios-app", vote_count: 1 });
     const [profile] =
@@ -168,44 +146,48 @@ describe("a submission by an organization's key", () => {
       auth_user_id: null,
     });
     const answer = await api("GET", `/api/submissions/${id}?expand=author,comments`);
-    expect(answered(answer, 200, submissionDetailAnswer).data.author?.name).toBe("Grace Hopper");
+    expect(expectJson(answer, 200, submissionDetailAnswer).data.author?.name).toBe("Grace Hopper");
     expect(answer.text.toLowerCase()).not.toContain(author_email.toLowerCase());
   });
 
-  it("knows an author by the address again, whatever its case", async () => {
+  it("matches an author by e-mail address, ignoring case", async () => {
     const email = `${crypto.randomUUID()}@example.org`;
     const ids = [];
     for (const author_email of [email, email.toUpperCase()]) {
-      ids.push(answered(await byKey({ ...idea, author_email }), 201, submissionCreatedByKey).id);
+      ids.push(expectJson(await byKey({ ...idea, author_email }), 201, submissionCreatedByKey).id);
     }
     const rows = await Promise.all(ids.map((id) => stored("submissions", id)));
     expect(rows[0]?.author_id).toBe(rows[1]?.author_id);
   });
 
-  it("never derives a name from an address", async () => {
+  it("does not derive a name from an address", async () => {
     const body = { ...idea, author_email: `secret.person.${crypto.randomUUID()}@example.org` };
-    const { id } = answered(await byKey(body), 201, submissionCreatedByKey);
+    const { id } = expectJson(await byKey(body), 201, submissionCreatedByKey);
     const answer = await api("GET", `/api/submissions/${id}?expand=author`);
-    expect(answered(answer, 200, submissionDetailAnswer).data.author?.name).toBe("Anonymous");
+    expect(expectJson(answer, 200, submissionDetailAnswer).data.author?.name).toBe("Anonymous");
     expect(answer.text).not.toContain("secret.person");
   });
 
-  it("never acts as a user with that address", async () => {
-    const { id } = answered(await byKey({ ...idea, author_email: user.email }), 201, submissionCreatedByKey);
+  it("does not act as a user with that address", async () => {
+    const { id } = expectJson(
+      await byKey({ ...idea, author_email: user.email }),
+      201,
+      submissionCreatedByKey,
+    );
     expect((await stored("submissions", id))?.author_id).not.toBe(user.id);
   });
 
   it("counts its author's vote once", async () => {
     const author_email = `${crypto.randomUUID()}@example.org`;
-    const { id } = answered(await byKey({ ...idea, author_email }), 201, submissionCreatedByKey);
-    const again = await api("POST", `/api/submissions/${id}/vote`, { as: key, body: { author_email } });
-    expect(again.status).toBe(200);
+    const { id } = expectJson(await byKey({ ...idea, author_email }), 201, submissionCreatedByKey);
+    const repeated = await api("POST", `/api/submissions/${id}/vote`, { as: key, body: { author_email } });
+    expect(repeated.status).toBe(200);
     expect(await stored("submissions", id)).toMatchObject({ vote_count: 1 });
   });
 });
 
-describe("the two envelopes of a refusal", () => {
-  // A refusal to a user is in the general form, to a key in the lowercase one.
+describe("the two error envelopes", () => {
+  // Errors for a user have the general envelope, for a key the lowercase one.
   it.each([
     ["nothing at all", {}, ["description", "title", "type"]],
     ["no title", { ...idea, title: undefined }, ["title"]],
@@ -232,9 +214,9 @@ describe("the two envelopes of a refusal", () => {
     ["an array", [idea], ["body"]],
     ["a string", "idea", ["body"]],
     ["null", null, ["body"]],
-  ])("400 for %s names each field", async (_, body, fields) => {
-    const general = refused(await byUser(body), "VALIDATION_ERROR", ...fields);
-    const lowercase = refusedToKey(await byKey(body), "VALIDATION_ERROR", ...fields);
+  ])("400 for %s has the name of each field", async (_, body, fields) => {
+    const general = expectError(await byUser(body), "VALIDATION_ERROR", ...fields);
+    const lowercase = expectLowercaseError(await byKey(body), "VALIDATION_ERROR", ...fields);
     expect(lowercase.details).toEqual(general.details);
   });
 
@@ -251,26 +233,26 @@ describe("the two envelopes of a refusal", () => {
     ["source", "x".repeat(65)],
     ["source", ["web"]],
   ])("400 for a key's %s %j", async (field, value) => {
-    refusedToKey(await byKey({ ...idea, [field]: value }), "VALIDATION_ERROR", field);
+    expectLowercaseError(await byKey({ ...idea, [field]: value }), "VALIDATION_ERROR", field);
   });
 
-  it("401 for a credential that is no good, in the form of what it looks like", async () => {
+  it("401 for an invalid credential, in the envelope of its kind", async () => {
     const jwt = { token: "e30.e30.e30" };
-    refused(await api("POST", "/api/submissions", { as: jwt, body: idea }), "UNAUTHORIZED");
+    expectError(await api("POST", "/api/submissions", { as: jwt, body: idea }), "UNAUTHORIZED");
     for (const token of [(await unknownKey()).token, "fcs_org_x", `${key.token}x`, "sk_live_1234"]) {
       const answer = await byKey(idea, { token });
-      refusedToKey(answer, "UNAUTHORIZED");
+      expectLowercaseError(answer, "UNAUTHORIZED");
       expect(answer.body).toEqual({ error: "unauthorized" });
     }
   });
 
-  it("401 for nobody, and for the publishable key, in the general form", async () => {
-    refused(await api("POST", "/api/submissions", { body: idea, on: organization }), "UNAUTHORIZED");
+  it("401 for an anonymous caller and for the publishable key, in the general envelope", async () => {
+    expectError(await api("POST", "/api/submissions", { body: idea, on: organization }), "UNAUTHORIZED");
     const as = { token: stack.publishable_key };
-    refused(await api("POST", "/api/submissions", { body: idea, as, on: organization }), "UNAUTHORIZED");
+    expectError(await api("POST", "/api/submissions", { body: idea, as, on: organization }), "UNAUTHORIZED");
   });
 
-  it("401 for a key revoked or past its end", async () => {
+  it("401 for a revoked or expired key", async () => {
     const revoked = await newKey(organization, ["submissions:write"]);
     await sql`update private.api_keys set revoked_at = now() where id = ${revoked.id}`;
     const expired = await newKey(organization, ["submissions:write"], new Date(Date.now() - 1000));
@@ -282,10 +264,10 @@ describe("the two envelopes of a refusal", () => {
     const small = await newOrganization({ max_submissions: 1 });
     const itsKey = await newKey(small, ["submissions:write"]);
     const post = (as: { token: string }) => api("POST", "/api/submissions", { as, on: small, body: idea });
-    answered(await post(user), 201, submissionCreatedAnswer);
-    refused(await post(user), "PLAN_LIMIT_REACHED");
+    expectJson(await post(user), 201, submissionCreatedAnswer);
+    expectError(await post(user), "PLAN_LIMIT_REACHED");
     const answer = await post(itsKey);
-    refusedToKey(answer, "PLAN_LIMIT_REACHED");
+    expectLowercaseError(answer, "PLAN_LIMIT_REACHED");
     expect(answer.body).toEqual({ error: "plan_limit_reached" });
     const [{ n }] = await sql<
       [{ n: number }]
@@ -295,14 +277,14 @@ describe("the two envelopes of a refusal", () => {
 
   it("403 for a key without submissions:write", async () => {
     const answer = await byKey(idea, readingKey);
-    refusedToKey(answer, "FORBIDDEN");
+    expectLowercaseError(answer, "FORBIDDEN");
     expect(answer.body).toEqual({ error: "forbidden" });
   });
 
-  it("404 for an organization that is not there, or not the key's", async () => {
+  it("404 for an unknown organization, or one of another key", async () => {
     const nowhere = { slug: `o-${crypto.randomUUID()}` };
-    refused(await api("POST", "/api/submissions", { as: user, on: nowhere, body: idea }), "NOT_FOUND");
-    refusedToKey(
+    expectError(await api("POST", "/api/submissions", { as: user, on: nowhere, body: idea }), "NOT_FOUND");
+    expectLowercaseError(
       await api("POST", "/api/submissions", { as: key, on: await newOrganization(), body: idea }),
       "NOT_FOUND",
     );
@@ -310,27 +292,27 @@ describe("the two envelopes of a refusal", () => {
 
   it("413 for more than 1 MiB", async () => {
     const body = { ...idea, padding: "x".repeat(1024 * 1024) };
-    refused(await byUser(body), "PAYLOAD_TOO_LARGE");
+    expectError(await byUser(body), "PAYLOAD_TOO_LARGE");
     const answer = await byKey(body);
-    refusedToKey(answer, "PAYLOAD_TOO_LARGE");
+    expectLowercaseError(answer, "PAYLOAD_TOO_LARGE");
     expect(answer.body).toEqual({ error: "payload_too_large" });
   });
 
-  it("415 for what is not JSON", async () => {
+  it("415 for other types than JSON", async () => {
     const call = {
       raw: "title=A dark theme",
       headers: { "content-type": "application/x-www-form-urlencoded" },
     };
-    refused(
+    expectError(
       await api("POST", "/api/submissions", { as: user, on: organization, ...call }),
       "UNSUPPORTED_MEDIA_TYPE",
     );
     const answer = await api("POST", "/api/submissions", { as: key, ...call });
-    refusedToKey(answer, "UNSUPPORTED_MEDIA_TYPE");
+    expectLowercaseError(answer, "UNSUPPORTED_MEDIA_TYPE");
     expect(answer.body).toEqual({ error: "unsupported_media_type" });
   });
 
-  it("429 when a limit is reached, with the time to wait", async () => {
+  it("429 when a limit is reached, with Retry-After", async () => {
     const busy = await newUser();
     const busyKey = await newKey(organization, ["submissions:write"]);
     for (const [rule, subject] of [
@@ -341,24 +323,24 @@ describe("the two envelopes of a refusal", () => {
         select name, ${subject}, now(), max_requests from private.rate_limit_rules where name = ${rule}`;
     }
     const general = await api("POST", "/api/submissions", { as: busy, on: organization, body: idea });
-    const wait = refused(general, "RATE_LIMIT_EXCEEDED").retry_after;
+    const wait = expectError(general, "RATE_LIMIT_EXCEEDED").retry_after;
     expect(wait).toBeGreaterThan(50);
     expect(general.headers).toMatchObject({ "retry-after": String(wait), "x-ratelimit-remaining": "0" });
     const lowercase = await byKey(idea, busyKey);
-    refusedToKey(lowercase, "RATE_LIMIT_EXCEEDED");
+    expectLowercaseError(lowercase, "RATE_LIMIT_EXCEEDED");
     expect(lowercase.body).toEqual({
       error: "rate_limited",
       retry_after: Number(lowercase.headers["retry-after"]),
     });
   });
 
-  it("uses the lowercase form nowhere else", async () => {
-    refused(
+  it("use the lowercase form nowhere else", async () => {
+    expectError(
       await api("POST", "/api/submissions/check-duplicates", { as: key, body: {} }),
       "VALIDATION_ERROR",
       "title",
     );
-    refused(await api("GET", "/api/submissions?page=0", { as: key }), "VALIDATION_ERROR", "page");
-    refused(await api("GET", "/api/submissions", { as: await unknownKey() }), "UNAUTHORIZED");
+    expectError(await api("GET", "/api/submissions?page=0", { as: key }), "VALIDATION_ERROR", "page");
+    expectError(await api("GET", "/api/submissions", { as: await unknownKey() }), "UNAUTHORIZED");
   });
 });

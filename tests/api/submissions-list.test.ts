@@ -1,7 +1,7 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { submissionListAnswer, submissionStatuses } from "../../shared/submissions.ts";
 import { sql } from "../stack.ts";
-import { answered, api, type Caller, refused } from "./client.ts";
+import { api, type Caller, expectError, expectJson, getJson } from "./client.ts";
 import {
   longEnough,
   merge,
@@ -11,16 +11,12 @@ import {
   newSubmission,
   newUser,
   newUsers,
-  type Organization,
   type User,
 } from "./world.ts";
 
-let organization: Organization;
-let ada: User;
-let ben: User;
 const categories: Record<string, string> = {};
 
-// In the order of their making; the extra votes and comments are by people other than the author.
+// In the order of creation; the additional votes and comments are by other people than the author.
 const board = [
   {
     title: "Bigger buttons",
@@ -70,45 +66,42 @@ const board = [
     comments: 3,
   },
 ] as const;
-
-beforeAll(async () => {
-  organization = await newOrganization();
-  [ada, ben] = (await newUsers(2)) as [User, User];
-  const admin = await newUser("Olga", { organization, role: "owner" });
-  const voters = await newUsers(4);
-  for (const slug of ["mobile", "web"]) {
-    const [made] = await sql<[{ id: string }]>`
+const organization = await newOrganization();
+const [ada, ben] = (await newUsers(2)) as [User, User];
+const admin = await newUser("Olga", { organization, role: "owner" });
+const voters = await newUsers(4);
+for (const slug of ["mobile", "web"]) {
+  const [created] = await sql<[{ id: string }]>`
       insert into public.categories (organization_id, name, slug) values (${organization.id}, ${slug}, ${slug}) returning id`;
-    categories[slug] = made.id;
-  }
-  for (const slug of ["design", "speed", "bug"]) {
-    await sql`insert into public.tags (organization_id, name, slug) values (${organization.id}, ${slug}, ${slug})`;
-  }
-  for (const [index, row] of board.entries()) {
-    const id = await newSubmission(organization, row.by === "ada" ? ada : ben, {
-      title: row.title,
-      type: row.type,
-      category_id: row.category && (categories[row.category] ?? null),
-      created_at: new Date(Date.UTC(2026, 0, 1 + index)),
-    });
-    await sql`insert into public.submission_tags (organization_id, submission_id, tag_id)
+  categories[slug] = created.id;
+}
+for (const slug of ["design", "speed", "bug"]) {
+  await sql`insert into public.tags (organization_id, name, slug) values (${organization.id}, ${slug}, ${slug})`;
+}
+for (const [index, row] of board.entries()) {
+  const id = await newSubmission(organization, row.by === "ada" ? ada : ben, {
+    title: row.title,
+    type: row.type,
+    category_id: row.category && (categories[row.category] ?? null),
+    created_at: new Date(Date.UTC(2026, 0, 1 + index)),
+  });
+  await sql`insert into public.submission_tags (organization_id, submission_id, tag_id)
       select ${organization.id}, ${id}, t.id from public.tags t where t.organization_id = ${organization.id} and t.slug = any (${[...row.tags]})`;
-    for (const voter of voters.slice(0, row.votes - 1)) {
-      await sql`insert into public.votes (submission_id, user_id) values (${id}, ${voter.id})`;
-    }
-    for (let n = 0; n < row.comments; n++) await newComment(id, voters[n] as User);
-    if ("status" in row) {
-      await sql`insert into public.status_changes (submission_id, new_status, changed_by) values (${id}, ${row.status}, ${admin.id})`;
-    }
+  for (const voter of voters.slice(0, row.votes - 1)) {
+    await sql`insert into public.votes (submission_id, user_id) values (${id}, ${voter.id})`;
   }
-});
+  for (let n = 0; n < row.comments; n++) await newComment(id, voters[n] as User);
+  if ("status" in row) {
+    await sql`insert into public.status_changes (submission_id, new_status, changed_by) values (${id}, ${row.status}, ${admin.id})`;
+  }
+}
 
 const list = async (query = "", as?: User) =>
-  answered(await api("GET", `/api/submissions${query}`, { as, on: organization }), 200, submissionListAnswer);
+  await getJson(`/api/submissions${query}`, submissionListAnswer, { as, on: organization });
 const titles = async (query: string) => (await list(query)).data.map(({ title }) => title);
 
 describe("the list of submissions", () => {
-  it("shows every submission with all of its fields, newest first", async () => {
+  it("returns every submission with all of its fields, newest first", async () => {
     const { data, meta } = await list();
     expect(data.map(({ title }) => title)).toEqual(board.map(({ title }) => title).toReversed());
     expect(meta).toEqual({
@@ -136,12 +129,12 @@ describe("the list of submissions", () => {
     });
   });
 
-  it("shows the slugs of all tags of each", async () => {
+  it("returns the slugs of all tags of each", async () => {
     const { data } = await list();
     expect(data.map(({ tags }) => tags)).toEqual(board.map(({ tags }) => [...tags].sort()).toReversed());
   });
 
-  it("is the same to a stranger", async () => {
+  it("is the same for an anonymous caller", async () => {
     expect(await list("", await newUser())).toEqual(await list());
   });
 
@@ -171,7 +164,7 @@ describe("the list of submissions", () => {
     expect(meta.total).toBe(expected.length);
   });
 
-  it("filtered by a category's id, in capitals too, and by an author's", async () => {
+  it("filtered by a category's id, in upper case too, and by an author's", async () => {
     expect(await titles(`?category=${categories.mobile}`)).toEqual(["Crash on start", "Bigger buttons"]);
     expect(await titles(`?category=${categories.mobile?.toUpperCase()}`)).toEqual([
       "Crash on start",
@@ -206,26 +199,22 @@ describe("the list of submissions", () => {
     );
   });
 
-  it("tells of a new submission at once", async () => {
+  it("includes a new submission immediately", async () => {
     const busy = await newOrganization();
     await newSubmission(busy, ada, { title: "Brand new" });
-    const { data } = answered(await api("GET", "/api/submissions", { on: busy }), 200, submissionListAnswer);
+    const { data } = await getJson("/api/submissions", submissionListAnswer, { on: busy });
     expect(data.map(({ title }) => title)).toEqual(["Brand new"]);
   });
 
-  it("leaves out what was merged into another", async () => {
+  it("excludes merged submissions", async () => {
     const tidy = await newOrganization();
     const target = await newSubmission(tidy, ada, { title: "The target" });
     await merge(await newSubmission(tidy, ben, { title: "The source" }), target);
-    const { data, meta } = answered(
-      await api("GET", "/api/submissions", { on: tidy }),
-      200,
-      submissionListAnswer,
-    );
+    const { data, meta } = await getJson("/api/submissions", submissionListAnswer, { on: tidy });
     expect([data.map(({ id }) => id), meta.total]).toEqual([[target], 1]);
   });
 
-  it("counts what the caller sees, by every filter, whatever became of it", async () => {
+  it("has a total of the rows visible to the caller, for every filter and after every change", async () => {
     const board = await newOrganization({ require_approval: true });
     const [category] = await sql<[{ id: string }]>`
       insert into public.categories (organization_id, name, slug) values (${board.id}, 'Web', 'web') returning id`;
@@ -237,7 +226,7 @@ describe("the list of submissions", () => {
       const answer = await api("POST", "/api/submissions", { as, on: board, body: { ...body, ...more } });
       return (answer.body as { data: { id: string } }).data.id;
     };
-    const waiting = [
+    const pending = [
       await post(ada),
       await post(ada, { category_id: category.id }),
       await post(ben, { type: "problem" }),
@@ -250,7 +239,7 @@ describe("the list of submissions", () => {
     const change = (id: string | undefined, status: string) =>
       api("PATCH", `/api/submissions/${id}/status`, { as: admin, body: { status } });
     await change(open[0], "planned");
-    await change(waiting[1], "planned");
+    await change(pending[1], "planned");
     await merge(String(open[2]), String(open[1]));
     const moderate = (id: string | undefined, state: string) =>
       sql`update public.submissions set moderation_state = ${state} where id = ${String(id)}`;
@@ -267,13 +256,13 @@ describe("the list of submissions", () => {
           "type=idea&status=open&category=web",
         ]) {
           const answer = await api("GET", `/api/submissions?limit=100&${query}`, { as, on: board });
-          const { data, meta } = answered(answer, 200, submissionListAnswer);
+          const { data, meta } = expectJson(answer, 200, submissionListAnswer);
           expect(meta.total, query).toBe(data.length);
         }
       }
     };
     const total = async (as?: Caller) =>
-      answered(await api("GET", "/api/submissions", { as, on: board }), 200, submissionListAnswer).meta.total;
+      (await getJson("/api/submissions", submissionListAnswer, { as, on: board })).meta.total;
     await check();
     expect([
       await total(),
@@ -282,9 +271,9 @@ describe("the list of submissions", () => {
       await total(member),
       await total(key),
     ]).toEqual([2, 4, 3, 5, 5]);
-    await moderate(waiting[0], "approved");
-    await moderate(waiting[2], "spam");
-    await api("PATCH", `/api/submissions/${waiting[0]}`, { as: ada, body: { category_id: category.id } });
+    await moderate(pending[0], "approved");
+    await moderate(pending[2], "spam");
+    await api("PATCH", `/api/submissions/${pending[0]}`, { as: ada, body: { category_id: category.id } });
     await check();
     expect([await total(), await total(ada), await total(ben), await total(member)]).toEqual([3, 4, 4, 5]);
     await sql`delete from public.categories where id = ${category.id}`;
@@ -298,12 +287,10 @@ describe("the list of submissions", () => {
     expect(await total()).toBe(2);
   });
 
-  it("is empty for an organization without any", async () => {
-    const { data, meta } = answered(
-      await api("GET", "/api/submissions", { on: await newOrganization() }),
-      200,
-      submissionListAnswer,
-    );
+  it("is empty for an organization without submissions", async () => {
+    const { data, meta } = await getJson("/api/submissions", submissionListAnswer, {
+      on: await newOrganization(),
+    });
     expect(data).toEqual([]);
     expect(meta).toMatchObject({
       total: 0,
@@ -314,7 +301,7 @@ describe("the list of submissions", () => {
     });
   });
 
-  it.each(submissionStatuses)("takes the status %s as a filter", async (status) => {
+  it.each(submissionStatuses)("accepts the status %s as a filter", async (status) => {
     await list(`?status=${status}`);
   });
 
@@ -332,12 +319,16 @@ describe("the list of submissions", () => {
     ["q=%20%20", "q"],
     [`q=${"x".repeat(201)}`, "q"],
     ["q=%00", "q"],
-  ])("refuses %s", async (query, field) => {
-    refused(await api("GET", `/api/submissions?${query}`, { on: organization }), "VALIDATION_ERROR", field);
+  ])("rejects %s", async (query, field) => {
+    expectError(
+      await api("GET", `/api/submissions?${query}`, { on: organization }),
+      "VALIDATION_ERROR",
+      field,
+    );
   });
 
-  it("names every field that is wrong", async () => {
-    refused(
+  it("returns every invalid field", async () => {
+    expectError(
       await api("GET", "/api/submissions?page=0&limit=101&type=x&sort=y", { on: organization }),
       "VALIDATION_ERROR",
       "limit",
@@ -347,7 +338,7 @@ describe("the list of submissions", () => {
     );
   });
 
-  it("ignores parameters it does not know", async () => {
+  it("ignores unknown parameters", async () => {
     expect(await titles("?type=problem&colour=red&page_size=1")).toEqual(["Alarm is late", "Crash on start"]);
   });
 });

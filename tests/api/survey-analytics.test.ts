@@ -1,19 +1,15 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { scopes } from "../../shared/scopes.ts";
 import { surveyAnalyticsAnswer, surveyListAnswer } from "../../shared/surveys.ts";
 import { sql } from "../stack.ts";
-import { answered, api, type Caller, refused } from "./client.ts";
-import { change, detailOf, type MadeSurvey, newSurvey, oneOfEach, respond } from "./survey-world.ts";
-import { newKey, newOrganization, newUser, newUsers, type Organization, type User } from "./world.ts";
-
-let organization: Organization;
-let admin: User;
-let survey: MadeSurvey;
+import { api, type Caller, expectError, expectJson, getJson } from "./client.ts";
+import { change, detailOf, newSurvey, oneOfEach, respond } from "./survey-world.ts";
+import { newKey, newOrganization, newUser, newUsers } from "./world.ts";
 
 const get = (id: string, query = "", as: Caller | undefined = admin) =>
   api("GET", `/api/surveys/${id}/analytics${query}`, { as });
 const numbersOf = async (id: string, query = "") =>
-  answered(await get(id, query), 200, surveyAnalyticsAnswer).data;
+  expectJson(await get(id, query), 200, surveyAnalyticsAnswer).data;
 
 const values = [
   { 0: 10, 1: 5, 2: "Web", 3: ["Votes", "Comments"] },
@@ -21,22 +17,20 @@ const values = [
   { 0: 8, 2: "iOS" },
   { 0: 2, 1: 1 },
 ];
+const organization = await newOrganization();
+const admin = await newUser("Ada Admin", { organization, role: "owner" });
+const survey = await newSurvey(admin, organization);
+const people = await newUsers(6);
+for (const person of people.slice(0, 2).concat(people.slice(4))) {
+  await api("POST", `/api/surveys/${survey.id}/start`, { as: person });
+}
+await sql`update private.survey_starts set started_at = now() - interval '100 seconds' where user_id = ${people[0]?.id ?? null}`;
+await sql`update private.survey_starts set started_at = now() - interval '50 seconds' where user_id = ${people[1]?.id ?? null}`;
+for (const [n, answers] of values.entries())
+  expect((await respond(survey, people[n], answers)).status).toBe(201);
 
-beforeAll(async () => {
-  organization = await newOrganization();
-  admin = await newUser("Ada Admin", { organization, role: "owner" });
-  survey = await newSurvey(admin, organization);
-  const people = await newUsers(6);
-  for (const person of people.slice(0, 2).concat(people.slice(4))) {
-    await api("POST", `/api/surveys/${survey.id}/start`, { as: person });
-  }
-  await sql`update private.survey_starts set started_at = now() - interval '100 seconds' where user_id = ${people[0]?.id ?? null}`;
-  await sql`update private.survey_starts set started_at = now() - interval '50 seconds' where user_id = ${people[1]?.id ?? null}`;
-  for (const [n, said] of values.entries()) expect((await respond(survey, people[n], said)).status).toBe(201);
-});
-
-describe("the numbers of a survey", () => {
-  it("are those of its responses", async () => {
+describe("the analytics of a survey", () => {
+  it("are computed from its responses", async () => {
     const numbers = await numbersOf(survey.id);
     const id = (n: number) => survey.questions[n]?.id;
     const asked = (n: number) => ({
@@ -46,7 +40,7 @@ describe("the numbers of a survey", () => {
     });
     expect(numbers).toMatchObject({
       response_count: 4,
-      // Four answered, two of them and two more had started.
+      // Four responded; two of them and two others had started.
       completion_rate: 0.6667,
       nps_score: 25,
       sentiment: { positive_count: 2, neutral_count: 1, negative_count: 1 },
@@ -67,7 +61,7 @@ describe("the numbers of a survey", () => {
     ]);
   });
 
-  it("weigh the numbers of a response into its sentiment", async () => {
+  it("include the numeric answers of a response in its sentiment", async () => {
     // (1 + 1) / 2, (0.6 + 0.5) / 2, 0.1, (-0.75 - 1) / 2
     const { sentiment } = await numbersOf(survey.id);
     expect(sentiment?.overall).toBeCloseTo((1 + 0.55 + 0.1 - 0.875) / 4, 3);
@@ -78,18 +72,14 @@ describe("the numbers of a survey", () => {
     const { response_count, completion_rate, avg_completion_time, nps_score } = numbers;
     const shown = await detailOf(survey.id, admin, "analytics");
     expect(shown).toMatchObject({ response_count, completion_rate, avg_completion_time, analytics: numbers });
-    const { data } = answered(
-      await api("GET", "/api/surveys", { as: admin, on: organization }),
-      200,
-      surveyListAnswer,
-    );
+    const { data } = await getJson("/api/surveys", surveyListAnswer, { as: admin, on: organization });
     expect(data.find(({ id }) => id === survey.id)).toMatchObject({ response_count, completion_rate });
     const [row] = await sql`select * from public.survey_results where survey_id = ${survey.id}`;
     expect(Number(row?.response_count)).toBe(response_count);
     expect([row?.completion_rate, row?.nps_score].map(Number)).toEqual([completion_rate, nps_score]);
   });
 
-  it("are null where there is nothing to take them of, with every option at 0", async () => {
+  it("are null without data, with every option at 0", async () => {
     const { id } = await newSurvey(admin, organization);
     const numbers = await numbersOf(id);
     expect(numbers).toMatchObject({
@@ -106,32 +96,32 @@ describe("the numbers of a survey", () => {
     ["completion_rate", ["completion_rate"]],
     ["sentiment,nps_score", ["nps_score", "sentiment"]],
     ["response_count, breakdown_by_question", ["response_count", "breakdown_by_question"]],
-  ])("are those that metrics=%s picks", async (metrics, keys) => {
+  ])("are those selected by metrics=%s", async (metrics, keys) => {
     const numbers = await numbersOf(survey.id, `?metrics=${encodeURIComponent(metrics)}`);
     expect(Object.keys(numbers).toSorted()).toEqual(keys.toSorted());
     expect(await numbersOf(survey.id)).toMatchObject(numbers);
   });
 
-  it.each(["median", "", "nps_score,", "NPS_SCORE"])("refuse the metric %j", async (metrics) => {
-    refused(await get(survey.id, `?metrics=${metrics}`), "VALIDATION_ERROR", "metrics");
+  it.each(["median", "", "nps_score,", "NPS_SCORE"])("reject the metric %j", async (metrics) => {
+    expectError(await get(survey.id, `?metrics=${metrics}`), "VALIDATION_ERROR", "metrics");
   });
 
-  it("are for admins and keys of analytics", async () => {
+  it("require an admin or a key with the analytics scope", async () => {
     const member = await newUser("Mel Member", { organization, role: "member" });
     const rival = await newUser("Rita Rival", { organization: await newOrganization(), role: "owner" });
-    for (const as of [member, rival, await newUser()]) refused(await get(survey.id, "", as), "FORBIDDEN");
-    refused(await api("GET", `/api/surveys/${survey.id}/analytics`), "UNAUTHORIZED");
+    for (const as of [member, rival, await newUser()]) expectError(await get(survey.id, "", as), "FORBIDDEN");
+    expectError(await api("GET", `/api/surveys/${survey.id}/analytics`), "UNAUTHORIZED");
     const others = scopes.filter((scope) => scope !== "analytics:read");
-    refused(await get(survey.id, "", await newKey(organization, others)), "FORBIDDEN");
-    answered(
+    expectError(await get(survey.id, "", await newKey(organization, others)), "FORBIDDEN");
+    expectJson(
       await get(survey.id, "", await newKey(organization, ["analytics:read"])),
       200,
       surveyAnalyticsAnswer,
     );
-    refused(await get(survey.id, "", await newKey(await newOrganization(), scopes)), "NOT_FOUND");
+    expectError(await get(survey.id, "", await newKey(await newOrganization(), scopes)), "NOT_FOUND");
   });
 
-  it("stay when the survey ends", async () => {
+  it("are kept when the survey ends", async () => {
     const ended = await newSurvey(admin, organization);
     await respond(ended, await newUser(), { 0: 10 });
     await change(ended.id, "archive", admin);

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
 import { surveyDetailAnswer } from "../../shared/surveys.ts";
 import { sql } from "../stack.ts";
-import { answered, api, type Caller } from "./client.ts";
+import { api, type Caller, expectJson } from "./client.ts";
 import { change, detailOf, newSurvey, respond } from "./survey-world.ts";
 import { newOrganization, newUser, newUsers } from "./world.ts";
 
-it("who starts and answers at once has answered, and is not counted as only having started", async () => {
+it("a concurrent start and response count as responded, not as started only", async () => {
   const organization = await newOrganization();
   const admin = await newUser("Admin", { organization, role: "admin" });
   const survey = await newSurvey(admin, organization);
@@ -16,12 +16,12 @@ it("who starts and answers at once has answered, and is not counted as only havi
   expect(await detailOf(survey.id, admin)).toMatchObject({ response_count: 25, completion_rate: 1 });
 });
 
-it("answers, starts, pauses, versions and a deleted account at once leave exact numbers and one live version", async () => {
+it("concurrent responses, starts, pauses, versions and an account deletion leave exact counts and one live version", async () => {
   const organization = await newOrganization();
   const admin = await newUser("Admin", { organization, role: "admin" });
   const crowd = await newUsers(40);
   const first = await newSurvey(admin, organization);
-  const second = answered(await change(first.id, "versions", admin), 201, surveyDetailAnswer).data.id;
+  const second = expectJson(await change(first.id, "versions", admin), 201, surveyDetailAnswer).data.id;
   const calls = [
     ...crowd.flatMap((person, n) => [
       () => api("POST", `/api/surveys/${first.id}/start`, { as: person }),
@@ -32,17 +32,17 @@ it("answers, starts, pauses, versions and a deleted account at once leave exact 
       (action) => () => change(first.id, action, admin),
     ),
   ];
-  const [someone] = crowd;
+  const [user] = crowd;
   const [answers] = await Promise.all([
     Promise.all(calls.map((call) => call())),
-    sql`delete from auth.users where id = ${someone?.id ?? ""}`,
+    sql`delete from auth.users where id = ${user?.id ?? ""}`,
   ]);
   const [last] = await Promise.all([
     change(second, "publish", admin),
     change(first.id, "pause", admin),
     ...crowd.map((person) => respond(first, person, { 0: 10 })),
   ]);
-  answered(last, 200, surveyDetailAnswer);
+  expectJson(last, 200, surveyDetailAnswer);
   for (const { status, text } of answers) expect([200, 201, 401, 409], text).toContain(status);
 
   const { n } = (
@@ -53,13 +53,13 @@ it("answers, starts, pauses, versions and a deleted account at once leave exact 
   expect(await detailOf(first.id, admin)).toMatchObject({ status: "archived", response_count: n });
   expect(await detailOf(second, admin)).toMatchObject({ status: "published", response_count: 0 });
   const mistakes = await sql`
-    select m.* from private.survey_count_mistakes() m
+    select m.* from private.survey_count_discrepancies() m
     where m.id in (select id from public.surveys where organization_id = ${organization.id}
       union all select id from public.survey_questions where organization_id = ${organization.id})`;
   expect([...mistakes]).toEqual([]);
 });
 
-it("who answers and leaves at once leaves no address behind", async () => {
+it("a concurrent response and account deletion leave no address behind", async () => {
   const organization = await newOrganization();
   const admin = await newUser("Admin", { organization, role: "admin" });
   const survey = await newSurvey(admin, organization);
@@ -77,5 +77,5 @@ it("who answers and leaves at once leaves no address behind", async () => {
     select from public.survey_responses where survey_id = ${survey.id} and answers::text like '%me@example.org%'
     union all select from private.survey_starts where survey_id = ${survey.id}`;
   expect(left).toHaveLength(0);
-  expect(await sql`select from private.survey_count_mistakes() where id = ${survey.id}`).toHaveLength(0);
+  expect(await sql`select from private.survey_count_discrepancies() where id = ${survey.id}`).toHaveLength(0);
 });

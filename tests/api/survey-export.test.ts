@@ -1,21 +1,19 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { sql, stack } from "../stack.ts";
-import { type Caller, refused, send } from "./client.ts";
+import { type Caller, expectError, send } from "./client.ts";
 import { answersTo, behindTriggers, type MadeSurvey, newSurvey, respond } from "./survey-world.ts";
-import { newKey, newOrganization, newUser, type Organization, type User } from "./world.ts";
+import { newKey, newOrganization, newUser, type User } from "./world.ts";
 
-let organization: Organization;
-let admin: User;
-
-beforeAll(async () => {
-  organization = await newOrganization();
-  admin = await newUser("Ada Admin", { organization, role: "admin" });
-});
+const organization = await newOrganization();
+const admin = await newUser("Ada Admin", { organization, role: "admin" });
 
 const fetchCsv = (id: string, query = "", as: Caller = admin) =>
   send("GET", `/api/surveys/${id}/responses?format=csv${query}`, { as });
 
-/** Reads RFC 4180 strictly: lines end in CRLF, a quote within quotes is doubled, nothing follows a closing quote. */
+/**
+ * Parses RFC 4180 strictly: lines end in CRLF, a quote within quotes is doubled, nothing follows a closing
+ * quote.
+ */
 function parseCsv(text: string): string[][] {
   const rows: string[][] = [[]];
   let read = 0;
@@ -39,14 +37,14 @@ async function insert(survey: MadeSurvey, user: User, values: Record<number, unk
   await sql`insert into public.survey_responses ${sql({ survey_id: survey.id, user_id: user.id, answers, ...more })}`;
 }
 
-const mostQuestions = Array.from({ length: 200 }, (_, n) => ({ type: "text", text: `Question ${n}` }));
+const maxQuestions = Array.from({ length: 200 }, (_, n) => ({ type: "text", text: `Question ${n}` }));
 const essay = "x".repeat(5000);
-const essays = Object.fromEntries(mostQuestions.map((_, n) => [n, essay]));
+const essays = Object.fromEntries(maxQuestions.map((_, n) => [n, essay]));
 
 /** A survey with responses of a megabyte each. */
 async function newLongSurvey(responses: number): Promise<MadeSurvey> {
   const settings = { allow_multiple_responses: true };
-  const survey = await newSurvey(admin, organization, { settings, questions: mostQuestions });
+  const survey = await newSurvey(admin, organization, { settings, questions: maxQuestions });
   const answers = JSON.stringify(answersTo(survey, essays));
   await behindTriggers(
     (tx) => tx`insert into public.survey_responses (organization_id, survey_id, user_id, answers, is_only)
@@ -56,7 +54,7 @@ async function newLongSurvey(responses: number): Promise<MadeSurvey> {
 }
 
 describe("the export", () => {
-  it("is a file of CSV with a column a question, newest first", async () => {
+  it("is a CSV file with one column per question, newest first", async () => {
     const survey = await newSurvey(admin, organization);
     const person = await newUser("Rosa Respondent");
     const values = { 0: 9, 1: 4, 2: "iOS", 3: ["Votes", "Surveys"], 4: "More", 5: "rosa@example.org" };
@@ -96,33 +94,33 @@ describe("the export", () => {
   it("keeps quotes, commas, line breaks and every script", async () => {
     const questions = [{ type: "text", text: 'Say "why", please' }];
     const survey = await newSurvey(admin, organization, { questions });
-    const said = 'He said "no, thanks",\r\nthen left.\n\n日本語 😀 — ñ';
-    await respond(survey, await newUser('Comma, "Quote"'), { 0: said });
+    const text = 'He said "no, thanks",\r\nthen left.\n\n日本語 😀 — ñ';
+    await respond(survey, await newUser('Comma, "Quote"'), { 0: text });
     const [head, row] = parseCsv((await fetchCsv(survey.id)).text);
     expect(head?.at(-1)).toBe('Say "why", please');
-    expect([row?.[2], row?.at(-1)]).toEqual(['Comma, "Quote"', said]);
+    expect([row?.[2], row?.at(-1)]).toEqual(['Comma, "Quote"', text]);
   });
 
   it.each(["=1+1", "+1", "-1", "@SUM(A1)", '=HYPERLINK("http://x","y")', "＝1", "－1"])(
-    "makes text of the formula %j",
-    async (said) => {
+    "escapes the formula %j as text",
+    async (text) => {
       const questions = [
-        { type: "text", text: said },
-        { type: "multiple_choice", text: "Which?", options: [said, "other"] },
+        { type: "text", text },
+        { type: "multiple_choice", text: "Which?", options: [text, "other"] },
       ];
       const survey = await newSurvey(admin, organization, { questions });
-      await respond(survey, await newUser(said), { 0: said, 1: said });
+      await respond(survey, await newUser(text), { 0: text, 1: text });
       const [head, row] = parseCsv((await fetchCsv(survey.id)).text);
-      for (const cell of [head?.at(-2), row?.[2], row?.at(-2), row?.at(-1)]) expect(cell).toBe(`'${said}`);
+      for (const cell of [head?.at(-2), row?.[2], row?.at(-2), row?.at(-1)]) expect(cell).toBe(`'${text}`);
     },
   );
 
-  it("is the head alone where nobody answered", async () => {
+  it("contains only the header without responses", async () => {
     const survey = await newSurvey(admin, organization);
     expect(parseCsv((await fetchCsv(survey.id)).text)).toHaveLength(1);
   });
 
-  it("takes the filters of the list, and neither page nor limit", async () => {
+  it("accepts the filters of the list, and neither page nor limit", async () => {
     const survey = await newSurvey(admin, organization);
     for (const [n, day] of ["01", "02", "03"].entries()) {
       await insert(
@@ -142,7 +140,7 @@ describe("the export", () => {
   });
 
   // Parts end at 5,000 rows or 4 MB.
-  it("is whole however many parts it takes, of many rows or of large ones", async () => {
+  it("is complete in any number of parts, of many rows or of large ones", async () => {
     const settings = { allow_multiple_responses: true };
     const many = await newSurvey(admin, organization, {
       settings,
@@ -170,7 +168,7 @@ describe("the export", () => {
     for (const line of lines) expect(line.slice(9).every((cell) => cell === essay)).toBe(true);
   });
 
-  it("ends short, rather than looking whole, where the survey goes meanwhile", async () => {
+  it("is cut off, so that it cannot look complete, when the survey is deleted meanwhile", async () => {
     const survey = await newLongSurvey(20);
     const response = await fetch(`${stack.base_url}/api/surveys/${survey.id}/responses?format=csv`, {
       headers: { authorization: `Bearer ${admin.token}` },
@@ -187,11 +185,11 @@ describe("the export", () => {
     await expect(rest()).rejects.toThrow();
   });
 
-  it("waits where the reader has no calls left, and goes on", async () => {
+  it("waits when the rate limit is reached, and continues", async () => {
     const patient = await newUser("Pat Patient", { organization, role: "admin" });
     const survey = await newLongSurvey(6);
     await fetchCsv(survey.id, "&start_date=2999-01-01", patient);
-    // One call is left, for the first of two parts, and there are more in a second.
+    // One request is left, for the first of two parts, and the window ends in a second.
     await sql`update private.rate_counters c set started_at = now() - make_interval(secs => r.window_seconds - 1), used = r.max_requests - 1
       from private.rate_limit_rules r where r.name = c.rule and c.subject = ${patient.id}`;
     const { status, text } = await fetchCsv(survey.id, "", patient);
@@ -199,15 +197,15 @@ describe("the export", () => {
     expect(parseCsv(text)).toHaveLength(7);
   });
 
-  it("is for admins and keys that read responses", async () => {
+  it("requires an admin or a key that may read responses", async () => {
     const survey = await newSurvey(admin, organization);
     const member = await newUser("Mel Member", { organization, role: "member" });
-    refused(await fetchCsv(survey.id, "", member), "FORBIDDEN");
-    refused(
+    expectError(await fetchCsv(survey.id, "", member), "FORBIDDEN");
+    expectError(
       await fetchCsv(survey.id, "", await newKey(organization, ["surveys:read", "analytics:read"])),
       "FORBIDDEN",
     );
     expect((await fetchCsv(survey.id, "", await newKey(organization, ["responses:read"]))).status).toBe(200);
-    refused(await fetchCsv(survey.id, "&sentiment=x"), "VALIDATION_ERROR", "sentiment");
+    expectError(await fetchCsv(survey.id, "&sentiment=x"), "VALIDATION_ERROR", "sentiment");
   });
 });

@@ -1,19 +1,13 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { surveyDetailAnswer } from "../../shared/surveys.ts";
 import { sql } from "../stack.ts";
-import { answered, api, refused } from "./client.ts";
+import { api, expectError, expectJson } from "./client.ts";
 import { change, detailOf, newDraft, newSurvey, oneOfEach, respond } from "./survey-world.ts";
-import { newKey, newOrganization, newUser, type Organization, type User } from "./world.ts";
+import { newKey, newOrganization, newUser } from "./world.ts";
 
-let organization: Organization;
-let admin: User;
-let stranger: User;
-
-beforeAll(async () => {
-  organization = await newOrganization();
-  admin = await newUser("Ada Admin", { organization, role: "owner" });
-  stranger = await newUser("Sam Stranger");
-});
+const organization = await newOrganization();
+const admin = await newUser("Ada Admin", { organization, role: "owner" });
+const stranger = await newUser("Sam Stranger");
 
 type Action = Parameters<typeof change>[1];
 const statuses = ["draft", "published", "paused", "archived"] as const;
@@ -38,7 +32,7 @@ const eventsOf = async (id: string) => {
   return rows.map(({ type }) => type);
 };
 
-describe("the life of a survey", () => {
+describe("the status of a survey", () => {
   const next: Record<Exclude<Action, "versions">, Record<Status, Status | null>> = {
     publish: { draft: "published", published: "published", paused: null, archived: null },
     pause: { draft: null, published: "paused", paused: "paused", archived: null },
@@ -50,68 +44,68 @@ describe("the life of a survey", () => {
     Object.entries(next).flatMap(([action, to]) =>
       statuses.map((from) => ({ action: action as keyof typeof next, from, to: to[from] })),
     ),
-  )("$action takes $from to $to", async ({ action, from, to }) => {
+  )("$action changes $from to $to", async ({ action, from, to }) => {
     const id = await surveyIn(from);
     const answer = await change(id, action, admin);
     if (to === null) {
-      refused(answer, "CONFLICT", "status");
+      expectError(answer, "CONFLICT", "status");
       expect(await detailOf(id, admin)).toHaveProperty("status", from);
     } else {
-      const shown = answered(answer, 200, surveyDetailAnswer).data;
+      const shown = expectJson(answer, 200, surveyDetailAnswer).data;
       expect(shown.status).toBe(to);
       expect(shown).toEqual(await detailOf(id, admin));
     }
   });
 
-  it("can be published once: again changes nothing and tells nobody", async () => {
+  it("is published once: repeating changes nothing and publishes no event", async () => {
     const { id } = await newDraft(admin, organization);
-    const first = answered(await change(id, "publish", admin), 200, surveyDetailAnswer).data;
-    const second = answered(await change(id, "publish", admin), 200, surveyDetailAnswer).data;
+    const first = expectJson(await change(id, "publish", admin), 200, surveyDetailAnswer).data;
+    const second = expectJson(await change(id, "publish", admin), 200, surveyDetailAnswer).data;
     expect(second).toEqual(first);
     expect(await eventsOf(id)).toEqual(["survey.published"]);
   });
 
-  it("ends once: archiving tells survey.closed, pauses tell nothing", async () => {
+  it("ends once: archiving publishes survey.closed, pausing publishes nothing", async () => {
     const survey = await newSurvey(admin, organization);
     for (const action of ["pause", "resume", "archive", "archive"] as const)
       await change(survey.id, action, admin);
     expect(await eventsOf(survey.id)).toEqual(["survey.published", "survey.closed"]);
   });
 
-  it("shows the questions where they are asked for", async () => {
+  it("includes the questions with expand=questions", async () => {
     const { id } = await newDraft(admin, organization);
     const answer = await api("POST", `/api/surveys/${id}/publish?expand=questions`, { as: admin });
-    expect(answered(answer, 200, surveyDetailAnswer).data.questions).toHaveLength(oneOfEach.length);
+    expect(expectJson(answer, 200, surveyDetailAnswer).data.questions).toHaveLength(oneOfEach.length);
   });
 
-  it("is for admins and keys that publish surveys", async () => {
+  it("requires an admin or a key that may publish surveys", async () => {
     const member = await newUser("Mel Member", { organization, role: "member" });
     const rival = await newUser("Rita Rival", { organization: await newOrganization(), role: "owner" });
     const writer = await newKey(organization, ["surveys:read", "surveys:write"]);
     const publisher = await newKey(organization, ["surveys:publish"]);
     const { id } = await newDraft(admin, organization);
-    refused(await change(id, "publish", member), "FORBIDDEN");
-    refused(await change(id, "publish", writer), "FORBIDDEN");
-    for (const as of [stranger, rival]) refused(await change(id, "publish", as), "NOT_FOUND");
-    answered(await change(id, "publish", publisher), 200, surveyDetailAnswer);
-    for (const as of [stranger, rival, member]) refused(await change(id, "archive", as), "FORBIDDEN");
+    expectError(await change(id, "publish", member), "FORBIDDEN");
+    expectError(await change(id, "publish", writer), "FORBIDDEN");
+    for (const as of [stranger, rival]) expectError(await change(id, "publish", as), "NOT_FOUND");
+    expectJson(await change(id, "publish", publisher), 200, surveyDetailAnswer);
+    for (const as of [stranger, rival, member]) expectError(await change(id, "archive", as), "FORBIDDEN");
   });
 
-  it("does not begin without questions, nor after its end", async () => {
+  it("cannot be published without questions, nor after its end", async () => {
     const empty = await newDraft(admin, organization, { questions: [] });
-    refused(await change(empty.id, "publish", admin), "CONFLICT", "questions");
+    expectError(await change(empty.id, "publish", admin), "CONFLICT", "questions");
     const late = await newDraft(admin, organization, { closes_at: "2020-01-01T00:00:00Z" });
-    refused(await change(late.id, "publish", admin), "CONFLICT", "closes_at");
+    expectError(await change(late.id, "publish", admin), "CONFLICT", "closes_at");
   });
 });
 
 describe("a new version", () => {
   it.each(["published", "paused"] as const)(
-    "of a %s survey is a draft like it that remembers it",
+    "of a %s survey is a copy as a draft with a reference to it",
     async (status) => {
       const id = await surveyIn(status);
       const answer = await api("POST", `/api/surveys/${id}/versions?expand=questions`, { as: admin });
-      const version = answered(answer, 201, surveyDetailAnswer).data;
+      const version = expectJson(answer, 201, surveyDetailAnswer).data;
       expect(version).toMatchObject({ status: "draft", version_of: id, response_count: 0 });
       const before = (await detailOf(id, admin, "questions")).questions ?? [];
       const plain = (questions: typeof before) =>
@@ -125,32 +119,32 @@ describe("a new version", () => {
     },
   );
 
-  it.each(["draft", "archived"] as const)("is not made of a survey that is %s", async (status) => {
-    refused(await change(await surveyIn(status), "versions", admin), "CONFLICT", "status");
+  it.each(["draft", "archived"] as const)("cannot be created from a survey that is %s", async (status) => {
+    expectError(await change(await surveyIn(status), "versions", admin), "CONFLICT", "status");
   });
 
   it("closes the old one when it is published", async () => {
     const old = await newSurvey(admin, organization);
-    const { id } = answered(await change(old.id, "versions", admin), 201, surveyDetailAnswer).data;
-    answered(
+    const { id } = expectJson(await change(old.id, "versions", admin), 201, surveyDetailAnswer).data;
+    expectJson(
       await api("PATCH", `/api/surveys/${id}`, { as: admin, body: { questions: oneOfEach.slice(0, 2) } }),
       200,
       surveyDetailAnswer,
     );
-    answered(await change(id, "publish", admin), 200, surveyDetailAnswer);
+    expectJson(await change(id, "publish", admin), 200, surveyDetailAnswer);
     expect(await detailOf(old.id, admin)).toMatchObject({
       status: "archived",
       closed_at: expect.any(String),
     });
-    refused(await respond(old, stranger, { 0: 9 }), "SURVEY_NOT_OPEN");
+    expectError(await respond(old, stranger, { 0: 9 }), "SURVEY_NOT_OPEN");
     expect(await eventsOf(old.id)).toEqual(["survey.published", "survey.closed"]);
   });
 
-  it("published by two at once leaves one that is live", async () => {
+  it("published twice concurrently leaves one live version", async () => {
     const old = await newSurvey(admin, organization);
     const versions = await Promise.all(
       [1, 2].map(
-        async () => answered(await change(old.id, "versions", admin), 201, surveyDetailAnswer).data.id,
+        async () => expectJson(await change(old.id, "versions", admin), 201, surveyDetailAnswer).data.id,
       ),
     );
     const answers = await Promise.all(versions.map((id) => change(id, "publish", admin)));

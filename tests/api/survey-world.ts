@@ -7,7 +7,7 @@ import {
   surveyDetailAnswer,
 } from "../../shared/surveys.ts";
 import { stack } from "../stack.ts";
-import { answered, api, type Caller } from "./client.ts";
+import { api, type Caller, expectJson, getJson } from "./client.ts";
 import type { Organization } from "./world.ts";
 
 export type Detail = z.infer<typeof surveyDetail>;
@@ -32,7 +32,7 @@ export const oneOfEach: Asked[] = [
 
 export async function newDraft(by: Caller, on: Organization, fields: object = {}): Promise<MadeSurvey> {
   const body = { title: "A survey", questions: oneOfEach, ...fields };
-  const { id } = answered(
+  const { id } = expectJson(
     await api("POST", "/api/surveys", { as: by, on, body }),
     201,
     surveyCreatedAnswer,
@@ -42,7 +42,7 @@ export async function newDraft(by: Caller, on: Organization, fields: object = {}
 
 export async function newSurvey(by: Caller, on: Organization, fields: object = {}): Promise<MadeSurvey> {
   const survey = await newDraft(by, on, fields);
-  answered(await change(survey.id, "publish", by), 200, surveyDetailAnswer);
+  expectJson(await change(survey.id, "publish", by), 200, surveyDetailAnswer);
   return survey;
 }
 
@@ -56,10 +56,10 @@ export function change(
 
 export async function detailOf(id: string, as?: Caller, expand = ""): Promise<Detail> {
   const query = expand && `?expand=${expand}`;
-  return answered(await api("GET", `/api/surveys/${id}${query}`, { as }), 200, surveyDetailAnswer).data;
+  return (await getJson(`/api/surveys/${id}${query}`, surveyDetailAnswer, { as })).data;
 }
 
-/** Answers by the question's place in the survey, from 0. */
+/** Answers by the question's position in the survey, from 0. */
 export function answersTo({ questions }: MadeSurvey, values: Record<number, unknown>) {
   return Object.entries(values).map(([n, value]) => ({ question_id: questions[Number(n)]?.id, value }));
 }
@@ -74,7 +74,7 @@ export function respond(
   return api("POST", `/api/surveys/${survey.id}/responses`, { as, body, headers });
 }
 
-/** Does what no caller may and no trigger sees, such as turning a survey's clock. */
+/** Makes changes that no caller may make and no trigger sees, such as the closing time of a survey. */
 export async function behindTriggers(work: (tx: postgres.TransactionSql) => Promise<unknown>): Promise<void> {
   const superuser = postgres(stack.superuserUrl, { max: 1 });
   await superuser.begin(async (tx) => {

@@ -3,35 +3,17 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { deletedAnswer } from "../../shared/submissions.ts";
 import { surveyCreatedAnswer, surveyDetailAnswer, surveyListAnswer } from "../../shared/surveys.ts";
 import { sql, stack } from "../stack.ts";
-import { answered, api, refused } from "./client.ts";
+import { api, expectError, expectJson, getJson } from "./client.ts";
 import { change, detailOf, newDraft, newSurvey, oneOfEach, respond } from "./survey-world.ts";
-import {
-  type Key,
-  newKey,
-  newOrganization,
-  newSubmission,
-  newUser,
-  type Organization,
-  type User,
-} from "./world.ts";
+import { newKey, newOrganization, newSubmission, newUser, type Organization, type User } from "./world.ts";
 
-let organization: Organization;
-let admin: User;
-let member: User;
-let stranger: User;
-let rival: User;
-let reader: Key;
-let writer: Key;
-
-beforeAll(async () => {
-  organization = await newOrganization();
-  admin = await newUser("Ada Admin", { organization, role: "admin" });
-  member = await newUser("Mel Member", { organization, role: "member" });
-  stranger = await newUser("Sam Stranger");
-  rival = await newUser("Rita Rival", { organization: await newOrganization(), role: "owner" });
-  reader = await newKey(organization, ["surveys:read"]);
-  writer = await newKey(organization, ["surveys:write"]);
-});
+const organization = await newOrganization();
+const admin = await newUser("Ada Admin", { organization, role: "admin" });
+const member = await newUser("Mel Member", { organization, role: "member" });
+const stranger = await newUser("Sam Stranger");
+const rival = await newUser("Rita Rival", { organization: await newOrganization(), role: "owner" });
+const reader = await newKey(organization, ["surveys:read"]);
+const writer = await newKey(organization, ["surveys:write"]);
 
 const create = (body: unknown, as = admin as { token: string }) =>
   api("POST", "/api/surveys", { as, on: organization, body });
@@ -43,15 +25,15 @@ const question = (fields: object = {}) => ({ type: "text", text: "Why?", ...fiel
 const choice = (fields: object = {}) =>
   question({ type: "multiple_choice", options: ["Yes", "No"], ...fields });
 
-describe("making a survey", () => {
-  it("answers a draft and the address of its page", async () => {
-    const { data } = answered(await create({ title: "A survey" }), 201, surveyCreatedAnswer);
+describe("creating a survey", () => {
+  it("returns a draft and the address of its page", async () => {
+    const { data } = expectJson(await create({ title: "A survey" }), 201, surveyCreatedAnswer);
     expect(data).toEqual({ id: data.id, status: "draft", url: `${stack.supabase_url}/surveys/${data.id}` });
   });
 
-  it("keeps everything that was said, in its order", async () => {
+  it("stores all fields in their order", async () => {
     const submission = await newSubmission(organization, member);
-    const said = {
+    const expected = {
       title: "  Everything  ",
       description: "Of a survey",
       questions: oneOfEach,
@@ -63,15 +45,15 @@ describe("making a survey", () => {
       targeting: { audience: "voters", submission_id: submission, locales: ["de", "pt-BR"] },
       closes_at: "2999-01-31T12:00:00+02:00",
     };
-    const { id } = answered(await create(said), 201, surveyCreatedAnswer).data;
+    const { id } = expectJson(await create(expected), 201, surveyCreatedAnswer).data;
     const shown = await detailOf(id, admin, "questions,targeting");
     expect(shown).toMatchObject({
       id,
       title: "Everything",
       description: "Of a survey",
       status: "draft",
-      settings: said.settings,
-      targeting: said.targeting,
+      settings: expected.settings,
+      targeting: expected.targeting,
       response_count: 0,
       completion_rate: null,
       avg_completion_time: null,
@@ -80,32 +62,32 @@ describe("making a survey", () => {
       closed_at: null,
       url: `${stack.supabase_url}/surveys/${id}`,
     });
-    expect(Date.parse(shown.closes_at ?? "")).toBe(Date.parse(said.closes_at));
-    const made = { id: expect.any(String) };
+    expect(Date.parse(shown.closes_at ?? "")).toBe(Date.parse(expected.closes_at));
+    const created = { id: expect.any(String) };
     expect(shown.questions).toEqual(
       oneOfEach.map(({ type, text, required = false, multiple = false, options }, n) => ({
-        ...made,
+        ...created,
         type,
         text,
         required,
         order: n + 1,
         ...(type === "rating" && { scale: 5 }),
-        ...(options && { multiple, options: options.map((text, i) => ({ ...made, text, order: i + 1 })) }),
+        ...(options && { multiple, options: options.map((text, i) => ({ ...created, text, order: i + 1 })) }),
       })),
     );
   });
 
-  it("takes as many questions, options and characters as there may be", async () => {
+  it("accepts the maximum of questions, options and characters", async () => {
     const questions = [
       choice({ text: "😀".repeat(1000), options: times(100, (n) => `${n}${"😀".repeat(195)}`) }),
       ...times(199, () => question()),
     ];
-    const made = answered(
+    const created = expectJson(
       await create({ title: "😀".repeat(200), description: "😀".repeat(5000), questions }),
       201,
       surveyCreatedAnswer,
     );
-    const shown = await detailOf(made.data.id, admin, "questions");
+    const shown = await detailOf(created.data.id, admin, "questions");
     expect(shown.questions).toHaveLength(200);
     expect(shown.questions?.[0]?.options).toHaveLength(100);
   });
@@ -227,56 +209,59 @@ describe("making a survey", () => {
       { title: "", questions: [question({ text: "" }), question({ type: "x" })] },
       ["title", "questions.0.text", "questions.1.type"],
     ],
-  ])("refuses %s, naming the field", async (_, body, fields) => {
-    refused(await create(body), "VALIDATION_ERROR", ...fields);
+  ])("rejects %s with the name of the field", async (_, body, fields) => {
+    expectError(await create(body), "VALIDATION_ERROR", ...fields);
   });
 
   it.each([
     ["of nowhere", () => randomUUID()],
     ["of another organization", async () => newSubmission(await newOrganization(), stranger)],
-  ])("refuses voters of a submission %s", async (_, submission) => {
+  ])("rejects voters of a submission %s", async (_, submission) => {
     const targeting = { audience: "voters", submission_id: await submission() };
-    refused(await create({ title: "T", targeting }), "VALIDATION_ERROR", "targeting.submission_id");
+    expectError(await create({ title: "T", targeting }), "VALIDATION_ERROR", "targeting.submission_id");
   });
 
-  it("is for admins and keys that write surveys", async () => {
-    for (const as of [member, stranger, rival]) refused(await create({ title: "T" }, as), "FORBIDDEN");
-    refused(await api("POST", "/api/surveys", { on: organization, body: { title: "T" } }), "UNAUTHORIZED");
-    refused(await api("POST", "/api/surveys", { as: reader, body: { title: "T" } }), "FORBIDDEN");
-    answered(
+  it("requires an admin or a key that may write surveys", async () => {
+    for (const as of [member, stranger, rival]) expectError(await create({ title: "T" }, as), "FORBIDDEN");
+    expectError(
+      await api("POST", "/api/surveys", { on: organization, body: { title: "T" } }),
+      "UNAUTHORIZED",
+    );
+    expectError(await api("POST", "/api/surveys", { as: reader, body: { title: "T" } }), "FORBIDDEN");
+    expectJson(
       await api("POST", "/api/surveys", { as: writer, body: { title: "T" } }),
       201,
       surveyCreatedAnswer,
     );
   });
 
-  it("cannot set what is not the caller's to set", async () => {
-    const cheeky = {
+  it("ignores read-only fields", async () => {
+    const input = {
       title: "T",
       id: randomUUID(),
       status: "published",
       response_count: 9,
       version_of: randomUUID(),
     };
-    const { id } = answered(await create(cheeky), 201, surveyCreatedAnswer).data;
-    expect(id).not.toBe(cheeky.id);
+    const { id } = expectJson(await create(input), 201, surveyCreatedAnswer).data;
+    expect(id).not.toBe(input.id);
     expect(await detailOf(id, admin)).toMatchObject({ status: "draft", response_count: 0, version_of: null });
   });
 
-  it("stops where the plan does", async () => {
+  it("is limited by the plan", async () => {
     const small = await newOrganization();
     const owner = await newUser("Otto Owner", { organization: small, role: "owner" });
     await sql`update public.organizations set max_surveys = 1 where id = ${small.id}`;
     await newDraft(owner, small);
-    refused(
+    expectError(
       await api("POST", "/api/surveys", { as: owner, on: small, body: { title: "T" } }),
       "PLAN_LIMIT_REACHED",
     );
   });
 });
 
-describe("showing a survey", () => {
-  it("shows questions, targeting and analytics where they are asked for", async () => {
+describe("reading a survey", () => {
+  it("includes questions, targeting and analytics with expand", async () => {
     const { id } = await newDraft(admin, organization);
     expect(Object.keys(await detailOf(id, admin))).not.toContain("questions");
     const shown = await detailOf(id, admin, "questions,targeting,analytics");
@@ -285,21 +270,21 @@ describe("showing a survey", () => {
     expect(shown.analytics?.response_count).toBe(0);
   });
 
-  it("shows a draft to the team, and to nobody else", async () => {
+  it("returns a draft to the team only", async () => {
     const { id } = await newDraft(admin, organization);
     for (const as of [admin, member, reader, writer]) expect(await detailOf(id, as)).toHaveProperty("id", id);
     for (const as of [undefined, stranger, rival])
-      refused(await api("GET", `/api/surveys/${id}`, { as }), "NOT_FOUND");
+      expectError(await api("GET", `/api/surveys/${id}`, { as }), "NOT_FOUND");
   });
 
-  it("shows what is not a draft to everyone who sees the board, with its questions", async () => {
+  it("returns other surveys with their questions to everyone who sees the board", async () => {
     const { id } = await newSurvey(admin, organization);
     for (const as of [undefined, stranger, rival, member]) {
       expect((await detailOf(id, as, "questions")).questions).toHaveLength(oneOfEach.length);
     }
   });
 
-  it("shows a private board's survey to its team alone", async () => {
+  it("returns a private board's survey to its team only", async () => {
     const closed = await newOrganization({ visibility: "private" });
     const [owner, insider] = [
       await newUser("Otto Owner", { organization: closed, role: "owner" }),
@@ -307,49 +292,52 @@ describe("showing a survey", () => {
     ];
     const survey = await newSurvey(owner, closed);
     expect(await detailOf(survey.id, insider)).toHaveProperty("id", survey.id);
-    refused(await api("GET", `/api/surveys/${survey.id}`, { as: stranger }), "NOT_FOUND");
-    refused(await respond(survey, stranger, { 0: 9 }), "NOT_FOUND");
+    expectError(await api("GET", `/api/surveys/${survey.id}`, { as: stranger }), "NOT_FOUND");
+    expectError(await respond(survey, stranger, { 0: 9 }), "NOT_FOUND");
     expect((await respond(survey, insider, { 0: 9 })).status).toBe(201);
   });
 
-  it.each(["targeting", "analytics"])("shows %s to admins alone", async (what) => {
+  it.each(["targeting", "analytics"])("returns %s to admins only", async (what) => {
     const { id } = await newSurvey(admin, organization);
     const get = (as?: { token: string }) => api("GET", `/api/surveys/${id}?expand=${what}`, { as });
     for (const as of [undefined, stranger, rival, member]) {
-      const { message } = refused(await get(as), "FORBIDDEN");
-      expect(message).toBe("This is for the organization's admins.");
+      const { message } = expectError(await get(as), "FORBIDDEN");
+      expect(message).toBe("Only admins of the organization may do this.");
     }
     const scope = what === "targeting" ? "surveys:read" : "analytics:read";
-    refused(
+    expectError(
       await get(await newKey(organization, ["surveys:write", "surveys:publish", "responses:read"])),
       "FORBIDDEN",
     );
-    answered(await get(await newKey(organization, [scope])), 200, surveyDetailAnswer);
-    answered(await get(admin), 200, surveyDetailAnswer);
+    expectJson(await get(await newKey(organization, [scope])), 200, surveyDetailAnswer);
+    expectJson(await get(admin), 200, surveyDetailAnswer);
   });
 
-  it.each(["targeting", "analytics"])("does not change a survey for who may not see its %s", async (what) => {
+  it.each(["targeting", "analytics"])("rejects changes by a caller who may not see its %s", async (what) => {
     const { id } = await newDraft(admin, organization, { title: "Before" });
     const as = await newKey(organization, ["surveys:write", "surveys:publish"]);
-    refused(
+    expectError(
       await api("PATCH", `/api/surveys/${id}?expand=${what}`, { as, body: { title: "After" } }),
       "FORBIDDEN",
     );
-    refused(await api("POST", `/api/surveys/${id}/archive?expand=${what}`, { as }), "FORBIDDEN");
+    expectError(await api("POST", `/api/surveys/${id}/archive?expand=${what}`, { as }), "FORBIDDEN");
     expect(await detailOf(id, admin)).toMatchObject({ title: "Before", status: "draft" });
   });
 
-  it.each(["responses", "questions,", "Questions"])("refuses to expand %j", async (expand) => {
+  it.each(["responses", "questions,", "Questions"])("rejects expand=%j", async (expand) => {
     const { id } = await newDraft(admin, organization);
     const path = `/api/surveys/${id}?expand=${encodeURIComponent(expand)}`;
-    refused(await api("GET", path, { as: admin }), "VALIDATION_ERROR", "expand");
+    expectError(await api("GET", path, { as: admin }), "VALIDATION_ERROR", "expand");
   });
 
-  it("is 404 for an id of nothing, and for another organization beside it", async () => {
+  it("returns 404 for an unknown id, and under another organization", async () => {
     const { id } = await newSurvey(admin, organization);
     for (const path of [randomUUID(), "7", "null"])
-      expect(refused(await api("GET", `/api/surveys/${path}`), "NOT_FOUND").details).toEqual([]);
-    refused(await api("GET", `/api/surveys/${id}`, { as: admin, on: await newOrganization() }), "NOT_FOUND");
+      expect(expectError(await api("GET", `/api/surveys/${path}`), "NOT_FOUND").details).toEqual([]);
+    expectError(
+      await api("GET", `/api/surveys/${id}`, { as: admin, on: await newOrganization() }),
+      "NOT_FOUND",
+    );
   });
 });
 
@@ -359,20 +347,21 @@ describe("listing surveys", () => {
   const list = (query = "", as: { token: string } = owner) =>
     api("GET", `/api/surveys${query}`, { as, on: own });
   const idsOf = async (query: string) =>
-    answered(await list(query), 200, surveyListAnswer).data.map(({ id }) => id);
+    expectJson(await list(query), 200, surveyListAnswer).data.map(({ id }) => id);
 
   beforeAll(async () => {
     own = await newOrganization();
     owner = await newUser("Otto Owner", { organization: own, role: "owner" });
   });
 
-  it("shows newest first, by page and by cursor, with numbers and a total", async () => {
-    const made: string[] = [];
-    for (const n of [1, 2, 3, 4, 5]) made.unshift((await newDraft(owner, own, { title: `Survey ${n}` })).id);
-    const { data, meta } = answered(await list("?limit=2"), 200, surveyListAnswer);
-    expect(data.map(({ id }) => id)).toEqual(made.slice(0, 2));
+  it("returns newest first, by page and by cursor, with numbers and a total", async () => {
+    const created: string[] = [];
+    for (const n of [1, 2, 3, 4, 5])
+      created.unshift((await newDraft(owner, own, { title: `Survey ${n}` })).id);
+    const { data, meta } = expectJson(await list("?limit=2"), 200, surveyListAnswer);
+    expect(data.map(({ id }) => id)).toEqual(created.slice(0, 2));
     expect(data[0]).toEqual({
-      id: made[0],
+      id: created[0],
       title: "Survey 5",
       status: "draft",
       response_count: 0,
@@ -388,11 +377,11 @@ describe("listing surveys", () => {
       has_next: true,
       has_prev: false,
     });
-    expect(await idsOf("?limit=2&page=3")).toEqual(made.slice(4));
-    const second = answered(await list(`?limit=2&cursor=${meta.next_cursor}`), 200, surveyListAnswer);
-    expect(second.data.map(({ id }) => id)).toEqual(made.slice(2, 4));
-    const third = answered(await list(`?limit=2&cursor=${second.meta.next_cursor}`), 200, surveyListAnswer);
-    expect(third.data.map(({ id }) => id)).toEqual(made.slice(4));
+    expect(await idsOf("?limit=2&page=3")).toEqual(created.slice(4));
+    const second = expectJson(await list(`?limit=2&cursor=${meta.next_cursor}`), 200, surveyListAnswer);
+    expect(second.data.map(({ id }) => id)).toEqual(created.slice(2, 4));
+    const third = expectJson(await list(`?limit=2&cursor=${second.meta.next_cursor}`), 200, surveyListAnswer);
+    expect(third.data.map(({ id }) => id)).toEqual(created.slice(4));
     expect(third.meta).toMatchObject({ total: 5, has_next: false, has_prev: true, next_cursor: null });
   });
 
@@ -403,23 +392,23 @@ describe("listing surveys", () => {
     expect(await idsOf("?status=published")).toEqual([published.id]);
     expect(await idsOf("?status=paused")).toEqual([paused.id]);
     expect(await idsOf("?status=archived")).toEqual([]);
-    expect(answered(await list("?status=draft"), 200, surveyListAnswer).meta.total).toBe(5);
+    expect(expectJson(await list("?status=draft"), 200, surveyListAnswer).meta.total).toBe(5);
   });
 
-  it.each(["status=open", "page=0", "limit=101", "cursor=!", "cursor=abc"])("refuses %s", async (query) => {
-    refused(await list(`?${query}`), "VALIDATION_ERROR", query.split("=")[0] as string);
+  it.each(["status=open", "page=0", "limit=101", "cursor=!", "cursor=abc"])("rejects %s", async (query) => {
+    expectError(await list(`?${query}`), "VALIDATION_ERROR", query.split("=")[0] as string);
   });
 
-  it("is for admins and keys that read surveys", async () => {
-    for (const as of [member, stranger, admin]) refused(await list("", as), "FORBIDDEN");
-    refused(await api("GET", "/api/surveys", { as: writer }), "FORBIDDEN");
-    const own = answered(await api("GET", "/api/surveys?limit=100", { as: reader }), 200, surveyListAnswer);
+  it("requires an admin or a key that may read surveys", async () => {
+    for (const as of [member, stranger, admin]) expectError(await list("", as), "FORBIDDEN");
+    expectError(await api("GET", "/api/surveys", { as: writer }), "FORBIDDEN");
+    const own = await getJson("/api/surveys?limit=100", surveyListAnswer, { as: reader });
     expect(own.data.length).toBeGreaterThan(0);
   });
 });
 
 describe("changing a draft", () => {
-  it("changes what is named, and shows the whole", async () => {
+  it("changes the given fields, and returns the whole survey", async () => {
     const { id } = await newDraft(admin, organization, {
       settings: { redirect_url: "https://example.org/" },
     });
@@ -428,7 +417,7 @@ describe("changing a draft", () => {
       settings: { show_branding: false },
       closes_at: "2999-01-01T00:00:00Z",
     };
-    const shown = answered(await patch(id, changes), 200, surveyDetailAnswer).data;
+    const shown = expectJson(await patch(id, changes), 200, surveyDetailAnswer).data;
     expect(shown).toMatchObject({
       title: "Another",
       description: "",
@@ -440,7 +429,7 @@ describe("changing a draft", () => {
     });
     expect(shown).toEqual(await detailOf(id, admin));
     const cleared = { settings: { redirect_url: null }, closes_at: null, description: null, targeting: null };
-    expect(answered(await patch(id, cleared), 200, surveyDetailAnswer).data).toMatchObject({
+    expect(expectJson(await patch(id, cleared), 200, surveyDetailAnswer).data).toMatchObject({
       title: "Another",
       description: "",
       closes_at: null,
@@ -452,21 +441,21 @@ describe("changing a draft", () => {
     const { id, questions } = await newDraft(admin, organization);
     const path = `/api/surveys/${id}?expand=questions`;
     const answer = await api("PATCH", path, { as: admin, body: { questions: [choice(), question()] } });
-    const now = answered(answer, 200, surveyDetailAnswer).data.questions ?? [];
+    const now = expectJson(answer, 200, surveyDetailAnswer).data.questions ?? [];
     expect(now.map(({ type, order }) => [type, order])).toEqual([
       ["multiple_choice", 1],
       ["text", 2],
     ]);
     expect(now.some(({ id }) => questions.some((before) => before.id === id))).toBe(false);
-    answered(await patch(id, { questions: [] }), 200, surveyDetailAnswer);
+    expectJson(await patch(id, { questions: [] }), 200, surveyDetailAnswer);
     expect((await detailOf(id, admin, "questions")).questions).toEqual([]);
   });
 
-  it("keeps everything where one field is refused", async () => {
+  it("changes nothing when one field is rejected", async () => {
     const { id } = await newDraft(admin, organization);
     const before = await detailOf(id, admin, "questions,targeting");
     const targeting = { audience: "voters", submission_id: randomUUID() };
-    refused(
+    expectError(
       await patch(id, { title: "New", questions: [], targeting }),
       "VALIDATION_ERROR",
       "targeting.submission_id",
@@ -481,12 +470,12 @@ describe("changing a draft", () => {
     [{ title: null }, ["title"]],
     [{ questions: null }, ["questions"]],
     [{ questions: [choice({ options: ["a", "a"] })] }, ["questions.0.options.1"]],
-  ])("refuses %j", async (body, fields) => {
+  ])("rejects %j", async (body, fields) => {
     const { id } = await newDraft(admin, organization);
-    refused(await patch(id, body), "VALIDATION_ERROR", ...fields);
+    expectError(await patch(id, body), "VALIDATION_ERROR", ...fields);
   });
 
-  it.each(["publish", "pause", "archive"] as const)("is over after %s", async (action) => {
+  it.each(["publish", "pause", "archive"] as const)("is rejected after %s", async (action) => {
     const { id } = await newSurvey(admin, organization);
     await change(id, action, admin);
     const before = await detailOf(id, admin, "questions");
@@ -496,17 +485,17 @@ describe("changing a draft", () => {
       { closes_at: null },
       { settings: {} },
     ]) {
-      refused(await patch(id, body), "CONFLICT");
+      expectError(await patch(id, body), "CONFLICT");
     }
     expect(await detailOf(id, admin, "questions")).toEqual(before);
   });
 
-  it("is for admins and keys that write surveys", async () => {
+  it("requires an admin or a key that may write surveys", async () => {
     const { id } = await newDraft(admin, organization);
-    refused(await patch(id, { title: "New" }, member), "FORBIDDEN");
-    refused(await patch(id, { title: "New" }, reader), "FORBIDDEN");
-    for (const as of [stranger, rival]) refused(await patch(id, { title: "New" }, as), "NOT_FOUND");
-    answered(await patch(id, { title: "By key" }, writer), 200, surveyDetailAnswer);
+    expectError(await patch(id, { title: "New" }, member), "FORBIDDEN");
+    expectError(await patch(id, { title: "New" }, reader), "FORBIDDEN");
+    for (const as of [stranger, rival]) expectError(await patch(id, { title: "New" }, as), "NOT_FOUND");
+    expectJson(await patch(id, { title: "By key" }, writer), 200, surveyDetailAnswer);
   });
 });
 
@@ -514,33 +503,34 @@ describe("deleting a survey", () => {
   const remove = (id: string, query = "", as: { token: string } = admin) =>
     api("DELETE", `/api/surveys/${id}${query}`, { as });
 
-  it("takes it away, with and without force, where nobody answered", async () => {
+  it("deletes it, with and without force, without responses", async () => {
     for (const query of ["", "?force=false", "?force=true"]) {
       const { id } = await newSurvey(admin, organization);
-      answered(await remove(id, query), 200, deletedAnswer);
-      refused(await api("GET", `/api/surveys/${id}`, { as: admin }), "NOT_FOUND");
-      refused(await remove(id, query), "NOT_FOUND");
+      expectJson(await remove(id, query), 200, deletedAnswer);
+      expectError(await api("GET", `/api/surveys/${id}`, { as: admin }), "NOT_FOUND");
+      expectError(await remove(id, query), "NOT_FOUND");
     }
   });
 
-  it("needs force where somebody answered, and takes the responses along", async () => {
+  it("requires force with responses, and deletes them", async () => {
     const survey = await newSurvey(admin, organization);
     expect((await respond(survey, stranger, { 0: 9 })).status).toBe(201);
-    for (const query of ["", "?force=false"]) refused(await remove(survey.id, query), "SURVEY_HAS_RESPONSES");
+    for (const query of ["", "?force=false"])
+      expectError(await remove(survey.id, query), "SURVEY_HAS_RESPONSES");
     expect(await detailOf(survey.id, admin)).toHaveProperty("response_count", 1);
-    answered(await remove(survey.id, "?force=true"), 200, deletedAnswer);
+    expectJson(await remove(survey.id, "?force=true"), 200, deletedAnswer);
     expect(await sql`select 1 from public.survey_responses where survey_id = ${survey.id}`).toHaveLength(0);
   });
 
-  it.each(["force=yes", "force=1", "force="])("refuses %s", async (query) => {
+  it.each(["force=yes", "force=1", "force="])("rejects %s", async (query) => {
     const { id } = await newDraft(admin, organization);
-    refused(await remove(id, `?${query}`), "VALIDATION_ERROR", "force");
+    expectError(await remove(id, `?${query}`), "VALIDATION_ERROR", "force");
   });
 
-  it("is for admins and keys that write surveys", async () => {
+  it("requires an admin or a key that may write surveys", async () => {
     const { id } = await newSurvey(admin, organization);
     for (const as of [member, stranger, rival, reader])
-      refused(await remove(id, "?force=true", as), "FORBIDDEN");
-    answered(await remove(id, "", writer), 200, deletedAnswer);
+      expectError(await remove(id, "?force=true", as), "FORBIDDEN");
+    expectJson(await remove(id, "", writer), 200, deletedAnswer);
   });
 });

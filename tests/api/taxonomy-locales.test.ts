@@ -1,11 +1,9 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { locales } from "../../shared/locales.ts";
 import { categoryList, tagList } from "../../shared/taxonomy.ts";
 import { sql, stack } from "../stack.ts";
-import { answered, api, refused } from "./client.ts";
-import { newKey, newOrganization, newUser, type Organization } from "./world.ts";
-
-let organization: Organization;
+import { api, expectError, expectJson, getJson } from "./client.ts";
+import { newKey, newOrganization, newUser } from "./world.ts";
 
 const translations = {
   es: "Móvil",
@@ -15,14 +13,11 @@ const translations = {
   "pt-BR": "Celular",
   ja: "モバイル",
 };
-
-beforeAll(async () => {
-  organization = await newOrganization();
-  await sql`insert into public.categories (organization_id, name, slug, color, position, translations) values
+const organization = await newOrganization();
+await sql`insert into public.categories (organization_id, name, slug, color, position, translations) values
     (${organization.id}, 'Web', 'web', '#aabbcc', 2, '{}'), (${organization.id}, 'Mobile', 'mobile', '#112233', 1, ${sql.json(translations)})`;
-  await sql`insert into public.tags (organization_id, name, slug, translations) values
+await sql`insert into public.tags (organization_id, name, slug, translations) values
     (${organization.id}, 'Speed', 'speed', '{"de": "Tempo", "it": ""}'), (${organization.id}, 'Design', 'design', '{"it": "Progettazione"}')`;
-});
 
 const get = (kind: string, language?: string, id = organization.id) =>
   api(
@@ -33,7 +28,7 @@ const get = (kind: string, language?: string, id = organization.id) =>
 
 describe("categories", () => {
   it("have id, name, slug and color, in the organization's order", async () => {
-    const { data } = answered(await get("categories"), 200, categoryList);
+    const { data } = expectJson(await get("categories"), 200, categoryList);
     expect(data).toEqual([
       { id: expect.any(String), name: "Mobile", slug: "mobile", color: "#112233" },
       { id: expect.any(String), name: "Web", slug: "web", color: "#aabbcc" },
@@ -49,9 +44,12 @@ describe("categories", () => {
     ["pt-BR", "Celular"],
     ["ja", "モバイル"],
     ["it", "Mobile"],
-  ])("are named in %s, or in English where no translation exists", async (language, name) => {
+  ])("have names in %s, or in English without a translation", async (language, name) => {
     const answer = await get("categories", language);
-    expect(answered(answer, 200, categoryList).data.map((category) => category.name)).toEqual([name, "Web"]);
+    expect(expectJson(answer, 200, categoryList).data.map((category) => category.name)).toEqual([
+      name,
+      "Web",
+    ]);
     expect(answer.headers["content-language"]).toBe(language);
     expect(answer.headers.vary).toMatch(/accept-language/i);
   });
@@ -73,7 +71,7 @@ describe("categories", () => {
 
 describe("tags", () => {
   it("have id, name, slug and color, by slug", async () => {
-    const { data } = answered(await get("tags"), 200, tagList);
+    const { data } = expectJson(await get("tags"), 200, tagList);
     expect(data).toEqual([
       { id: expect.any(String), name: "Design", slug: "design", color: "#6b7280" },
       { id: expect.any(String), name: "Speed", slug: "speed", color: "#6b7280" },
@@ -84,8 +82,8 @@ describe("tags", () => {
     ["de", ["Design", "Tempo"]],
     ["it", ["Progettazione", "Speed"]],
     ["ja", ["Design", "Speed"]],
-  ])("are named in %s, and in English where the translation is missing or empty", async (language, names) => {
-    expect(answered(await get("tags", language), 200, tagList).data.map(({ name }) => name)).toEqual(names);
+  ])("have names in %s, and in English when the translation is missing or empty", async (language, names) => {
+    expect(expectJson(await get("tags", language), 200, tagList).data.map(({ name }) => name)).toEqual(names);
   });
 });
 
@@ -94,38 +92,40 @@ describe.each([
   ["tags", tagList],
 ] as const)("the list of %s", (kind, schema) => {
   it("is empty for an organization without any", async () => {
-    expect(answered(await get(kind, "de", (await newOrganization()).id), 200, schema).data).toEqual([]);
+    expect(expectJson(await get(kind, "de", (await newOrganization()).id), 200, schema).data).toEqual([]);
   });
 
-  it("is of one organization alone", async () => {
+  it("contains one organization only", async () => {
     const other = await newOrganization();
-    const { data } = answered(await get(kind), 200, schema);
+    const { data } = expectJson(await get(kind), 200, schema);
     expect(data).toHaveLength(2);
-    refused(await api("GET", `/api/organizations/${organization.id}/${kind}`, { on: other }), "NOT_FOUND");
+    expectError(
+      await api("GET", `/api/organizations/${organization.id}/${kind}`, { on: other }),
+      "NOT_FOUND",
+    );
   });
 
-  it("of a private organization is for its team and its keys", async () => {
+  it("of a private organization is visible to its team and its keys only", async () => {
     const hidden = await newOrganization({ visibility: "private" });
     const path = `/api/organizations/${hidden.id}/${kind}`;
-    refused(await api("GET", path), "NOT_FOUND");
-    refused(await api("GET", path, { as: await newUser() }), "NOT_FOUND");
-    refused(await api("GET", path, { as: await newKey(organization, ["submissions:read"]) }), "NOT_FOUND");
-    answered(
-      await api("GET", path, { as: await newUser("Mia", { organization: hidden, role: "member" }) }),
-      200,
-      schema,
+    expectError(await api("GET", path), "NOT_FOUND");
+    expectError(await api("GET", path, { as: await newUser() }), "NOT_FOUND");
+    expectError(
+      await api("GET", path, { as: await newKey(organization, ["submissions:read"]) }),
+      "NOT_FOUND",
     );
-    answered(await api("GET", path, { as: await newKey(hidden, []) }), 200, schema);
+    await getJson(path, schema, { as: await newUser("Mia", { organization: hidden, role: "member" }) });
+    await getJson(path, schema, { as: await newKey(hidden, []) });
   });
 
-  it.each(["00000000-0000-4000-8000-000000000000", "demo", "nonsense"])("of %s is 404", async (id) => {
-    refused(await get(kind, "en", id), "NOT_FOUND");
+  it.each(["00000000-0000-4000-8000-000000000000", "demo", "nonsense"])("of %s returns 404", async (id) => {
+    expectError(await get(kind, "en", id), "NOT_FOUND");
   });
 
   it.each(locales)("of the demo is translated into %s", async (locale) => {
     const demo = stack.demo?.organization.id;
-    const { data } = answered(await get(kind, locale, demo), 200, schema);
-    const english = answered(await get(kind, "en", demo), 200, schema).data;
+    const { data } = expectJson(await get(kind, locale, demo), 200, schema);
+    const english = expectJson(await get(kind, "en", demo), 200, schema).data;
     expect(data.length).toBeGreaterThan(3);
     const same = data.filter(({ id, name }) => english.some((one) => one.id === id && one.name === name));
     expect(same.length === data.length).toBe(locale === "en");

@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { submissionDetailAnswer } from "../../shared/submissions.ts";
 import {
   commentVoteAnswer,
@@ -9,44 +9,32 @@ import {
   voterListAnswer,
 } from "../../shared/votes.ts";
 import { sql, stack } from "../stack.ts";
-import { answered, api, type Caller, refused } from "./client.ts";
+import { api, type Caller, expectError, expectJson, getJson } from "./client.ts";
 import {
   countMistakes,
-  type Key,
   merge,
   newComment,
   newKey,
   newOrganization,
   newSubmission,
   newUser,
-  type Organization,
   only,
   stored,
   type User,
   unknownKey,
 } from "./world.ts";
 
-let organization: Organization;
-let author: User;
-let admin: User;
-let member: User;
-let key: Key;
-let reader: Key;
-let moderator: Key;
-
-beforeAll(async () => {
-  organization = await newOrganization();
-  author = await newUser("Ada");
-  admin = await newUser("Adam", { organization, role: "admin" });
-  member = await newUser("Mia", { organization, role: "member" });
-  key = await newKey(organization, ["submissions:write"]);
-  reader = await newKey(organization, ["submissions:read"]);
-  moderator = await newKey(organization, ["submissions:moderate"]);
-});
+const organization = await newOrganization();
+const author = await newUser("Ada");
+const admin = await newUser("Adam", { organization, role: "admin" });
+const member = await newUser("Mia", { organization, role: "member" });
+const key = await newKey(organization, ["submissions:write"]);
+const reader = await newKey(organization, ["submissions:read"]);
+const moderator = await newKey(organization, ["submissions:moderate"]);
 
 const address = () => `${crypto.randomUUID()}@example.org`;
 
-// A vote on a submission and on a comment answer to the same rules.
+// A vote on a submission and on a comment follow the same rules.
 const kinds = [
   {
     kind: "submission",
@@ -85,8 +73,8 @@ describe.each(kinds)("a vote on a $kind", ({ kind, field, own, cast, removed, ma
   const unvote = (as?: Caller, body?: unknown) => api("DELETE", `/api/${kind}s/${id}/vote`, { as, body });
   const count = async () => (await row(id))?.vote_count;
 
-  it("answers 201 with the count, and the time it was given", async () => {
-    const { data } = answered(await vote(voter), 201, cast);
+  it("returns 201 with the count and the time of the vote", async () => {
+    const { data } = expectJson(await vote(voter), 201, cast);
     expect(data).toEqual({
       [field]: id,
       user_id: voter.id,
@@ -97,44 +85,44 @@ describe.each(kinds)("a vote on a $kind", ({ kind, field, own, cast, removed, ma
     expect(await count()).toBe(own + 1);
   });
 
-  it("given again answers 200 with the same vote, and changes nothing", async () => {
-    const first = answered(await vote(voter), 201, cast);
-    expect(answered(await vote(voter), 200, cast)).toEqual(first);
+  it("repeated returns 200 with the same vote, and changes nothing", async () => {
+    const first = expectJson(await vote(voter), 201, cast);
+    expect(expectJson(await vote(voter), 200, cast)).toEqual(first);
     expect([await count(), (await votes(id)).length]).toEqual([own + 1, own + 1]);
   });
 
-  it("taken back answers with the count, again and again", async () => {
+  it("removed returns the count, and again when repeated", async () => {
     await vote(voter);
     const expected = { data: { [field]: id, user_id: voter.id, vote_count: own } };
-    expect(answered(await unvote(voter), 200, removed)).toEqual(expected);
-    expect(answered(await unvote(voter), 200, removed)).toEqual(expected);
+    expect(expectJson(await unvote(voter), 200, removed)).toEqual(expected);
+    expect(expectJson(await unvote(voter), 200, removed)).toEqual(expected);
     expect([await count(), (await votes(id)).length]).toEqual([own, own]);
   });
 
-  it("can be given again after it was taken back", async () => {
+  it("can be created again after it was removed", async () => {
     for (const status of [201, 201]) {
-      answered(await vote(voter), status, cast);
-      answered(await unvote(voter), 200, removed);
+      expectJson(await vote(voter), status, cast);
+      expectJson(await unvote(voter), 200, removed);
     }
-    answered(await vote(voter), 201, cast);
+    expectJson(await vote(voter), 201, cast);
     expect(await count()).toBe(own + 1);
   });
 
-  it("of one person leaves that of another alone", async () => {
+  it("of one person does not affect that of another", async () => {
     const other = await newUser();
     await vote(voter);
-    answered(await vote(other), 201, cast);
-    answered(await unvote(voter), 200, removed);
+    expectJson(await vote(other), 201, cast);
+    expectJson(await unvote(voter), 200, removed);
     expect([await count(), (await votes(id)).map(({ user_id }) => user_id)]).toEqual([
       own + 1,
       expect.arrayContaining([other.id]),
     ]);
   });
 
-  it("takes no body, an empty one, and one whose fields cannot take effect", async () => {
+  it("accepts no body, an empty one, and one with fields that have no effect", async () => {
     const other = await newUser();
-    answered(await vote(voter), 201, cast);
-    answered(await vote(voter, {}), 200, cast);
+    expectJson(await vote(voter), 201, cast);
+    expectJson(await vote(voter, {}), 200, cast);
     const forged = {
       user_id: other.id,
       author_email: other.email,
@@ -142,65 +130,65 @@ describe.each(kinds)("a vote on a $kind", ({ kind, field, own, cast, removed, ma
       submission_id: crypto.randomUUID(),
       created_at: "2000-01-01",
     };
-    expect(answered(await vote(voter, forged), 200, cast).data.user_id).toBe(voter.id);
+    expect(expectJson(await vote(voter, forged), 200, cast).data.user_id).toBe(voter.id);
     expect([await count(), (await votes(id)).some(({ user_id }) => user_id === other.id)]).toEqual([
       own + 1,
       false,
     ]);
   });
 
-  it("is for those who signed in", async () => {
+  it("requires a signed-in user", async () => {
     for (const answer of [
       await vote(),
       await unvote(),
       await vote(await unknownKey()),
       await unvote({ token: "e30.e30.e30" }),
     ]) {
-      refused(answer, "UNAUTHORIZED");
+      expectError(answer, "UNAUTHORIZED");
     }
     expect(await count()).toBe(own);
   });
 
-  it("of a key needs submissions:write", async () => {
+  it("by a key requires submissions:write", async () => {
     for (const as of [reader, moderator]) {
-      refused(await vote(as), "FORBIDDEN");
-      refused(await unvote(as), "FORBIDDEN");
-      refused(await vote(as, { author_email: address() }), "FORBIDDEN");
-      refused(await unvote(as, { author_email: address() }), "FORBIDDEN");
+      expectError(await vote(as), "FORBIDDEN");
+      expectError(await unvote(as), "FORBIDDEN");
+      expectError(await vote(as, { author_email: address() }), "FORBIDDEN");
+      expectError(await unvote(as, { author_email: address() }), "FORBIDDEN");
     }
     expect(await count()).toBe(own);
   });
 
-  it("of a key is its own, or that of whom it names by e-mail", async () => {
-    expect(answered(await vote(key), 201, cast).data.user_id).toBe(key.profileId);
-    answered(await vote(key), 200, cast);
+  it("by a key is its own, or that of the author named by e-mail", async () => {
+    expect(expectJson(await vote(key), 201, cast).data.user_id).toBe(key.profileId);
+    expectJson(await vote(key), 200, cast);
     const author_email = address();
-    const named = answered(await vote(key, { author_email, author_name: "Grace" }), 201, cast).data;
+    const named = expectJson(await vote(key, { author_email, author_name: "Grace" }), 201, cast).data;
     expect(named.user_id).not.toBe(key.profileId);
-    expect(answered(await vote(key, { author_email: author_email.toUpperCase() }), 200, cast).data).toEqual(
+    expect(expectJson(await vote(key, { author_email: author_email.toUpperCase() }), 200, cast).data).toEqual(
       named,
     );
     expect(await count()).toBe(own + 2);
-    expect(answered(await unvote(key, { author_email }), 200, removed).data).toMatchObject({
+    expect(expectJson(await unvote(key, { author_email }), 200, removed).data).toMatchObject({
       user_id: named.user_id,
       vote_count: own + 1,
     });
-    expect(answered(await unvote(key), 200, removed).data).toMatchObject({
+    expect(expectJson(await unvote(key), 200, removed).data).toMatchObject({
       user_id: key.profileId,
       vote_count: own,
     });
   });
 
-  it("of a key never counts as that of a user with the address", async () => {
+  it("by a key never counts as that of a user with the address", async () => {
     await vote(voter);
-    expect(answered(await vote(key, { author_email: voter.email }), 201, cast).data.user_id).not.toBe(
+    expect(expectJson(await vote(key, { author_email: voter.email }), 201, cast).data.user_id).not.toBe(
       voter.id,
     );
     await unvote(key, { author_email: voter.email });
     expect((await votes(id)).some(({ user_id }) => user_id === voter.id)).toBe(true);
   });
 
-  it("of a key is taken back for whom the body names, by the gateway too", async () => {
+  it("by a key is removed for the author in the body, through the gateway too", async () => {
     const author_email = address();
     await vote(key, { author_email });
     const answer = await api("DELETE", `/api/${kind}s/${id}/vote`, {
@@ -208,29 +196,29 @@ describe.each(kinds)("a vote on a $kind", ({ kind, field, own, cast, removed, ma
       body: { author_email },
       base: stack.supabase_url,
     });
-    expect(answered(answer, 200, removed).data.vote_count).toBe(own);
+    expect(expectJson(answer, 200, removed).data.vote_count).toBe(own);
   });
 
-  it("of a key names the field that is wrong", async () => {
-    refused(await vote(key, { author_email: "nobody" }), "VALIDATION_ERROR", "author_email");
-    refused(
+  it("by a key returns the invalid field", async () => {
+    expectError(await vote(key, { author_email: "nobody" }), "VALIDATION_ERROR", "author_email");
+    expectError(
       await vote(key, { author_email: address(), author_name: "x".repeat(101) }),
       "VALIDATION_ERROR",
       "author_name",
     );
   });
 
-  it.each(["00000000-0000-4000-8000-000000000000", "nonsense"])("for %s is 404", async (missing) => {
+  it.each(["00000000-0000-4000-8000-000000000000", "nonsense"])("for %s returns 404", async (missing) => {
     for (const as of [voter, key]) {
-      refused(await api("POST", `/api/${kind}s/${missing}/vote`, { as }), "NOT_FOUND");
-      refused(await api("DELETE", `/api/${kind}s/${missing}/vote`, { as }), "NOT_FOUND");
+      expectError(await api("POST", `/api/${kind}s/${missing}/vote`, { as }), "NOT_FOUND");
+      expectError(await api("DELETE", `/api/${kind}s/${missing}/vote`, { as }), "NOT_FOUND");
     }
   });
 
-  it("for what was deleted is 404", async () => {
+  it("for a deleted target returns 404", async () => {
     await sql`delete from public.${sql(`${kind}s`)} where id = ${id}`;
-    refused(await vote(voter), "NOT_FOUND");
-    refused(await unvote(voter), "NOT_FOUND");
+    expectError(await vote(voter), "NOT_FOUND");
+    expectError(await unvote(voter), "NOT_FOUND");
   });
 
   it("leaves counts exact", async () => {
@@ -240,7 +228,7 @@ describe.each(kinds)("a vote on a $kind", ({ kind, field, own, cast, removed, ma
 });
 
 describe("a vote on a submission", () => {
-  it("creates a follow, which stays when the vote is taken back", async () => {
+  it("creates a follow, which is kept when the vote is removed", async () => {
     const [id, voter] = [await newSubmission(organization, author), await newUser()];
     const follows = () =>
       sql`select reason from public.follows where submission_id = ${id} and user_id = ${voter.id}`;
@@ -250,23 +238,19 @@ describe("a vote on a submission", () => {
     expect(await follows()).toEqual([{ reason: "vote" }]);
   });
 
-  it("can be taken back by the author too", async () => {
+  it("can be removed by the author too", async () => {
     const id = await newSubmission(organization, author);
-    const { data } = answered(
+    const { data } = expectJson(
       await api("DELETE", `/api/submissions/${id}/vote`, { as: author }),
       200,
       voteRemovedAnswer,
     );
     expect(data.vote_count).toBe(0);
-    const shown = answered(
-      await api("GET", `/api/submissions/${id}`, { as: author }),
-      200,
-      submissionDetailAnswer,
-    );
+    const shown = await getJson(`/api/submissions/${id}`, submissionDetailAnswer, { as: author });
     expect(shown.data).toMatchObject({ vote_count: 0, user_vote: null, is_following: true });
   });
 
-  it("that was merged names the target and changes nothing", async () => {
+  it("that was merged returns the id of the target and changes nothing", async () => {
     const [source, target] = [
       await newSubmission(organization, author),
       await newSubmission(organization, author),
@@ -274,13 +258,13 @@ describe("a vote on a submission", () => {
     await merge(source, target);
     const voter = await newUser();
     expect(
-      refused(await api("POST", `/api/submissions/${source}/vote`, { as: voter }), "SUBMISSION_MERGED")
+      expectError(await api("POST", `/api/submissions/${source}/vote`, { as: voter }), "SUBMISSION_MERGED")
         .merged_into_id,
     ).toBe(target);
     expect(await stored("submissions", source)).toMatchObject({ vote_count: 0 });
   });
 
-  it("announces a count and names no voter", async () => {
+  it("publishes a count without the voter's name", async () => {
     const [id, voter] = [await newSubmission(organization, author), await newUser()];
     await api("POST", `/api/submissions/${id}/vote`, { as: voter });
     await api("DELETE", `/api/submissions/${id}/vote`, { as: voter });
@@ -293,17 +277,17 @@ describe("a vote on a submission", () => {
 });
 
 describe("the caller's votes", () => {
-  const mine = async (as: Caller, query = "") =>
-    answered(await api("GET", `/api/me/votes${query}`, { as }), 200, myVoteListAnswer);
+  const own = async (as: Caller, query = "") =>
+    await getJson(`/api/me/votes${query}`, myVoteListAnswer, { as });
 
   it("are listed newest first, with title, status and count", async () => {
     const voter = await newUser();
-    expect(await mine(voter)).toEqual({ data: [], meta: { total: 0 } });
+    expect(await own(voter)).toEqual({ data: [], meta: { total: 0 } });
     const ids = [];
     for (const title of ["The first one", "The second one", "The third one"])
       ids.push(await newSubmission(organization, author, { title }));
     for (const id of ids) await api("POST", `/api/submissions/${id}/vote`, { as: voter });
-    const { data, meta } = await mine(voter);
+    const { data, meta } = await own(voter);
     expect(data.map(({ submission_id }) => submission_id)).toEqual(ids.toReversed());
     expect(data[0]).toEqual({
       submission_id: ids[2],
@@ -313,33 +297,33 @@ describe("the caller's votes", () => {
       voted_at: expect.any(String),
     });
     expect(meta).toEqual({ total: 3 });
-    const second = await mine(voter, "?limit=1&page=2");
+    const second = await own(voter, "?limit=1&page=2");
     expect([second.data.map(({ title }) => title), second.meta.total]).toEqual([["The second one"], 3]);
   });
 
-  it("hold the author's own, and not what was taken back", async () => {
+  it("contain the author's own vote, and no removed vote", async () => {
     const voter = await newUser();
     const id = await newSubmission(organization, voter);
-    expect((await mine(voter)).data.map(({ submission_id }) => submission_id)).toEqual([id]);
+    expect((await own(voter)).data.map(({ submission_id }) => submission_id)).toEqual([id]);
     await api("DELETE", `/api/submissions/${id}/vote`, { as: voter });
-    expect((await mine(voter)).meta.total).toBe(0);
+    expect((await own(voter)).meta.total).toBe(0);
   });
 
-  it("are for people who signed in", async () => {
-    refused(await api("GET", "/api/me/votes"), "UNAUTHORIZED");
-    refused(await api("GET", "/api/me/votes", { as: key }), "FORBIDDEN");
+  it("require a signed-in user", async () => {
+    expectError(await api("GET", "/api/me/votes"), "UNAUTHORIZED");
+    expectError(await api("GET", "/api/me/votes", { as: key }), "FORBIDDEN");
   });
 });
 
 describe("the voters of a submission", () => {
   const voters = (id: string, as?: Caller) => api("GET", `/api/submissions/${id}/voters`, { as });
 
-  it("are shown to admins with name, e-mail and time", async () => {
+  it("are returned to admins with name, e-mail and time", async () => {
     const id = await newSubmission(organization, author);
     const voter = await newUser("Vera Voter");
     await api("POST", `/api/submissions/${id}/vote`, { as: voter });
     for (const as of [admin, moderator]) {
-      const { data, meta } = answered(await voters(id, as), 200, voterListAnswer);
+      const { data, meta } = expectJson(await voters(id, as), 200, voterListAnswer);
       expect(data).toEqual([
         { user_id: voter.id, name: "Vera Voter", email: voter.email, voted_at: expect.any(String) },
         { user_id: author.id, name: "Ada", email: author.email, voted_at: expect.any(String) },
@@ -349,27 +333,30 @@ describe("the voters of a submission", () => {
   });
 
   it.each([
-    ["nobody", (): undefined => undefined, "UNAUTHORIZED"],
+    ["anonymous", (): undefined => undefined, "UNAUTHORIZED"],
     ["the author", () => author, "FORBIDDEN"],
     ["a member", () => member, "FORBIDDEN"],
     ["a key with submissions:read", () => reader, "FORBIDDEN"],
     ["a key with submissions:write", () => key, "FORBIDDEN"],
-  ] as const)("are not for %s", async (_, as, code) => {
+  ] as const)("are forbidden for %s", async (_, as, code) => {
     const answer = await voters(await newSubmission(organization, author), as());
-    refused(answer, code);
+    expectError(answer, code);
     expect(answer.text).not.toContain(author.email);
   });
 
-  it("are not for the admins of another organization", async () => {
+  it("are not visible to the admins of another organization", async () => {
     const id = await newSubmission(organization, author);
     const elsewhere = await newOrganization();
-    refused(await voters(id, await newUser("Eve", { organization: elsewhere, role: "owner" })), "FORBIDDEN");
-    refused(await voters(id, await newKey(elsewhere, ["submissions:moderate"])), "NOT_FOUND");
+    expectError(
+      await voters(id, await newUser("Eve", { organization: elsewhere, role: "owner" })),
+      "FORBIDDEN",
+    );
+    expectError(await voters(id, await newKey(elsewhere, ["submissions:moderate"])), "NOT_FOUND");
   });
 
-  it("of nothing are 404", async () => {
+  it("of an unknown submission return 404", async () => {
     for (const id of ["00000000-0000-4000-8000-000000000000", "nonsense"])
-      refused(await voters(id, admin), "NOT_FOUND");
+      expectError(await voters(id, admin), "NOT_FOUND");
   });
 
   it("without a name are Anonymous, and a key has no address", async () => {
@@ -377,14 +364,14 @@ describe("the voters of a submission", () => {
     const nameless = await newUser();
     await sql`update public.profiles set name = null where id = ${nameless.id}`;
     await api("POST", `/api/submissions/${id}/vote`, { as: nameless });
-    const { data } = answered(await voters(id, admin), 200, voterListAnswer);
+    const { data } = expectJson(await voters(id, admin), 200, voterListAnswer);
     expect(data.map(({ name, email }) => [name, email])).toEqual([
       ["Anonymous", nameless.email],
       ["Key of a test", null],
     ]);
   });
 
-  it("are named by no public answer", async () => {
+  it("are in no public response", async () => {
     const id = await newSubmission(organization, author);
     const voter = await newUser("Vera Voter");
     await api("POST", `/api/submissions/${id}/vote`, { as: voter });

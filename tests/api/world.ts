@@ -13,17 +13,37 @@ type Role = (typeof memberRoles)[number];
 type OrganizationSettings = {
   visibility?: "public" | "private";
   max_submissions?: number;
+  max_members?: number;
+  max_surveys?: number;
   require_approval?: boolean;
 };
 
 export async function newOrganization(settings: OrganizationSettings = {}): Promise<Organization> {
   const slug = `o-${randomUUID()}`;
-  const [made] = await sql<Organization[]>`
+  const [created] = await sql<Organization[]>`
     insert into public.organizations ${sql({ slug, name: "Organization of a test", ...settings })} returning id, slug`;
-  return only(made);
+  return only(created);
 }
 
-/** Somebody who signed up; on the team where a role is given. */
+export type Team = {
+  organization: Organization;
+  /** The organization in the API. */
+  path: string;
+  owner: User;
+  admin: User;
+  member: User;
+};
+
+/** A new organization with a member of each role. */
+export async function newTeam(settings: OrganizationSettings = {}): Promise<Team> {
+  const organization = await newOrganization(settings);
+  const [owner, admin, member] = await Promise.all(
+    (["owner", "admin", "member"] as const).map((role) => newUser(`The ${role}`, { organization, role })),
+  );
+  return { organization, path: `/api/organizations/${organization.id}`, owner, admin, member } as Team;
+}
+
+/** A new user; a team member if a role is given. */
 export async function newUser(
   name = "Ann Other",
   team?: { organization: Organization; role: Role },
@@ -55,7 +75,7 @@ export async function newKey(
   return { id, profileId: profile_id, token };
 }
 
-/** A secret in the form of a key that nobody was given. */
+/** A secret with the format of a key that was never issued. */
 export async function unknownKey(): Promise<{ token: string }> {
   return { token: (await newApiKey(orgKeyPrefix)).secret };
 }
@@ -70,16 +90,16 @@ type NewSubmission = {
   created_at?: Date;
 };
 
-/** A submission made before the test begins, with its author's vote and follow. */
+/** A submission created directly in the database, with its author's vote and follow. */
 export async function newSubmission(
   organization: Organization,
   author: { id: string },
   fields: NewSubmission = {},
 ): Promise<string> {
   const row = { title: "A submission", description: longEnough, type: "idea", ...fields };
-  const [made] = await sql<{ id: string }[]>`
+  const [created] = await sql<{ id: string }[]>`
     insert into public.submissions ${sql({ ...row, organization_id: organization.id, author_id: author.id })} returning id`;
-  return only(made).id;
+  return only(created).id;
 }
 
 export async function newComment(
@@ -87,9 +107,9 @@ export async function newComment(
   author: { id: string },
   fields: { body?: string; parent_id?: string; created_at?: Date } = {},
 ): Promise<string> {
-  const [made] = await sql<{ id: string }[]>`
+  const [created] = await sql<{ id: string }[]>`
     insert into public.comments ${sql({ body: "A comment", ...fields, submission_id: submissionId, author_id: author.id })} returning id`;
-  return only(made).id;
+  return only(created).id;
 }
 
 /** A merge by a key of the board. */
@@ -105,7 +125,7 @@ export async function merge(sourceId: string, targetId: string): Promise<void> {
 
 export type Stored = Record<string, unknown>;
 
-/** The row as the database has it; undefined where it is gone. */
+/** The row as stored; undefined if it does not exist. */
 export async function stored(
   table: "submissions" | "comments" | "votes",
   id: string,
@@ -114,10 +134,10 @@ export async function stored(
   return row;
 }
 
-/** Counters that differ from the truth, of one organization. */
+/** Differences between counters and counted rows of one organization. */
 export async function countMistakes(organization: Organization): Promise<unknown[]> {
   const mistakes = await sql`
-    select m.* from private.count_mistakes() m
+    select m.* from private.count_discrepancies() m
     where m.id in (select id from public.submissions where organization_id = ${organization.id}
       union all select id from public.comments where organization_id = ${organization.id})`;
   return [...mistakes];

@@ -1,29 +1,25 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import bundled from "@sparticuz/chromium";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newOrganization, newSubmission, newUser, type Organization } from "../api/world.ts";
 import { sql, stack } from "../stack.ts";
+import { launchBrowser } from "./browser.ts";
 import { signUpOnTheWeb, type WebSession } from "./session.ts";
 
-// A real browser: what it sends and what it lets a page read is the browser's to decide, not ours to imagine.
+// A real browser decides what it sends and what a page may read.
 
 let browser: Browser;
 let site: Server;
-let evil: Server;
+let attackerServer: Server;
 let organization: Organization;
 let submissionId: string;
 let context: BrowserContext;
 let session: WebSession;
 
 beforeAll(async () => {
-  browser = await chromium.launch({
-    // CHROMIUM names an installed one where the packaged one does not run.
-    executablePath: process.env.CHROMIUM ?? (await bundled.executablePath()),
-    args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
-  });
-  [site, evil] = [await servePages(), await servePages()];
+  browser = await launchBrowser();
+  [site, attackerServer] = [await servePages(), await servePages()];
   organization = await newOrganization();
   const origins = [`http://127.0.0.1:${portOf(site)}`, `http://localhost:${portOf(site)}`];
   await sql`update public.organizations set allowed_origins = ${origins} where id = ${organization.id}`;
@@ -32,7 +28,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await browser?.close();
-  for (const server of [site, evil]) {
+  for (const server of [site, attackerServer]) {
     server?.close();
     server?.closeAllConnections();
   }
@@ -42,7 +38,7 @@ beforeEach(async () => {
   session = await signUpOnTheWeb({ encoding: "base64url", metadata: 500 });
   await context?.close();
   context = await browser.newContext();
-  // As the web app's server sets them: for the host, whatever the port.
+  // As the web app's server sets them: for the host with any port.
   await context.addCookies(
     session.cookies.map(({ name, value }) => ({
       name,
@@ -72,12 +68,17 @@ async function pageAt(url: string): Promise<Page> {
   return page;
 }
 
-type Heard =
+type ReceivedMessage =
   | { status: number; type: string; limit: string | null; requestId: string | null; text: string }
   | { blocked: string };
 
-/** What a page's own fetch hears; the browser may keep it from hearing anything. */
-function ask(page: Page, path: string, init: RequestInit = {}, base = stack.base_url): Promise<Heard> {
+/** The result of a page's own fetch; the browser may block it. */
+function request(
+  page: Page,
+  path: string,
+  init: RequestInit = {},
+  base = stack.base_url,
+): Promise<ReceivedMessage> {
   return page.evaluate(
     async ([url, options]) => {
       try {
@@ -113,7 +114,7 @@ async function hasVoted(): Promise<boolean> {
 }
 
 describe.each(["base_url", "supabase_url"] as const)("at %s", (base) => {
-  const at = (page: Page, path: string, init?: RequestInit) => ask(page, path, init, stack[base]);
+  const at = (page: Page, path: string, init?: RequestInit) => request(page, path, init, stack[base]);
 
   describe("a page of an allowed origin", () => {
     let page: Page;
@@ -121,7 +122,7 @@ describe.each(["base_url", "supabase_url"] as const)("at %s", (base) => {
       page = await pageAt(`http://127.0.0.1:${portOf(site)}/`);
     });
 
-    test("reads and writes as the person of the cookie, and sees the limits", async () => {
+    test("reads and writes as the user of the cookie, and sees the limits", async () => {
       const read = await at(page, `/api/submissions/${submissionId}`, withCookie);
       expect(read).toMatchObject({
         status: 200,
@@ -137,7 +138,7 @@ describe.each(["base_url", "supabase_url"] as const)("at %s", (base) => {
       expect(await hasVoted()).toBe(false);
     });
 
-    test("is nobody where it does not send the cookie", async () => {
+    test("is anonymous when it does not send the cookie", async () => {
       const headers = { ...json };
       expect(await at(page, votePath(), { method: "POST", headers, body: "{}" })).toMatchObject({
         status: 401,
@@ -145,14 +146,14 @@ describe.each(["base_url", "supabase_url"] as const)("at %s", (base) => {
       expect(await hasVoted()).toBe(false);
     });
 
-    test("works with a Bearer too, without any cookie", async () => {
+    test("works with a Bearer token, without a cookie", async () => {
       await context.clearCookies();
       expect(
         await at(page, votePath(), { method: "POST", headers: { ...json, ...bearer() }, body: "{}" }),
       ).toMatchObject({ status: 201 });
     });
 
-    test("may send every header the service reads", async () => {
+    test("may send every header that the service reads", async () => {
       const headers = {
         ...json,
         ...bearer(),
@@ -167,12 +168,12 @@ describe.each(["base_url", "supabase_url"] as const)("at %s", (base) => {
       });
     });
 
-    test("acts on no organization that did not allow it", async () => {
+    test("has no access to an organization that did not allow it", async () => {
       const other = await newOrganization();
-      const theirs = await newSubmission(other, await newUser());
-      expect(await at(page, `/api/submissions/${theirs}`, withCookie)).toEqual(blocked);
+      const foreign = await newSubmission(other, await newUser());
+      expect(await at(page, `/api/submissions/${foreign}`, withCookie)).toEqual(blocked);
       expect(
-        await at(page, `/api/submissions/${theirs}/vote`, {
+        await at(page, `/api/submissions/${foreign}/vote`, {
           ...withCookie,
           method: "POST",
           headers: json,
@@ -180,7 +181,7 @@ describe.each(["base_url", "supabase_url"] as const)("at %s", (base) => {
         }),
       ).toEqual(blocked);
       expect(
-        await sql`select from public.votes where submission_id = ${theirs} and user_id = ${session.userId}`,
+        await sql`select from public.votes where submission_id = ${foreign} and user_id = ${session.userId}`,
       ).toHaveLength(0);
     });
   });
@@ -188,10 +189,10 @@ describe.each(["base_url", "supabase_url"] as const)("at %s", (base) => {
   describe("a page of a forbidden origin on the same host, to which the browser sends the cookie", () => {
     let page: Page;
     beforeEach(async () => {
-      page = await pageAt(`http://127.0.0.1:${portOf(evil)}/`);
+      page = await pageAt(`http://127.0.0.1:${portOf(attackerServer)}/`);
     });
 
-    test("can read nothing, with the cookie or with a stolen Bearer", async () => {
+    test("reads nothing, with the cookie or with a stolen Bearer token", async () => {
       expect(await at(page, "/api/me/votes", withCookie)).toEqual(blocked);
       expect(await at(page, `/api/submissions/${submissionId}`, withCookie)).toEqual(blocked);
       expect(await at(page, `/api/submissions/${submissionId}`)).toEqual(blocked);
@@ -235,7 +236,7 @@ describe.each(["base_url", "supabase_url"] as const)("at %s", (base) => {
   });
 
   describe("a page of an allowed origin on another site", () => {
-    test("is not sent the cookie, which is sameSite lax, and works with a Bearer", async () => {
+    test("is not sent the SameSite=Lax cookie, and works with a Bearer token", async () => {
       const page = await pageAt(`http://localhost:${portOf(site)}/`);
       expect(
         await at(page, votePath(), { ...withCookie, method: "POST", headers: json, body: "{}" }),
@@ -245,8 +246,8 @@ describe.each(["base_url", "supabase_url"] as const)("at %s", (base) => {
       ).toMatchObject({ status: 201 });
     });
 
-    test("that is not allowed can do neither", async () => {
-      const page = await pageAt(`http://localhost:${portOf(evil)}/`);
+    test("that is not allowed has neither", async () => {
+      const page = await pageAt(`http://localhost:${portOf(attackerServer)}/`);
       expect(await at(page, "/api/me/votes", { headers: bearer() })).toEqual(blocked);
       expect(await at(page, votePath(), { ...withCookie, method: "POST" })).toEqual(blocked);
       expect(await hasVoted()).toBe(false);
@@ -262,16 +263,16 @@ describe.each(["base_url", "supabase_url"] as const)("at %s", (base) => {
     expect(await hasVoted()).toBe(true);
   });
 
-  test("the documentation runs no script, in a frame neither", async () => {
+  test("the documentation runs no script, not in a frame either", async () => {
     const page = await pageAt(`${stack[base]}/api/docs`);
-    const said: string[] = [];
-    page.on("console", (message) => said.push(message.text()));
+    const consoleMessages: string[] = [];
+    page.on("console", (message) => consoleMessages.push(message.text()));
     await page.evaluate(() => {
       const script = document.createElement("script");
       script.textContent = "window.ran = true";
       document.body.append(script);
     });
     expect(await page.evaluate(() => "ran" in window)).toBe(false);
-    expect(said.join()).toMatch(/Content Security Policy/);
+    expect(consoleMessages.join()).toMatch(/Content Security Policy/);
   });
 });

@@ -1,30 +1,15 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type Answer, api, type Call, send } from "../api/client.ts";
-import {
-  newKey,
-  newOrganization,
-  newSubmission,
-  newUser,
-  type Organization,
-  type User,
-} from "../api/world.ts";
+import { newKey, newOrganization, newSubmission, newUser } from "../api/world.ts";
 import { accessToken, sql, stack } from "../stack.ts";
 
 const origin = "https://board.example.org";
-const theirs = "https://theirs.example.org";
-
-let organization: Organization;
-let other: Organization;
-let submissionId: string;
-let user: User;
-
-beforeAll(async () => {
-  [organization, other] = [await newOrganization(), await newOrganization()];
-  await sql`update public.organizations set allowed_origins = ${[origin]} where id = ${organization.id}`;
-  await sql`update public.organizations set allowed_origins = ${[theirs]} where id = ${other.id}`;
-  user = await newUser();
-  submissionId = await newSubmission(organization, user);
-});
+const foreign = "https://theirs.example.org";
+const [organization, other] = [await newOrganization(), await newOrganization()];
+await sql`update public.organizations set allowed_origins = ${[origin]} where id = ${organization.id}`;
+await sql`update public.organizations set allowed_origins = ${[foreign]} where id = ${other.id}`;
+const user = await newUser();
+const submissionId = await newSubmission(organization, user);
 
 const asked = {
   "access-control-request-method": "POST",
@@ -75,7 +60,7 @@ describe.each(["base_url", "supabase_url"] as const)("a preflight at %s", (base)
     expect(Number(answer.headers["access-control-max-age"])).toBeLessThanOrEqual(600);
   });
 
-  test("does not pass the service's own host by another scheme", async () => {
+  test("rejects the service's own host with another scheme", async () => {
     isClosed(await preflight(stack[base].replace("http:", "https:"), "/api/submissions", stack[base]));
   });
 
@@ -87,18 +72,18 @@ describe.each(["base_url", "supabase_url"] as const)("a preflight at %s", (base)
     `${origin}:8443`,
     origin.toUpperCase(),
     "",
-  ])("does not pass %j", async (from) => {
+  ])("rejects %j", async (from) => {
     const answer = await preflight(from, "/api/submissions", stack[base]);
     expect(answer.status).toBe(204);
     isClosed(answer);
     expect(words(answer.headers.vary)).toContain("origin");
   });
 
-  test("tells nothing to a request that is none", async () =>
+  test("returns no CORS headers for a request that is not a preflight", async () =>
     isClosed(await preflight(undefined, "/api/submissions", stack[base])));
 
-  test("is alike for paths that are there and paths that are not", async () => {
-    const told = async (path: string) => {
+  test("is the same for existing and unknown paths", async () => {
+    const headersOf = async (path: string) => {
       const {
         date: _,
         "x-request-id": _id,
@@ -107,12 +92,12 @@ describe.each(["base_url", "supabase_url"] as const)("a preflight at %s", (base)
       } = (await preflight(origin, path, stack[base])).headers;
       return rest;
     };
-    expect(await told("/api/nowhere")).toEqual(await told("/api/admin/api-keys"));
+    expect(await headersOf("/api/nowhere")).toEqual(await headersOf("/api/admin/api-keys"));
   });
 });
 
 describe("a request", () => {
-  test("of an allowed origin may be read, with credentials and the headers of limits", async () => {
+  test("of an allowed origin is readable, with credentials and the rate limit headers", async () => {
     const answer = await api("GET", `/api/submissions/${submissionId}`, { headers: { origin } });
     expect(answer.status).toBe(200);
     opens(answer, origin);
@@ -133,19 +118,19 @@ describe("a request", () => {
     ["named by a parameter", () => ["GET", `/api/submissions?organization=${organization.slug}`, {}]],
     ["of the path's row", () => ["GET", `/api/submissions/${submissionId}`, {}]],
     ["of the path itself", () => ["GET", `/api/organizations/${organization.id}/tags`, {}]],
-  ])("asks the organization %s", async (_which, make) => {
+  ])("uses the allowed origins of the organization %s", async (_which, make) => {
     const [, path, call] = make();
     opens(await api("GET", path, { ...call, headers: { origin } }), origin);
-    isClosed(await api("GET", path, { ...call, headers: { origin: theirs } }));
+    isClosed(await api("GET", path, { ...call, headers: { origin: foreign } }));
   });
 
-  test("asks the key's organization", async () => {
+  test("uses the allowed origins of the key's organization", async () => {
     const key = await newKey(organization, ["submissions:read"]);
     opens(await api("GET", "/api/submissions", { as: key, headers: { origin } }), origin);
-    isClosed(await api("GET", "/api/submissions", { as: key, headers: { origin: theirs } }));
+    isClosed(await api("GET", "/api/submissions", { as: key, headers: { origin: foreign } }));
   });
 
-  test("is answered to any origin, but a page of one that is not allowed cannot read it", async () => {
+  test("is answered for any origin, but a page of a forbidden one cannot read the response", async () => {
     const answer = await api("GET", `/api/submissions/${submissionId}`, {
       headers: { origin: "https://evil.example" },
     });
@@ -175,7 +160,7 @@ describe("a request", () => {
       ],
     ],
     [
-      "of someone who may not",
+      "of a caller without permission",
       403,
       async () => ["GET", `/api/submissions/${submissionId}/voters`, { as: user }],
     ],
@@ -185,14 +170,14 @@ describe("a request", () => {
       413,
       async () => ["POST", "/api/submissions", { on: organization, as: user, raw: "x".repeat(1_100_000) }],
     ],
-  ])("that is refused, %s, can be read by its page: %i", async (_what, status, make) => {
+  ])("that is rejected, %s, is readable by its page: %i", async (_what, status, make) => {
     const [method, path, call] = await make();
     const answer = await api(method, path, { ...call, headers: { origin } });
     expect(answer.status).toBe(status);
     opens(answer, origin);
   });
 
-  test("that is limited can be read by its page, which hears how long to wait", async () => {
+  test("that is rate limited is readable by its page, with the time to wait", async () => {
     const poor = await newUser();
     await sql`insert into private.rate_counters (rule, subject, started_at, used) values ('level_user', ${poor.id}, now(), 2000000000)`;
     const answer = await api("GET", "/api/submissions", { as: poor, on: organization, headers: { origin } });
@@ -201,7 +186,7 @@ describe("a request", () => {
   });
 });
 
-test("no answer has a wildcard, and all vary by origin", async () => {
+test("no response has a wildcard, and all vary by Origin", async () => {
   const paths = [
     "/api/submissions",
     `/api/submissions/${submissionId}`,
@@ -216,30 +201,31 @@ test("no answer has a wildcard, and all vary by origin", async () => {
     for (const path of paths) {
       for (const method of ["GET", "OPTIONS", "HEAD"] as const) {
         const { headers } = await send(method, path, { headers: from === undefined ? {} : { origin: from } });
-        const told = `${method} ${path} from ${from}`;
-        expect(headers["access-control-allow-origin"], told).not.toBe("*");
-        if (headers["access-control-allow-origin"]) expect(words(headers.vary), told).toContain("origin");
-        if (path.startsWith("/api/submissions")) expect(words(headers.vary), told).toContain("origin");
+        const headersOf = `${method} ${path} from ${from}`;
+        expect(headers["access-control-allow-origin"], headersOf).not.toBe("*");
+        if (headers["access-control-allow-origin"])
+          expect(words(headers.vary), headersOf).toContain("origin");
+        if (path.startsWith("/api/submissions")) expect(words(headers.vary), headersOf).toContain("origin");
       }
     }
   }
 });
 
 describe("allowed origins", () => {
-  test("count at once when an admin sets them, and no longer when they are taken away", async () => {
-    const mine = await newOrganization();
-    const admin = await newUser("Ada Admin", { organization: mine, role: "admin" });
+  test("apply immediately when an admin adds them, and end when they are removed", async () => {
+    const own = await newOrganization();
+    const admin = await newUser("Ada Admin", { organization: own, role: "admin" });
     const page = "https://fresh.example.org";
     const set = (origins: string[]) =>
-      api("PUT", "/api/admin/origins", { as: admin, on: mine, body: { origins } });
-    const read = () => api("GET", "/api/submissions", { on: mine, headers: { origin: page } });
+      api("PUT", "/api/admin/origins", { as: admin, on: own, body: { origins } });
+    const read = () => api("GET", "/api/submissions", { on: own, headers: { origin: page } });
     isClosed(await read());
     expect((await set([page])).body).toEqual({ data: { origins: [page] } });
     opens(await read(), page);
     opens(await preflight(page), page);
     await set([]);
     isClosed(await read());
-    expect((await api("GET", "/api/admin/origins", { as: admin, on: mine })).body).toEqual({
+    expect((await api("GET", "/api/admin/origins", { as: admin, on: own })).body).toEqual({
       data: { origins: [] },
     });
   });
@@ -264,12 +250,12 @@ describe("allowed origins", () => {
     "https://example.org https://other.example",
     "",
     " https://example.org",
-  ])("%j is none", async (text) => {
-    const mine = await newOrganization();
-    const admin = await newUser("Ada Admin", { organization: mine, role: "admin" });
-    const answer = await api("PUT", "/api/admin/origins", { as: admin, on: mine, body: { origins: [text] } });
+  ])("%j is not an origin", async (text) => {
+    const own = await newOrganization();
+    const admin = await newUser("Ada Admin", { organization: own, role: "admin" });
+    const answer = await api("PUT", "/api/admin/origins", { as: admin, on: own, body: { origins: [text] } });
     expect(answer.status).toBe(400);
-    expect(await sql`select allowed_origins from public.organizations where id = ${mine.id}`).toEqual([
+    expect(await sql`select allowed_origins from public.organizations where id = ${own.id}`).toEqual([
       { allowed_origins: [] },
     ]);
   });
@@ -281,13 +267,13 @@ describe("allowed origins", () => {
     "{https://example.org/}",
     '{"https://a.example https://b.example"}',
     "{NULL}",
-  ])("the database refuses %s too", async (list) => {
+  ])("the database rejects %s too", async (list) => {
     await expect(
       sql`update public.organizations set allowed_origins = ${list}::text[] where id = ${other.id}`,
     ).rejects.toThrow(/allowed_origins_are_origins/);
   });
 
-  test("are not readable by others", async () => {
+  test("are not readable by other users", async () => {
     const outsider = await newUser("Ned Nobody");
     for (const as of [undefined, outsider, await newKey(organization, ["submissions:read"])]) {
       const { status } = await api("GET", "/api/admin/origins", {

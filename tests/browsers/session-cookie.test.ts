@@ -1,20 +1,14 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { api, refused } from "../api/client.ts";
-import { newOrganization, newSubmission, newUser, type Organization } from "../api/world.ts";
+import { api, expectError } from "../api/client.ts";
+import { newOrganization, newSubmission, newUser } from "../api/world.ts";
 import { accessToken, sql, stack } from "../stack.ts";
 import { cookieHeader, type SessionForm, signUpOnTheWeb, type WebSession } from "./session.ts";
 
 const allowed = "https://app.example.org";
 const name = "sb-127-auth-token";
-
-let organization: Organization;
-let submissionId: string;
-
-beforeAll(async () => {
-  organization = await newOrganization();
-  await sql`update public.organizations set allowed_origins = ${[allowed]} where id = ${organization.id}`;
-  submissionId = await newSubmission(organization, await newUser());
-});
+const organization = await newOrganization();
+await sql`update public.organizations set allowed_origins = ${[allowed]} where id = ${organization.id}`;
+const submissionId = await newSubmission(organization, await newUser());
 
 const vote = (headers: Record<string, string>, base = stack.base_url) =>
   api("POST", `/api/submissions/${submissionId}/vote`, { headers, base });
@@ -40,7 +34,7 @@ describe.each(forms)("a session as @supabase/ssr writes it, %s", (_form, { chunk
     session = await signUpOnTheWeb(form);
   });
 
-  test("is what the test means it to be", () => {
+  test("has the shape that the test expects", () => {
     const names = session.cookies.map((cookie) => cookie.name);
     if (chunks === 1) expect(names).toEqual([name]);
     else {
@@ -51,18 +45,18 @@ describe.each(forms)("a session as @supabase/ssr writes it, %s", (_form, { chunk
     expect(session.cookies.map(({ options }) => options.sameSite)).toEqual(names.map(() => "lax"));
   });
 
-  test("reads as that person", async () => {
+  test("reads as that user", async () => {
     const cookie = cookieHeader(session.cookies);
     expect((await myVotes({ cookie })).status).toBe(200);
     expect((await api("GET", `/api/submissions/${submissionId}`, { headers: { cookie } })).status).toBe(200);
   });
 
-  test("reads whatever order the cookies come in, and between others", async () => {
+  test("reads with cookies in any order, and between others", async () => {
     const cookie = `theme=dark; ${cookieHeader(session.cookies.toReversed())}; ${name}-code-verifier=x; other=a=b=c`;
     expect((await myVotes({ cookie })).status).toBe(200);
   });
 
-  test("writes for a page of the service's own or of an allowed origin", async () => {
+  test("writes from the service's own and from allowed origins", async () => {
     const cookie = cookieHeader(session.cookies);
     expect((await vote({ cookie, origin: stack.base_url })).status).toBe(201);
     expect((await vote({ cookie, origin: stack.supabase_url })).status).toBe(200);
@@ -71,16 +65,16 @@ describe.each(forms)("a session as @supabase/ssr writes it, %s", (_form, { chunk
     expect(await hasVoted(session)).toBe(true);
   });
 
-  test("does not write for a page of any other origin, nor for none", async () => {
-    const somebody = await signUpOnTheWeb(form);
-    const cookie = cookieHeader(somebody.cookies);
-    refused(await vote({ cookie, origin: "https://evil.example" }), "FORBIDDEN");
-    refused(await vote({ cookie }), "FORBIDDEN");
-    expect(await hasVoted(somebody)).toBe(false);
+  test("does not write from other origins, nor without one", async () => {
+    const person = await signUpOnTheWeb(form);
+    const cookie = cookieHeader(person.cookies);
+    expectError(await vote({ cookie, origin: "https://evil.example" }), "FORBIDDEN");
+    expectError(await vote({ cookie }), "FORBIDDEN");
+    expect(await hasVoted(person)).toBe(false);
   });
 });
 
-test("a session of many chunks is read at either way in", async () => {
+test("a session of many chunks is read behind both listeners", async () => {
   const session = await signUpOnTheWeb({ encoding: "base64url", metadata: 3_000 });
   const cookie = cookieHeader(session.cookies);
   expect(cookie.length).toBeGreaterThan(16 * 1024);
@@ -89,7 +83,7 @@ test("a session of many chunks is read at either way in", async () => {
   }
 });
 
-describe("an origin that only looks like one", () => {
+describe("an origin that resembles an allowed one", () => {
   test.each([
     "null",
     "https://app.example.org.evil.example",
@@ -110,11 +104,11 @@ describe("an origin that only looks like one", () => {
   ])("%j does not write", async (origin) => {
     const session = await signUpOnTheWeb({ encoding: "base64url" });
     const headers = { cookie: cookieHeader(session.cookies), origin: Buffer.from(origin).toString("latin1") };
-    refused(await vote(headers), "FORBIDDEN");
+    expectError(await vote(headers), "FORBIDDEN");
     expect(await hasVoted(session)).toBe(false);
   });
 
-  test("the service's own host is no other port, scheme of another kind or name around it", async () => {
+  test("the service's own host does not match with another port, scheme, prefix or suffix", async () => {
     const session = await signUpOnTheWeb({ encoding: "base64url" });
     const cookie = cookieHeader(session.cookies);
     const { port } = new URL(stack.base_url);
@@ -130,7 +124,7 @@ describe("an origin that only looks like one", () => {
     }
   });
 
-  test("an origin another organization allows does not write here", async () => {
+  test("an origin allowed by another organization does not write here", async () => {
     const session = await signUpOnTheWeb({ encoding: "base64url" });
     const other = await newOrganization();
     await sql`update public.organizations set allowed_origins = '{https://other.example}' where id = ${other.id}`;
@@ -144,7 +138,7 @@ describe("an origin that only looks like one", () => {
   });
 });
 
-describe("every method that writes needs an origin", () => {
+describe("every writing method needs an origin", () => {
   test.each([
     ["POST", "/api/submissions"],
     ["POST", "/api/submissions/check-duplicates"],
@@ -168,13 +162,13 @@ describe("every method that writes needs an origin", () => {
       origins: [],
       status: "planned",
     };
-    refused(
+    expectError(
       await api(method, path.replace(":id", submissionId), { headers, on: organization, body }),
       "FORBIDDEN",
     );
   });
 
-  test("also in forms a browser sends without asking first", async () => {
+  test("also with content types that need no preflight", async () => {
     const session = await signUpOnTheWeb({ encoding: "base64url" });
     for (const type of [
       "text/plain",
@@ -193,15 +187,18 @@ describe("every method that writes needs an origin", () => {
   });
 });
 
-describe("a session that is no good", () => {
+describe("an invalid session", () => {
   const sessionOf = (token: unknown) =>
     cookieHeader([{ name, value: JSON.stringify({ access_token: token, token_type: "bearer" }) }]);
 
-  test("an expired token is 401, also where nobody could read", async () => {
+  test("an expired token returns 401, also on public routes", async () => {
     const { id } = await newUser();
     const cookie = sessionOf(await accessToken({ sub: id }, -10));
-    refused(await myVotes({ cookie }), "UNAUTHORIZED");
-    refused(await api("GET", "/api/submissions", { headers: { cookie }, on: organization }), "UNAUTHORIZED");
+    expectError(await myVotes({ cookie }), "UNAUTHORIZED");
+    expectError(
+      await api("GET", "/api/submissions", { headers: { cookie }, on: organization }),
+      "UNAUTHORIZED",
+    );
   });
 
   test.each<[string, string]>([
@@ -219,11 +216,14 @@ describe("a session that is no good", () => {
     ["deep JSON", `${name}=${encodeURIComponent("[".repeat(5_000))}`],
     ["a broken percent sign", `${name}=%E0%A4%A`],
     ["the first chunk of two", `${name}.0=base64-eyJhY2Nlc3NfdG9r`],
-  ])("%s is 401, not nobody", async (_what, cookie) => {
-    refused(await api("GET", "/api/submissions", { headers: { cookie }, on: organization }), "UNAUTHORIZED");
+  ])("%s returns 401 and is not anonymous", async (_what, cookie) => {
+    expectError(
+      await api("GET", "/api/submissions", { headers: { cookie }, on: organization }),
+      "UNAUTHORIZED",
+    );
   });
 
-  test("a later chunk without the first is no session", async () => {
+  test("a later chunk without the first is not a session", async () => {
     const answer = await api("GET", "/api/submissions", {
       headers: { cookie: `${name}.1=abc` },
       on: organization,
@@ -231,7 +231,7 @@ describe("a session that is no good", () => {
     expect(answer.status).toBe(200);
   });
 
-  test("cookies of other projects and look-alikes are not read", async () => {
+  test("cookies of other projects and similar names are not read", async () => {
     const { token } = await newUser();
     const value = encodeURIComponent(JSON.stringify({ access_token: token }));
     for (const other of [
@@ -249,15 +249,15 @@ describe("a session that is no good", () => {
     }
   });
 
-  test("a thousand chunks cost no more than the first ones", async () => {
+  test("a thousand chunks cost no more than the allowed ones", async () => {
     const cookie = Array.from({ length: 1_000 }, (_, n) => `${name}.${n}=xxxxxxxx`).join("; ");
     const { status } = await api("GET", "/api/submissions", { headers: { cookie }, on: organization });
     expect([401, 431]).toContain(status);
   });
 });
 
-describe("the header goes before the cookie", () => {
-  test("a Bearer beside a cookie is who calls, and needs no origin", async () => {
+describe("the Authorization header takes precedence over the cookie", () => {
+  test("a Bearer token with a cookie is the caller, and needs no origin", async () => {
     const [session, bearer] = [await signUpOnTheWeb({ encoding: "base64url" }), await newUser()];
     const cookie = cookieHeader(session.cookies);
     expect((await vote({ cookie, authorization: `Bearer ${bearer.token}` })).status).toBe(201);
@@ -265,20 +265,20 @@ describe("the header goes before the cookie", () => {
     expect(await hasVoted({ userId: bearer.id })).toBe(true);
   });
 
-  test("a Bearer works beside a broken cookie", async () => {
+  test("a Bearer token works with an invalid cookie", async () => {
     const { token } = await newUser();
     expect((await myVotes({ cookie: `${name}=broken`, authorization: `Bearer ${token}` })).status).toBe(200);
   });
 
-  test("a broken Bearer is not saved by a good cookie", async () => {
+  test("an invalid Bearer token is rejected despite a valid cookie", async () => {
     const cookie = cookieHeader((await signUpOnTheWeb({ encoding: "base64url" })).cookies);
     for (const authorization of ["Bearer nonsense", "Basic abc", "Bearer"]) {
-      refused(await myVotes({ cookie, authorization }), "UNAUTHORIZED");
+      expectError(await myVotes({ cookie, authorization }), "UNAUTHORIZED");
     }
   });
 
-  test("the publishable key as Bearer is nobody, whatever the cookie", async () => {
+  test("the publishable key as Bearer token is anonymous, whatever the cookie", async () => {
     const cookie = cookieHeader((await signUpOnTheWeb({ encoding: "base64url" })).cookies);
-    refused(await myVotes({ cookie, authorization: `Bearer ${stack.publishable_key}` }), "UNAUTHORIZED");
+    expectError(await myVotes({ cookie, authorization: `Bearer ${stack.publishable_key}` }), "UNAUTHORIZED");
   });
 });

@@ -16,13 +16,13 @@ export interface WebSession {
 }
 
 export interface SessionForm {
-  /** How @supabase/ssr writes the session: base64url is its default, raw the older one. */
+  /** The encoding of the session by @supabase/ssr: base64url is the default, raw JSON the older one. */
   encoding: "base64url" | "raw";
   /** Characters of metadata, which make the session too long for one cookie. */
   metadata?: number;
 }
 
-/** Somebody who signs up in a web app that keeps its session with @supabase/ssr, and the cookies it sets. */
+/** A user who signs up in a web app that keeps its session with @supabase/ssr, and the cookies it sets. */
 export async function signUpOnTheWeb({ encoding, metadata = 0 }: SessionForm): Promise<WebSession> {
   const jar = new Map<string, Cookie>();
   const app = createServerClient(stack.supabase_url, stack.publishable_key, {
@@ -47,7 +47,7 @@ export async function signUpOnTheWeb({ encoding, metadata = 0 }: SessionForm): P
   return { userId: data.user.id, token: data.session.access_token, cookies: [...jar.values()] };
 }
 
-/** As frameworks and browsers send it: values percent-encoded. */
+/** As frameworks and browsers send it: with percent-encoded values. */
 export function cookieHeader(cookies: readonly { name: string; value: string }[]): string {
   return cookies.map(({ name, value }) => `${name}=${encodeURIComponent(value)}`).join("; ");
 }

@@ -1,7 +1,7 @@
--- What holds for every table, function and role, whatever they are for.
+-- Rules for every table, function and role.
 begin;
 set local search_path = public, extensions;
-select plan(39);
+select plan(40);
 
 create temporary view our_tables as
   select c.oid, n.nspname as schema, c.relname as name, n.nspname || '.' || c.relname as path, c.relrowsecurity, c.relowner
@@ -12,17 +12,17 @@ create temporary view our_functions as
   from pg_proc p join pg_namespace n on n.oid = p.pronamespace
   where n.nspname in ('public', 'private');
 create temporary view api_roles as
-  select unnest(array['anon', 'authenticated', 'service_key', 'service_role', 'feedback_api', 'feedback_webhooks']) as role;
+  select unnest(array['anon', 'authenticated', 'service_key', 'service_role', 'feedback_api', 'feedback_webhooks', 'feedback_mail']) as role;
 
 -- Tables
 select is_empty('select path from our_tables where not relrowsecurity', 'every table has row-level security');
-select is_empty($$ select path from our_tables where obj_description(oid, 'pg_class') is null $$, 'every table says what it is for');
+select is_empty($$ select path from our_tables where obj_description(oid, 'pg_class') is null $$, 'every table has a comment');
 select is_empty($$ select path from our_tables join pg_roles on pg_roles.oid = relowner where rolsuper $$, 'no table belongs to a superuser');
 select is_empty($$ select path from our_tables t
   where not exists (select from pg_attribute where attrelid = t.oid and attname = 'organization_id' and attnotnull)
-    -- Tenants themselves, people who span them, and settings of the whole deployment.
-    and path not in ('public.organizations', 'public.profiles', 'private.rate_limit_rules', 'private.rate_counters', 'private.switches',
-      'private.webhook_cursor', 'private.broadcast_cursor', 'private.erasure_key', 'private.former_addresses') $$,
+    -- Tenants, people across tenants, and settings of the whole deployment.
+    and path not in ('public.organizations', 'public.profiles', 'private.rate_limit_rules', 'private.rate_counters', 'private.feature_flags',
+      'private.webhook_cursor', 'private.broadcast_cursor', 'private.erasure_key', 'private.former_addresses', 'private.idempotency_keys', 'private.setup') $$,
   'every row of a tenant names its organization');
 select is_empty($$
   select t.path || ' ' || k.conname from our_tables t join pg_constraint k on k.conrelid = t.oid
@@ -36,7 +36,7 @@ select is_empty($$
   and k.conname not in (
     -- One scan when an operator deletes an organization.
     'profiles_organization_id_fkey', 'notifications_organization_id_fkey', 'idempotency_keys_organization_id_fkey',
-    -- Some dozens of rows at most.
+    -- At most some dozens of rows.
     'api_keys_profile_id_fkey', 'api_keys_created_by_fkey', 'agents_created_by_fkey',
     'fanouts_organization_id_fkey', 'fanouts_submission_id_fkey', 'fanouts_comment_id_fkey') $$,
   'an index leads with the columns of every foreign key');
@@ -46,15 +46,15 @@ select is_empty($$
   where k.contype = 'f' and t.schema = 'public' and target.name in ('submissions', 'categories', 'tags', 'surveys')
     and not exists (select from pg_attribute where attrelid = t.oid and attname = 'organization_id' and attnum = any (k.conkey))
     and t.name <> 'notifications' $$,
-  'no row can point to a submission, category, tag or survey of another organization');
+  'no foreign key allows a submission, category, tag or survey of another organization');
 select is_empty($$ select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where n.nspname in ('public', 'private') and c.relkind in ('v', 'm') and not coalesce('security_invoker=true' = any (c.reloptions), false) $$,
-  'no view shows more than its reader may see');
+  'every view is a security invoker');
 select isnt_empty($$ select from pg_publication where pubname = 'supabase_realtime' $$, 'the publication of realtime exists');
 
 -- Functions
-select is_empty($$ select path from our_functions where obj_description(oid, 'pg_proc') is null $$, 'every function says what it does');
-select is_empty($$ select path from our_functions where prosecdef and schema <> 'private' $$, 'every security definer function lives in private');
+select is_empty($$ select path from our_functions where obj_description(oid, 'pg_proc') is null $$, 'every function has a comment');
+select is_empty($$ select path from our_functions where prosecdef and schema <> 'private' $$, 'every security definer function is in the schema private');
 select is_empty($$ select path from our_functions where prosecdef and not coalesce('search_path=""' = any (proconfig), false) $$,
   'every security definer function has an empty search_path');
 select is_empty($$ select path from our_functions join pg_roles on pg_roles.oid = proowner where rolsuper $$, 'no function belongs to a superuser');
@@ -71,7 +71,7 @@ select is_empty($$
       select f.oid from our_functions f join pg_proc p on p.oid = c.oid where p.prosrc ~ (f.path || '\(')) f
   ) select p.oid::regprocedure from called join pg_proc p using (oid)
   where (p.prosrc ~* '\mraise\M' or p.oid = 'private.raise_error'::regproc)
-    -- It catches its own, which is how it gives a lock back.
+    -- It catches its own error to release a lock.
     and p.oid <> 'private.lock_thread(uuid)'::regprocedure $$, 'no policy calls a function that raises');
 select set_eq($$
   select role || ': ' || string_agg(path, ' ' order by path collate "C") from api_roles, our_functions
@@ -79,40 +79,50 @@ select set_eq($$
   array['authenticated: public.create_comment public.create_submission public.delete_comment public.delete_submission public.follow '
     || 'public.mark_notifications_read public.my_votes public.start_survey public.submit_survey_response public.unfollow public.unvote '
     || 'public.unvote_comment public.update_comment public.update_profile public.update_submission public.vote public.vote_comment'],
-  'the data API offers these functions, to people who signed in');
+  'sessions may execute these functions of the data API, anonymous clients none');
 select is_empty($$ select p.oid::regprocedure from our_functions f join pg_proc p using (oid)
   where f.schema = 'public' and p.provolatile = 'v'
     and (p.proretset or p.prorettype not in ('boolean'::regtype, 'integer'::regtype, 'uuid'::regtype, 'timestamptz'::regtype)) $$,
-  'a function that writes returns a single value that nothing slow can be asked about');
--- An admin's writes hold what is their own organization's.
+  'a function that writes returns a single scalar, so that no filter of the data API runs after it');
+-- Write policies of admins are limited to their own organization.
 select is_empty($$
   select t.name || ' ' || verb from our_tables t cross join unnest(array['insert', 'update', 'delete']) as verb
   where t.schema = 'public' and t.name not in ('submission_tags', 'status_changes', 'surveys', 'survey_questions', 'survey_options')
     and (has_table_privilege('authenticated', t.oid, verb) or verb <> 'delete' and has_any_column_privilege('authenticated', t.oid, verb))
-    and not exists (select from pg_trigger g where g.tgrelid = t.oid and g.tgfoid = 'private.refuse_table_write()'::regprocedure
+    and not exists (select from pg_trigger g where g.tgrelid = t.oid and g.tgfoid = 'private.reject_table_write()'::regprocedure
       and g.tgenabled = 'O' and g.tgtype & 2 = 2 and g.tgtype & case verb when 'insert' then 4 when 'update' then 16 else 8 end <> 0) $$,
-  'clients write no table that others write too, but by functions');
+  'clients write tables that users share through functions only');
 
--- The helpers of private that each role may execute, written down once more so that a new grant is seen.
+-- The helpers of private that each role may execute, listed again so that a new grant is noticed.
 create temporary table helpers (roles text[], names text[]);
 insert into helpers values
   (array['anon', 'authenticated', 'service_key', 'service_role', 'feedback_api'], array['error_state',
     'raise_error', 'is_key', 'caller_id']),
   (array['authenticated', 'service_key', 'service_role', 'feedback_api'], array['trim_text', 'is_direct',
-    'is_quiet', 'is_importing']),
+    'events_suppressed', 'is_importing']),
   (array['service_role', 'feedback_api'], array['is_slug', 'are_translations', 'are_origins']),
+  (array['authenticated', 'service_role', 'service_key', 'feedback_api'], array['locales']),
+  (array['authenticated'], array['editable_columns']),
+  (array['anon', 'authenticated', 'service_key'], array['board', 'board_counts', 'page_frame']),
+  (array['anon', 'authenticated'], array['survey_page', 'open_survey_page']),
+  (array['authenticated'], array['admin_frame', 'admin_merge_preview', 'admin_moderate_many', 'my_profile', 'my_responses', 'offered_survey', 'rate_limits']),
+  (array['authenticated'], array['my_mail_preferences', 'change_my_mail_preferences', 'mute_submission']),
+  (array['anon', 'authenticated'], array['mail_preferences_by_link', 'change_mail_preferences_by_link', 'open_claim']),
+  (array['authenticated'], array['claim_author']),
+  (array['authenticated', 'service_key'], array['admin_mail_suppressions', 'admin_lift_mail_suppression', 'mail_survey',
+    'admin_logo', 'admin_apply_import', 'admin_search_people', 'admin_person', 'admin_decide_trust']),
   (array['anon', 'authenticated', 'service_key', 'feedback_api'], array['localized']),
   (array['authenticated', 'service_key', 'feedback_api'], array['has_scope']),
   (array['service_key', 'feedback_api'], array['key_organization_id']),
-  (array['feedback_api'], array['agent_id', 'admit', 'enter', 'is_allowed_origin', 'latest_migration',
-    'record_calls', 'finish_stream', 'stream_events', 'events_after', 'living_keys',
-    'renew_streams', 'claim_import']),
-  (array['service_role'], array['is_time_zone']),
+  (array['feedback_api'], array['agent_id', 'admit_request', 'assume_caller', 'is_allowed_origin', 'latest_migration',
+    'record_tool_calls', 'finish_stream', 'stream_events', 'events_after', 'active_keys',
+    'renew_streams', 'claim_import', 'set_up', 'signing_secrets', 'open_session']),
+  (array['service_role'], array['is_time_zone', 'are_mail_choices']),
   (array['authenticated', 'service_role'], array['person_name', 'ordered_id', 'check_response']),
   (array['anon', 'authenticated', 'service_key'], array['team_organization_ids', 'author', 'author_of_key',
     'current_organization_id', 'survey_organization_ids', 'can_see_submission', 'comment_vote_of',
     'remove_comment_vote', 'written_comment', 'my_vote', 'vote_of', 'is_following', 'my_votes',
-    'remove_vote', 'submission_voters', 'find_submissions', 'narrow_submissions',
+    'remove_vote', 'submission_voters', 'find_submissions', 'candidate_submissions',
     'submissions_with_text', 'count_submissions', 'tags_of', 'highlight',
     'escape_html', 'similar_submissions', 'search_query', 'in_organization', 'require_survey',
     'survey_targeting', 'survey_analytics']),
@@ -124,38 +134,41 @@ insert into helpers values
     'count_survey_responses', 'admin_merge', 'admin_unmerge', 'admin_moderate', 'admin_moderation_queue',
     'admin_bulk', 'admin_origins', 'admin_start_export', 'admin_export_page', 'admin_start_import',
     'admin_run_import', 'admin_finish_import', 'admin_imports',
-    'admin_receive_import', 'admin_begin_import', 'admin_cancel_import', 'admin_import_job', 'admin_import_piece', 'admin_find_people', 'admin_personal_data',
+    'admin_add_import_file_part', 'admin_begin_import', 'admin_cancel_import', 'admin_import_job', 'admin_import_file_part', 'admin_find_people', 'admin_personal_data',
     'admin_erase_person', 'admin_organization', 'admin_update_organization', 'admin_labels',
     'admin_create_label', 'admin_update_label', 'admin_order_categories', 'admin_delete_label',
     'admin_merge_labels', 'admin_members', 'admin_remove_member', 'admin_invites', 'admin_revoke_invite',
-    'admin_analytics', 'admin_events', 'names_respondents', 'require_webhook_admin', 'admin_list_webhooks',
+    'admin_analytics', 'admin_events', 'can_see_respondents', 'require_webhook_admin', 'admin_list_webhooks',
     'admin_show_webhook', 'admin_create_webhook', 'admin_update_webhook', 'admin_delete_webhook',
     'admin_rotate_webhook', 'admin_test_webhook', 'admin_list_deliveries', 'admin_show_delivery',
     'admin_redeliver']),
   (array['authenticated', 'service_key', 'service_role'], array['is_moderating', 'default_organization_id',
     'comment_edit_window', 'lock_comment', 'lock_open_submission', 'lock_submission',
-    'require_open_submission', 'charge_direct_vote', 'rate_comment', 'survey_sentiment', 'survey_breakdown',
+    'require_open_submission', 'charge_direct_vote', 'charge_comment', 'survey_sentiment', 'survey_breakdown',
     'analytics_days', 'analytics_submissions']),
-  (array['anon', 'authenticated'], array['may_listen']),
+  (array['anon', 'authenticated'], array['may_listen', 'setup_is_open']),
   (array['anon', 'authenticated', 'service_role'], array['before_request']),
-  (array['authenticated'], array['refuse_unknown_changes']),
-  (array['authenticated'], array['has_account', 'is_active_user', 'with_sources', 'start_survey', 'mark_start', 'submit_survey_response',
-    'judge_survey_response', 'admin_change_role', 'admin_transfer_ownership', 'admin_invite',
-    'accept_invite', 'my_personal_data', 'erase_me', 'admin_list_api_keys', 'admin_create_api_key',
-    'admin_rotate_api_key', 'admin_revoke_api_key', 'admin_audit', 'admin_list_agents', 'admin_create_agent',
+  (array['authenticated'], array['reject_unknown_changes']),
+  (array['authenticated'], array['has_account', 'is_active_user', 'with_sources', 'start_survey', 'record_survey_start', 'submit_survey_response',
+    'score_survey_response', 'admin_change_role', 'admin_transfer_ownership', 'admin_invite',
+    'accept_invite', 'my_personal_data', 'erase_me', 'end_session', 'admin_list_identify_secrets',
+    'admin_create_identify_secret', 'admin_delete_identify_secret', 'admin_signing_secrets', 'admin_list_api_keys', 'admin_create_api_key',
+    'admin_rotate_api_key', 'admin_revoke_api_key', 'admin_audit', 'admin_audit_choices', 'admin_newest_events', 'admin_list_agents', 'admin_create_agent',
     'admin_update_agent', 'admin_retire_agent', 'admin_agent_policies', 'admin_list_agent_keys',
     'admin_create_agent_key', 'admin_agent_audit']),
-  (array['service_key'], array['replay', 'remember', 'agent_category_ids', 'agent_survey_ids', 'begin_call',
-    'record_call', 'agent_self', 'open_stream', 'hold_stream', 'claim_stream', 'finish_stream',
+  (array['authenticated', 'service_key'], array['find_idempotent_response', 'save_idempotent_response']),
+  (array['service_key'], array['agent_category_ids', 'agent_survey_ids', 'authorize_tool_call',
+    'record_tool_call', 'agent_self', 'open_stream', 'register_stream', 'claim_stream', 'finish_stream',
     'open_subscription', 'read_subscription']),
-  (array['feedback_webhooks'], array['fan_out_events', 'exchange_deliveries']);
+  (array['feedback_webhooks'], array['fan_out_events', 'record_and_claim_deliveries']),
+  (array['feedback_mail'], array['record_and_claim_mails', 'record_mail_report']);
 select set_eq(
   format($$ select path from our_functions where schema = 'private' and has_function_privilege(%L, oid, 'execute') $$, role),
   format($$ select 'private.' || unnest(names) from helpers where %L = any (roles) $$, role),
   format('%s executes the helpers meant for it and no other', role))
 from api_roles;
 
--- Rights on tables
+-- Grants on tables
 create temporary view granted as
   select * from (
     select role, privilege, t.schema, t.name, case when has_table_privilege(role, t.oid, privilege) then '*' else (
@@ -166,7 +179,7 @@ create temporary view granted as
   ) rights where columns is not null;
 
 select set_eq($$ select name || ' ' || privilege || ' ' || columns from granted where schema = 'public' and role = 'anon' $$, array[
-  'organizations select created_at id name slug time_zone visibility',
+  'organizations select allow_indexing created_at id name slug time_zone visibility',
   'profiles select avatar_url created_at id kind name',
   'categories select *',
   'tags select *',
@@ -179,12 +192,12 @@ select set_eq($$ select name || ' ' || privilege || ' ' || columns from granted 
   'notifications select id',
   'surveys select allow_multiple_responses closed_at closes_at created_at description id organization_id published_at redirect_url show_branding status title updated_at version_of',
   'survey_questions select *',
-  'survey_options select *'], 'nobody in particular only reads, and these columns');
+  'survey_options select *'], 'anonymous clients may only select, and only these columns');
 
 select set_eq($$ select name || ' ' || privilege || ' ' || columns from granted where schema = 'public' and role = 'authenticated' $$, array[
-  'organizations select created_at id name slug time_zone visibility',
+  'organizations select allow_indexing created_at id name slug time_zone visibility',
   'profiles select avatar_url created_at id kind name',
-  'profiles update avatar_url name',
+  'profiles update avatar_url locale name',
   'memberships select *',
   'categories select *',
   'tags select *',
@@ -225,10 +238,10 @@ select set_eq($$ select name || ' ' || privilege || ' ' || columns from granted 
   'survey_options update position text',
   'survey_options delete *',
   'survey_responses select answers id locale organization_id sentiment sentiment_engine sentiment_score started_at submitted_at survey_id user_id',
-  'survey_responses insert answers locale survey_id'], 'people who signed in write these columns and no others');
+  'survey_responses insert answers locale survey_id'], 'sessions write these columns and no others');
 
 select set_eq($$ select name || ' ' || privilege || ' ' || columns from granted where schema = 'public' and role = 'service_key' $$, array[
-  'organizations select created_at id name slug time_zone visibility',
+  'organizations select allow_indexing created_at id name slug time_zone visibility',
   'profiles select avatar_url created_at id kind name',
   'categories select *',
   'tags select *',
@@ -262,7 +275,7 @@ select set_eq($$ select name || ' ' || privilege || ' ' || columns from granted 
   'survey_options delete *',
   'survey_responses select answers id locale organization_id sentiment sentiment_engine sentiment_score started_at submitted_at survey_id user_id'], 'a key writes these columns and no others');
 
--- What triggers count on stays where it is: votes and follows come and go, what is counted or hidden is not written.
+-- Rows that triggers count cannot be moved: votes and follows are inserted and deleted, counted and visibility columns are not writable.
 select set_eq($$ select name || ' ' || privilege || ' ' || columns from granted where schema = 'public' and role = 'service_role' $$,
   $$ select name || ' ' || privilege || ' *' from our_tables, unnest(array['select', 'insert', 'update', 'delete']) as privilege
      where schema = 'public' and not (privilege = 'update' and name in ('submissions', 'votes', 'follows', 'comments', 'comment_votes', 'survey_responses'))
@@ -273,9 +286,9 @@ select set_eq($$ select name || ' ' || privilege || ' ' || columns from granted 
        ('surveys update allow_multiple_responses audience audience_submission_id closes_at description locales redirect_url show_branding status title') $$,
   'the service role reads and writes every public table, and may not truncate or change one');
 select is_empty($$ select role, name, privilege from granted where schema = 'private' $$,
-  'no API role has any right on a table of private');
-select is_empty($$ select role, name, privilege from granted where role in ('feedback_api', 'feedback_webhooks') $$,
-  'the functions'' logins have no right on any table');
+  'no API role has a privilege on a private table');
+select is_empty($$ select role, name, privilege from granted where role in ('feedback_api', 'feedback_webhooks', 'feedback_mail') $$,
+  'the logins of the functions have no privilege on any table');
 select is_empty($$
   select role, t.path, attname from api_roles, our_tables t join pg_attribute on attrelid = t.oid and attnum > 0
   where role <> 'service_role' and attname ~ '(email|hash|digest|secret|password|token)'
@@ -284,9 +297,9 @@ select is_empty($$
 select is_empty($$
   select role, name from api_roles, unnest(array['public.votes', 'public.comment_votes']) as name
   where role <> 'service_role' and has_column_privilege(role, name, 'user_id', 'select, update') $$,
-  'who voted is readable by the service role alone');
+  'only the service role may read who voted');
 select is_empty($$ select role, attname from api_roles, unnest(array['audience', 'audience_submission_id', 'locales', 'family_id']) as attname
-  where role <> 'service_role' and has_column_privilege(role, 'public.surveys', attname, 'select') $$, 'whom a survey asks is readable by the service role alone');
+  where role <> 'service_role' and has_column_privilege(role, 'public.surveys', attname, 'select') $$, 'only the service role may read the audience of a survey');
 select is_empty($$
   select role, name, attname from unnest(array['anon', 'authenticated']) as role, our_tables t
   join pg_index i on i.indrelid = t.oid and i.indisprimary
@@ -294,31 +307,31 @@ select is_empty($$
   where (t.name in ('submissions', 'votes', 'comments', 'comment_votes', 'notifications')
       or t.path in (select schemaname || '.' || tablename from pg_publication_tables where pubname = 'supabase_realtime'))
     and not has_column_privilege(role, t.oid, attnum, 'select') $$,
-  'realtime can show anyone the primary key of what it publishes');
+  'clients of realtime may read the primary key of every published table');
 
 -- Roles
 select results_eq(
   $$ select rolname::text collate "default", rolcanlogin, rolinherit, rolbypassrls or rolsuper or rolcreaterole or rolcreatedb or rolreplication
-    from pg_roles where rolname in ('feedback_api', 'feedback_webhooks', 'service_key') order by 1 $$,
-  $$ values ('feedback_api', true, false, false), ('feedback_webhooks', true, false, false), ('service_key', false, false, false) $$,
-  'the functions'' logins inherit nothing, keys cannot log in, and none goes round row-level security');
+    from pg_roles where rolname in ('feedback_api', 'feedback_mail', 'feedback_webhooks', 'service_key') order by 1 $$,
+  $$ values ('feedback_api', true, false, false), ('feedback_mail', true, false, false), ('feedback_webhooks', true, false, false), ('service_key', false, false, false) $$,
+  'the logins inherit nothing, keys cannot log in, and no role bypasses row-level security');
 select set_eq(
   $$ select m.rolname || ' in ' || g.rolname || case when a.admin_option then ' as admin' else '' end
     from pg_auth_members a join pg_roles m on m.oid = a.member join pg_roles g on g.oid = a.roleid
-    where m.rolname in ('feedback_api', 'feedback_webhooks', 'service_key') $$,
+    where m.rolname in ('feedback_api', 'feedback_webhooks', 'feedback_mail', 'service_key') $$,
   array['feedback_api in anon', 'feedback_api in authenticated', 'feedback_api in service_key'],
-  'the functions'' login can become the three API roles of clients, never the service role');
+  'the login of the API may assume the three client roles, never the service role');
 select is_empty($$ select classid::regclass, objid from pg_shdepend
-  where deptype = 'o' and refclassid = 'pg_authid'::regclass and refobjid in ('feedback_api'::regrole, 'feedback_webhooks'::regrole, 'service_key'::regrole) $$,
-  'none owns anything');
+  where deptype = 'o' and refclassid = 'pg_authid'::regclass and refobjid in ('feedback_api'::regrole, 'feedback_webhooks'::regrole, 'feedback_mail'::regrole, 'service_key'::regrole) $$,
+  'the logins own nothing');
 select ok((select rolconfig @> array['statement_timeout=8s', 'lock_timeout=200ms', 'idle_in_transaction_session_timeout=15s']
-  from pg_roles where rolname = 'feedback_api'), 'every statement of the functions has a time-out');
+  from pg_roles where rolname = 'feedback_api'), 'every statement of the API has a timeout');
 
--- What comes later starts with nothing too.
+-- New objects start without grants too.
 create table public.later (id integer primary key);
 create function private.later() returns integer language sql return 1;
 select is_empty($$ select role, privilege from granted where name = 'later' $$, 'a new table grants nothing to any API role');
-select is_empty($$ select role from api_roles where has_function_privilege(role, 'private.later()', 'execute') $$, 'nor does a new function');
+select is_empty($$ select role from api_roles where has_function_privilege(role, 'private.later()', 'execute') $$, 'a new function grants nothing to any API role');
 
 select * from finish();
 rollback;

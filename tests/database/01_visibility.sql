@@ -1,10 +1,10 @@
--- Who sees what: boards, submissions and everything that hangs on them.
+-- Visibility of boards, submissions and their dependent rows.
 begin;
 set local search_path = public, extensions;
 select plan(117);
 do $$ begin perform tests.start(); end $$;
 
--- Titles and bodies are names: p(ublic) or v(ault), then the moderation state.
+-- Titles and bodies encode the board, p(ublic) or v(ault), and the moderation state.
 do $$
 declare state text;
 begin
@@ -79,29 +79,29 @@ select is(
 
 -- People and teams
 select is(tests.see('anon', $$ select string_agg(name, ', ' order by name) from profiles $$), 'Alice, Bob',
-  'anyone sees the people who wrote what anyone sees, and nobody else');
+  'anonymous clients see the authors of public content, and no other profile');
 select is(tests.see('rita', $$ select string_agg(name, ', ' order by name) from profiles $$), 'Alice, Bob, Rita',
-  'an admin sees themselves and their team besides, not the teams of others');
-select is(tests.see('mia', $$ select count(*) from memberships $$), '3', 'a member sees their own team');
-select is(tests.see('bob', $$ select count(*) from memberships $$), '0', 'a stranger sees no team');
-select is(tests.see('anon', $$ select count(*) from memberships $$), '42501', 'nor does anyone not signed in');
+  'an admin also sees their own team, and no other');
+select is(tests.see('mia', $$ select count(*) from memberships $$), '3', 'a member sees their team');
+select is(tests.see('bob', $$ select count(*) from memberships $$), '0', 'a user outside the team sees no memberships');
+select is(tests.see('anon', $$ select count(*) from memberships $$), '42501', 'an anonymous client may not read memberships');
 
 -- Visibility follows the board and moderation
 create function pg_temp.seen() returns text language sql as
   $$ select concat_ws('/', tests.see('anon', 'select count(*) from submissions'), tests.see('anon', 'select count(*) from comments')) $$;
 do $$ begin update organizations set visibility = 'private' where slug = 'acme'; end $$;
-select is(pg_temp.seen(), '1/0', 'a board that turns private takes its submissions and their comments out of sight');
-select is(tests.see('mia', 'select count(*) from submissions'), '5', 'but not out of its team''s');
+select is(pg_temp.seen(), '1/0', 'submissions and comments of a board that becomes private are hidden');
+select is(tests.see('mia', 'select count(*) from submissions'), '5', 'its team still sees them');
 do $$ begin update organizations set visibility = 'public' where slug = 'acme'; end $$;
-select is(pg_temp.seen(), '2/1', 'and brings back just what was to be seen before');
+select is(pg_temp.seen(), '2/1', 'the same rows are visible again when it becomes public');
 do $$ begin update submissions set moderation_state = 'spam' where title = 'acme approved'; end $$;
-select is(pg_temp.seen(), '1/0', 'a submission that is rejected takes its comments along');
+select is(pg_temp.seen(), '1/0', 'rejecting a submission hides its comments');
 do $$ begin update submissions set moderation_state = 'approved' where title in ('acme approved', 'acme pending'); end $$;
-select is(pg_temp.seen(), '3/2', 'one that is approved brings them along');
+select is(pg_temp.seen(), '3/2', 'approving a submission shows its comments');
 do $$ begin update comments set moderation_state = 'approved' where body = 'note pending'; end $$;
-select is(pg_temp.seen(), '3/3', 'a comment that is approved is seen');
+select is(pg_temp.seen(), '3/3', 'approving a comment shows it');
 do $$ begin update submissions set moderation_state = 'approved' where title = 'vault pending'; end $$;
-select is(pg_temp.seen(), '3/3', 'approval on a private board shows nothing to the world');
+select is(pg_temp.seen(), '3/3', 'approval on a private board shows nothing to others');
 
 select * from finish();
 rollback;

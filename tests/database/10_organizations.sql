@@ -1,4 +1,4 @@
--- Profiles, teams, and what the service role and operators do.
+-- Profiles, teams, the service role and operators.
 begin;
 set local search_path = public, extensions;
 select plan(100);
@@ -17,10 +17,10 @@ select is((select name from profiles where id = tests.id(person)), name, claim) 
   ('blank', null, 'nor from white space'),
   ('long', repeat('😀', 100), 'and has 100 characters at most')) as t (person, name, claim);
 do $$ begin update auth.users set email = 'new@example.test' where id = tests.id('alice'); end $$;
-select is((select email from profiles where id = tests.id('alice')), 'new@example.test', 'a new address reaches the profile');
+select is((select email from profiles where id = tests.id('alice')), 'new@example.test', 'a changed address is copied to the profile');
 do $$ begin update auth.users set email = 'olga@example.test' where id = tests.id('olga'); end $$;
 
--- Changing one's own
+-- Editing the own profile
 select is(tests.try(who, $$ update profiles set name = 'Alicia', avatar_url = 'https://example.test/a.png' where id = tests.id('alice') $$), outcome, claim)
 from (values
   ('alice', '1', 'a person changes their name and picture'),
@@ -34,7 +34,7 @@ select is(tests.try('alice', format('update profiles set avatar_url = %L where i
   format('%s is no picture', left(url, 30))) from unnest(array['javascript:alert(1)', 'data:image/png;base64,x', '/a.png', 'https://a b', 'https://' || repeat('x', 2000)]) as url;
 select is(tests.try('alice', format('update profiles set name = %L where id = tests.id(''alice'')', name)), '23514 name_has_1_to_100_characters', claim)
 from (values ('', 'no name is empty'), (repeat('x', 101), 'none is longer than 100 characters')) as t (name, claim);
-select is(tests.see('alice', $$ select email from profiles where id = tests.id('alice') $$), '42501', 'nobody reads an address here, not even their own');
+select is(tests.see('alice', $$ select email from profiles where id = tests.id('alice') $$), '42501', 'users cannot read e-mail addresses, not even their own');
 select is(tests.see(who, statement), '42501', format('%s may not: %s', who, statement))
 from unnest(array['alice', 'adam', 'acme key with members:write organization:write']) as who,
   unnest(array['insert into memberships (organization_id, user_id, role) values (tests.id(''acme''), tests.id(''alice''), ''owner'')', 'update memberships set role = ''owner''',
@@ -42,46 +42,46 @@ from unnest(array['alice', 'adam', 'acme key with members:write organization:wri
   'insert into profiles (name) values (''Nobody'')', 'insert into categories (organization_id, name, slug) values (tests.id(''acme''), ''Mine'', ''mine'')',
   'update tags set name = ''Mine''']) as statement;
 
--- Addresses
+-- E-mail addresses
 select throws_ok($$ insert into profiles (kind, organization_id, email) values ('email', tests.id('acme'), 'eve@example.test'), ('email', tests.id('acme'), 'EVE@example.test') $$,
-  '23505', null, 'an organization knows an address once, in any case');
+  '23505', null, 'an organization has one profile per address, ignoring case');
 select lives_ok($$ insert into profiles (kind, organization_id, email) values ('email', tests.id('acme'), 'eve@example.test'), ('email', tests.id('rival'), 'eve@example.test') $$,
-  'two organizations may know the same');
+  'two organizations may have profiles with the same address');
 select throws_ok($$ insert into profiles (kind, organization_id) values ('email', tests.id('acme')) $$, '23514', null,
-  'an author known by e-mail has an address');
-select throws_ok($$ insert into profiles (kind) values ('key') $$, '23514', null, 'a key belongs to an organization');
+  'an e-mail author must have an address');
+select throws_ok($$ insert into profiles (kind) values ('key') $$, '23514', null, 'a key must belong to an organization');
 
--- Who leaves
+-- Deleting users
 do $$ begin
   perform tests.comment('a comment', 'mia', 'An idea');
   update profiles set avatar_url = 'https://example.test/m.png' where id = tests.id('mia');
   delete from auth.users where id = tests.id('mia');
 end $$;
 select results_eq($$ select name, email, avatar_url, auth_user_id from profiles where id = tests.id('mia') $$,
-  $$ values (null::text, null::text, null::text, null::uuid) $$, 'of who leaves nothing is kept');
-select is(private.author(tests.id('mia'), tests.id('acme')) ->> 'name', 'Anonymous', 'what they wrote is anonymous');
-select is((select body from comments where author_id = tests.id('mia')), 'a comment', 'and stays');
+  $$ values (null::text, null::text, null::text, null::uuid) $$, 'a deleted user''s profile keeps no personal data');
+select is(private.author(tests.id('mia'), tests.id('acme')) ->> 'name', 'Anonymous', 'their content has the author Anonymous');
+select is((select body from comments where author_id = tests.id('mia')), 'a comment', 'their content is kept');
 
 -- Organizations
 do $$ begin perform private.create_organization('New', 'new', 'private', 'BOB@example.test'); end $$;
 select results_eq($$ select name, visibility, user_id, role from organizations o join memberships m on m.organization_id = o.id where slug = 'new' $$,
-  $$ values ('New', 'private', tests.id('bob'), 'owner') $$, 'an operator makes an organization for whoever signs in with an address');
+  $$ values ('New', 'private', tests.id('bob'), 'owner') $$, 'an operator creates an organization whose owner is the user with the address');
 select throws_ok($$ select private.create_organization('Newer', 'newer', 'public', 'unknown@example.test') $$, 'FB404', null,
-  'but not for an address nobody signs in with');
+  'an address without a user is rejected');
 select throws_ok($$ select private.create_organization('Newer', 'newer', 'public', 'eve@example.test') $$, 'FB404', null,
-  'an author known by e-mail does not sign in');
-select throws_ok($$ select private.create_organization('Acme again', 'acme', 'public', 'bob@example.test') $$, '23505', null, 'nor with a slug that is taken');
+  'an e-mail author is not a user');
+select throws_ok($$ select private.create_organization('Acme again', 'acme', 'public', 'bob@example.test') $$, '23505', null, 'a slug that is in use is rejected');
 select throws_ok(format('update organizations set slug = %L where slug = ''new''', slug), '23514', null, format('%s is no slug', left(slug, 10)))
 from unnest(array['', 'New', 'a b', 'a--b', '-a', 'a-', 'аcme', 'ａcme', E'a\n', repeat('x', 65), 'a_b', 'a.b']) as slug;
 select throws_ok(format('insert into categories (organization_id, name, slug, translations) values (tests.id(''acme''), ''X'', ''x'', %L)', translations), '23514', null,
   format('%s are no translations', translations)) from unnest(array['[]', '"de"', '{"xx": "X"}', '{"de": 1}', '{"de": null}', '{"DE": "X"}', 'null']) as translations;
 select lives_ok($$ insert into categories (organization_id, name, slug, translations)
   values (tests.id('acme'), 'Colour', 'colour', '{"en":"Colour","es":"Color","fr":"Couleur","de":"Farbe","ru":"Цвет","pt-BR":"Cor","ja":"色","it":"Colore"}') $$,
-  'a category is translated into the eight locales');
+  'the name of a category has translations into the eight locales');
 select is((select private.localized(name, translations, locale) from categories where slug = 'colour'), name, format('in %s it is %s', locale, name))
 from (values ('de', 'Farbe'), ('ja', '色'), ('nl', 'Colour')) as t (locale, name);
 
--- The service role goes round policies, not round triggers and constraints
+-- The service role bypasses policies, not triggers and constraints
 select is(tests.try('service_role', statement), outcome, claim) from (values
   ($$ insert into submissions (id, organization_id, author_id, title, description, type)
     values (tests.id('served'), tests.id('acme'), tests.id('alice'), ' A served idea ', 'A description that is long enough.', 'idea') $$, '1',
@@ -102,7 +102,7 @@ select is(tests.try('service_role', statement), outcome, claim) from (values
   ($$ insert into votes (submission_id, user_id) values (tests.id('nowhere'), tests.id('bob')) $$, 'FB404', 'and votes for nothing that is not there'))
   as t (statement, outcome, claim);
 select results_eq($$ select title, vote_count, comment_count, status, is_public from submissions where id = tests.id('served') $$,
-  $$ values ('A served title', 1, 0, 'planned', false) $$, 'all of it is counted and spread as ever');
+  $$ values ('A served title', 1, 0, 'planned', false) $$, 'counters, notifications and events are as for other writes');
 
 select * from finish();
 rollback;

@@ -1,4 +1,4 @@
--- Inserting into status_changes is how a status changes.
+-- Inserting into status_changes changes the status.
 begin;
 set local search_path = public, extensions;
 select plan(44);
@@ -16,7 +16,7 @@ create function pg_temp.change(status text, submission text default 'An idea', m
     case when more <> '' then ', ' || split_part(more, ' = ', 2) end)
 $$;
 
--- Who may
+-- Permissions
 select matches(tests.try(who, pg_temp.change('planned')), '^(42501|FB403|FB404)$', claim) from (values
   ('anon', 'nobody unknown changes a status'),
   ('alice', 'nor does the author'),
@@ -24,60 +24,60 @@ select matches(tests.try(who, pg_temp.change('planned')), '^(42501|FB403|FB404)$
   ('rita', 'nor another organization''s admin'),
   ('acme key with submissions:read submissions:write', 'nor a key without submissions:moderate'),
   ('rival key with submissions:read submissions:moderate', 'nor a key of another organization')) as t (who, claim);
-select is_empty($$ select from status_changes $$, 'and no trace of it is kept');
+select is_empty($$ select from status_changes $$, 'no row is left');
 select matches(tests.try('rita', pg_temp.change('planned', more => 'organization_id = tests.id(''rival'')')), '^(42501|FB403|FB404)$',
-  'an admin cannot claim a submission for their organization');
+  'an admin cannot name their own organization for a foreign submission');
 select is(tests.try('adam', pg_temp.change('planned', more => forged)), '42501', 'not even an admin chooses ' || forged)
 from unnest(array['changed_by = tests.id(''bob'')', 'previous_status = ''declined''', 'created_at = now()', 'id = tests.id(''mine'')']) as forged;
 
--- What happens
+-- Effects
 select is(tests.try('adam', pg_temp.change('planned', more => 'note = ''  Next month.  ''')), '1', 'an admin changes the status');
-select is((select status from submissions where id = tests.id('An idea')), 'planned', 'the submission has it');
+select is((select status from submissions where id = tests.id('An idea')), 'planned', 'the submission has the new status');
 select results_eq(
   $$ select previous_status, new_status, changed_by, note from status_changes where submission_id = tests.id('An idea') $$,
-  $$ values ('open', 'planned', tests.id('adam'), 'Next month.') $$, 'history says what it was, who changed it and why');
+  $$ values ('open', 'planned', tests.id('adam'), 'Next month.') $$, 'the history has the previous status, who changed it and the note');
 select results_eq(
   'select type, subject_id, organization_id, data from private.outbox',
   $$ values ('submission.status_changed', tests.id('An idea'), tests.id('acme'), jsonb_build_object('submission_id', tests.id('An idea'),
-    'previous_status', 'open', 'new_status', 'planned', 'changed_by', 'Adam', 'note', 'Next month.')) $$, 'one event tells of it');
+    'previous_status', 'open', 'new_status', 'planned', 'changed_by', 'Adam', 'note', 'Next month.')) $$, 'one event describes it');
 select set_eq(
   'select user_id, type, submission_id, event_id from notifications',
   $$ select user_id, 'status_changed', submission_id, status_changes.id
     from status_changes, unnest(array[tests.id('alice'), tests.id('bob')]) as user_id $$,
-  'the author and the followers are told, who changed it is not');
+  'the author and the followers are notified, but not who changed it');
 do $$ begin delete from private.outbox; delete from notifications; end $$;
 
-select is(tests.try('adam', pg_temp.change('planned')), '0', 'the status it has is no change');
+select is(tests.try('adam', pg_temp.change('planned')), '0', 'setting the same status changes nothing');
 select results_eq(
   $$ select (select count(*) from status_changes), (select count(*) from private.outbox), (select count(*) from notifications) $$,
-  $$ values (1::bigint, 0::bigint, 0::bigint) $$, 'and leaves no history, event or notification');
+  $$ values (1::bigint, 0::bigint, 0::bigint) $$, 'no history, event or notification is created');
 select is(tests.try('acme key with submissions:moderate', pg_temp.change('declined', more => 'notify = false')), '1',
-  'a key with submissions:moderate changes it quietly');
-select is_empty('select from notifications', 'nobody is told then');
+  'a key with submissions:moderate may change it without notifications');
+select is_empty('select from notifications', 'no notification is created');
 select is((select data ->> 'changed_by' from private.outbox), 'Acme''s backend', 'the event names the key');
 select is(tests.try('olga', pg_temp.change(status)), '1', 'from any status to ' || status)
 from unnest(array['open', 'completed', 'in_progress', 'under_review', 'planned']) as status;
-select is(tests.try('adam', pg_temp.change('shipped')), '23514 status_is_known', 'a status of one''s own making is none');
+select is(tests.try('adam', pg_temp.change('shipped')), '23514 status_is_known', 'an unknown status is rejected');
 select is(tests.try('adam', pg_temp.change('open', more => format('note = %L', note))), outcome, claim) from (values
   (repeat('x', 2001), '23514 note_has_1_to_2000_characters', 'a note of 2001 characters is too long'),
   (repeat('😀', 2000), '1', 'one of 2000 is not')) as t (note, outcome, claim);
-select is(tests.see('adam', pg_temp.change('declined', more => 'note = ''   ''') || ' returning coalesce(note, ''none'')'), 'none', 'a blank note is none');
-select is((select data ->> 'note' from private.outbox order by id desc limit 1), '', 'and empty in the event');
+select is(tests.see('adam', pg_temp.change('declined', more => 'note = ''   ''') || ' returning coalesce(note, ''none'')'), 'none', 'a blank note is stored as null');
+select is((select data ->> 'note' from private.outbox order by id desc limit 1), '', 'a note that is null is empty in the event');
 do $$ begin insert into status_changes (submission_id, new_status) values (tests.id('An idea'), 'completed'); end $$;
-select is((select data ->> 'changed_by' from private.outbox order by id desc limit 1), 'System', 'an operator''s change is the system''s');
-select is(tests.try('alice', 'update status_changes set note = ''not so'''), '42501', 'history is not rewritten');
-select is(tests.try('adam', 'delete from status_changes'), '42501', 'nor deleted, by admins either');
-select is(tests.see('anon', 'select count(*) from status_changes'), (select count(*)::text from status_changes), 'anyone reads it');
-select is(tests.see('anon', 'select notify from status_changes limit 1'), '42501', 'but not who was told');
+select is((select data ->> 'changed_by' from private.outbox order by id desc limit 1), 'System', 'the event of an operator''s change names System');
+select is(tests.try('alice', 'update status_changes set note = ''not so'''), '42501', 'authors cannot update the history');
+select is(tests.try('adam', 'delete from status_changes'), '42501', 'admins cannot delete the history');
+select is(tests.see('anon', 'select count(*) from status_changes'), (select count(*)::text from status_changes), 'anonymous clients read the history');
+select is(tests.see('anon', 'select notify from status_changes limit 1'), '42501', 'anonymous clients cannot read whether notifications were sent');
 
 -- Duplicates
-select is(tests.try('adam', pg_temp.change('duplicate')), 'FB400', 'a status alone makes no duplicate');
+select is(tests.try('adam', pg_temp.change('duplicate')), 'FB400', 'the status duplicate cannot be set without a merge');
 do $$ begin perform tests.submission('The same idea', 'bob'); perform tests.merge('The same idea', 'An idea'); end $$;
 select is(tests.refusal('adam', pg_temp.change('open', 'The same idea')) ->> 'merged_into_id', tests.id('An idea')::text,
-  'the status of a merged submission does not change, and the refusal names its target');
-select is(tests.try('adam', pg_temp.change('open', 'The same idea')), 'FBM09', 'with an error of its own');
+  'the error for a merged submission names its target');
+select is(tests.try('adam', pg_temp.change('open', 'The same idea')), 'FBM09', 'the status of a merged submission cannot be changed');
 
--- What one cannot see one cannot probe
+-- Invisible submissions cannot be probed
 create function pg_temp.answers(who text, submissions text[]) returns text language sql as $$
   select string_agg(distinct tests.try(who, pg_temp.change(status, submission)), ', ')
   from unnest(array['open', 'planned', 'completed', 'duplicate']) as status, unnest(submissions) as submission
@@ -85,7 +85,7 @@ $$;
 select is(pg_temp.answers(who, array['In the vault', 'Nowhere']), pg_temp.answers(who, array['Nowhere']),
   format('%s gets one answer for what they cannot see, whatever its status and whether it exists', who))
 from unnest(array['bob', 'rita', 'rival key with submissions:moderate']) as who;
-select matches(pg_temp.answers('bob', array['An idea']), '^(42501|FB403|FB404)$', 'a stranger gets one answer for what they see, whatever its status');
+select matches(pg_temp.answers('bob', array['An idea']), '^(42501|FB403|FB404)$', 'a user gets the same error for every status');
 
 select * from finish();
 rollback;

@@ -1,7 +1,7 @@
--- Submitting, editing and deleting.
+-- Creating, editing and deleting submissions.
 begin;
 set local search_path = public, extensions;
-select plan(127);
+select plan(132);
 do $$ begin
   perform tests.start();
   insert into categories (id, organization_id, name, slug) values
@@ -21,73 +21,73 @@ $$;
 select is(
   tests.see('alice', pg_temp.submit(title => 'First of all') || $$
     returning concat_ws(' ', status, vote_count, comment_count, moderation_state, is_public, author_id = tests.id('alice')) $$),
-  'open 1 0 approved t t', 'a new submission is open, has one vote and belongs to its author');
+  'open 1 0 approved t t', 'a new submission is open, approved, has one vote and the caller as author');
 select results_eq($$ select user_id from votes v join submissions s on s.id = v.submission_id where title = 'First of all' $$,
-  $$ select tests.id('alice') $$, 'the author''s own vote is there');
+  $$ select tests.id('alice') $$, 'the author''s vote is created');
 select results_eq($$ select user_id, reason from follows v join submissions s on s.id = v.submission_id where title = 'First of all' $$,
   $$ select tests.id('alice'), 'author' $$, 'the author follows');
-select is_empty('select from notifications', 'nobody is notified');
-select set_eq('select type from private.outbox', array['submission.created'], 'one event tells of it, none of the vote');
-select is_empty($$ select from private.rate_counters where rule like 'vote%' $$, 'the author''s own vote is charged to no limit');
+select is_empty('select from notifications', 'no notification is created');
+select set_eq('select type from private.outbox', array['submission.created'], 'one event is created, without one for the vote');
+select is_empty($$ select from private.rate_counters where rule like 'vote%' $$, 'the author''s own vote charges no rate limit');
 
--- What cannot be forged
+-- Read-only columns
 select is(tests.try('alice', pg_temp.submit(forged)), '42501', 'nobody submits with a chosen ' || forged)
 from unnest(array['author_id = tests.id(''bob'')', 'author_id = tests.id(''alice'')', 'status = ''planned''', 'vote_count = 99', 'comment_count = 99',
   'is_public = true', 'moderation_state = ''approved''', 'merged_into_id = null', 'source = ''ios''', 'tracker_issue_url = ''https://example.test/1''',
   'created_at = now()']) as forged;
-select is(tests.try('anon', pg_temp.submit()), '42501', 'nobody submits without signing in');
+select is(tests.try('anon', pg_temp.submit()), '42501', 'an anonymous client cannot submit');
 select is(tests.try('alice', format('update submissions set %s', change)), '42501', 'nobody updates with ' || change)
 from unnest(array['status = ''planned''', 'vote_count = 99', 'comment_count = 99', 'is_public = true', 'moderation_state = ''approved''',
   'author_id = tests.id(''alice'')', 'organization_id = tests.id(''rival'')', 'type = ''problem''', 'merged_into_id = id', 'created_at = now()']) as change;
 
 -- Boards
 select is(tests.try('alice', replace(pg_temp.submit(), tests.id('acme')::text, tests.id('vault')::text)), '42501',
-  'nobody submits to a private board they cannot see');
+  'a user cannot submit to a private board that they cannot see');
 select is(tests.try('vic', replace(pg_temp.submit(), tests.id('acme')::text, tests.id('vault')::text)), '1',
-  'a member submits to their private board');
-select is((select is_public from submissions where organization_id = tests.id('vault')), false, 'and what they submit is not public');
+  'a member can submit to their private board');
+select is((select is_public from submissions where organization_id = tests.id('vault')), false, 'a submission to a private board is not public');
 select is(tests.try('alice', replace(pg_temp.submit(), tests.id('acme')::text, tests.id('nowhere')::text)), '42501',
-  'nobody submits to a board that does not exist');
+  'a submission to an unknown organization is rejected');
 select is(tests.refusal('alice', $$ insert into submissions (title, description, type) values ('Whose is it?', 'Which board should this go to?', 'idea') $$)
-  ->> 'field', 'organization_id', 'where there are several organizations one must be named');
+  ->> 'field', 'organization_id', 'without a default organization, organization_id is required');
 select is(
   tests.see('alice', $$ select set_config('feedback.organization_id', tests.id('rival')::text, true);
     insert into submissions (title, description, type) values ('Whose is it?', 'Which board should this go to?', 'idea')
     returning organization_id = tests.id('rival') $$),
-  'true', 'the organization a request named is taken');
+  'true', 'the organization named by the request is used');
 do $$ begin update organizations set is_default = true where slug = 'acme'; end $$;
 select is(
   tests.see('alice', $$ insert into submissions (title, description, type) values ('Whose is it?', 'Which board should this go to?', 'idea')
     returning organization_id = tests.id('acme') $$),
-  'true', 'else the default organization');
-select throws_ok($$ update organizations set is_default = true where slug = 'rival' $$, '23505', null, 'there is one default organization at most');
+  'true', 'otherwise the default organization is used');
+select throws_ok($$ update organizations set is_default = true where slug = 'rival' $$, '23505', null, 'there is at most one default organization');
 
 -- Keys
-select is(tests.try('acme key with submissions:write', pg_temp.submit()), '1', 'a key with submissions:write submits for itself');
-select is(tests.try('acme key with submissions:read submissions:moderate', pg_temp.submit()), '42501', 'a key without that scope does not');
-select is(tests.try('rival key with submissions:write', pg_temp.submit()), '42501', 'nor does a key of another organization');
+select is(tests.try('acme key with submissions:write', pg_temp.submit()), '1', 'a key with submissions:write submits as itself');
+select is(tests.try('acme key with submissions:read submissions:moderate', pg_temp.submit()), '42501', 'a key without submissions:write cannot submit');
+select is(tests.try('rival key with submissions:write', pg_temp.submit()), '42501', 'a key of another organization cannot submit');
 select is(tests.try('acme key with submissions:write', pg_temp.submit('author_id = tests.id(''alice'')')), '42501',
-  'a key never submits as a user');
+  'a key cannot submit as a user');
 select is(tests.try('acme key with submissions:write', pg_temp.submit('author_id = tests.id(''rival key'')')), '42501',
-  'nor as a key of another organization');
+  'a key cannot submit as a key of another organization');
 select is(
   tests.try('acme key with submissions:write', pg_temp.submit('author_id = private.author_of_key(''Eve@Example.test'', ''Eve'')', 'What Eve wants')),
-  '1', 'a key submits for an author known by e-mail');
-select is((select name from profiles p join submissions s on s.author_id = p.id where title = 'What Eve wants'), 'Eve', 'who is the author then');
+  '1', 'a key submits for an e-mail author');
+select is((select name from profiles p join submissions s on s.author_id = p.id where title = 'What Eve wants'), 'Eve', 'the e-mail author is the author of the submission');
 select results_eq($$ select kind, email, organization_id, auth_user_id from profiles where name = 'Eve' $$,
-  $$ values ('email', 'eve@example.test', tests.id('acme'), null::uuid) $$, 'who is a profile of that organization and no user');
+  $$ values ('email', 'eve@example.test', tests.id('acme'), null::uuid) $$, 'an e-mail author is a profile of the organization, without a user');
 select is(tests.see('acme key with submissions:write', $$ select private.author_of_key('EVE@example.test', null) $$),
-  (select id::text from profiles where name = 'Eve'), 'the same address is the same author');
+  (select id::text from profiles where name = 'Eve'), 'the same address in another case is the same author');
 select isnt(tests.see('rival key with submissions:write', $$ select private.author_of_key('eve@example.test', null) $$),
-  (select id::text from profiles where name = 'Eve'), 'but not in another organization');
+  (select id::text from profiles where name = 'Eve'), 'another organization has an e-mail author of its own');
 select isnt(tests.see('acme key with submissions:write', $$ select private.author_of_key('alice@example.test', null) $$),
-  tests.id('alice')::text, 'a user''s address does not make a key act as that user');
+  tests.id('alice')::text, 'a user''s address does not let a key act as that user');
 select is(tests.see('acme key with submissions:write', $$ select private.author_of_key(null, 'Eve') $$), tests.id('acme key')::text,
   'without an address a key acts as itself');
 select is(tests.see('acme key with submissions:read', $$ select private.author_of_key('new@example.test', null) $$), 'FB403',
-  'a key without submissions:write makes no author');
-select is(tests.see('alice', $$ select private.author_of_key('new@example.test', null) $$), 'FB403', 'nor does a person');
-select is(tests.try('acme key with submissions:write', pg_temp.submit('source = ''ios-app''')), '1', 'a key says where a submission came from');
+  'a key without submissions:write cannot create an author');
+select is(tests.see('alice', $$ select private.author_of_key('new@example.test', null) $$), 'FB403', 'a user cannot create an author');
+select is(tests.try('acme key with submissions:write', pg_temp.submit('source = ''ios-app''')), '1', 'a key sets the source of a submission');
 
 -- Text, in code points
 select is(tests.try('alice', pg_temp.submit(title => title, description => description)), outcome, claim) from (values
@@ -107,19 +107,19 @@ select is(tests.try('alice', pg_temp.submit(title => title, description => descr
 select is(
   tests.see('alice', pg_temp.submit(title => E' \u2003 Trim me \t', description => E'\n\uFEFF A description to trim. \u3000')
     || $$ returning title || '|' || description $$),
-  'Trim me|A description to trim.', 'text is trimmed, of Unicode''s white space too');
-select is(tests.try('alice', replace(pg_temp.submit(), '''idea''', '''wish''')), '23514 type_is_idea_or_problem', 'there are ideas and problems, no more');
+  'Trim me|A description to trim.', 'title and description are trimmed, including Unicode white space');
+select is(tests.try('alice', replace(pg_temp.submit(), '''idea''', '''wish''')), '23514 type_is_idea_or_problem', 'an unknown type is rejected');
 
 -- Categories and tags
-select is(tests.try('alice', pg_temp.submit('category_id = tests.id(''ui'')')), '1', 'a submission takes a category of its organization');
+select is(tests.try('alice', pg_temp.submit('category_id = tests.id(''ui'')')), '1', 'a submission can have a category of its organization');
 select is(tests.try('alice', pg_temp.submit('category_id = tests.id(''rival ui'')')), '23503 submissions_category_is_of_the_same_organization',
-  'never one of another');
+  'an insert with a category of another organization is rejected');
 do $$ begin
   perform tests.submission('Alices idea', 'alice');
   perform tests.submission('Bobs idea', 'bob');
 end $$;
 select is(tests.try('alice', $$ update submissions set category_id = tests.id('rival ui') where id = tests.id('Alices idea') $$),
-  '23503 submissions_category_is_of_the_same_organization', 'not by editing either');
+  '23503 submissions_category_is_of_the_same_organization', 'an update to a category of another organization is rejected');
 select is(tests.try(who, format('insert into submission_tags values (tests.id(%L), tests.id(''Alices idea''), tests.id(%L))', organization, tag)), outcome, claim)
 from (values
   ('adam', 'acme', 'fast', '1', 'an admin tags a submission'),
@@ -130,14 +130,14 @@ from (values
   ('adam', 'acme', 'rival fast', '23503 submission_tags_tag_is_of_the_same_organization', 'a tag of another organization is none'),
   ('acme key with submissions:write', 'acme', 'fast', '42501', 'a key that may only write does not tag'))
   as t (who, organization, tag, outcome, claim);
-select is(tests.try('alice', 'delete from submission_tags'), '0', 'its author does not remove tags');
-select is(tests.try('acme key with submissions:moderate', 'delete from submission_tags'), '1', 'a key with submissions:moderate does');
+select is(tests.try('alice', 'delete from submission_tags'), '0', 'the author cannot remove tags');
+select is(tests.try('acme key with submissions:moderate', 'delete from submission_tags'), '1', 'a key with submissions:moderate can remove tags');
 do $$ begin
   update submissions set category_id = tests.id('ui') where id = tests.id('Bobs idea');
   delete from categories where id = tests.id('ui');
 end $$;
 select is((select concat_ws(' ', organization_id = tests.id('acme'), category_id is null) from submissions where id = tests.id('Bobs idea')), 't t',
-  'a deleted category leaves its submissions, without one');
+  'deleting a category keeps its submissions, without a category');
 
 -- Editing
 select is(tests.try(who, $$ update submissions set title = 'A new title' where id = tests.id('Alices idea') $$), outcome, claim) from (values
@@ -153,9 +153,9 @@ select is(tests.try(who, $$ update submissions set title = 'A new title' where i
   ('rival key with submissions:read submissions:write submissions:moderate', '0', 'a key of another organization edits nothing'))
   as t (who, outcome, claim);
 select is(tests.try('alice', $$ update submissions set title = '   no  ' where id = tests.id('Alices idea') $$), '23514 title_has_5_to_200_characters',
-  'an edit meets the same limits');
+  'an edit has the same length limits as an insert');
 select is(tests.see('alice', $$ update submissions set title = '  Trimmed  ' where id = tests.id('Alices idea') returning title $$), 'Trimmed',
-  'and is trimmed too');
+  'an edited title is trimmed');
 select is(tests.try(who, format('update submissions set tracker_issue_url = %L where id = tests.id(''Alices idea'')', 'https://example.test/' || md5(who))), outcome, claim)
 from (values
   ('adam', '1', 'an admin links the issue tracker'),
@@ -166,8 +166,8 @@ select is(tests.try('adam', format('update submissions set tracker_issue_url = %
 from unnest(array['javascript:alert(1)', 'ftp://example.test', 'https://', 'https://a b', E'https://a\tb', 'https://' || repeat('x', 2000)]) as url;
 do $$ begin delete from private.outbox; end $$;
 select is(tests.try('alice', $$ update submissions set title = title, tracker_issue_url = tracker_issue_url where id = tests.id('Alices idea') $$), '1',
-  'an author may send back what is there');
-select is_empty('select from private.outbox', 'and an edit that changes nothing tells of nothing');
+  'an author may send unchanged values');
+select is_empty('select from private.outbox', 'an edit without changes creates no event');
 
 -- Approval
 do $$ begin update organizations set require_approval = true where slug = 'rival'; end $$;
@@ -205,30 +205,30 @@ select is((select count(*) from (
     union all select submission_id from private.submission_search) rest
   where submission_id = tests.id('Alices idea')), 0::bigint, 'nothing that hung on it is left');
 select is_empty('select from private.outbox', 'the votes and comments that went with it are not announced');
-select is_empty($$ select from private.rate_counters where rule in ('vote_delete', 'comment_delete') $$, 'nor charged to its author');
+select is_empty($$ select from private.rate_counters where rule in ('vote_delete', 'comment_delete') $$, 'votes and comments deleted with a submission charge no rate limit');
 select is(tests.try('alice', $$ delete from submissions where id = tests.id('A target') $$), 'FB409',
-  'a submission others are merged into cannot be deleted');
-select is(tests.try('bob', $$ delete from submissions where id = tests.id('Bobs idea') $$), '1', 'the one merged into it can');
-select is(tests.try('adam', $$ delete from submissions where id = tests.id('A target') $$), '1', 'and then the target, by an admin');
-select throws_ok($$ update submissions set status = 'duplicate' where title = 'Dark mode' $$, '23514', null, 'a duplicate has a target');
+  'the target of a merge cannot be deleted');
+select is(tests.try('bob', $$ delete from submissions where id = tests.id('Bobs idea') $$), '1', 'a merged submission can be deleted');
+select is(tests.try('adam', $$ delete from submissions where id = tests.id('A target') $$), '1', 'the target can be deleted once nothing is merged into it');
+select throws_ok($$ update submissions set status = 'duplicate' where title = 'Dark mode' $$, '23514', null, 'the status duplicate requires a target');
 do $$ begin perform tests.submission('Elsewhere', 'bob', 'rival'); perform tests.submission('Here it is', 'bob'); end $$;
-select throws_ok($$ update submissions set status = 'duplicate', merged_into_id = tests.id('Elsewhere') where id = tests.id('Here it is') $$, '23503', null, 'of its own organization');
+select throws_ok($$ update submissions set status = 'duplicate', merged_into_id = tests.id('Elsewhere') where id = tests.id('Here it is') $$, '23503', null, 'the target must be of the same organization');
 
 -- Plan limits
 do $$ begin update organizations set max_submissions = (select count(*) + 1 from submissions s where s.organization_id = organizations.id) where slug = 'acme'; end $$;
-select is(tests.try('alice', pg_temp.submit()), '1', 'the last submission of a plan is taken');
-select is(tests.try('alice', pg_temp.submit()), 'FB402', 'the next is not');
-select is(tests.try('acme key with submissions:write', pg_temp.submit()), 'FB402', 'nor by a key');
+select is(tests.try('alice', pg_temp.submit()), '1', 'the last submission within the plan is accepted');
+select is(tests.try('alice', pg_temp.submit()), 'FB402', 'a submission over the plan''s limit is rejected');
+select is(tests.try('acme key with submissions:write', pg_temp.submit()), 'FB402', 'a key''s submission over the plan''s limit is rejected');
 select is(tests.try('alice', replace(pg_temp.submit(), tests.id('acme')::text, tests.id('rival')::text)), '1',
-  'the plan of one organization is not another''s');
+  'the limit of one organization does not affect another');
 
--- The end of people and organizations
+-- Deleting people and organizations
 do $$ begin
   perform tests.submission('Of the past', 'vic', 'vault');
   delete from auth.users where id = tests.id('vic');
 end $$;
 select results_eq($$ select p.name, p.email, s.vote_count from submissions s join profiles p on p.id = author_id where title = 'Of the past' $$,
-  $$ values (null::text, null::text, 1) $$, 'a person who leaves leaves what they wrote, without a name');
+  $$ values (null::text, null::text, 1) $$, 'a deleted user''s submissions are kept without a name');
 do $$ begin
   perform tests.become('rival key with submissions:read submissions:write');
   insert into submissions (id, organization_id, author_id, title, description, type)
@@ -237,8 +237,26 @@ do $$ begin
   perform tests.comment('For Eve', 'bob', 'Of Eve');
   insert into status_changes (submission_id, new_status, changed_by) values (tests.id('Of Eve'), 'planned', tests.id('rival key'));
 end $$;
-select lives_ok($$ delete from organizations where slug = 'rival' $$, 'an operator deletes an organization with all that is in it');
-select is((select count(*) from profiles where organization_id = tests.id('rival')), 0::bigint, 'its e-mail authors and keys included');
+select lives_ok($$ delete from organizations where slug = 'rival' $$, 'an operator can delete an organization with all its rows');
+select is((select count(*) from profiles where organization_id = tests.id('rival')), 0::bigint, 'deleting an organization deletes its e-mail authors and keys');
+
+-- Editable columns are granted; every other list of these columns names all of them
+create function pg_temp.editable() returns setof text language sql as $$
+  select unnest(private.editable_columns('public.submissions'))
+$$;
+select cmp_ok((select count(*) from pg_temp.editable()), '>', 3::bigint, 'submissions have editable columns');
+select is_empty($$ select c from pg_temp.editable() c where not has_column_privilege('service_key', 'public.submissions', c, 'update')
+  or not has_column_privilege('service_role', 'public.submissions', c, 'update') $$, 'keys and the secret key may update the same columns');
+select bag_eq($$ select t.tgname::text, a.attname::text from pg_trigger t join pg_attribute a on a.attrelid = t.tgrelid and a.attnum = any (t.tgattr)
+    where t.tgrelid = 'public.submissions'::regclass and t.tgname in ('edit', 'charge_edit', 'announce_edit') $$,
+  $$ select t, c from unnest(array['edit', 'charge_edit', 'announce_edit']) t, pg_temp.editable() c $$,
+  'the triggers of an edit fire for each editable column');
+select is_empty($$ select c from pg_temp.editable() c
+  where (select pg_get_triggerdef(g.oid) from pg_trigger g where g.tgrelid = 'public.submissions'::regclass and g.tgname = 'announce_edit') !~ format('new\.%s\M', c) $$,
+  'announce_edit compares each editable column');
+select is_empty($$ select c from pg_temp.editable() c
+  where (select prosrc from pg_proc where oid = 'public.update_submission(uuid, jsonb)'::regprocedure) !~ format('changes \? ''%s''', c) $$,
+  'update_submission writes each editable column');
 
 select * from finish();
 rollback;

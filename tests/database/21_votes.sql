@@ -1,4 +1,4 @@
--- Votes and follows: counts that stay exact, and voters nobody learns of.
+-- Votes and follows: exact counts, and hidden voters.
 begin;
 set local search_path = public, extensions;
 select plan(132);
@@ -23,20 +23,20 @@ create function pg_temp.count(submission text default 'An idea') returns integer
   $$ select vote_count from submissions where id = tests.id(submission) $$;
 
 -- Voting
-select is(tests.try('bob', pg_temp.vote()), '1', 'a person votes');
-select is(pg_temp.count(), 2, 'and is counted');
-select is(tests.try('bob', pg_temp.vote()), '0', 'a second vote by the same person changes nothing');
-select is(pg_temp.count(), 2, 'and is not counted');
+select is(tests.try('bob', pg_temp.vote()), '1', 'a user votes');
+select is(pg_temp.count(), 2, 'the vote is counted');
+select is(tests.try('bob', pg_temp.vote()), '0', 'a second vote by the same user changes nothing');
+select is(pg_temp.count(), 2, 'a second vote is not counted');
 select is(tests.try('bob', $$ insert into votes (submission_id) values (tests.id('An idea')) $$), '23505 one_vote_a_person_and_submission',
-  'said without "on conflict", it is refused');
+  'a second vote without "on conflict" is rejected');
 select results_eq($$ select reason from follows where submission_id = tests.id('An idea') and user_id = tests.id('bob') $$, array['vote'],
-  'who votes follows');
+  'a voter follows');
 select results_eq('select type, data from private.outbox',
   $$ values ('submission.vote_added', jsonb_build_object('submission_id', tests.id('An idea'), 'vote_count', 2)) $$,
-  'one event tells of the vote, with the count it made and no voter');
+  'one event has the new count and not the voter');
 select results_eq('select user_id, type, submission_id, comment_id from notifications',
-  $$ values (tests.id('alice'), 'vote', tests.id('An idea'), null::uuid) $$, 'the author is told of a vote');
-select is(tests.try('alice', pg_temp.vote()), '0', 'the author''s own vote is there from the start');
+  $$ values (tests.id('alice'), 'vote', tests.id('An idea'), null::uuid) $$, 'the author is notified of a vote');
+select is(tests.try('alice', pg_temp.vote()), '0', 'the author has already voted');
 select is(tests.try(who, pg_temp.vote(submission)), outcome, claim) from (values
   ('anon', 'An idea', '42501', 'nobody votes without signing in'),
   ('bob', 'Nowhere', 'FB404', 'nobody votes for what does not exist'),
@@ -47,12 +47,12 @@ select is(tests.try(who, pg_temp.vote(submission)), outcome, claim) from (values
   ('acme key', 'An idea', '42501', 'a key without submissions:write does not vote'),
   ('rival key with submissions:write', 'An idea', 'FB404', 'nor does a key of another organization'))
   as t (who, submission, outcome, claim);
-select is(tests.refusal('carol', pg_temp.vote('Merged away')) ->> 'merged_into_id', tests.id('Merged into')::text, 'the refusal names the target');
+select is(tests.refusal('carol', pg_temp.vote('Merged away')) ->> 'merged_into_id', tests.id('Merged into')::text, 'the error for a merged submission names the target');
 select is(tests.try('carol', pg_temp.vote(more => forged)), '42501', 'nobody votes with a chosen ' || forged)
 from unnest(array['user_id = tests.id(''carol'')', 'user_id = tests.id(''mia'')', 'created_at = now()', 'id = tests.id(''mine'')',
   'organization_id = tests.id(''acme'')']) as forged;
 
--- Who voted
+-- Voters
 select is(tests.see(who, question), '42501', format('%s does not learn who voted by: %s', who, question))
 from unnest(array['anon', 'carol', 'alice', 'adam', 'acme key with submissions:read submissions:moderate']) as who, unnest(array[
   'select * from votes limit 1',
@@ -69,13 +69,13 @@ select is(tests.see('carol', question), '42501', 'nor, signed in, by: ' || quest
   'insert into votes (submission_id) values (tests.id(''An idea'')) on conflict (submission_id, user_id) do nothing',
   'insert into votes (submission_id) values (tests.id(''An idea'')) on conflict on constraint one_vote_a_person_and_submission do update set submission_id = excluded.submission_id',
   'update votes set user_id = tests.id(''carol'')']) as question;
-select is(tests.see('anon', $$ select count(*) from votes where submission_id = tests.id('An idea') $$), '2', 'anyone sees that there are votes');
+select is(tests.see('anon', $$ select count(*) from votes where submission_id = tests.id('An idea') $$), '2', 'anonymous clients can count votes');
 select is(tests.see('carol', $$ insert into votes (submission_id) values (tests.id('An idea')) returning (id is not null)::text $$), 'true',
   'a voter gets the id of the vote');
 select is(tests.see('bob', $$ select string_agg(submission_id::text, ',') from my_votes(array[tests.id('An idea'), tests.id('In the vault')]) $$),
   tests.id('An idea')::text, 'a voter sees their own votes by my_votes');
-select is(tests.see('bob', 'select count(*) from my_votes(array[]::uuid[])'), '0', 'of the submissions asked for');
-select is(tests.see('mia', $$ select count(*) from my_votes(array[tests.id('An idea')]) $$), '0', 'who did not vote sees none');
+select is(tests.see('bob', 'select count(*) from my_votes(array[]::uuid[])'), '0', 'my_votes returns votes for the given submissions only');
+select is(tests.see('mia', $$ select count(*) from my_votes(array[tests.id('An idea')]) $$), '0', 'a user who did not vote has no votes');
 select is(tests.see(who, $$ select count(*) from my_votes(array[tests.id('An idea')]) $$), '42501', who || ' has no my_votes')
 from unnest(array['anon', 'acme key with submissions:read']) as who;
 select is(tests.see(who, question), answer, format('%s asks %s: %s', who, question, coalesce(answer, 'nothing'))) from (values
@@ -98,35 +98,35 @@ from (values
   ('acme key with submissions:read', 'FB403', 'nor a key that may only read'),
   ('anon', 'FB403', 'nor anyone unknown')) as t (who, outcome, claim);
 
--- Taking it back
+-- Removing votes
 do $$ begin delete from private.outbox; delete from notifications; end $$;
-select is(tests.try('mia', $$ delete from votes where submission_id = tests.id('An idea') $$), '0', 'who did not vote takes nothing back');
-select is(tests.try('alice', format('delete from votes where id = %L', id)), '0', 'an author cannot delete another''s vote')
+select is(tests.try('mia', $$ delete from votes where submission_id = tests.id('An idea') $$), '0', 'a user without a vote deletes nothing');
+select is(tests.try('alice', format('delete from votes where id = %L', id)), '0', 'an author cannot delete another user''s vote')
 from votes where user_id = tests.id('bob') and submission_id = tests.id('An idea');
-select is(tests.try('adam', 'delete from votes'), '0', 'nor can an admin');
-select is(pg_temp.count(), 3, 'so the count stays');
-select is(tests.try('bob', $$ delete from votes where submission_id = tests.id('An idea') $$), '1', 'a voter takes their vote back');
-select is(pg_temp.count(), 2, 'and is not counted any more');
+select is(tests.try('adam', 'delete from votes'), '0', 'an admin cannot delete votes');
+select is(pg_temp.count(), 3, 'the count is unchanged');
+select is(tests.try('bob', $$ delete from votes where submission_id = tests.id('An idea') $$), '1', 'a voter can delete their vote');
+select is(pg_temp.count(), 2, 'the deleted vote is no longer counted');
 select results_eq('select type, data from private.outbox',
-  $$ values ('submission.vote_removed', jsonb_build_object('submission_id', tests.id('An idea'), 'vote_count', 2)) $$, 'one event tells of it');
-select is_empty('select from notifications', 'nobody is told');
-select is(tests.try('bob', $$ delete from votes where submission_id = tests.id('An idea') $$), '0', 'twice is once');
+  $$ values ('submission.vote_removed', jsonb_build_object('submission_id', tests.id('An idea'), 'vote_count', 2)) $$, 'one event has the new count');
+select is_empty('select from notifications', 'deleting a vote creates no notification');
+select is(tests.try('bob', $$ delete from votes where submission_id = tests.id('An idea') $$), '0', 'deleting a vote again changes nothing');
 select results_eq($$ select reason from follows where submission_id = tests.id('An idea') and user_id = tests.id('bob') $$, array['vote'],
-  'who took the vote back follows still');
-select is(tests.try('bob', pg_temp.vote()), '1', 'and may vote again');
-select is(tests.try('alice', $$ delete from votes where submission_id = tests.id('An idea') $$), '1', 'an author may take back even their own vote');
+  'a user who deleted their vote still follows');
+select is(tests.try('bob', pg_temp.vote()), '1', 'a user can vote again');
+select is(tests.try('alice', $$ delete from votes where submission_id = tests.id('An idea') $$), '1', 'an author can delete their own vote');
 
--- Many at once
+-- Several rows in one statement
 do $$
 begin
   perform tests.submission('Second', 'alice'); perform tests.submission('Third', 'alice');
   delete from private.outbox;
 end $$;
-select is(tests.try('bob', $$ insert into votes (submission_id) select tests.id(unnest(array['Third', 'Second'])) $$), '2', 'one statement votes twice');
-select is((select array_agg(pg_temp.count(name)) from unnest(array['Second', 'Third']) as name), array[2, 2], 'each is counted');
-select is((select count(*) from private.outbox where type = 'submission.vote_added'), 2::bigint, 'each has its event');
-select is(tests.try('bob', $$ delete from votes where submission_id in (tests.id('Third'), tests.id('Second')) $$), '2', 'one takes both back');
-select is((select array_agg(pg_temp.count(name)) from unnest(array['Second', 'Third']) as name), array[1, 1], 'each is counted');
+select is(tests.try('bob', $$ insert into votes (submission_id) select tests.id(unnest(array['Third', 'Second'])) $$), '2', 'one statement inserts two votes');
+select is((select array_agg(pg_temp.count(name)) from unnest(array['Second', 'Third']) as name), array[2, 2], 'both are counted');
+select is((select count(*) from private.outbox where type = 'submission.vote_added'), 2::bigint, 'each has an event');
+select is(tests.try('bob', $$ delete from votes where submission_id in (tests.id('Third'), tests.id('Second')) $$), '2', 'one statement deletes both');
+select is((select array_agg(pg_temp.count(name)) from unnest(array['Second', 'Third']) as name), array[1, 1], 'both counts decrease');
 
 -- Keys on behalf of authors known by e-mail
 do $$ begin
@@ -142,12 +142,12 @@ select is(tests.try(who, pg_temp.vote(more => format('user_id = tests.id(%L)', v
   ('acme key with submissions:write', 'rival eve', '42501', 'nor for an author of another organization'),
   ('acme key with submissions:write', 'rival key', '42501', 'nor for another key'),
   ('acme key with submissions:read submissions:moderate', 'eve', '42501', 'nor without submissions:write')) as t (who, voter, outcome, claim);
-select is(pg_temp.count(), 4, 'what they voted is counted');
+select is(pg_temp.count(), 4, 'votes by keys are counted');
 select is(tests.see('acme key with submissions:write', $$ select private.vote_of(tests.id('An idea'), tests.id('eve')) is not null $$), 'true',
-  'a key sees the vote of whom it acts as');
+  'a key sees the vote of its e-mail author');
 select is(tests.see('rival key with submissions:write', $$ select private.vote_of(tests.id('An idea'), tests.id('eve')) is not null $$), 'false',
-  'a key of another organization does not');
-select is(tests.try('acme key with submissions:write', 'delete from votes'), '42501', 'a key deletes no vote by itself');
+  'a key of another organization does not see it');
+select is(tests.try('acme key with submissions:write', 'delete from votes'), '42501', 'a key cannot delete votes from the table');
 do $$
 declare who text; voter text;
 begin
@@ -155,31 +155,31 @@ begin
     perform tests.see(who, format($q$ select private.remove_vote(tests.id('An idea'), tests.id(%L)) $q$, voter));
   end loop;
 end $$;
-select is(pg_temp.count(), 4, 'nobody takes back the vote of somebody they do not act as');
+select is(pg_temp.count(), 4, 'a key cannot delete the vote of a user it cannot act as');
 do $$ begin perform tests.see('acme key with submissions:read', $q$ select private.remove_vote(tests.id('An idea'), tests.id('eve')) $q$); end $$;
-select is(pg_temp.count(), 4, 'nor does a key without submissions:write');
+select is(pg_temp.count(), 4, 'a key without submissions:write cannot delete a vote');
 do $$ begin perform tests.see('acme key with submissions:write', $q$ select private.remove_vote(tests.id('An idea'), tests.id('eve')) $q$); end $$;
-select is_empty($$ select from votes where user_id = tests.id('eve') $$, 'a key takes back the vote of whom it acts as');
+select is_empty($$ select from votes where user_id = tests.id('eve') $$, 'a key can delete the vote of its e-mail author');
 
 -- Following
-select is(tests.try('mia', $$ insert into follows (submission_id) values (tests.id('An idea')) on conflict do nothing $$), '1', 'a person follows');
-select is(tests.try('mia', $$ insert into follows (submission_id) values (tests.id('An idea')) on conflict do nothing $$), '0', 'twice is once');
-select is(tests.see('mia', 'select reason from follows'), 'manual', 'by their own will');
+select is(tests.try('mia', $$ insert into follows (submission_id) values (tests.id('An idea')) on conflict do nothing $$), '1', 'a user follows');
+select is(tests.try('mia', $$ insert into follows (submission_id) values (tests.id('An idea')) on conflict do nothing $$), '0', 'following again changes nothing');
+select is(tests.see('mia', 'select reason from follows'), 'manual', 'the reason of the follow is manual');
 select is(tests.try('mia', format('insert into follows (submission_id, %s) values (tests.id(''An idea''), %s)', split_part(forged, ' = ', 1), split_part(forged, ' = ', 2))),
   '42501', 'nobody follows with a chosen ' || forged) from unnest(array['user_id = tests.id(''bob'')', 'reason = ''author''']) as forged;
-select is(tests.try('mia', $$ insert into follows (submission_id) values (tests.id('In the vault')) $$), 'FB404', 'nobody follows what they cannot see');
-select is(tests.see('alice', 'select count(*) from follows where user_id <> tests.id(''alice'')'), '0', 'an author does not see who follows');
-select is(tests.see('adam', 'select count(*) from follows where user_id <> tests.id(''adam'')'), '0', 'nor does an admin');
+select is(tests.try('mia', $$ insert into follows (submission_id) values (tests.id('In the vault')) $$), 'FB404', 'a user cannot follow an invisible submission');
+select is(tests.see('alice', 'select count(*) from follows where user_id <> tests.id(''alice'')'), '0', 'an author does not see other followers');
+select is(tests.see('adam', 'select count(*) from follows where user_id <> tests.id(''adam'')'), '0', 'an admin does not see other followers');
 select is(tests.see(who, 'select count(*) from follows'), '42501', who || ' sees no follows')
 from unnest(array['anon', 'acme key with submissions:read submissions:moderate']) as who;
-select is(tests.try('adam', 'delete from follows'), '0', 'nobody stops another from following');
-select is(tests.try('mia', $$ delete from follows where submission_id = tests.id('An idea') $$), '1', 'a person stops following');
+select is(tests.try('adam', 'delete from follows'), '0', 'an admin cannot delete follows of others');
+select is(tests.try('mia', $$ delete from follows where submission_id = tests.id('An idea') $$), '1', 'a user can unfollow');
 do $$ begin perform tests.try('mia', pg_temp.vote()); end $$;
-select is(tests.see('mia', 'select reason from follows'), 'vote', 'and follows again by voting');
+select is(tests.see('mia', 'select reason from follows'), 'vote', 'voting follows again, with the reason vote');
 
 -- An erased person
 do $$ begin delete from auth.users where id = tests.id('mia'); end $$;
-select is(pg_temp.count(), 4, 'the vote of a person who left is counted still');
+select is(pg_temp.count(), 4, 'the vote of a deleted user is still counted');
 
 select * from finish();
 rollback;

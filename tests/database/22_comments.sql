@@ -1,4 +1,4 @@
--- Threads of comments: who writes, edits and deletes, and counts that stay exact.
+-- Comments: permissions to write, edit and delete, and exact counts.
 begin;
 set local search_path = public, extensions;
 select plan(147);
@@ -29,10 +29,10 @@ create function pg_temp.replies(comment text) returns integer language sql as
 select is(
   tests.see('bob', pg_temp.say('  Hello there.  ') || $$
     returning concat_ws(' ', body, author_id = tests.id('bob'), organization_id = tests.id('acme'), is_official, vote_count, reply_count, is_public) $$),
-  'Hello there. t t f 0 0 t', 'a person comments, as themselves and not officially; the text is trimmed');
-select is(pg_temp.comments(), 1, 'the submission counts it');
+  'Hello there. t t f 0 0 t', 'a comment has its author, is not official and is trimmed');
+select is(pg_temp.comments(), 1, 'the submission counts the comment');
 select results_eq($$ select reason from follows where user_id = tests.id('bob') and submission_id = tests.id('An idea') $$, array['comment'],
-  'who comments follows');
+  'a commenter follows');
 select is(tests.see(who, pg_temp.say('We hear you.') || ' returning is_official'), official, claim) from (values
   ('mia', 'true', 'a member''s comment is official'),
   ('adam', 'true', 'so is an admin''s'),
@@ -53,9 +53,9 @@ select is(tests.try(who, pg_temp.say('Hello.', submission, parent)), outcome, cl
   ('vera', 'In the vault', 'in the vault', '1', 'a member replies on a private board'),
   ('acme key with submissions:read', 'An idea', null, '42501', 'a key without submissions:write does not comment'),
   ('rival key with submissions:write', 'An idea', null, 'FB404', 'nor does a key of another organization')) as t (who, submission, parent, outcome, claim);
-select is(tests.refusal('bob', pg_temp.say('Hello.', 'Merged away')) ->> 'merged_into_id', tests.id('Merged into')::text, 'the refusal names the target');
+select is(tests.refusal('bob', pg_temp.say('Hello.', 'Merged away')) ->> 'merged_into_id', tests.id('Merged into')::text, 'the error for a merged submission names the target');
 select throws_ok($$ insert into comments (submission_id, author_id, body, parent_id) values (tests.id('An idea'), tests.id('bob'), 'Hello.', tests.id('on another')) $$,
-  'FB404', null, 'not even an operator replies across submissions');
+  'FB404', null, 'even the service role cannot reply to a comment of another submission');
 select is(tests.try('bob', pg_temp.say(body)), outcome, claim) from (values
   ('x', '1', 'one character will do'),
   ('', '23514 body_has_1_to_2000_characters', 'none will not'),
@@ -90,11 +90,11 @@ do $$ begin
   delete from private.rate_counters;
   perform tests.comment('fresh', 'bob', 'Another');
   perform tests.comment('stale', 'bob', 'Another');
-  update comments set created_at = now() - interval '15 minutes' where id = tests.id('fresh');
-  update comments set created_at = now() - interval '15 minutes 1 second' where id = tests.id('stale');
+  update comments set created_at = now() - private.comment_edit_window() where id = tests.id('fresh');
+  update comments set created_at = now() - private.comment_edit_window() - interval '1 second' where id = tests.id('stale');
 end $$;
 select is(tests.try(who, format('update comments set body = ''Better so.'' where id = tests.id(%L)', comment)), outcome, claim) from (values
-  ('bob', 'fresh', '1', 'an author edits a comment for 15 minutes'),
+  ('bob', 'fresh', '1', 'an author edits a comment within the window'),
   ('bob', 'stale', 'FB403', 'and not a second longer'),
   ('alice', 'fresh', '0', 'the author of the submission does not'),
   ('adam', 'fresh', '0', 'nor does an admin'),
@@ -103,8 +103,8 @@ select is(tests.try('bob', format('update comments set %s where id = tests.id(''
 from unnest(array['is_official = true', 'vote_count = 9', 'author_id = tests.id(''adam'')', 'submission_id = tests.id(''An idea'')', 'parent_id = null',
   'created_at = now()', 'moderation_state = ''approved''', 'is_public = true']) as change;
 select is(tests.try('bob', $$ update comments set body = '   ' where id = tests.id('fresh') $$), '23514 body_has_1_to_2000_characters',
-  'an edit meets the same limits');
-select is(tests.see('bob', $$ update comments set body = ' trimmed ' where id = tests.id('fresh') returning body $$), 'trimmed', 'and is trimmed');
+  'an edit has the same length limits as an insert');
+select is(tests.see('bob', $$ update comments set body = ' trimmed ' where id = tests.id('fresh') returning body $$), 'trimmed', 'an edited comment is trimmed');
 
 -- Threads and deleting
 do $$ begin
@@ -118,8 +118,8 @@ do $$ begin
   delete from private.rate_counters;
   delete from private.outbox;
 end $$;
-select is(pg_temp.comments('A thread'), 5, 'replies are comments of the submission');
-select is(array[pg_temp.replies('top'), pg_temp.replies('reply'), pg_temp.replies('aside')], array[2, 1, 0], 'a comment counts its own replies');
+select is(pg_temp.comments('A thread'), 5, 'replies are counted on the submission');
+select is(array[pg_temp.replies('top'), pg_temp.replies('reply'), pg_temp.replies('aside')], array[2, 1, 0], 'a comment counts its direct replies');
 select is(tests.try(who, $$ delete from comments where id = tests.id('top') $$), outcome, claim) from (values
   ('carol', '0', 'who replied does not delete what they replied to'),
   ('alice', '0', 'nor does the author of the submission'),
@@ -128,23 +128,23 @@ select is(tests.try(who, $$ delete from comments where id = tests.id('top') $$),
   ('anon', '42501', 'nor anyone unknown'),
   ('acme key with submissions:read submissions:write', '0', 'nor a key that did not write it'),
   ('rival key with submissions:read submissions:moderate', '0', 'nor a key of another organization')) as t (who, outcome, claim);
-select is(tests.try('carol', $$ delete from comments where id = tests.id('reply') $$), '1', 'an author deletes a comment');
-select is_empty($$ select from comments where id = tests.id('deeper') $$, 'with the replies of others under it');
-select is(pg_temp.comments('A thread'), 3, 'the submission counts what is left');
-select is(pg_temp.replies('top'), 1, 'so does the comment replied to');
-select is((select sum(used) from private.rate_counters where rule = 'comment_delete'), 1::bigint, 'its author is charged for one');
-select is_empty($$ select from private.rate_counters where rule = 'vote_delete' $$, 'and not for the votes on it');
-select is(tests.try('adam', $$ delete from comments where id = tests.id('aside') $$), '1', 'an admin deletes any comment');
+select is(tests.try('carol', $$ delete from comments where id = tests.id('reply') $$), '1', 'an author can delete a comment');
+select is_empty($$ select from comments where id = tests.id('deeper') $$, 'its replies are deleted with it');
+select is(pg_temp.comments('A thread'), 3, 'the submission counts the remaining comments');
+select is(pg_temp.replies('top'), 1, 'the parent comment counts the remaining replies');
+select is((select sum(used) from private.rate_counters where rule = 'comment_delete'), 1::bigint, 'its author is charged for one deletion');
+select is_empty($$ select from private.rate_counters where rule = 'vote_delete' $$, 'votes deleted with it are not charged');
+select is(tests.try('adam', $$ delete from comments where id = tests.id('aside') $$), '1', 'an admin can delete any comment');
 select is(tests.try('acme key with submissions:read submissions:moderate', $$ delete from comments where id = tests.id('top') $$), '1',
-  'and a key with submissions:moderate');
-select is(pg_temp.comments('A thread'), 0, 'nothing is left to count');
-select is_empty('select from private.outbox', 'deleting announces nothing');
+  'a key with submissions:moderate can delete any comment');
+select is(pg_temp.comments('A thread'), 0, 'no comment is counted any more');
+select is_empty('select from private.outbox', 'deleting a comment creates no event');
 do $$ begin perform tests.try('acme key with submissions:write', pg_temp.say('My own.', 'A thread', more => 'author_id = tests.id(''eve'')')); end $$;
 select is(tests.try('acme key with submissions:read', $$ delete from comments where author_id = tests.id('eve') $$), '0',
-  'a key that may only read deletes nothing');
+  'a key without submissions:write cannot delete comments of e-mail authors');
 select is(tests.try('acme key with submissions:read', $$ delete from comments where author_id = tests.id('acme key') $$), '0',
-  'nor what the organization''s key wrote');
-select is(tests.try('acme key with submissions:write', $$ delete from comments where author_id = tests.id('acme key') $$), '1', 'one that may write does');
+  'a key without submissions:write cannot delete comments of the organization''s key');
+select is(tests.try('acme key with submissions:write', $$ delete from comments where author_id = tests.id('acme key') $$), '1', 'a key with submissions:write can delete its comments');
 
 create function pg_temp.chain(depth integer) returns void language sql as $$
   insert into comments (id, submission_id, author_id, body, parent_id)
@@ -157,23 +157,23 @@ do $$ begin
   perform tests.comment('beside', 'bob', 'Another');
   perform pg_temp.chain(300);
 end $$;
-select is(pg_temp.comments('Another'), 301, 'a thread goes 300 deep');
-select is(tests.try('carol', $$ delete from comments where id = tests.id('level 1') $$), '1', 'and is deleted from its top, by its author');
+select is(pg_temp.comments('Another'), 301, 'a thread can be 300 levels deep');
+select is(tests.try('carol', $$ delete from comments where id = tests.id('level 1') $$), '1', 'its author can delete it from the top');
 set constraints all immediate;
 set constraints all deferred;
 select is((select string_agg(body, ', ') from comments where submission_id = tests.id('Another')), 'beside', 'as a whole');
-select is(pg_temp.comments('Another'), 1, 'and is not counted any more');
+select is(pg_temp.comments('Another'), 1, 'none of its comments is counted any more');
 do $$ begin perform pg_temp.chain(1000); perform tests.try('bob', $q$ delete from comments where id = tests.id('level 500') $q$); end $$;
 set constraints all immediate;
 set constraints all deferred;
-select is(pg_temp.comments('Another'), 500, 'of one 1000 deep, the lower half goes');
-select is(pg_temp.replies('level 499'), 0, 'and leaves the upper without a reply');
-select is(tests.try('carol', $$ delete from comments where id = tests.id('level 1') $$), '1', 'the rest goes too');
-select is(pg_temp.comments('Another'), 1, 'without a trace');
-select is_empty('select * from private.count_mistakes()', 'every counter tells the truth');
+select is(pg_temp.comments('Another'), 500, 'deleting a thread of 1000 levels first deletes the lower half');
+select is(pg_temp.replies('level 499'), 0, 'the lowest remaining comment has no replies');
+select is(tests.try('carol', $$ delete from comments where id = tests.id('level 1') $$), '1', 'a second deletion deletes the rest');
+select is(pg_temp.comments('Another'), 1, 'nothing remains');
+select is_empty('select * from private.count_discrepancies()', 'all counters are correct');
 do $$ begin perform pg_temp.chain(50); delete from comments where id in (tests.id('level 10'), tests.id('level 30'), tests.id('level 31')); end $$;
 select is(pg_temp.comments('Another'), 10, 'one statement deletes several comments of one thread');
-select is_empty('select * from private.count_mistakes()', 'and every counter tells the truth still');
+select is_empty('select * from private.count_discrepancies()', 'all counters are correct afterwards');
 
 -- Approval and moderation
 do $$ begin
@@ -191,24 +191,24 @@ do $$ begin
   perform tests.comment('approved', 'carol', 'An idea');
   delete from private.outbox; delete from notifications;
 end $$;
-select is(tests.try('carol', pg_temp.say('To what waits.', parent => 'waiting')), 'FB404', 'nobody else replies to what waits');
+select is(tests.try('carol', pg_temp.say('To what waits.', parent => 'waiting')), 'FB404', 'other users cannot reply to a pending comment');
 do $$ begin update comments set moderation_state = 'approved' where id = tests.id('waiting'); end $$;
 select is(pg_temp.comments(), 3, 'an approved comment is counted');
-select results_eq($$ select type, data #>> '{comment,id}' from private.outbox $$, $$ values ('comment.created', tests.id('waiting')::text) $$, 'and announced');
-select set_eq('select user_id from notifications', array[tests.id('alice'), tests.id('mia'), tests.id('carol')], 'and the author and followers are told');
+select results_eq($$ select type, data #>> '{comment,id}' from private.outbox $$, $$ values ('comment.created', tests.id('waiting')::text) $$, 'its approval creates an event');
+select set_eq('select user_id from notifications', array[tests.id('alice'), tests.id('mia'), tests.id('carol')], 'the author and the followers are notified');
 do $$ begin
   perform tests.comment('under it', 'carol', 'An idea', 'waiting');
   update comments set moderation_state = 'spam' where id = tests.id('under it');
 end $$;
-select is(array[pg_temp.comments(), pg_temp.replies('waiting')], array[3, 0], 'a reply that turns out to be spam is not counted any more');
+select is(array[pg_temp.comments(), pg_temp.replies('waiting')], array[3, 0], 'a reply marked as spam is not counted any more');
 do $$ begin update comments set moderation_state = 'rejected' where id = tests.id('under it'); end $$;
-select is(array[pg_temp.comments(), pg_temp.replies('waiting')], array[3, 0], 'spam or rejected, it counts as nothing');
+select is(array[pg_temp.comments(), pg_temp.replies('waiting')], array[3, 0], 'changing spam to rejected changes no count');
 do $$ begin update comments set moderation_state = 'approved' where id = tests.id('under it'); end $$;
-select is(array[pg_temp.comments(), pg_temp.replies('waiting')], array[4, 1], 'approved after all it counts again');
-select is((select count(*) from private.outbox where data #>> '{comment,id}' = tests.id('under it')::text), 1::bigint, 'but is not announced a second time');
+select is(array[pg_temp.comments(), pg_temp.replies('waiting')], array[4, 1], 'an approved reply is counted again');
+select is((select count(*) from private.outbox where data #>> '{comment,id}' = tests.id('under it')::text), 1::bigint, 'no second event is created');
 do $$ begin update comments set moderation_state = 'spam' where id = tests.id('under it'); delete from comments where id = tests.id('waiting'); end $$;
-select is(pg_temp.comments(), 2, 'deleting what is not counted counts nothing');
-select is_empty('select * from private.count_mistakes()', 'and every counter tells the truth');
+select is(pg_temp.comments(), 2, 'deleting an uncounted comment changes no count');
+select is_empty('select * from private.count_discrepancies()', 'all counters are correct after moderation');
 
 -- Votes on comments
 do $$ begin
@@ -221,14 +221,14 @@ create function pg_temp.vote(comment text default 'a comment', more text default
     case when more <> '' then ', ' || split_part(more, ' = ', 1) end, comment, case when more <> '' then ', ' || split_part(more, ' = ', 2) end)
 $$;
 create function pg_temp.votes() returns integer language sql as $$ select vote_count from comments where id = tests.id('a comment') $$;
-select is(pg_temp.votes(), 0, 'a comment starts without votes');
-select is(tests.try('bob', pg_temp.vote()), '1', 'a person votes for a comment');
-select is(tests.try('bob', pg_temp.vote()), '0', 'a second vote by the same person changes nothing');
-select is(tests.try('alice', pg_temp.vote()), '1', 'its author may vote too');
-select is(pg_temp.votes(), 2, 'each is counted once');
-select is_empty('select from follows', 'voting for a comment follows nothing');
-select is_empty('select from private.outbox', 'and announces nothing');
-select is_empty('select from notifications', 'and tells nobody');
+select is(pg_temp.votes(), 0, 'a new comment has no votes');
+select is(tests.try('bob', pg_temp.vote()), '1', 'a user votes for a comment');
+select is(tests.try('bob', pg_temp.vote()), '0', 'a second vote by the same user changes nothing');
+select is(tests.try('alice', pg_temp.vote()), '1', 'its author may vote');
+select is(pg_temp.votes(), 2, 'each vote is counted once');
+select is_empty('select from follows', 'a vote for a comment creates no follow');
+select is_empty('select from private.outbox', 'a vote for a comment creates no event');
+select is_empty('select from notifications', 'a vote for a comment creates no notification');
 select is(tests.try(who, pg_temp.vote(comment)), outcome, claim) from (values
   ('anon', 'a comment', '42501', 'nobody votes without signing in'),
   ('bob', 'nowhere', 'FB404', 'nobody votes for what does not exist'),
@@ -241,10 +241,10 @@ select is(tests.see(who, question), '42501', format('%s does not learn who voted
 from unnest(array['anon', 'carol', 'adam', 'acme key with submissions:moderate']) as who, unnest(array[
   'select * from comment_votes limit 1', 'select count(*) from comment_votes where user_id = tests.id(''bob'')',
   'select id from comment_votes order by user_id limit 1']) as question;
-select is(tests.try('alice', format('delete from comment_votes where id = %L', id)), '0', 'nobody deletes another''s vote')
+select is(tests.try('alice', format('delete from comment_votes where id = %L', id)), '0', 'a user cannot delete another user''s vote')
 from comment_votes where user_id = tests.id('bob') and comment_id = tests.id('a comment');
 select is(tests.see('bob', $$ select private.comment_vote_of(tests.id('a comment'), tests.id('bob')) is not null $$), 'true', 'a voter sees their own vote');
-select is(tests.see('carol', $$ select private.comment_vote_of(tests.id('a comment'), tests.id('bob')) is not null $$), 'false', 'nobody else does');
+select is(tests.see('carol', $$ select private.comment_vote_of(tests.id('a comment'), tests.id('bob')) is not null $$), 'false', 'other users do not see it');
 select is(tests.try('acme key with submissions:write', pg_temp.vote(more => format('user_id = tests.id(%L)', voter))), outcome, claim) from (values
   ('eve', '1', 'a key votes for an author known by e-mail'),
   ('carol', '42501', 'never for a user')) as t (voter, outcome, claim);
@@ -252,12 +252,12 @@ do $$ begin
   perform tests.see(who, $q$ select private.remove_comment_vote(tests.id('a comment'), tests.id('eve')) $q$)
   from unnest(array['carol', 'rival key with submissions:write', 'acme key with submissions:read']) as who;
 end $$;
-select is(pg_temp.votes(), 3, 'nobody takes back the vote of somebody they do not act as, nor a key that may only read');
+select is(pg_temp.votes(), 3, 'votes cannot be deleted by other users, or by a key without submissions:write');
 do $$ begin perform tests.see('acme key with submissions:write', $q$ select private.remove_comment_vote(tests.id('a comment'), tests.id('eve')) $q$); end $$;
-select is(pg_temp.votes(), 2, 'a key takes back the vote of whom it acts as');
-select is(tests.try('bob', $$ delete from comment_votes where comment_id = tests.id('a comment') $$), '1', 'a voter takes their vote back');
-select is(tests.try('bob', $$ delete from comment_votes where comment_id = tests.id('a comment') $$), '0', 'twice is once');
-select is(pg_temp.votes(), 1, 'and is not counted any more');
+select is(pg_temp.votes(), 2, 'a key can delete the vote of its e-mail author');
+select is(tests.try('bob', $$ delete from comment_votes where comment_id = tests.id('a comment') $$), '1', 'a voter can delete their vote');
+select is(tests.try('bob', $$ delete from comment_votes where comment_id = tests.id('a comment') $$), '0', 'deleting a vote again changes nothing');
+select is(pg_temp.votes(), 1, 'the deleted vote is no longer counted');
 
 select * from finish();
 rollback;

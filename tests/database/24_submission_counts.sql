@@ -1,4 +1,4 @@
--- The kept count of a list is what the caller would count, whoever asks and whatever happened to the board.
+-- The maintained totals of a list equal what the caller would count, for every caller and after every change.
 begin;
 set local search_path = public, extensions;
 select plan(5);
@@ -9,7 +9,7 @@ grant select on askers to public;
 insert into askers values ('anon'), ('alice'), ('bob'), ('mia'), ('adam'), ('rita'), ('vera'), ('acme key'),
   ('acme key with submissions:read'), ('rival key with submissions:read');
 
--- Kept and counted, for every asker, organization and filter; a row for each that differ.
+-- Maintained and counted totals for every caller, organization and filter; a row for each difference.
 create function pg_temp.differences() returns table (asker text, slug text, filter text, kept text, counted text) language plpgsql as $$
 declare status text; type text; organization record; asker record;
 begin
@@ -46,18 +46,18 @@ begin
   perform tests.merge('acme idea 3', 'acme idea 1');
   delete from public.submissions where id = tests.id('rival idea 4');
 end $$;
-select is_empty($$ select * from pg_temp.differences() $$, 'after creation, moderation, status, merge and deletion');
+select is_empty($$ select * from pg_temp.differences() $$, 'counters are correct after creation, moderation, status changes, merges and deletions');
 
 update public.organizations set visibility = case visibility when 'public' then 'private' else 'public' end;
-select is_empty($$ select * from pg_temp.differences() $$, 'after every board changed its visibility');
-select is((select count(*) from private.count_mistakes()), 0::bigint, 'the check finds no mistake');
+select is_empty($$ select * from pg_temp.differences() $$, 'counters are correct after every board changed its visibility');
+select is((select count(*) from private.count_discrepancies()), 0::bigint, 'count_discrepancies finds none');
 
 insert into public.categories (id, organization_id, name, slug) values (tests.id('ui'), tests.id('acme'), 'UI', 'ui');
 update public.submissions set category_id = tests.id('ui') where title = 'acme idea 4';
 select is(tests.see('mia', format('select private.count_submissions(%L, null, null, array[%L::uuid])', tests.id('acme'), tests.id('ui'))), '1',
-  'a category counts its own');
+  'counts can be filtered by category');
 update private.submission_counts set total = total + 1 where category_id = tests.id('ui');
-select is((select subject from private.count_mistakes()), 'submission_counts', 'and the check finds a planted mistake');
+select is((select subject from private.count_discrepancies()), 'submission_counts', 'count_discrepancies finds a wrong counter');
 
 select * from finish();
 rollback;

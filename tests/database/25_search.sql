@@ -1,4 +1,4 @@
--- Finding what was written, in any language, and never what one may not see.
+-- Search in any language, limited to visible submissions.
 begin;
 set local search_path = public, extensions;
 select plan(177);
@@ -17,7 +17,7 @@ do $$ begin
     ('rival', 'rival', 'Export invoices elsewhere', 'Another organization wants its invoices exported too.')) as t (name, board, title, description);
 end $$;
 
--- What is found, best first, by the names given above
+-- Matches, best first, by the names above
 create function pg_temp.found(q text, board text default 'acme') returns text language sql as $$
   select string_agg(name, ', ' order by relevance desc, name)
   from private.find_submissions(tests.id(board), q, null, 1250) f cross join unnest(f.submission_ids, f.relevances) h (submission_id, relevance)
@@ -36,24 +36,24 @@ select is(pg_temp.found(q), found, format('%s finds %s', q, coalesce(found, 'not
   ('100%', 'percent, width'), ('%', 'percent'), ('snake_case', 'percent'), ('C:\temp', 'percent'), ('\', 'percent'),
   ('O''Brien', 'quote'), ('d''Artagnan', 'quote'), ('it''s', 'html'), ('''', 'quote, html'), ('<script>', 'html'),
   ('nowhere to be found', null), ('invoice & (', 'export, invoice'), ('!!! :* <->', null)) as t (q, found);
-select is(pg_temp.found('export', 'rival'), 'rival', 'an organization''s search finds nothing of another''s');
+select is(pg_temp.found('export', 'rival'), 'rival', 'a search returns no rows of another organization');
 select cmp_ok(pg_temp.relevance('export', 'export'), '>',
   pg_temp.relevance('accountants', 'export'),
-  'a word in the title counts for more than one in the description');
+  'a match in the title ranks above a match in the description');
 select lives_ok(format('select count(*) from private.find_submissions(tests.id(''acme''), %L, null, 1250)', q), format('%s is searched for without an error', left(q, 20)))
 from unnest(array['', ' ', '''''', '\\', '"', '"unclosed', '- - -', 'or', ':*', E'\u0001', '😀', repeat('x', 5000), repeat('a ', 2000), '%_%_\%']) as q;
 
--- What is written can be found at once, and what was written cannot any more
+-- New text is found immediately, and old text no longer
 do $$ begin
   update submissions set title = 'Print the receipts' where id = tests.id('export');
   delete from submissions where id = tests.id('dark');
 end $$;
-select is(pg_temp.found('receipts'), 'export', 'an edit is found');
-select is(pg_temp.found('export'), null, 'what it replaced is not');
-select is_empty($$ select from private.submission_search where submission_id = tests.id('dark') $$, 'what is deleted leaves search');
+select is(pg_temp.found('receipts'), 'export', 'an edited text is found');
+select is(pg_temp.found('export'), null, 'the previous text is not found');
+select is_empty($$ select from private.submission_search where submission_id = tests.id('dark') $$, 'deleting a submission deletes its search row');
 do $$ begin update submissions set title = 'Export invoices to PDF' where id = tests.id('export'); end $$;
 
--- Nobody finds what they may not see
+-- Invisible submissions are not found
 do $$ begin update submissions set moderation_state = 'pending' where id = tests.id('export'); end $$;
 select is(tests.see(who, $$ select string_agg(s.title, ', ')
 from private.find_submissions(tests.id('acme'), 'export', null, 1250) f join submissions s on s.id = any (f.submission_ids) $$), found, claim)
@@ -87,8 +87,8 @@ from unnest(array['<script>alert(''a & b'')</script> lt gt amp quot 39', '"><svg
     repeat('<a href="javascript:alert(1)">x</a> ', 100)]) as value,
   unnest(array['alert', '<', '&', 'lt', 'amp', 'quot', '39', 'x', 'mark', '"', '''']) as q, unnest(array[true, false]) as whole;
 select ok(char_length(private.highlight(repeat('word ', 400) || 'needle ' || repeat('word ', 400), 'needle', private.search_query('needle'), false)) < 400,
-  'of a long text the part around the find is shown');
-select ok(char_length(private.highlight(repeat('あ', 2000) || '針' || repeat('い', 2000), '針', private.search_query('針'), false)) between 100 and 300, 'in Japanese too');
+  'the highlight of a long text is an excerpt around the match');
+select ok(char_length(private.highlight(repeat('あ', 2000) || '針' || repeat('い', 2000), '針', private.search_query('針'), false)) between 100 and 300, 'the highlight of a long Japanese text is an excerpt');
 
 -- Duplicates
 create function pg_temp.similar(title text, description text default null) returns text language sql as $$
@@ -103,17 +103,17 @@ select is(pg_temp.similar(title), similar_to, claim) from (values
   ('Creme brulee in the cafe', 'cafe', 'without its accents'),
   ('Something else altogether', null, 'another is not')) as t (title, similar_to, claim);
 select is((select similarity from private.similar_submissions(tests.id('acme'), 'Export invoices to PDF', null) limit 1), 1::real,
-  'the same is as similar as can be');
+  'an identical title has similarity 1');
 select is_empty($$ select from private.similar_submissions(tests.id('acme'), 'Export invoices to PDF', 'Accountants want a portable document of each invoice.')
-  where similarity not between 0 and 1 $$, 'similarity lies between 0 and 1');
-select is(pg_temp.similar('Make everything portable, everywhere'), null, 'one word in common is not much');
+  where similarity not between 0 and 1 $$, 'similarity is between 0 and 1');
+select is(pg_temp.similar('Make everything portable, everywhere'), null, 'one common word does not make a duplicate');
 select is(pg_temp.similar('Make everything portable, everywhere', 'Accountants want a portable document of each invoice.'), 'export',
-  'a description alike makes it a duplicate');
+  'a similar description makes a duplicate');
 select is_empty($$ select from private.similar_submissions(tests.id('acme'), 'Export invoices elsewhere', null) where submission_id = tests.id('rival') $$,
-  'nothing of another organization is similar');
+  'similar submissions do not include those of another organization');
 select is(tests.see('bob', $$ select count(*)
 from private.similar_submissions(tests.id('vault'), 'Export invoices to PDF', null) join submissions s on s.id = submission_id $$), '0',
-  'nor what one cannot see');
+  'similar submissions do not include invisible ones');
 select lives_ok(format('select count(*)
 from private.similar_submissions(tests.id(''acme''), %L, %L)', title, title), format('%s is compared without an error', left(title, 20)))
 from unnest(array['', '''', '\\\\', '%_%_%', ':* & | !', '😀😀😀😀😀', 'ダークモード', repeat('word ', 1000)]) as title;

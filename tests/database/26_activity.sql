@@ -1,11 +1,11 @@
--- What people did adds up, whatever becomes of it, and who measures it.
+-- Activity adds up after any change, and its permissions.
 begin;
 set local search_path = public, extensions;
 select plan(47);
 do $$ begin perform tests.start(); end $$;
 
 create function pg_temp.mistakes() returns text language sql as $$
-  select coalesce(string_agg(subject || ' ' || stored || ' for ' || truth, ', '), 'none') from private.count_mistakes() $$;
+  select coalesce(string_agg(subject || ' ' || stored || ' for ' || truth, ', '), 'none') from private.count_discrepancies() $$;
 -- As entries, and as days.
 create function pg_temp.mistakes_twice() returns text language plpgsql as $$
 declare before text := pg_temp.mistakes();
@@ -17,7 +17,7 @@ $$;
 create function pg_temp.found(spoil text) returns text language plpgsql as $$
 begin
   execute spoil;
-  raise exception using errcode = 'ZZ000', message = (select string_agg(distinct subject, ', ' order by subject) from private.count_mistakes());
+  raise exception using errcode = 'ZZ000', message = (select string_agg(distinct subject, ', ' order by subject) from private.count_discrepancies());
 exception when sqlstate 'ZZ000' then return sqlerrm;
 end
 $$;
@@ -31,36 +31,36 @@ $$;
 select tests.submission('first', 'alice'); select tests.submission('second', 'bob'); select tests.submission('vaulted', 'vic', 'vault');
 insert into public.votes (submission_id, user_id) values (tests.id('first'), tests.id('bob')), (tests.id('first'), tests.id('carol'));
 select tests.comment('said', 'carol', 'first'); select tests.comment('answered', 'mia', 'first', 'said');
-select is(pg_temp.mistakes(), 'none', 'what is made is counted');
-select is(private.sum_activity() > 0, true, 'entries are put into days');
-select is(private.sum_activity(), 0, 'once');
-select is(pg_temp.mistakes(), 'none', 'which changes nothing');
+select is(pg_temp.mistakes(), 'none', 'created rows are counted');
+select is(private.sum_activity() > 0, true, 'entries are added to the days');
+select is(private.sum_activity(), 0, 'a second run adds nothing');
+select is(pg_temp.mistakes(), 'none', 'adding entries to days changes no total');
 
 insert into public.categories (id, organization_id, name, slug) values (tests.id('ios'), tests.id('acme'), 'iOS', 'ios');
 insert into public.status_changes (submission_id, new_status) values (tests.id('second'), 'planned');
 update public.submissions set category_id = tests.id('ios') where id = tests.id('second');
 delete from public.votes where user_id = tests.id('carol');
 delete from public.comments where id = tests.id('said');
-select is(pg_temp.mistakes_twice(), 'none', 'what changes or is taken back is counted');
+select is(pg_temp.mistakes_twice(), 'none', 'changed and deleted rows are counted');
 select tests.merge('second', 'first');
-select is(pg_temp.mistakes_twice(), 'none', 'after a merge too');
-select is(pg_temp.measure('adam', 'select private.admin_analytics(null, null, ''day'') -> ''totals'' ->> ''submissions'''), '2', 'what is merged was submitted all the same');
+select is(pg_temp.mistakes_twice(), 'none', 'totals are correct after a merge');
+select is(pg_temp.measure('adam', 'select private.admin_analytics(null, null, ''day'') -> ''totals'' ->> ''submissions'''), '2', 'a merged submission still counts as submitted');
 do $$ begin perform set_config('request.jwt.claims', jsonb_build_object('sub', tests.id('adam'), 'role', 'authenticated')::text, true);
   perform set_config('feedback.organization_id', tests.id('acme')::text, true);
   perform private.admin_unmerge(tests.id('second')); perform tests.leave(); end $$;
-select is(pg_temp.mistakes_twice(), 'none', 'and after its end');
-select lives_ok($$ select private.erase_person(tests.id('bob'), tests.id('acme')) $$, 'somebody is forgotten');
-select is(pg_temp.mistakes_twice(), 'none', 'and nobody takes what they did');
+select is(pg_temp.mistakes_twice(), 'none', 'totals are correct after unmerging');
+select lives_ok($$ select private.erase_person(tests.id('bob'), tests.id('acme')) $$, 'an admin erases a person');
+select is(pg_temp.mistakes_twice(), 'none', 'erasing a person changes no total');
 delete from public.categories where id = tests.id('ios');
 delete from public.submissions where id = tests.id('second');
-select is(pg_temp.mistakes_twice(), 'none', 'also where it is deleted');
+select is(pg_temp.mistakes_twice(), 'none', 'totals are correct after deletions');
 select tests.comment('promised', 'mia', 'first');
 do $$ begin perform private.sum_activity(); end $$;
 select is(pg_temp.found('update private.' || spoil), subjects, format('%s is found', spoil)) from (values
   ('person_days set votes = votes + 1', 'day_activity.votes, person_days.votes'), ('day_activity set people = people + 1', 'day_activity.people'),
   ('submission_days set total = total + 1', 'submission_days'), ('first_replies set milliseconds = milliseconds + 1', 'first_replies, reply_days.milliseconds, reply_days.replies')) as t (spoil, subjects);
 
--- People are counted once, in any time
+-- People are counted once in any range
 create function pg_temp.spans() returns table (first_day date, last_day date, step text) language sql as $$
   select f::date, l::date, step from generate_series(timestamp '2026-01-27', '2026-03-03', '5 days') f, generate_series(f, '2026-03-03', '7 days') l,
     unnest(array['day', 'week', 'month']) step $$;
@@ -88,51 +88,51 @@ from generate_series(1, 30) n on conflict do nothing;
 insert into public.comments (id, submission_id, author_id, body, created_at)
 select tests.id('remark ' || n), tests.id('past ' || 1 + n % 12), tests.id((array['olga', 'mia', 'alice'])[1 + n % 3]), 'Remark', timestamptz '2026-01-28 12:00+00' + n * n * 3 % 34 * interval '1 day' from generate_series(1, 12) n;
 create temp table told as select pg_temp.told() as as_entries, null::text as changed;
-select is(pg_temp.people_told(), pg_temp.people_there(), 'everybody is one person of each interval and of all, as entries');
-select is(pg_temp.mistakes_twice(), 'none', 'which are put into days, whatever their order');
-select is(pg_temp.people_told(), pg_temp.people_there(), 'where they are still told apart');
-select is(pg_temp.told(), (select as_entries from told), 'and all the rest is the same');
+select is(pg_temp.people_told(), pg_temp.people_there(), 'entries count each person once per interval and in total');
+select is(pg_temp.mistakes_twice(), 'none', 'adding entries to days in any order changes no total');
+select is(pg_temp.people_told(), pg_temp.people_there(), 'days count each person once per interval and in total');
+select is(pg_temp.told(), (select as_entries from told), 'all other numbers are unchanged');
 delete from public.votes where submission_id in (select tests.id('past ' || 2 * n) from generate_series(1, 6) n) and user_id <> tests.id('mia');
 delete from public.submissions where id in (tests.id('past 3'), tests.id('past 7'));
 update public.comments set moderation_state = 'spam' where id in (tests.id('remark 3'), tests.id('remark 4'));
 select tests.comment('late answer', 'olga', 'past 1');
 do $$ begin perform private.erase_person(tests.id('carol'), tests.id('acme')); end $$;
 update told set changed = pg_temp.told();
-select is(pg_temp.people_told(), pg_temp.people_there(), 'what goes again leaves the days around it as they were');
-select is(pg_temp.mistakes_twice(), 'none', 'in the days too');
-select is(pg_temp.people_told(), pg_temp.people_there(), 'whose people are told apart');
-select is(pg_temp.told(), (select changed from told), 'and all the rest is the same again');
-select isnt((select changed from told), (select as_entries from told), 'though not what it was before');
+select is(pg_temp.people_told(), pg_temp.people_there(), 'deleted rows leave neighboring days unchanged');
+select is(pg_temp.mistakes_twice(), 'none', 'deleted rows leave neighboring days unchanged after entries are added');
+select is(pg_temp.people_told(), pg_temp.people_there(), 'days still count each person once');
+select is(pg_temp.told(), (select changed from told), 'all other numbers are unchanged after entries are added');
+select isnt((select changed from told), (select as_entries from told), 'deletions change the numbers');
 
--- Days are the organization's
+-- Days are in the organization's time zone
 update public.organizations set time_zone = 'Asia/Kolkata' where slug = 'acme';
-select is(pg_temp.measure('adam', 'select private.admin_analytics(null, null, ''day'') ->> ''time_zone'''), 'UTC', 'another time zone is that of days once they are counted anew');
+select is(pg_temp.measure('adam', 'select private.admin_analytics(null, null, ''day'') ->> ''time_zone'''), 'UTC', 'days keep the old time zone until they are recounted');
 do $$ begin perform private.sum_activity(); end $$;
-select is(pg_temp.mistakes(), 'none', 'by the schedule');
+select is(pg_temp.mistakes(), 'none', 'the schedule recounts them correctly');
 insert into public.submissions (id, organization_id, author_id, title, description, type, created_at) values
   (tests.id('late'), tests.id('acme'), tests.id('alice'), 'Later', 'A description that is long enough.', 'idea', '2026-03-01 18:29:59+00'),
   (tests.id('early'), tests.id('acme'), tests.id('alice'), 'Early', 'A description that is long enough.', 'idea', '2026-03-01 18:30:00+00');
 select is(pg_temp.measure('adam', 'select jsonb_path_query_array(private.admin_analytics(''2026-03-01'', ''2026-03-03'', ''day'')::jsonb, ''$.series[*].submissions'')::text'),
-  '[1, 1, 0]', 'a day begins at midnight there, empty days are told too');
+  '[1, 1, 0]', 'days begin at midnight in the new time zone, and empty days are included');
 update public.organizations set time_zone = 'UTC' where slug = 'acme';
 do $$ begin perform private.sum_activity(); end $$;
 select is(pg_temp.measure('adam', 'select jsonb_path_query_array(private.admin_analytics(''2026-03-01'', ''2026-03-03'', ''day'')::jsonb, ''$.series[*].submissions'')::text'),
-  '[2, 0, 0]', 'and where it moves, everything moves with it');
-select is(pg_temp.measure('adam', 'select private.admin_analytics(''2026-03-01'', ''2026-03-01'', ''day'') -> ''totals'' ->> ''active_people'''), '1', 'a person is one however much they do');
+  '[2, 0, 0]', 'changing the time zone moves all days');
+select is(pg_temp.measure('adam', 'select private.admin_analytics(''2026-03-01'', ''2026-03-01'', ''day'') -> ''totals'' ->> ''active_people'''), '1', 'active_people counts a person once');
 
--- Who measures
+-- Permissions
 select is(pg_temp.measure(who, 'select private.admin_analytics(null, null, ''day'') ->> ''interval'''), outcome, format('%s measures: %s', who, outcome))
 from (values ('olga', 'day'), ('mia', 'FB403'), ('rita', 'FB403'), ('alice', 'FB403'), ('anon', '42501'), ('acme key with analytics:read', 'day'),
   ('acme key with submissions:read', 'FB403')) as t (who, outcome);
 select is(pg_temp.measure(who, 'select count(distinct organization_id) from public.analytics_days'), days, format('the view of days shows %s: %s', who, days))
 from (values ('olga', '1'), ('vera', '1'), ('mia', '0'), ('alice', '0'), ('anon', '42501'), ('service_role', '2'), ('operator', '2')) as t (who, days);
 select is(pg_temp.measure('olga', 'select sum(submissions) from public.analytics_submissions'), (select count(*)::text from public.submissions where organization_id = tests.id('acme')),
-  'the view of kinds shows every submission of one''s own, and no other');
-select is(tests.try('olga', 'delete from public.analytics_days'), '55000', 'nobody writes to it');
+  'analytics_submissions includes all submissions of one''s own organization, and no others');
+select is(tests.try('olga', 'delete from public.analytics_days'), '55000', 'analytics_days is read-only');
 
 delete from public.organizations where slug = 'acme';
-select is(pg_temp.mistakes(), 'none', 'an organization takes its activity along');
-select is((select count(*) from private.person_days where organization_id = tests.id('acme')), 0::bigint, 'all of it');
+select is(pg_temp.mistakes(), 'none', 'deleting an organization deletes its activity');
+select is((select count(*) from private.person_days where organization_id = tests.id('acme')), 0::bigint, 'no rows are left');
 
 select * from finish();
 rollback;

@@ -1,4 +1,4 @@
--- Who is told of what, once, and never of what they did themselves.
+-- Recipients of notifications: once each, and never the actor.
 begin;
 set local search_path = public, extensions;
 select plan(49);
@@ -14,19 +14,19 @@ create function pg_temp.forget() returns void language sql as $$ delete from not
 
 -- Votes
 do $$ begin perform tests.try('bob', $q$ insert into votes (submission_id) values (tests.id('An idea')) $q$); end $$;
-select set_eq('select told from pg_temp.told()', array['Alice: vote'], 'a vote is told to the author, not to followers');
+select set_eq('select told from pg_temp.told()', array['Alice: vote'], 'a vote notifies the author, not the followers');
 select is(tests.see('alice', $$ select concat_ws(' ', type, submission_id = tests.id('An idea'), comment_id is null, read_at is null) from notifications $$), 'vote t t t',
-  'who reads it');
+  'the author reads the notification');
 select is(tests.see('alice', 'select ' || hidden || ' from notifications'), '42501', 'but finds nothing of the voter in ' || hidden)
 from unnest(array['event_id', '*', 'row_to_json(notifications)']) as hidden;
 select is(tests.see('alice', $$ select count(*) from information_schema.columns
-  where table_name = 'notifications' and column_name ~ 'actor|voter|author' $$), '0', 'there is no column for one');
+  where table_name = 'notifications' and column_name ~ 'actor|voter|author' $$), '0', 'notifications have no column for the actor');
 do $$ begin
   perform pg_temp.forget();
   perform tests.try('alice', $q$ delete from votes where submission_id = tests.id('An idea') $q$);
   perform tests.try('alice', $q$ insert into votes (submission_id) values (tests.id('An idea')) $q$);
 end $$;
-select is_empty('select told from pg_temp.told()', 'an author''s own vote is told to nobody');
+select is_empty('select told from pg_temp.told()', 'the author''s own vote notifies nobody');
 
 -- Comments: Alice wrote the submission, Bob and Carol follow it
 do $$ begin
@@ -34,42 +34,42 @@ do $$ begin
   perform tests.comment('by bob', 'bob', 'An idea');
 end $$;
 select set_eq('select told from pg_temp.told()', array['Alice: comment', 'Carol: comment'],
-  'a comment is told to the author and the followers, not to who wrote it');
-select results_eq('select distinct comment_id, submission_id from notifications', $$ values (tests.id('by bob'), tests.id('An idea')) $$, 'and names it');
+  'a comment notifies the author and the followers, but not its own author');
+select results_eq('select distinct comment_id, submission_id from notifications', $$ values (tests.id('by bob'), tests.id('An idea')) $$, 'its notifications name the comment');
 do $$ begin perform pg_temp.forget(); perform tests.comment('to bob', 'carol', 'An idea', 'by bob'); end $$;
-select set_eq('select told from pg_temp.told()', array['Alice: comment', 'Bob: reply'], 'a reply is told as one to whom it answers');
+select set_eq('select told from pg_temp.told()', array['Alice: comment', 'Bob: reply'], 'a reply notifies the author of the parent comment as a reply');
 do $$ begin perform pg_temp.forget(); perform tests.comment('to carol', 'bob', 'An idea', 'to bob'); end $$;
-select set_eq('select told from pg_temp.told()', array['Alice: comment', 'Carol: reply'], 'and not to the author of the thread above');
+select set_eq('select told from pg_temp.told()', array['Alice: comment', 'Carol: reply'], 'a reply does not notify authors of earlier comments as a reply');
 do $$ begin perform pg_temp.forget(); perform tests.comment('by alice', 'alice', 'An idea'); end $$;
-select set_eq('select told from pg_temp.told()', array['Bob: comment', 'Carol: comment'], 'the author is not told of their own');
+select set_eq('select told from pg_temp.told()', array['Bob: comment', 'Carol: comment'], 'authors get no notification of their own comments');
 do $$ begin perform pg_temp.forget(); perform tests.comment('to alice', 'bob', 'An idea', 'by alice'); end $$;
 select bag_eq('select told from pg_temp.told()', array['Alice: reply', 'Carol: comment'],
-  'who is author, follower and answered to is told once, of the reply');
+  'a user with several reasons gets one notification, of the reply');
 do $$ begin perform pg_temp.forget(); perform tests.comment('to oneself', 'alice', 'An idea', 'by alice'); end $$;
-select set_eq('select told from pg_temp.told()', array['Bob: comment', 'Carol: comment'], 'nobody is told that they answered themselves');
+select set_eq('select told from pg_temp.told()', array['Bob: comment', 'Carol: comment'], 'replying to oneself creates no notification');
 do $$ begin perform pg_temp.forget(); perform tests.comment('official', 'mia', 'An idea', 'by bob'); end $$;
 select set_eq('select told from pg_temp.told()', array['Alice: official_comment', 'Carol: official_comment', 'Bob: reply'],
-  'an official comment is told as one, a reply still as a reply');
+  'an official comment notifies as official_comment, a reply to one''s comment as reply');
 do $$ begin
   delete from follows where user_id in (tests.id('alice'), tests.id('bob'), tests.id('mia'));
   perform pg_temp.forget();
   perform tests.comment('once more', 'carol', 'An idea', 'by bob');
 end $$;
 select set_eq('select told from pg_temp.told()', array['Alice: comment', 'Bob: reply'],
-  'the author and whom a reply answers are told even if they do not follow; who stopped following is not');
+  'the author and the parent''s author are notified without following; former followers are not');
 
--- One statement, several comments: one row for each and person
+-- One statement with several comments: one row for each comment and person
 do $$ begin
   perform pg_temp.forget();
   insert into comments (submission_id, author_id, body) values (tests.id('An idea'), tests.id('bob'), 'One'), (tests.id('An idea'), tests.id('bob'), 'Two');
 end $$;
-select bag_eq('select told from pg_temp.told()', array['Alice: comment', 'Alice: comment', 'Carol: comment', 'Carol: comment'], 'two comments are two events');
+select bag_eq('select told from pg_temp.told()', array['Alice: comment', 'Alice: comment', 'Carol: comment', 'Carol: comment'], 'two comments create two notifications');
 
 -- Status
 do $$ begin perform pg_temp.forget(); insert into follows (submission_id, user_id) values (tests.id('An idea'), tests.id('adam'));
   perform tests.try('adam', $q$ insert into status_changes (submission_id, new_status) values (tests.id('An idea'), 'planned') $q$); end $$;
 select set_eq('select told from pg_temp.told()', array['Alice: status_changed', 'Bob: status_changed', 'Carol: status_changed'],
-  'a change of status is told to the author and the followers, not to who made it');
+  'a status change notifies the author and the followers, but not who made it');
 
 -- Keys and authors known by e-mail
 do $$ begin
@@ -80,7 +80,7 @@ do $$ begin
   insert into votes (submission_id, user_id) values (tests.id('By a backend'), tests.id('bob')), (tests.id('By Eve'), tests.id('bob'));
   perform tests.comment('on a backend''s', 'bob', 'By a backend');
 end $$;
-select set_eq('select told from pg_temp.told()', array['Eve: vote'], 'a key is told nothing, what is for an author known by e-mail waits for them');
+select set_eq('select told from pg_temp.told()', array['Eve: vote'], 'keys get no notifications; those of an e-mail author are stored');
 
 -- Reading
 do $$ begin
@@ -91,16 +91,16 @@ end $$;
 select is(tests.see(who, 'select count(*) from notifications'), seen, format('%s sees %s notifications', who, seen)) from (values
   ('alice', '2'), ('carol', '2'), ('bob', '0'), ('mia', '0'), ('rita', '0'), ('anon', '0'), ('acme key with submissions:read submissions:moderate', '42501'))
   as t (who, seen);
-select is(tests.try('bob', $$ update notifications set read_at = now() $$), '0', 'nobody marks another''s notifications read');
-select is(tests.try('alice', $$ update notifications set read_at = now() where comment_id = tests.id('to be read') $$), '1', 'one marks one''s own read');
+select is(tests.try('bob', $$ update notifications set read_at = now() $$), '0', 'users cannot mark notifications of others as read');
+select is(tests.try('alice', $$ update notifications set read_at = now() where comment_id = tests.id('to be read') $$), '1', 'a user marks a notification as read');
 select is((select string_agg(p.name, ', ') from notifications n join profiles p on p.id = n.user_id where read_at is not null), 'Alice', 'for oneself alone');
 select is(tests.try('alice', format('update notifications set %s', change)), '42501', 'nobody updates a notification with ' || change)
 from unnest(array['type = ''vote''', 'user_id = tests.id(''bob'')', 'comment_id = null', 'created_at = now()']) as change;
-select is(tests.try('alice', 'delete from notifications'), '42501', 'or deletes one');
+select is(tests.try('alice', 'delete from notifications'), '42501', 'users cannot delete notifications');
 select is(tests.try('alice', $$ insert into notifications (organization_id, user_id, type, submission_id, event_id)
-  values (tests.id('acme'), tests.id('bob'), 'vote', tests.id('An idea'), tests.id('event')) $$), '42501', 'or makes one');
+  values (tests.id('acme'), tests.id('bob'), 'vote', tests.id('An idea'), tests.id('event')) $$), '42501', 'users cannot insert notifications');
 do $$ begin delete from comments where id = tests.id('to be left'); end $$;
-select is((select count(*) from notifications), 3::bigint, 'a deleted comment takes its notifications along');
+select is((select count(*) from notifications), 3::bigint, 'deleting a comment deletes its notifications');
 
 -- More than 500 followers
 do $$ begin
@@ -111,21 +111,21 @@ do $$ begin
   insert into follows (submission_id, user_id) values (tests.id('A popular one'), tests.id('bob'));
   perform tests.comment('news', 'bob', 'A popular one');
 end $$;
-select is((select count(*) from notifications) between 500 and 501, true, 'the first 500 followers are told at once, and the author');
-select isnt_empty($$ select from notifications where user_id = tests.id('alice') $$, 'the author among them');
-select is((select count(*) from private.fanouts), 1::bigint, 'the rest wait');
-select is(private.run_fanouts(300), 1, 'a run tells the next of them');
-select is((select count(*) from notifications) between 798 and 801, true, '300 at most');
-select is((select count(*) from private.fanouts), 1::bigint, 'and remembers where it stopped');
+select is((select count(*) from notifications) between 500 and 501, true, 'the first 500 followers and the author are notified in the same transaction');
+select isnt_empty($$ select from notifications where user_id = tests.id('alice') $$, 'the author is notified');
+select is((select count(*) from private.fanouts), 1::bigint, 'the remaining followers are queued');
+select is(private.run_fanouts(300), 1, 'a run notifies more followers');
+select is((select count(*) from notifications) between 798 and 801, true, 'a run notifies at most 300');
+select is((select count(*) from private.fanouts), 1::bigint, 'the queue keeps the position');
 do $$ begin perform private.run_fanouts(300); perform private.run_fanouts(300); end $$;
-select is((select count(*) from notifications), 1201::bigint, 'in the end everyone is told');
-select is_empty($$ select from notifications where user_id = tests.id('bob') $$, 'but who did it');
-select is_empty('select user_id from notifications group by user_id having count(*) > 1', 'nobody twice');
-select is_empty('select from private.fanouts', 'and nothing waits any more');
-select is(private.run_fanouts(300), 0, 'a further run has nothing to do');
-select is((select count(*) from notifications), 1201::bigint, 'and tells nobody again');
+select is((select count(*) from notifications), 1201::bigint, 'all followers are notified in the end');
+select is_empty($$ select from notifications where user_id = tests.id('bob') $$, 'who made the change is not notified');
+select is_empty('select user_id from notifications group by user_id having count(*) > 1', 'nobody is notified twice');
+select is_empty('select from private.fanouts', 'the queue is empty');
+select is(private.run_fanouts(300), 0, 'a further run does nothing');
+select is((select count(*) from notifications), 1201::bigint, 'a further run creates no notifications');
 do $$ begin perform tests.comment('more news', 'carol', 'A popular one'); delete from comments where id = tests.id('more news'); end $$;
-select is_empty('select from private.fanouts', 'who has not been told of a comment is not told once it is deleted');
+select is_empty('select from private.fanouts', 'deleting a comment deletes its queue entry');
 
 select * from finish();
 rollback;

@@ -1,4 +1,4 @@
--- The life of a survey: what changes, when, and by whom; the same by every way in.
+-- The status of a survey: allowed changes and callers, the same through every interface.
 begin;
 set local search_path = public, extensions;
 select plan(120);
@@ -14,7 +14,7 @@ create function pg_temp.events() returns text language sql as $$
   with told as (delete from private.outbox returning id, type) select coalesce(string_agg(type, ', ' order by id), 'nothing') from told
 $$;
 
--- Every state and every way to another, by an admin's function and by a direct update.
+-- Every change of status, by an admin's function and by a direct update.
 create temporary table lives (from_status text, action text, to_status text, outcome text);
 insert into lives values
   ('draft', 'publish', 'published', '1'), ('draft', 'pause', 'paused', 'FB409'), ('draft', 'resume', 'published', 'FB409'), ('draft', 'archive', 'archived', '1'),
@@ -32,7 +32,7 @@ select is(tests.try(who, format('update surveys set status = %L where id = %L', 
 from states, unnest(array['adam']) who where from_status <> to_status;
 select is(tests.try('service_role', format('update surveys set status = %L where id = %L', status, tests.id('archived to ' || status))), 'FB409',
   'what is archived stays so, for the service role too: ' || status) from unnest(array['draft', 'published', 'paused']) status;
-select is(tests.try('operator', $$ insert into surveys (organization_id, title, status) values (tests.id('acme'), 'At once', 'published') $$), 'FB409', 'a survey begins as a draft');
+select is(tests.try('operator', $$ insert into surveys (organization_id, title, status) values (tests.id('acme'), 'At once', 'published') $$), 'FB409', 'a new survey must be a draft');
 
 -- Publishing
 do $$ begin
@@ -52,7 +52,7 @@ do $$ begin perform tests.survey('Late resume', 'paused'); end $$;
 alter table surveys disable trigger keep_life;
 update surveys set closes_at = now() - interval '1 minute' where id = tests.id('Late resume');
 alter table surveys enable trigger keep_life;
-select is(tests.try('olga', pg_temp.act('Late resume', 'resume')), 'FB409', 'what has closed is not resumed');
+select is(tests.try('olga', pg_temp.act('Late resume', 'resume')), 'FB409', 'a survey past its closing time cannot be resumed');
 delete from surveys where id = tests.id('Late resume');
 
 -- Content
@@ -74,77 +74,77 @@ select is(tests.try(who, format(statement, tests.id(status))), 'FB409', format('
 from changes, (values ('olga', 'published'), ('service_role', 'published'), ('operator', 'paused')) as t (who, status) where who = 'olga' or statement ~ '(insert|delete|title|options)';
 select is(tests.try('adam', format('update surveys set closes_at = %L where id = %L', at, tests.id('draft'))), '23514 closes_at_is_a_day_of_the_calendar', 'no survey closes ' || at)
 from unnest(array['infinity', '-infinity', '12000-01-01']) at;
-select is((select count(*) from changes where tests.try('adam', format(statement, tests.id('draft'))) !~ '^[12]$'), 0::bigint, 'a draft takes them all');
+select is((select count(*) from changes where tests.try('adam', format(statement, tests.id('draft'))) !~ '^[12]$'), 0::bigint, 'every change is accepted for a draft');
 select is(tests.try('olga', format('select private.update_survey(%L, %L)', tests.id(status), '{"title": "Patched"}')), outcome, 'a patch of what is ' || status)
 from (values ('draft', '1'), ('published', 'FB409'), ('paused', 'FB409'), ('archived', 'FB409')) as t (status, outcome);
-select is(tests.try('olga', format('update survey_questions set survey_id = %L where survey_id = %L', tests.id('draft'), tests.id('published'))), '42501', 'no question moves to another survey');
+select is(tests.try('olga', format('update survey_questions set survey_id = %L where survey_id = %L', tests.id('draft'), tests.id('published'))), '42501', 'a question cannot be moved to another survey');
 
--- Making and changing
+-- Creating and editing
 select isnt(tests.see('olga', format('with n as (select set_config(%L, %L, true)) select private.create_survey(%L) from n', 'feedback.organization_id', tests.id('acme'), jsonb_build_object(
   'title', '  Made  ', 'description', 'About us', 'closes_at', '2999-01-01T00:00:00Z',
   'questions', jsonb_build_array(jsonb_build_object('type', 'rating', 'text', 'How?'), jsonb_build_object('type', 'rating', 'text', 'How high?', 'scale', 10, 'required', true),
     jsonb_build_object('type', 'multiple_choice', 'text', 'Which?', 'multiple', true, 'options', jsonb_build_array('A', ' B '))),
-  'settings', '{"allow_multiple_responses": true, "redirect_url": "https://example.org/thanks"}'::jsonb, 'targeting', '{"locales": ["de", "en"]}'::jsonb))), null, 'an admin makes a survey');
+  'settings', '{"allow_multiple_responses": true, "redirect_url": "https://example.org/thanks"}'::jsonb, 'targeting', '{"locales": ["de", "en"]}'::jsonb))), null, 'an admin creates a survey');
 select is((select row(title, description, status, allow_multiple_responses, show_branding, redirect_url, audience, locales, extract(year from closes_at))::text from surveys where title = 'Made'),
-  '(Made,"About us",draft,t,t,https://example.org/thanks,everyone,"{de,en}",2999)', 'as told');
+  '(Made,"About us",draft,t,t,https://example.org/thanks,everyone,"{de,en}",2999)', 'the survey has the given settings');
 select is((select string_agg(concat_ws(' ', position, type, text, required, scale, multiple, (select string_agg(o.position || o.text, '' order by o.position) from survey_options o where o.question_id = q.id)), ', ' order by position)
   from survey_questions q where survey_id = (select id from surveys where title = 'Made')),
-  '1 rating How? f 5 f, 2 rating How high? t 10 f, 3 multiple_choice Which? f t 1A2B', 'with its questions and options in order');
+  '1 rating How? f 5 f, 2 rating How high? t 10 f, 3 multiple_choice Which? f t 1A2B', 'the survey has the given questions and options in order');
 select is(tests.try('olga', format('select private.update_survey(id, %L) from surveys where title = %L',
   '{"settings": {"redirect_url": null, "show_branding": false}, "closes_at": null, "targeting": null, "questions": [{"type": "email", "text": "Where?"}]}', 'Made')), '1', 'a patch');
 select is((select row(s.title, allow_multiple_responses, show_branding, redirect_url, locales, closes_at, (select string_agg(q.text, ',') from survey_questions q where q.survey_id = s.id))::text from surveys s where title = 'Made'),
   '(Made,t,f,,,,Where?)', 'changes what it names and replaces the questions');
 select is(tests.try('olga', format('select private.write_questions(%L, %L, (select jsonb_agg(jsonb_build_object(''type'', ''text'', ''text'', ''q'')) from generate_series(1, 201)))',
-  tests.id('acme'), tests.id('Empty'))), '23514 a_survey_has_at_most_200_questions', 'a survey has at most 200 questions');
+  tests.id('acme'), tests.id('Empty'))), '23514 a_survey_has_at_most_200_questions', 'more than 200 questions are rejected');
 select is(tests.try('olga', format('select private.write_questions(%L, %L, jsonb_build_array(jsonb_build_object(''type'', ''multiple_choice'', ''text'', ''q'', ''options'', (select jsonb_agg(n::text) from generate_series(1, 101) n))))',
-  tests.id('acme'), tests.id('Empty'))), '23514 a_question_has_at_most_100_options', 'a question at most 100 options');
+  tests.id('acme'), tests.id('Empty'))), '23514 a_question_has_at_most_100_options', 'more than 100 options are rejected');
 select is(tests.try('olga', format('select private.write_questions(%L, %L, jsonb_build_array(jsonb_build_object(''type'', ''multiple_choice'', ''text'', ''q'', ''options'', (select jsonb_agg(n::text) from generate_series(1, 100) n)))
   || (select jsonb_agg(jsonb_build_object(''type'', ''text'', ''text'', repeat(''q'', 1000))) from generate_series(1, 199)))',
-  tests.id('acme'), tests.id('Empty'))), '1', 'that many it takes');
+  tests.id('acme'), tests.id('Empty'))), '1', '200 questions are accepted');
 
 -- Plans
 update organizations set max_surveys = 1 where id = tests.id('rival');
 do $$ begin perform tests.survey('Only', organization => 'rival'); end $$;
-select is(tests.try('rita', $$ insert into surveys (organization_id, title) values (tests.id('rival'), 'Second') $$), 'FB402', 'a plan''s limit holds');
-select is(tests.try('rita', format('select private.create_survey_version(%L)', tests.id('Only'))), '1', 'a version of a survey counts as the same');
-select is(tests.try('rita', pg_temp.act('Only', 'archive')), '1', 'it is archived');
+select is(tests.try('rita', $$ insert into surveys (organization_id, title) values (tests.id('rival'), 'Second') $$), 'FB402', 'a survey over the plan''s limit is rejected');
+select is(tests.try('rita', format('select private.create_survey_version(%L)', tests.id('Only'))), '1', 'a version does not count as another survey');
+select is(tests.try('rita', pg_temp.act('Only', 'archive')), '1', 'the survey is archived');
 delete from surveys where version_of = tests.id('Only');
-select is(tests.try('rita', $$ insert into surveys (organization_id, title) values (tests.id('rival'), 'Second') $$), '1', 'and makes room for another');
+select is(tests.try('rita', $$ insert into surveys (organization_id, title) values (tests.id('rival'), 'Second') $$), '1', 'an archived survey does not count for the limit');
 
 -- Versions
 do $$ begin
   perform tests.survey('Version 1', settings => '{"description": "Old", "targeting": {"locales": ["fr"]}}', questions => '[{"type": "multiple_choice", "text": "Which?", "options": ["One", "Two"]}, {"type": "nps", "text": "?"}]');
 end $$;
-select is(tests.try('olga', format('select private.create_survey_version(%L)', tests.id('draft'))), 'FB409', 'a draft has no versions');
-select is(tests.try('olga', format('select private.create_survey_version(%L)', tests.id('archived'))), 'FB409', 'nor has what is archived');
-select is(tests.try('olga', format('select private.create_survey_version(%L) from generate_series(1, 2)', tests.id('Version 1'))), '2', 'two versions of one survey');
+select is(tests.try('olga', format('select private.create_survey_version(%L)', tests.id('draft'))), 'FB409', 'a draft cannot have versions');
+select is(tests.try('olga', format('select private.create_survey_version(%L)', tests.id('archived'))), 'FB409', 'an archived survey cannot have versions');
+select is(tests.try('olga', format('select private.create_survey_version(%L) from generate_series(1, 2)', tests.id('Version 1'))), '2', 'two versions of one survey are created');
 create temporary table versions as select id, row_number() over (order by id) as n from surveys where version_of = tests.id('Version 1');
 select is((select string_agg(concat_ws(' ', s.status, s.title, s.description, s.locales, q.type, q.text, o.text), ', ' order by q.position, o.position)
   from surveys s join versions v on v.id = s.id and v.n = 1 join survey_questions q on q.survey_id = s.id left join survey_options o on o.question_id = q.id),
-  'draft Version 1 Old {fr} multiple_choice Which? One, draft Version 1 Old {fr} multiple_choice Which? Two, draft Version 1 Old {fr} nps ?', 'a version is a copy');
+  'draft Version 1 Old {fr} multiple_choice Which? One, draft Version 1 Old {fr} multiple_choice Which? Two, draft Version 1 Old {fr} nps ?', 'a version copies settings, questions and options');
 do $$ begin perform pg_temp.events(); end $$;
-select is(tests.try('olga', format('update surveys set status = %L where id = %L', 'published', (select id from versions where n = 1))), '1', 'the first is published');
-select is(pg_temp.status('Version 1'), 'archived', 'which archives the old one');
-select is(pg_temp.events(), 'survey.closed, survey.published', 'and tells of both');
-select is(tests.try('olga', format('select private.change_survey_status(%L, %L)', (select id from versions where n = 2), 'publish')), '1', 'so is the second');
-select is((select string_agg(s.status, ' ' order by v.n) from surveys s join versions v using (id)), 'archived published', 'of one survey one version is live');
-select is(tests.try('olga', format('delete from surveys where id = %L', tests.id('Version 1'))), '1', 'the first can go');
-select is((select count(*) from surveys s join versions v using (id) where s.version_of is null), 2::bigint, 'its versions stay');
+select is(tests.try('olga', format('update surveys set status = %L where id = %L', 'published', (select id from versions where n = 1))), '1', 'the first version is published');
+select is(pg_temp.status('Version 1'), 'archived', 'publishing a version archives the published survey');
+select is(pg_temp.events(), 'survey.closed, survey.published', 'both changes create events');
+select is(tests.try('olga', format('select private.change_survey_status(%L, %L)', (select id from versions where n = 2), 'publish')), '1', 'the second version is published');
+select is((select string_agg(s.status, ' ' order by v.n) from surveys s join versions v using (id)), 'archived published', 'one version of a survey is published at a time');
+select is(tests.try('olga', format('delete from surveys where id = %L', tests.id('Version 1'))), '1', 'the original can be deleted');
+select is((select count(*) from surveys s join versions v using (id) where s.version_of is null), 2::bigint, 'its versions are kept');
 
 -- Closing
 do $$ begin perform pg_temp.events(); perform tests.survey('Short', settings => jsonb_build_object('closes_at', now() + interval '1 hour')); end $$;
-select is(pg_temp.events(), 'survey.published', 'publishing is told once');
-select is(tests.try('olga', pg_temp.act('Short', 'pause')) || pg_temp.events() || tests.try('olga', pg_temp.act('Short', 'resume')) || pg_temp.events(), '1nothing1nothing', 'pause and resume tell of nothing');
-select is(private.close_surveys(), 0, 'nothing closes before its time');
+select is(pg_temp.events(), 'survey.published', 'publishing creates one event');
+select is(tests.try('olga', pg_temp.act('Short', 'pause')) || pg_temp.events() || tests.try('olga', pg_temp.act('Short', 'resume')) || pg_temp.events(), '1nothing1nothing', 'pausing and resuming create no event');
+select is(private.close_surveys(), 0, 'a survey is not closed before its closing time');
 alter table surveys disable trigger keep_life;
 update surveys set closes_at = now() where id = tests.id('Short');
 alter table surveys enable trigger keep_life;
-select is((private.run_schedule() ->> 'surveys')::integer, 1, 'the schedule closes what is due');
-select is((select data from private.outbox), jsonb_build_object('survey_id', tests.id('Short'), 'response_count', 0), 'and tells how often it was answered');
-select is(private.close_surveys(), 0, 'once');
+select is((private.run_schedule() ->> 'surveys')::integer, 1, 'the schedule closes an expired survey');
+select is((select data from private.outbox), jsonb_build_object('survey_id', tests.id('Short'), 'response_count', 0), 'the event has the number of responses');
+select is(private.close_surveys(), 0, 'a closed survey is not closed again');
 do $$ begin perform pg_temp.events(); end $$;
-select is(tests.try('olga', pg_temp.act('Short', 'archive')) || pg_temp.events(), '1nothing', 'archiving it then closes nothing anew');
-select is(tests.try('olga', pg_temp.act('Empty', 'archive')) || pg_temp.events(), '1nothing', 'nor does archiving a draft');
+select is(tests.try('olga', pg_temp.act('Short', 'archive')) || pg_temp.events(), '1nothing', 'archiving a closed survey creates no event');
+select is(tests.try('olga', pg_temp.act('Empty', 'archive')) || pg_temp.events(), '1nothing', 'archiving a draft creates no event');
 
 select * from finish();
 rollback;

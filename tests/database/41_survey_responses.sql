@@ -1,7 +1,7 @@
--- Answering: who may, when, how often, and with what; whole or not at all.
+-- Responding: who, when, how often and with which answers; completely or not at all.
 begin;
 set local search_path = public, extensions;
-select plan(179);
+select plan(183);
 set constraints all immediate;
 do $$ begin perform tests.start(); end $$;
 
@@ -21,7 +21,20 @@ do $$ begin
   perform tests.survey('Mails', questions => '[{"type": "email", "text": "E?"}, {"type": "nps", "text": "N?"}]');
 end $$;
 
--- Values: what is stored, or what is said
+-- Every type of question is validated and counted, and no other
+create function pg_temp.types() returns setof text language sql as $$
+  select m[1] from pg_constraint k, regexp_matches(pg_get_constraintdef(k.oid), '''(\w+)''', 'g') m
+  where k.conrelid = 'public.survey_questions'::regclass and k.conname = 'type_is_known'
+$$;
+create function pg_temp.checked(question_type text, value jsonb) returns private.checked_answer language sql as $$
+  select private.check_answer(jsonb_populate_record(null::public.survey_questions, jsonb_build_object('type', question_type)), value)
+$$;
+select cmp_ok((select count(*) from pg_temp.types()), '>=', 5::bigint, 'the constraint lists the question types');
+select is_empty('select t from pg_temp.types() t where private.answer_kind(t) is null', 'private.answer_kind handles each type');
+select lives_ok('select pg_temp.checked(t, ''"x"'') from pg_temp.types() t', 'private.check_answer handles each type');
+select throws_ok('select pg_temp.checked(''unknown'', ''"x"'')', '20000', null, 'an unknown type raises an error');
+
+-- Values: the stored value, or the error
 create temporary table values_tried (at integer, sent jsonb, outcome text);
 insert into values_tried values
   (1, '0', '0'), (1, '10', '10'), (1, '7.0', '7'), (1, '1e1', '10'), (1, '-1', 'must be a whole number from 0 to 10'), (1, '11', 'must be a whole number from 0 to 10'),
@@ -51,32 +64,32 @@ select is(private.is_email(address), is_one, address) from (values
   ('a@-b.de', false), ('a@b-.de', false), ('a b@c.de', false), ('ä@c.de', false), ('a@c.de' || chr(10), false), (repeat('a', 64) || '@c.de', true), (repeat('a', 65) || '@c.de', false),
   ('a@' || repeat('b', 63) || '.de', true), ('a@' || repeat('b', 64) || '.de', false), ('a@' || repeat('bcd.', 62) || 'de', true), ('a@' || repeat('bcd.', 63) || 'de', false)) as t (address, is_one);
 
--- All complaints at once, each with its place
+-- All errors at once, each with its position
 select is(pg_temp.details('alice', pg_temp.submit('Open', tests.answers('Open', '"-"', '3') || jsonb_build_array(
     jsonb_build_object('question_id', tests.question('All', 1), 'value', 3), '7'::jsonb, jsonb_build_object('question_id', tests.question('Open', 2), 'value', 'b')))),
   format('questions.%s: needs an answer: Would you recommend us?; answers.0.value: must be text of at most 5000 characters; answers.3.question_id: is answered twice; answers.1.question_id: is not a question of this survey; answers.2.question_id: is not a question of this survey',
-    tests.question('Open', 1)), 'every complaint names its place');
+    tests.question('Open', 1)), 'every error names its answer');
 select is(pg_temp.details('alice', pg_temp.submit('Open', sent)), said, format('%s is refused', sent)) from (values
   ('{}'::jsonb, 'none'), ('"text"', 'none'), ('null', 'none'), ('[]', format('questions.%s: needs an answer: Would you recommend us?', tests.question('Open', 1)))) as t (sent, said);
-select is(tests.refusal('alice', pg_temp.submit('Open', '{}')) ->> 'field', 'answers', 'what is not an array names the field');
-select is(pg_temp.details('alice', pg_temp.submit('All', tests.answers('All', 'null', '""'))), 'answers: must answer a question', 'a response answers something');
-select is(pg_temp.details('alice', pg_temp.submit('All', '[]')), 'answers: must answer a question', 'an empty one nothing');
-select is(tests.refusal('alice', pg_temp.submit('Open', (select jsonb_agg(n) from generate_series(1, 201) n))) ->> 'field', 'answers', 'more than 200 answers are not looked at');
-select is(jsonb_array_length(tests.refusal('alice', pg_temp.submit('Open', (select jsonb_agg(n) from generate_series(1, 200) n))) -> 'details'), 50, '50 complaints are enough');
-select is((select count(*) from survey_responses), 0::bigint, 'nothing is half-stored');
+select is(tests.refusal('alice', pg_temp.submit('Open', '{}')) ->> 'field', 'answers', 'the error for answers that are not an array names the field');
+select is(pg_temp.details('alice', pg_temp.submit('All', tests.answers('All', 'null', '""'))), 'answers: must answer a question', 'a response with empty values only is rejected');
+select is(pg_temp.details('alice', pg_temp.submit('All', '[]')), 'answers: must answer a question', 'a response without answers is rejected');
+select is(tests.refusal('alice', pg_temp.submit('Open', (select jsonb_agg(n) from generate_series(1, 201) n))) ->> 'field', 'answers', 'more than 200 answers are rejected without checking each');
+select is(jsonb_array_length(tests.refusal('alice', pg_temp.submit('Open', (select jsonb_agg(n) from generate_series(1, 200) n))) -> 'details'), 50, 'at most 50 errors are returned');
+select is((select count(*) from survey_responses), 0::bigint, 'a rejected response stores nothing');
 
--- Who, when, how often
-select is(tests.try('alice', pg_temp.submit('Open', tests.answers('Open', '9'))), '1', 'a person answers');
-select is(tests.try('alice', pg_temp.submit('Open', tests.answers('Open', '9'))), 'FBR09', 'once');
-select is(tests.try('alice', $$ insert into survey_responses (survey_id, answers) values (tests.id('Open'), tests.answers('Open', '9')) $$), 'FBR09', 'by every way');
-select is(tests.try('bob', $$ insert into survey_responses (survey_id, answers, locale) values (tests.id('Open'), tests.answers('Open', '9'), 'de') $$), '1', 'a direct client answers by inserting');
-select is(tests.try('bob', $$ insert into survey_responses (survey_id, answers, locale) values (tests.id('Open'), tests.answers('Open', '19'), 'xx') $$), 'FBR09', 'once too');
-select is(tests.try('operator', $$ insert into survey_responses (survey_id, user_id, answers) values (tests.id('Open'), tests.id('carol'), tests.answers('Open', '19')) $$), 'FB400', 'an operator is checked as well');
+-- Respondent, time, repetition
+select is(tests.try('alice', pg_temp.submit('Open', tests.answers('Open', '9'))), '1', 'a user responds');
+select is(tests.try('alice', pg_temp.submit('Open', tests.answers('Open', '9'))), 'FBR09', 'a second response is rejected');
+select is(tests.try('alice', $$ insert into survey_responses (survey_id, answers) values (tests.id('Open'), tests.answers('Open', '9')) $$), 'FBR09', 'a second response by insert is rejected');
+select is(tests.try('bob', $$ insert into survey_responses (survey_id, answers, locale) values (tests.id('Open'), tests.answers('Open', '9'), 'de') $$), '1', 'a client responds by insert');
+select is(tests.try('bob', $$ insert into survey_responses (survey_id, answers, locale) values (tests.id('Open'), tests.answers('Open', '19'), 'xx') $$), 'FBR09', 'its second response is rejected');
+select is(tests.try('operator', $$ insert into survey_responses (survey_id, user_id, answers) values (tests.id('Open'), tests.id('carol'), tests.answers('Open', '19')) $$), 'FB400', 'a response inserted by an operator is validated');
 alter table survey_responses disable trigger prepare;
 select is(tests.try('operator', $$ insert into survey_responses (organization_id, survey_id, user_id, answers) values (tests.id('acme'), tests.id('Open'), tests.id('bob'), '[]') $$),
-  '23505 one_response_a_person_and_survey', 'two at once leave one');
+  '23505 one_response_a_person_and_survey', 'of two concurrent responses one is stored');
 alter table survey_responses enable trigger prepare;
-select is(tests.try('alice', pg_temp.submit('All', tests.answers('All', '9'))) || tests.try('alice', pg_temp.submit('All', tests.answers('All', '9'))), '11', 'several where the survey takes several');
+select is(tests.try('alice', pg_temp.submit('All', tests.answers('All', '9'))) || tests.try('alice', pg_temp.submit('All', tests.answers('All', '9'))), '11', 'a survey with multiple responses accepts several');
 do $$ begin perform tests.survey(status, status) from unnest(array['draft', 'paused', 'archived']) status; perform tests.survey('Closed'); perform tests.survey('Secret', organization => 'vault'); end $$;
 alter table surveys disable trigger keep_life;
 update surveys set closes_at = clock_timestamp() where id = tests.id('Closed');
@@ -88,18 +101,18 @@ select is(tests.try(who, pg_temp.submit(survey, tests.answers(survey, '9'))), ou
 select is(tests.try(who, format('select private.start_survey(%L)', tests.id(survey))), outcome, format('%s starts: %s', who, survey)) from (values
   ('carol', 'draft', 'FB404'), ('mia', 'draft', 'FBS09'), ('carol', 'paused', 'FBS09'), ('carol', 'Closed', 'FBS09'), ('carol', 'Secret', 'FB404'), ('alice', 'Open', 'FBR09'), ('carol', 'Open', '1'),
   ('carol', 'Open', '1'), ('anon', 'Open', '42501'), ('acme key with surveys:read', 'Open', '42501')) as t (who, survey, outcome);
-select is(tests.try('carol', 'select start_survey(survey_id => gen_random_uuid())'), 'FB404', 'nor what is not there');
-select is((select count(*) from private.survey_starts), 1::bigint, 'a start is noted once');
+select is(tests.try('carol', 'select start_survey(survey_id => gen_random_uuid())'), 'FB404', 'an unknown survey cannot be started');
+select is((select count(*) from private.survey_starts), 1::bigint, 'a repeated start is stored once');
 
 -- Time
 update private.survey_starts set started_at = now() - interval '90.5 seconds';
-select is(tests.see('carol', $$ select (start_survey(tests.id('Open')) = now() - interval '90.5 seconds')::text $$), 'true', 'the first start counts');
-select is(tests.try('carol', pg_temp.submit('Open', tests.answers('Open', '9'))), '1', 'who started answers');
-select is((select extract(epoch from submitted_at - started_at) from survey_responses where user_id = tests.id('carol')), 90.5, 'and how long it took is known');
-select is((select count(*) from private.survey_starts), 0::bigint, 'the start is used up');
-select is((select completion_rate || ' ' || avg_completion_time from private.survey_figures(array[tests.id('Open')])), '1 90.5', 'those without a start do not count in the time');
-select is(tests.try('bob', $$ select start_survey(tests.id('All')) $$), '1', 'a start of another');
-select is((select completion_rate from private.survey_figures(array[tests.id('All')])), 0.6667, 'that is not finished');
+select is(tests.see('carol', $$ select (start_survey(tests.id('Open')) = now() - interval '90.5 seconds')::text $$), 'true', 'a repeated start keeps the first time');
+select is(tests.try('carol', pg_temp.submit('Open', tests.answers('Open', '9'))), '1', 'a user who started responds');
+select is((select extract(epoch from submitted_at - started_at) from survey_responses where user_id = tests.id('carol')), 90.5, 'the response has its duration');
+select is((select count(*) from private.survey_starts), 0::bigint, 'the start is deleted with the response');
+select is((select completion_rate || ' ' || avg_completion_time from private.survey_figures(array[tests.id('Open')])), '1 90.5', 'responses without a start are not in the average duration');
+select is(tests.try('bob', $$ select start_survey(tests.id('All')) $$), '1', 'a user starts another survey');
+select is((select completion_rate from private.survey_figures(array[tests.id('All')])), 0.6667, 'an unfinished start lowers the completion rate');
 
 -- Audience
 do $$ begin
@@ -112,13 +125,13 @@ end $$;
 select is(tests.try(who, pg_temp.submit(survey, tests.answers(survey, '9'), locale)), outcome, format('%s answers %s in %s: %s', who, survey, coalesce(locale, 'no locale'), outcome)) from (values
   ('bob', 'Voters', null, 'FB403'), ('alice', 'Voters', null, '1'), ('olga', 'Voters', null, 'FB403'), ('carol', 'Followers', null, 'FB403'), ('bob', 'Followers', null, '1'),
   ('alice', 'German', 'en', 'FB403'), ('alice', 'German', 'pt-BR', '1'), ('bob', 'German', 'de', '1'), ('carol', 'German', 'xx', 'FB403'), ('carol', 'German', null, 'FB403'), ('carol', 'All', 'xx', '23514 locale_is_known'), ('carol', 'All', 'ja', '1')) as t (who, survey, locale, outcome);
-select is(tests.try('bob', format('select private.start_survey(%L)', tests.id('Voters'))), 'FB403', 'who is not asked does not start either');
+select is(tests.try('bob', format('select private.start_survey(%L)', tests.id('Voters'))), 'FB403', 'a user outside the audience cannot start');
 do $$ begin insert into public.votes (submission_id, user_id) values (tests.id('Target'), tests.id('carol')); perform tests.merge('A wish', 'Target'); end $$;
-select is(tests.try('carol', pg_temp.submit('Voters', tests.answers('Voters', '9'))), '1', 'voters of what the submission was merged into are asked');
+select is(tests.try('carol', pg_temp.submit('Voters', tests.answers('Voters', '9'))), '1', 'voters of the merged submission belong to the audience');
 delete from submissions where id = tests.id('A wish');
-select is(tests.try('mia', pg_temp.submit('Voters', tests.answers('Voters', '9'))), 'FB403', 'once the submission is gone nobody is asked');
-select is((select status || ' ' || audience from surveys where id = tests.id('Voters')), 'published voters', 'the survey stays as it was');
-select is(tests.try('olga', format('update surveys set audience_submission_id = %L where id = %L', tests.id('Target'), tests.id('Voters'))), 'FB409', 'and asks no others');
+select is(tests.try('mia', pg_temp.submit('Voters', tests.answers('Voters', '9'))), 'FB403', 'without the submission the audience is empty');
+select is((select status || ' ' || audience from surveys where id = tests.id('Voters')), 'published voters', 'deleting the submission does not change the survey');
+select is(tests.try('olga', format('update surveys set audience_submission_id = %L where id = %L', tests.id('Target'), tests.id('Voters'))), 'FB409', 'the audience of a published survey cannot be changed');
 
 -- Sentiment
 create function pg_temp.sentiment(answers jsonb, sentiment jsonb) returns text language plpgsql as $$
@@ -140,31 +153,31 @@ select is(pg_temp.sentiment(tests.answers('All', variadic answers::jsonb[]), sen
   (array['"-"', '"-"', '"-"', '"-"', '"-"', '"good"'], '{"engine": "e", "scores": [99]}', '1 positive e', 'a score is at most 1'),
   (array['"-"', '"-"', '"-"', '"One"'], '{"engine": "e", "scores": [1]}', '', 'a choice says nothing'),
   (array['"-"', '"-"', '"-"', '"-"', '"-"', '"-"', '"a@b.co"'], '{"engine": "e", "scores": [1]}', '', 'nor does an address')) as t (answers, sentiment, said, claim);
-select is(tests.try('mia', $$ insert into survey_responses (survey_id, answers, sentiment_score) values (tests.id('All'), tests.answers('All', '9'), 1) $$), '42501', 'nobody sets a sentiment');
+select is(tests.try('mia', $$ insert into survey_responses (survey_id, answers, sentiment_score) values (tests.id('All'), tests.answers('All', '9'), 1) $$), '42501', 'clients cannot set the sentiment');
 
 -- Events, limits, deletion, erasure
 delete from private.outbox;
-select is(tests.try('alice', pg_temp.submit('Mails', tests.answers('Mails', '"ann@example.org"', '10'))), '1', 'with an address');
+select is(tests.try('alice', pg_temp.submit('Mails', tests.answers('Mails', '"ann@example.org"', '10'))), '1', 'an e-mail address is accepted as an answer');
 select is((select data - 'submitted_at' from private.outbox), (select jsonb_build_object('survey_id', survey_id, 'response_id', id, 'sentiment', 'positive', 'sentiment_score', 1.0)
-  from survey_responses where survey_id = tests.id('Mails')), 'the event holds no answers');
+  from survey_responses where survey_id = tests.id('Mails')), 'the event has no answers');
 select is(tests.try('bob', $$ insert into survey_responses (survey_id, answers) select tests.id('All'), tests.answers('All', '9') from generate_series(1, 101) $$), 'FB429', 'a direct client has a limit');
-select is(tests.refusal('olga', format('delete from surveys where id = %L', tests.id('Mails'))) ->> 'code', 'SURVEY_HAS_RESPONSES', 'what was answered is not deleted');
-select is(tests.try('service_role', format('delete from surveys where id = %L', tests.id('Mails'))), 'FBH09', 'by the service role neither');
+select is(tests.refusal('olga', format('delete from surveys where id = %L', tests.id('Mails'))) ->> 'code', 'SURVEY_HAS_RESPONSES', 'a survey with responses cannot be deleted');
+select is(tests.try('service_role', format('delete from surveys where id = %L', tests.id('Mails'))), 'FBH09', 'the service role cannot delete a survey with responses either');
 select is(tests.try('olga', format('select private.delete_survey(%L, %s)', tests.id('Mails'), force)), outcome, format('force is %s', force)) from (values ('false', 'FBH09'), ('null', 'FBH09')) as t (force, outcome);
 delete from auth.users where id = tests.id('alice');
-select is((select r.answers -> 0 ->> 'value' || '' from survey_responses r where survey_id = tests.id('Mails')), '10', 'addresses go with the person');
-select is((select count(*) from private.count_mistakes()), 0::bigint, 'and are no longer counted');
-select is(private.author(r.user_id, r.organization_id) ->> 'name', 'Anonymous', 'the response stays, of nobody') from survey_responses r where survey_id = tests.id('Mails');
+select is((select r.answers -> 0 ->> 'value' || '' from survey_responses r where survey_id = tests.id('Mails')), '10', 'deleting a user deletes the e-mail addresses in their answers');
+select is((select count(*) from private.count_discrepancies()), 0::bigint, 'all counters are correct');
+select is(private.author(r.user_id, r.organization_id) ->> 'name', 'Anonymous', 'the response is kept with the author Anonymous') from survey_responses r where survey_id = tests.id('Mails');
 delete from auth.users where id = tests.id('bob');
 delete from profiles where id = tests.id('bob');
-select is((select count(*) from survey_responses where survey_id = tests.id('Open') and user_id is null), 1::bigint, 'a deleted profile leaves its responses');
-select is((select count(*) from private.count_mistakes()), 0::bigint, 'and its starts are not counted');
-select is(tests.try('olga', format('select private.delete_survey(%L, true)', tests.id('Mails'))), '1', 'an admin deletes it with force');
-select is((select count(*) from survey_responses where survey_id = tests.id('Mails')), 0::bigint, 'and its responses');
-select is(tests.refusal('olga', format('delete from surveys where id = %L', tests.id('Open'))) ->> 'code', 'SURVEY_HAS_RESPONSES', 'force is for that one');
-select is(tests.try('olga', format('select private.delete_survey(%L, false)', tests.id('draft'))), '1', 'what nobody answered needs none');
+select is((select count(*) from survey_responses where survey_id = tests.id('Open') and user_id is null), 1::bigint, 'deleting a profile keeps its responses');
+select is((select count(*) from private.count_discrepancies()), 0::bigint, 'all counters are correct without its starts');
+select is(tests.try('olga', format('select private.delete_survey(%L, true)', tests.id('Mails'))), '1', 'an admin deletes a survey with force');
+select is((select count(*) from survey_responses where survey_id = tests.id('Mails')), 0::bigint, 'its responses are deleted');
+select is(tests.refusal('olga', format('delete from surveys where id = %L', tests.id('Open'))) ->> 'code', 'SURVEY_HAS_RESPONSES', 'force applies to that survey only');
+select is(tests.try('olga', format('select private.delete_survey(%L, false)', tests.id('draft'))), '1', 'a survey without responses can be deleted without force');
 delete from organizations where id in (tests.id('acme'), tests.id('vault'));
-select is((select count(*) from surveys) + (select count(*) from private.survey_counts), 0::bigint, 'an organization goes with its surveys');
+select is((select count(*) from surveys) + (select count(*) from private.survey_counts), 0::bigint, 'deleting an organization deletes its surveys');
 
 select * from finish();
 rollback;

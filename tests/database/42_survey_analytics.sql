@@ -1,4 +1,4 @@
--- Every number is what counting the responses would give, and says nothing to who may not know.
+-- Every number equals a count of the responses, and is hidden from callers without permission.
 begin;
 set local search_path = public, extensions;
 select plan(51);
@@ -9,21 +9,21 @@ create function pg_temp.analytics(name text, who text default 'olga') returns js
   select tests.see(who, format('select private.survey_analytics(%L)', tests.id(name)))::jsonb
 $$;
 
--- Before anybody answers
+-- Before the first response
 do $$ begin
   perform tests.survey('All', settings => '{"settings": {"allow_multiple_responses": true}}', questions => '[{"type": "nps", "text": "N?"}, {"type": "rating", "text": "R?", "scale": 3},
     {"type": "multiple_choice", "text": "C?", "options": ["Zwei", "Eins"]}, {"type": "multiple_choice", "text": "M?", "multiple": true, "options": ["A", "B", "C"]},
     {"type": "text", "text": "X?"}, {"type": "email", "text": "E?"}]');
 end $$;
 select is(pg_temp.analytics('All') - 'breakdown_by_question', '{"response_count": 0, "completion_rate": null, "avg_completion_time": null, "nps_score": null,
-  "sentiment": {"overall": null, "positive_count": 0, "neutral_count": 0, "negative_count": 0}}', 'a survey nobody answered has no scores');
+  "sentiment": {"overall": null, "positive_count": 0, "neutral_count": 0, "negative_count": 0}}', 'a survey without responses has no scores');
 select is((select string_agg(concat_ws(' ', q ->> 'question_text', q ->> 'type', q ->> 'answer_count', q ->> 'responses'), '; ' order by n)
   from json_array_elements(tests.see('olga', format('select private.survey_analytics(%L)', tests.id('All')))::json -> 'breakdown_by_question') with ordinality as a (q, n)),
   'N? nps 0 { "0" : 0, "1" : 0, "2" : 0, "3" : 0, "4" : 0, "5" : 0, "6" : 0, "7" : 0, "8" : 0, "9" : 0, "10" : 0 }; R? rating 0 { "1" : 0, "2" : 0, "3" : 0 }; '
   || 'C? multiple_choice 0 { "Zwei" : 0, "Eins" : 0 }; M? multiple_choice 0 { "A" : 0, "B" : 0, "C" : 0 }; X? text 0 {}; E? email 0 {}',
-  'each question has an entry for each value, in their order');
+  'each question has a count for each value, in order');
 
--- By hand
+-- Computed by hand
 do $$ begin
   insert into private.survey_starts (organization_id, survey_id, user_id, started_at)
   select tests.id('acme'), tests.id('All'), tests.id(name), now() - interval '30 seconds' from unnest(array['alice', 'bob', 'carol']) name;
@@ -35,21 +35,21 @@ do $$ begin
     (tests.id('All'), tests.id('mia'), tests.answers('All', '"-"', '"-"', '"Zwei"'));
 end $$;
 select is(pg_temp.analytics('All') - 'breakdown_by_question', '{"response_count": 5, "completion_rate": 0.8333, "avg_completion_time": 30, "nps_score": 25,
-  "sentiment": {"overall": 0.069, "positive_count": 1, "neutral_count": 1, "negative_count": 2}}', 'the numbers are those of the formulas');
+  "sentiment": {"overall": 0.069, "positive_count": 1, "neutral_count": 1, "negative_count": 2}}', 'the totals match the formulas');
 select is((select string_agg(concat_ws(' ', q ->> 'answer_count', q ->> 'responses'), '; ' order by n)
   from jsonb_array_elements(pg_temp.analytics('All') -> 'breakdown_by_question') with ordinality as a (q, n)),
   '4 {"0": 0, "1": 0, "2": 0, "3": 1, "4": 0, "5": 0, "6": 0, "7": 0, "8": 1, "9": 1, "10": 1}; 2 {"1": 1, "2": 0, "3": 1}; 3 {"Eins": 2, "Zwei": 1}; 2 {"A": 1, "B": 2, "C": 0}; 2 {}; 1 {}',
-  'and of counting');
-select is((select count(*) from survey_answers where survey_id = tests.id('All')), 14::bigint, 'the view of answers has a row an answer');
-select is((select string_agg(value::text, ' ' order by value) from survey_answers where question_id = tests.question('All', 4)), '["B"] ["A", "B"]', 'with its value');
+  'the counts by question match');
+select is((select count(*) from survey_answers where survey_id = tests.id('All')), 14::bigint, 'survey_answers has a row per answer');
+select is((select string_agg(value::text, ' ' order by value) from survey_answers where question_id = tests.question('All', 4)), '["B"] ["A", "B"]', 'survey_answers has the value of each answer');
 
 -- The views have the same numbers
 select is((select to_jsonb(r) - '{organization_id,survey_id,sentiment_overall,positive_count,neutral_count,negative_count}'::text[]
     || jsonb_build_object('sentiment', jsonb_build_object('overall', sentiment_overall, 'positive_count', positive_count, 'neutral_count', neutral_count, 'negative_count', negative_count))
-  from survey_results r where survey_id = tests.id('All')), pg_temp.analytics('All') - 'breakdown_by_question', 'survey_results says what the analytics say');
-select is((select jsonb_object_agg(value, total) from survey_question_results where question_id = tests.question('All', 2)), '{"1": 1, "2": 0, "3": 1}', 'so does survey_question_results');
+  from survey_results r where survey_id = tests.id('All')), pg_temp.analytics('All') - 'breakdown_by_question', 'survey_results equals the analytics');
+select is((select jsonb_object_agg(value, total) from survey_question_results where question_id = tests.question('All', 2)), '{"1": 1, "2": 0, "3": 1}', 'survey_question_results equals the analytics');
 
--- Many, by chance: compared with counting them
+-- Random responses, compared with a count
 do $$ begin
   perform setseed(0.5);
   perform tests.survey('Many', settings => '{"settings": {"allow_multiple_responses": true}}', questions => '[{"type": "nps", "text": "N?"}, {"type": "rating", "text": "R?"},
@@ -65,19 +65,19 @@ do $$ begin
     delete from survey_responses where random() < 0.1;
   end loop;
 end $$;
-select is((select count(*) from private.count_mistakes()), 0::bigint, 'after statements over several surveys, and deletions, no counter is wrong');
-select ok((select response_count > 100 from survey_results where survey_id = tests.id('Many')), 'of many responses');
+select is((select count(*) from private.count_discrepancies()), 0::bigint, 'counters are correct after statements over several surveys, and deletions');
+select ok((select response_count > 100 from survey_results where survey_id = tests.id('Many')), 'the survey has more than 100 responses');
 select is((select nps_score from survey_results where survey_id = tests.id('Many')), (
-  select round(100.0 * (count(*) filter (where (value)::int >= 9) - count(*) filter (where (value)::int <= 6)) / count(*), 1) from survey_answers where question_id = tests.question('Many', 1)), 'nps_score is the share of promoters minus that of detractors');
+  select round(100.0 * (count(*) filter (where (value)::int >= 9) - count(*) filter (where (value)::int <= 6)) / count(*), 1) from survey_answers where question_id = tests.question('Many', 1)), 'nps_score is the share of promoters minus the share of detractors');
 select is((select avg_completion_time from survey_results where survey_id = tests.id('Many')), (
-  select round(avg((extract(epoch from submitted_at - started_at) * 1000)::bigint) / 1000, 1) from survey_responses where survey_id = tests.id('Many')), 'avg_completion_time is the mean of those with a start');
-select is((select sentiment_overall from survey_results where survey_id = tests.id('Many')), (select round(avg(sentiment_score), 3) from survey_responses where survey_id = tests.id('Many')), 'overall is the mean of the scores');
+  select round(avg((extract(epoch from submitted_at - started_at) * 1000)::bigint) / 1000, 1) from survey_responses where survey_id = tests.id('Many')), 'avg_completion_time is the mean of the responses with a start');
+select is((select sentiment_overall from survey_results where survey_id = tests.id('Many')), (select round(avg(sentiment_score), 3) from survey_responses where survey_id = tests.id('Many')), 'sentiment_overall is the mean of the scores');
 create temporary table before as select name, pg_temp.analytics(name) as analytics from unnest(array['All', 'Many']) name;
 do $$ begin perform private.recount_survey(id) from surveys order by title; end $$;
 select is(pg_temp.analytics(name), analytics, format('counting %s anew changes nothing', name)) from before;
 update survey_responses set sentiment_score = -1, sentiment_engine = 'other', submitted_at = submitted_at + interval '1 second' where survey_id = tests.id('Many');
-select is((select sentiment_overall || ' ' || negative_count from survey_results where survey_id = tests.id('Many')), (select '-1 ' || count(*) from survey_responses where survey_id = tests.id('Many')), 'what an operator changes is counted');
-select is((select count(*) from private.count_mistakes()), 0::bigint, 'with no mistake');
+select is((select sentiment_overall || ' ' || negative_count from survey_results where survey_id = tests.id('Many')), (select '-1 ' || count(*) from survey_responses where survey_id = tests.id('Many')), 'changes by an operator are counted');
+select is((select count(*) from private.count_discrepancies()), 0::bigint, 'all counters are correct after them');
 
 -- Lists
 select is(tests.see(who, format('select private.count_survey_responses(%L, %L, %L, %L)', tests.id('All'), sentiment, since, until)), (
@@ -88,7 +88,7 @@ from (values ('olga', null, null::timestamptz, null::timestamptz), ('olga', 'pos
   ('olga', 'negative', now() - interval '1 minute', null), ('olga', null, null, now() - interval '1 day'), ('olga', null, null, now()), ('acme key with responses:read', null, null, null),
   ('alice', null, null, null)) as t (who, sentiment, since, until);
 
--- Who knows
+-- Permissions
 select is(tests.see(who, format('select private.survey_analytics(%L)', tests.id('All')))::text ~ '^\{', is_told, format('%s asks for analytics', who)) from (values
   ('olga', true), ('adam', true), ('acme key with analytics:read', true), ('mia', false), ('alice', false), ('rita', false), ('anon', false),
   ('acme key with responses:read surveys:read', false), ('rival key with analytics:read', false)) as t (who, is_told);
@@ -98,15 +98,15 @@ select is(concat_ws(' ', tests.see(who, 'select count(*) from survey_results'), 
   format('%s reads the views', who)) from (values
   ('olga', '2 46 true'), ('service_role', '2 46 true'), ('operator', '2 46 true'), ('acme key with analytics:read', '2 46 false'), ('acme key with responses:read', '0 0 true'), ('mia', '0 0 false'), ('alice', '0 0 true'), ('rita', '0 0 false'), ('anon', '42501 42501 42501')) as t (who, seen);
 
--- The check finds what is wrong
+-- The check detects wrong counters
 update private.survey_counts set starts = starts + 1 where survey_id = tests.id('All');
 update private.survey_answer_counts set total = total + 1 where question_id = tests.question('Many', 1) and value = '3';
 update private.survey_counts set score = score + 0.001 where survey_id = tests.id('Many');
-select is((select string_agg(subject || ' ' || stored - truth, ', ' order by subject collate "C") from private.count_mistakes()), 'survey_answer_counts 1, surveys.score 1, surveys.starts 1', 'the check finds planted mistakes');
+select is((select string_agg(subject || ' ' || stored - truth, ', ' order by subject collate "C") from private.count_discrepancies()), 'survey_answer_counts 1, surveys.score 1, surveys.starts 1', 'count_discrepancies finds wrong counters');
 
--- Lanes
-do $$ begin perform tests.survey('Lanes'); insert into survey_responses (survey_id, user_id, answers) values (tests.id('Lanes'), tests.id('alice'), tests.answers('Lanes', '9')); end $$;
-select is((select count(*) from private.survey_counts where survey_id = tests.id('Lanes')), 1::bigint, 'a quiet survey has one lane');
+-- Shards
+do $$ begin perform tests.survey('Shards'); insert into survey_responses (survey_id, user_id, answers) values (tests.id('Shards'), tests.id('alice'), tests.answers('Shards', '9')); end $$;
+select is((select count(*) from private.survey_counts where survey_id = tests.id('Shards')), 1::bigint, 'a survey with few responses has one shard');
 
 select * from finish();
 rollback;

@@ -1,4 +1,4 @@
--- How clients of the data API write: by functions, and by no table that others write too.
+-- Clients of the data API write by functions, and not to tables that others write to as well.
 begin;
 set local search_path = public, extensions;
 select plan(102);
@@ -13,7 +13,7 @@ do $$ begin
   perform tests.survey('A survey', 'published');
 end $$;
 
--- As PostgREST calls them: nothing says that a function of ours runs.
+-- Like PostgREST calls them: without the marker of the edge functions.
 create function pg_temp.try(who text, statement text) returns text language plpgsql as $$
 declare answer text; state text;
 begin
@@ -124,23 +124,23 @@ select is(pg_temp.try(who, call), outcome, claim) from (values
   as t (who, call, outcome, claim);
 select is(pg_temp.try('alice', 'select mark_notifications_read() > 0'), 'true', 'all notifications of a person are marked read');
 select is((select count(*) from notifications where user_id = tests.id('alice') and read_at is null), 0::bigint, 'and are read');
-select is(tests.refusal('bob', $$ select update_profile('{"email": "x"}') $$) ->> 'field', 'changes.email', 'a refusal names what cannot be changed');
+select is(tests.refusal('bob', $$ select update_profile('{"email": "x"}') $$) ->> 'field', 'changes.email', 'the error names the field that cannot be changed');
 select is(pg_temp.try('bob', $$ with voted as (select vote(tests.id('An idea'))) insert into votes (submission_id) select tests.id('An idea') from voted $$), 'FB403',
   'what a function may write, the rest of its transaction may not');
-select is_empty('select * from private.count_mistakes()', 'counters are exact');
+select is_empty('select * from private.count_discrepancies()', 'counters are exact');
 
 -- Charges
-select is(pg_temp.try('carol', $$ select count(vote_comment(tests.id('Nobody'))) $$), 'FB404', 'a comment that is gone takes no vote');
+select is(pg_temp.try('carol', $$ select count(vote_comment(tests.id('Nobody'))) $$), 'FB404', 'a vote for a deleted comment is rejected');
 do $$ begin
   insert into comments (id, submission_id, author_id, body)
   select md5('c' || n)::uuid, tests.id('An idea'), tests.id('mia'), 'One of many' from generate_series(1, 11) n;
 end $$;
 select is(pg_temp.try('mia', $$ select count(*) from (select delete_comment(md5('c' || n)::uuid) from generate_series(1, 11) n) t $$), 'FB429',
-  'many calls in one statement are charged one by one');
-select is((select count(*) from comments where author_id = tests.id('mia')), 11::bigint, 'and what does not fit is undone whole');
-select is(pg_temp.try('mia', $$ select count(*) from (select delete_comment(md5('c' || n)::uuid) from generate_series(1, 10) n) t $$), '10', 'as many as the limit pass');
+  'each call in a statement is charged');
+select is((select count(*) from comments where author_id = tests.id('mia')), 11::bigint, 'a call over the limit rolls back the whole statement');
+select is(pg_temp.try('mia', $$ select count(*) from (select delete_comment(md5('c' || n)::uuid) from generate_series(1, 10) n) t $$), '10', 'as many calls as the limit allows are accepted');
 
--- Every request
+-- The check before every request
 create function pg_temp.request(method text, headers text, who text default 'bob') returns text language plpgsql as $$
 begin
   perform set_config('request.method', method, true), set_config('request.headers', headers, true),

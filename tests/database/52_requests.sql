@@ -1,7 +1,7 @@
 -- Who calls, with what key, and how often.
 begin;
 set local search_path = public, extensions;
-select plan(153 + (select count(*)::integer from pg_tables where schemaname in ('public', 'private')));
+select plan(157 + (select count(*)::integer from pg_tables where schemaname in ('public', 'private')));
 do $$ begin
   perform tests.start();
   perform tests.submission('An idea', 'alice');
@@ -12,32 +12,32 @@ create function pg_temp.digest(secret text) returns bytea language sql as $$ sel
 create function pg_temp.key(secret text, organization text, scopes text[], expires_at timestamptz default null) returns uuid language sql as $$
   select private.create_api_key(tests.id(organization), secret, scopes, pg_temp.digest(secret), 'fcs_org_', 'last', expires_at)
 $$;
--- A request as the functions make it: private.enter, and where that refuses, the charge by itself. The outcome, or the role,
+-- A request as the functions make it: private.assume_caller, and where that refuses, the charge by itself. The outcome, or the role,
 -- organization and scopes it runs with.
 create function pg_temp.admit(
-  person text default null, secret text default null, refused boolean default false, address text default 'an address', operations text[] default '{}',
+  person text default null, secret text default null, invalid_credential boolean default false, address text default 'an address', operations text[] default '{}',
   organization text default null, on_behalf text default null, origin text default null, needs_origin boolean default false,
   access text default 'public', scopes text[] default null, charge boolean default true)
 returns text language plpgsql as $$
 declare
   outcome text;
-  caller text := format($q$user_id => %L, digest => %L, refused => %L, address => %L, operations => %L, organization => %L, on_behalf => %L,
+  caller text := format($q$user_id => %L, digest => %L, invalid_credential => %L, address => %L, operations => %L, organization => %L, on_behalf => %L,
     origin => %L, needs_origin => %L, resource => null, resource_id => null$q$,
-    tests.id(person), pg_temp.digest(secret), refused, address, operations, organization, on_behalf, origin, needs_origin);
+    tests.id(person), pg_temp.digest(secret), invalid_credential, address, operations, organization, on_behalf, origin, needs_origin);
 begin
   outcome := tests.see('feedback_api', format($q$
-    select private.enter(request_id => 'r1', %s, charge => %L, access => %L, required_scopes => %L);
+    select private.assume_caller(request_id => 'r1', %s, charge => %L, access => %L, required_scopes => %L);
     select concat_ws(' ', current_setting('role'), (select slug from public.organizations where id = private.requested_organization_id()),
       nullif(current_setting('feedback.scopes'), '')) $q$, caller, charge, access, scopes));
   if outcome ~ '^(FB|[0-9])' and charge then
-    perform tests.see('feedback_api', format('select private.admit(%s, charge => true)', caller));
+    perform tests.see('feedback_api', format('select private.admit_request(%s, charge => true)', caller));
   end if;
   return outcome;
 end
 $$;
 create function pg_temp.charge(person text default null, address text default null, operations text[] default '{}', organization text default null)
 returns private.admission language sql as $$
-  select private.admit(user_id => tests.id(person), digest => null, refused => false,
+  select private.admit_request(user_id => tests.id(person), digest => null, invalid_credential => false,
     address => charge.address, operations => charge.operations, organization => charge.organization, on_behalf => null,
     origin => null, needs_origin => false, resource => null, resource_id => null, charge => true)
 $$;
@@ -58,20 +58,20 @@ do $$ begin
 end $$;
 
 -- Whom a credential stands for
-select is(pg_temp.admit(), 'anon', 'nobody runs as anon');
-select is(pg_temp.admit(person => 'alice', organization => 'acme'), 'authenticated acme', 'a person runs as authenticated');
+select is(pg_temp.admit(), 'anon', 'a request without a credential runs as anon');
+select is(pg_temp.admit(person => 'alice', organization => 'acme'), 'authenticated acme', 'a user''s request runs as authenticated');
 select is(pg_temp.admit(secret => 'full'), 'service_key acme submissions:read submissions:write submissions:moderate',
-  'a key runs as service_key, with its organization and scopes');
-select is(pg_temp.admit(secret => 'soon'), 'service_key acme submissions:read', 'a key works until it expires');
+  'a key''s request runs as service_key, with its organization and scopes');
+select is(pg_temp.admit(secret => 'soon'), 'service_key acme submissions:read', 'a key is valid until it expires');
 select is(pg_temp.admit(secret => secret), 'FB401', format('%s key is refused', claim)) from (values
   ('no such key', 'an unknown'), ('expired', 'an expired'), ('revoked', 'a revoked')) as t (secret, claim);
-select is(pg_temp.admit(person => 'nobody we know'), 'FB401', 'a token for a user who is gone is refused');
-select is(pg_temp.admit(refused => true), 'FB401', 'a credential that was no good is refused, not taken for nobody');
-select is(pg_temp.admit(person => 'alice', refused => true), 'FB401', 'whatever comes with it');
+select is(pg_temp.admit(person => 'nobody we know'), 'FB401', 'a token of an unknown user is rejected');
+select is(pg_temp.admit(invalid_credential => true), 'FB401', 'an invalid credential is rejected, not treated as absent');
+select is(pg_temp.admit(person => 'alice', invalid_credential => true), 'FB401', 'an invalid credential is rejected whatever else the request has');
 do $$ begin delete from auth.users where id = tests.id('carol'); end $$;
-select is(pg_temp.admit(person => 'carol'), 'FB401', 'a deleted user is refused');
-select isnt((select last_used_at from private.api_keys where name = 'full'), null, 'it is noted when a key was used');
-select is((select last_used_at from private.api_keys where name = 'revoked'), null, 'but not that a revoked one was tried');
+select is(pg_temp.admit(person => 'carol'), 'FB401', 'a token of a deleted user is rejected');
+select isnt((select last_used_at from private.api_keys where name = 'full'), null, 'the last use of a key is stored');
+select is((select last_used_at from private.api_keys where name = 'revoked'), null, 'the use of a revoked key is not stored');
 
 -- What the route asks for
 select is(pg_temp.admit(person, secret, access => access, scopes => scopes), outcome, claim) from (values
@@ -106,7 +106,7 @@ select is(pg_temp.admit(person, secret, organization => organization), outcome, 
   (null, 'reader', 'rival', 'FB404', 'but no other'),
   (null, 'reader', tests.id('vault')::text, 'FB404', 'by id neither')) as t (person, secret, organization, outcome, claim);
 do $$ begin update organizations set is_default = true where slug = 'acme'; end $$;
-select is(pg_temp.admit(), 'anon acme', 'unnamed, the default organization is meant');
+select is(pg_temp.admit(), 'anon acme', 'without a name the default organization is used');
 do $$ begin update organizations set is_default = false; end $$;
 select is(tests.see('anon', format($$ select set_config('feedback.organization_id', %L, true), set_config('feedback.organization_named', %L, true);
   select private.in_organization(tests.id('acme')) $$, tests.id(named), (named is not null)::text)), belongs, claim) from (values
@@ -121,12 +121,12 @@ select is(pg_temp.admit(person => 'alice', organization => organization, origin 
   ('acme', 'https://evil.example.test', 'FB403', 'one of another origin does not'),
   ('rival', 'https://app.example.test', 'FB403', 'nor one that another organization allows')) as t (organization, origin, outcome, claim);
 select is(tests.see('feedback_api', $$ select private.is_allowed_origin('https://app.example.test') $$), 'true',
-  'a preflight passes what any organization allows');
-select is(tests.see('feedback_api', $$ select private.is_allowed_origin('https://evil.example.test') $$), 'false', 'and nothing else');
+  'a preflight accepts an origin that any organization allows');
+select is(tests.see('feedback_api', $$ select private.is_allowed_origin('https://evil.example.test') $$), 'false', 'a preflight rejects any other origin');
 
 -- Charging is not becoming
-select is(tests.see('feedback_api', format($$ select private.admit(%L, null, false, null, '{}', null, null, null, false, null, null, true); select current_setting('role') $$,
-  tests.id('alice'))), 'feedback_api', 'who is only charged becomes nobody');
+select is(tests.see('feedback_api', format($$ select private.admit_request(%L, null, false, null, '{}', null, null, null, false, null, null, true); select current_setting('role') $$,
+  tests.id('alice'))), 'feedback_api', 'a request that is only charged keeps the login role');
 select is(tests.see('feedback_api', format('select count(*) from %I.%I', schemaname, tablename)), '42501', 'before that the login reads nothing of ' || tablename)
 from pg_tables where schemaname in ('public', 'private');
 select is(tests.see('feedback_api', question), '42501', 'nor may it: ' || question) from unnest(array[
@@ -134,7 +134,7 @@ select is(tests.see('feedback_api', question), '42501', 'nor may it: ' || questi
   'select private.resolve_caller(null, null)', 'select private.author(tests.id(''alice''), tests.id(''acme''))',
   'select private.create_api_key(tests.id(''acme''), ''Mine'', ''{}'', ''\x00'', ''x'', ''y'')', 'create table public.mine ()', 'create table private.mine ()',
   'select public.my_votes(''{}'')']) as question;
-select is(tests.see('feedback_api', $$ select count(*) from auth.users $$), '42501', 'nor who signs in');
+select is(tests.see('feedback_api', $$ select count(*) from auth.users $$), '42501', 'the login cannot read auth.users');
 
 -- Buckets
 do $$ begin delete from private.rate_counters; end $$;
@@ -151,46 +151,46 @@ select set_eq('select rule, subject, used from private.rate_counters', $$ values
   ('level_user', tests.id('mia')::text, 1),
   ('level_admin', tests.id('adam')::text, 1),
   ('level_key', (select id::text from private.api_keys where name = 'full'), 1) $$,
-  'nobody is counted by address, people and keys by who they are, each at their level');
+  'anonymous requests are charged by address, users and keys by id, each at their level');
 select results_eq($$ select name, max_requests, window_seconds from private.rate_limit_rules where name in ('level_public', 'level_user', 'level_admin', 'level_key') order by max_requests, name $$,
   $$ values ('level_public', 30, 60), ('level_user', 100, 60), ('level_admin', 300, 60), ('level_key', 300, 60) $$,
-    'the levels are those of the specification');
+    'the levels have the limits of the specification');
 do $$ begin
   delete from private.rate_counters;
-  perform pg_temp.admit(refused => true, address => 'here');
+  perform pg_temp.admit(invalid_credential => true, address => 'here');
   perform pg_temp.admit(secret => 'revoked', address => 'here', operations => '{vote_create}');
 end $$;
 select set_eq('select rule, subject, used from private.rate_counters', $$ values ('level_public', 'here', 2) $$,
-  'a bad credential charges the address, and nothing else');
+  'an invalid credential charges the address only');
 do $$ begin delete from private.rate_counters; perform pg_temp.admit(address => null); end $$;
-select is_empty('select from private.rate_counters', 'an unknown address is not one bucket for the world');
+select is_empty('select from private.rate_counters', 'requests without an address are not charged to a shared bucket');
 
 do $$ begin delete from private.rate_counters; perform pg_temp.admit(address => 'here') from generate_series(1, 29); end $$;
-select is(pg_temp.admit(address => 'here'), 'anon', 'the last call of a window is let through');
-select is(pg_temp.admit(address => 'here', charge => false), 'anon', 'nor is one counted that was charged before');
-select is(pg_temp.admit(address => 'here'), 'FB429', 'the next is not');
-select is(pg_temp.admit(address => 'there'), 'anon', 'nobody else is held up');
-select is(pg_temp.admit(person => 'alice', address => 'here'), 'authenticated', 'not even a person at the same address');
-select is(pg_temp.rest('level_public', 'here'), 0, 'what is refused is not counted');
+select is(pg_temp.admit(address => 'here'), 'anon', 'the last request within the limit is accepted');
+select is(pg_temp.admit(address => 'here', charge => false), 'anon', 'a request that was charged before is not charged again');
+select is(pg_temp.admit(address => 'here'), 'FB429', 'a request over the limit is rejected');
+select is(pg_temp.admit(address => 'there'), 'anon', 'other addresses are not limited');
+select is(pg_temp.admit(person => 'alice', address => 'here'), 'authenticated', 'a user at the same address is not limited');
+select is(pg_temp.rest('level_public', 'here'), 0, 'a rejected request is not counted');
 do $$ begin perform pg_temp.charge(address => 'here'); end $$;
-select ok((tests.refusal('feedback_api', $$ select private.enter('r1', null, null, false, 'here', '{}', null, null, null, false, null, null, true, 'public', null) $$)
+select ok((tests.refusal('feedback_api', $$ select private.assume_caller('r1', null, null, false, 'here', '{}', null, null, null, false, null, null, true, 'public', null) $$)
   ->> 'retry_after')::integer between 50 and 60,
-  'a refusal says how long to wait');
+  'the error has the seconds to wait');
 select results_eq($$ select max_requests, remaining, reset_at between extract(epoch from now()) + 50 and extract(epoch from clock_timestamp()) + 61
-  from pg_temp.charge(address => 'here') $$, $$ values (30, 0, true) $$, 'and so do the headers');
+  from pg_temp.charge(address => 'here') $$, $$ values (30, 0, true) $$, 'the headers have the time of the reset');
 do $$ begin update private.rate_counters set started_at = started_at - interval '59 seconds' where subject = 'here'; end $$;
-select is(pg_temp.admit(address => 'here'), 'FB429', 'a window lasts to its end');
+select is(pg_temp.admit(address => 'here'), 'FB429', 'a window lasts until its end');
 do $$ begin update private.rate_counters set started_at = started_at - interval '1 second' where subject = 'here'; end $$;
-select is(pg_temp.admit(address => 'here'), 'anon', 'then a new one starts');
-select is(pg_temp.rest('level_public', 'here'), 29, 'with its first call');
+select is(pg_temp.admit(address => 'here'), 'anon', 'then a new window starts');
+select is(pg_temp.rest('level_public', 'here'), 29, 'the new window counts its first request');
 do $$ begin update private.rate_limit_rules set max_requests = 1 where name = 'level_public'; end $$;
-select is(pg_temp.admit(address => 'here'), 'FB429', 'a rule an operator changes counts at once');
+select is(pg_temp.admit(address => 'here'), 'FB429', 'a changed rule applies immediately');
 do $$ begin update private.rate_limit_rules set max_requests = 30 where name = 'level_public'; end $$;
 
 -- Operations have buckets besides
 do $$ begin delete from private.rate_counters; end $$;
 select results_eq($$ select max_requests, remaining from pg_temp.charge('alice', operations => '{comment_create}') $$,
-  $$ values (20, 19) $$, 'the headers tell the bucket with the fewest left');
+  $$ values (20, 19) $$, 'the headers describe the bucket with the fewest remaining requests');
 select results_eq(format($$ select max_requests, remaining from pg_temp.charge('alice', operations => '{%s}') $$, operation),
   format('values (%s, %s)', max_requests, remaining), claim) from (values
   ('duplicate_check', 100, 98, 'a person checks for duplicates a hundred times'),
@@ -213,17 +213,17 @@ do $$ begin
   perform pg_temp.admit(person => 'alice', operations => '{vote_create}', on_behalf => 'one');
 end $$;
 select set_eq($$ select used from private.rate_counters where rule = 'vote_create' and subject like '%one' $$, array[1],
-  'a key acts for each author in a bucket of their own');
-select is((select count(*) from private.rate_counters where rule = 'vote_create'), 4::bigint, 'apart from its own; a person acts for nobody');
+  'a key has a bucket for each author it acts for');
+select is((select count(*) from private.rate_counters where rule = 'vote_create'), 4::bigint, 'these buckets are separate from the key''s own; users cannot act for others');
 do $$ begin delete from private.rate_counters; perform pg_temp.admit(secret => 'full', operations => '{submission_create}') from generate_series(1, 100); end $$;
-select is(pg_temp.admit(secret => 'full', operations => '{submission_create}'), 'FB429', 'a key submits a hundred times a minute');
-select is(pg_temp.admit(secret => 'reader', operations => '{submission_create}'), 'service_key acme submissions:read', 'each key for itself');
-select is(pg_temp.admit(secret => 'full'), 'service_key acme submissions:read submissions:write submissions:moderate', 'and reads on');
+select is(pg_temp.admit(secret => 'full', operations => '{submission_create}'), 'FB429', 'a key creates at most 100 submissions a minute');
+select is(pg_temp.admit(secret => 'reader', operations => '{submission_create}'), 'service_key acme submissions:read', 'each key has its own bucket');
+select is(pg_temp.admit(secret => 'full'), 'service_key acme submissions:read submissions:write submissions:moderate', 'a limited operation does not limit reads');
 do $$ begin
   delete from private.rate_counters;
   perform pg_temp.charge('alice', operations => '{comment_create}', organization => 'nowhere');
 end $$;
-select is(pg_temp.rest('comment_create', tests.id('alice')::text), 19, 'a call that fails later is counted all the same');
+select is(pg_temp.rest('comment_create', tests.id('alice')::text), 19, 'a request that fails later is charged');
 
 -- Direct clients meet the same limits
 do $$ begin
@@ -231,35 +231,35 @@ do $$ begin
   perform tests.submission('Idea ' || n, 'alice') from generate_series(1, 40) as n;
 end $$;
 select is(tests.try('bob', $$ insert into votes (submission_id) select id from submissions where title like 'Idea %' limit 31 $$), 'FB429',
-  'a direct client does not cast 31 votes in one statement');
+  '31 votes in one statement are rejected');
 select is(tests.try('bob', $$ insert into votes (submission_id) select id from submissions where title like 'Idea %' order by title limit 30 $$), '30',
-  '30 they do');
+  '30 votes in one statement are accepted');
 select is(tests.try('bob', $$ insert into votes (submission_id) select id from submissions where title like 'Idea %' order by title desc limit 1 $$), 'FB429',
-  'and not one more');
+  'one more vote is rejected');
 select is(tests.try('bob', $$ insert into votes (submission_id) select id from submissions where title like 'Idea %' order by title limit 1 on conflict do nothing $$), '0',
-  'a vote that is there already is not charged');
+  'a vote that exists is not charged');
 select ok((tests.refusal('bob', $$ insert into votes (submission_id) select id from submissions where title like 'Idea %' order by title desc limit 1 $$)
-  ->> 'retry_after')::integer between 3500 and 3600, 'the refusal says how long to wait');
-select is(pg_temp.admit(person => 'bob', operations => '{vote_create}'), 'FB429', 'and it is the bucket of the API');
-select is(tests.try('mia', $$ insert into votes (submission_id) select id from submissions where title = 'Idea 1' $$), '1', 'others vote on');
+  ->> 'retry_after')::integer between 3500 and 3600, 'the error has the seconds until the reset');
+select is(pg_temp.admit(person => 'bob', operations => '{vote_create}'), 'FB429', 'the API charges the same bucket');
+select is(tests.try('mia', $$ insert into votes (submission_id) select id from submissions where title = 'Idea 1' $$), '1', 'other users can vote');
 select is(tests.try('bob', $$ delete from votes where submission_id in (select id from submissions where title like 'Idea %') $$), '30',
-  '30 votes are taken back');
-select is(pg_temp.rest('vote_delete', tests.id('bob')::text), 0, 'each charged');
+  '30 votes are deleted');
+select is(pg_temp.rest('vote_delete', tests.id('bob')::text), 0, 'each deletion is charged');
 select is(tests.try('alice', $$ insert into comments (submission_id, body) select tests.id('An idea'), 'Again and again' from generate_series(1, 21) $$), 'FB429',
-  'a direct client does not write 21 comments in one statement');
+  '21 comments in one statement are rejected');
 select is(tests.try('alice', $$ insert into comments (submission_id, body) select tests.id('An idea'), 'Again and again' from generate_series(1, 20) $$), '20',
-  '20 they do');
+  '20 comments in one statement are accepted');
 select is(tests.try('alice', $$ delete from comments where id in (select id from comments where submission_id = tests.id('An idea') limit 11) $$), 'FB429',
-  'nor delete 11');
+  '11 deletions in one statement are rejected');
 select is(tests.try('alice', $$ delete from comments where id in (select id from comments where submission_id = tests.id('An idea') limit 10) $$), '10',
-  '10 they do');
-select is(tests.try('alice', $$ update comments set body = 'Changed' where submission_id = tests.id('An idea') $$), '10', 'and edit 10');
-select is(tests.try('alice', $$ update comments set body = 'Changed' where submission_id = tests.id('An idea') $$), 'FB429', 'once an hour');
+  '10 deletions in one statement are accepted');
+select is(tests.try('alice', $$ update comments set body = 'Changed' where submission_id = tests.id('An idea') $$), '10', '10 edits in one statement are accepted');
+select is(tests.try('alice', $$ update comments set body = 'Changed' where submission_id = tests.id('An idea') $$), 'FB429', 'a further edit within the hour is rejected');
 select is(tests.try('mia', $$ insert into comment_votes (comment_id) select id from comments where submission_id = tests.id('An idea') $$), '10',
-  'votes for comments');
-select is(pg_temp.rest('vote_create', tests.id('mia')::text), 19, 'are votes');
+  'votes for comments are accepted');
+select is(pg_temp.rest('vote_create', tests.id('mia')::text), 19, 'votes for comments charge vote_create');
 select is(tests.try(who, $$ insert into comments (submission_id, author_id, body) select tests.id('An idea'), tests.id('acme key'), 'In bulk' from generate_series(1, 50) $$), '50', claim)
-from (values ('operator', 'an operator has no limit'), ('acme key with submissions:write', 'a key''s are charged by private.admit alone'),
+from (values ('operator', 'an operator has no limit'), ('acme key with submissions:write', 'a key''s are charged by private.admit_request alone'),
   ('service_role', 'nor has the service role')) as t (who, claim);
 
 -- Keys are made by people
@@ -284,29 +284,29 @@ create function pg_temp.as_admin(call text, organization text default 'acme') re
 $$;
 select is(tests.see('adam', pg_temp.as_admin($$ (select count(*) from json_array_elements(private.admin_list_api_keys())) $$)),
   (select count(*)::text from private.api_keys where organization_id = tests.id('acme')), 'an admin lists the keys of the organization');
-select is(tests.see('rita', pg_temp.as_admin($$ private.admin_list_api_keys() $$)), 'FB403', 'another organization''s owner does not');
-select is(tests.see('rita', pg_temp.as_admin($$ private.admin_list_api_keys() $$, 'rival')), '[]', 'they see their own');
-select is(tests.see('rita', pg_temp.as_admin(format($$ private.admin_revoke_api_key(%L) $$, id), 'rival')), null, 'and revoke no other')
+select is(tests.see('rita', pg_temp.as_admin($$ private.admin_list_api_keys() $$)), 'FB403', 'an owner of another organization cannot list them');
+select is(tests.see('rita', pg_temp.as_admin($$ private.admin_list_api_keys() $$, 'rival')), '[]', 'the owner lists the keys of their own organization');
+select is(tests.see('rita', pg_temp.as_admin(format($$ private.admin_revoke_api_key(%L) $$, id), 'rival')), null, 'a key of another organization cannot be revoked')
 from private.api_keys where name = 'Made by Adam';
 select is(tests.see('rita', pg_temp.as_admin(format($$ private.admin_rotate_api_key(%L, %L, 'fcs_org_', '9999', '1 day') $$, id, pg_temp.digest('stolen')), 'rival')), null,
-  'nor rotate one')
+  'a key of another organization cannot be rotated')
 from private.api_keys where name = 'Made by Adam';
-select is(pg_temp.admit(secret => 'stolen'), 'FB401', 'so that nothing works that should not');
+select is(pg_temp.admit(secret => 'stolen'), 'FB401', 'the secret of the failed rotation is not valid');
 select matches(tests.see('adam', pg_temp.as_admin(format($$ private.admin_rotate_api_key(%L, %L, 'fcs_org_', '9999', '1 day') $$, id, pg_temp.digest('rotated')))), '9999',
   'an admin rotates a key')
 from private.api_keys where name = 'Made by Adam';
 select is((select array_agg(pg_temp.admit(secret => secret)) from unnest(array['Made by Adam', 'rotated']) as secret),
-  array['service_key acme submissions:read', 'service_key acme submissions:read'], 'both secrets work for a while');
-select is((select count(distinct profile_id) from private.api_keys where name = 'Made by Adam'), 1::bigint, 'as the same author');
+  array['service_key acme submissions:read', 'service_key acme submissions:read'], 'both secrets are valid during the overlap');
+select is((select count(distinct profile_id) from private.api_keys where name = 'Made by Adam'), 1::bigint, 'both secrets have the same author');
 do $$ begin update private.api_keys set expires_at = now() where digest = pg_temp.digest('Made by Adam'); end $$;
 select is((select array_agg(pg_temp.admit(secret => secret)) from unnest(array['Made by Adam', 'rotated']) as secret),
-  array['FB401', 'service_key acme submissions:read'], 'then only the new one does');
+  array['FB401', 'service_key acme submissions:read'], 'after the overlap only the new secret is valid');
 select is(tests.see('adam', pg_temp.as_admin(format($$ private.admin_rotate_api_key(%L, %L, 'fcs_org_', '9999', '1 day') $$, id, pg_temp.digest('late')))), 'FB409',
-  'an expired key is not rotated')
+  'an expired key cannot be rotated')
 from private.api_keys where digest = pg_temp.digest('Made by Adam');
 select isnt(tests.see('adam', pg_temp.as_admin(format($$ private.admin_revoke_api_key(%L) $$, id))), null, 'an admin revokes a key')
 from private.api_keys where digest = pg_temp.digest('rotated');
-select is(pg_temp.admit(secret => 'rotated'), 'FB401', 'and it works no more');
+select is(pg_temp.admit(secret => 'rotated'), 'FB401', 'a revoked key is rejected');
 select is(tests.see(who, pg_temp.as_admin($$ private.admin_origins('{https://evil.example.test}') $$)), 'FB403', format('%s sets no origins', who))
 from unnest(array['mia', 'rita', 'acme key with submissions:write']) as who;
 select is(tests.see('acme key with organization:write', $$ select private.admin_origins('{https://new.example.test}') #>> '{origins,0}' $$), 'https://new.example.test',
@@ -314,21 +314,33 @@ select is(tests.see('acme key with organization:write', $$ select private.admin_
 
 -- Requests that may be repeated
 create function pg_temp.repeated(secret text, key text, body text) returns text language sql as $$
-  select tests.see('acme key', format('select set_config(''feedback.key_id'', %L, true); select private.replay(%L, %L)',
+  select tests.see('acme key', format('select set_config(''feedback.key_id'', %L, true); select private.find_idempotent_response(%L, %L)',
     (select id from private.api_keys where name = secret limit 1), key, sha256(body::bytea)))
 $$;
-select is(pg_temp.repeated('full', 'k1', 'body'), null, 'the first time there is no answer yet');
-do $$ begin perform tests.see('acme key', format($q$ select set_config('feedback.key_id', %L, true); select private.remember('k1', 'the answer') $q$,
+select is(pg_temp.repeated('full', 'k1', 'body'), null, 'a new Idempotency-Key has no response');
+do $$ begin perform tests.see('acme key', format($q$ select set_config('feedback.key_id', %L, true); select private.save_idempotent_response('k1', 'the answer') $q$,
   (select id from private.api_keys where name = 'full'))); end $$;
-select is(pg_temp.repeated('full', 'k1', 'body'), 'the answer', 'repeated, it is the answer given before');
-select is(pg_temp.repeated('full', 'k1', 'another body'), 'FB409', 'another request with the same Idempotency-Key is refused');
-select is(pg_temp.repeated('full', 'k2', 'body'), null, 'one with another is new');
-select is(pg_temp.repeated('reader', 'k1', 'body'), null, 'and another key''s is its own');
-do $$ begin perform tests.see('acme key', format($q$ select set_config('feedback.key_id', %L, true); select private.remember('k1', 'another answer') $q$,
+select is(pg_temp.repeated('full', 'k1', 'body'), 'the answer', 'a repeated request returns the stored response');
+select is(pg_temp.repeated('full', 'k1', 'another body'), 'FB409', 'another request with the same Idempotency-Key is rejected');
+select is(pg_temp.repeated('full', 'k2', 'body'), null, 'another Idempotency-Key has no response');
+select is(pg_temp.repeated('reader', 'k1', 'body'), null, 'another key''s Idempotency-Key has no response');
+do $$ begin perform tests.see('acme key', format($q$ select set_config('feedback.key_id', %L, true); select private.save_idempotent_response('k1', 'another answer') $q$,
   (select id from private.api_keys where name = 'reader'))); end $$;
 select is(array[pg_temp.repeated('reader', 'k1', 'body'), pg_temp.repeated('full', 'k1', 'body')], array['another answer', 'the answer'],
-  'each is given what it was answered');
-select is(pg_temp.repeated('full', repeat('x', 201), 'body'), '23514 key_has_1_to_200_characters', 'an Idempotency-Key has 200 characters at most');
+  'each key gets its own response');
+select is(pg_temp.repeated('full', repeat('x', 201), 'body'), '23514 key_has_1_to_200_characters', 'an Idempotency-Key has at most 200 characters');
+
+-- Forms of people
+create function pg_temp.posted(who text, key text, body text) returns text language sql as $$
+  select tests.see(who, format('select private.find_idempotent_response(%L, %L)', key, sha256(body::bytea)))
+$$;
+select is(pg_temp.posted('alice', 'f1', 'body'), null, 'a new form id has no result');
+do $$ begin perform tests.see('alice', $q$ select private.save_idempotent_response('f1', 'made') $q$); end $$;
+select is(array[pg_temp.posted('alice', 'f1', 'body'), pg_temp.posted('alice', 'f1', 'another body')], array['made', 'FB409'],
+  'a repeated form returns the stored result; with other content it is rejected');
+select is(array[pg_temp.posted('mia', 'f1', 'body'), pg_temp.repeated('full', 'f1', 'body')], array[null, null]::text[],
+  'form ids are separate for each user and key');
+select is(left(pg_temp.posted('anon', 'f1', 'body'), 5), '42501', 'anonymous callers cannot store form ids');
 
 -- What has expired is deleted
 do $$ begin
@@ -337,12 +349,12 @@ do $$ begin
   update private.outbox set created_at = now() - interval '31 days' where type = 'comment.created';
   perform private.run_schedule();
 end $$;
-select is((select string_agg(distinct key, ', ') from private.idempotency_keys), 'k2', 'answers are kept for a day');
-select is_empty($$ select from private.rate_counters where rule = 'vote_create' $$, 'counters for two hours');
-select isnt_empty($$ select from private.rate_counters $$, 'while the rest is kept');
-select is_empty($$ select from private.outbox where type = 'comment.created' $$, 'events for 30 days');
-select isnt_empty($$ select from private.outbox $$, 'while the rest is kept');
-select is(private.run_schedule(), '{"fanouts": 0, "surveys": 0, "activity": 0, "rate_counters": 0, "idempotency_keys": 0, "events": 0, "deliveries": 0, "agent_streams": 0, "labels": 0, "boards": 0, "imports": 0}', 'and a second run finds nothing to do');
+select is((select string_agg(distinct key, ', ') from private.idempotency_keys), 'f1, k2', 'stored responses are deleted after a day');
+select is_empty($$ select from private.rate_counters where rule = 'vote_create' $$, 'rate counters are deleted after two hours');
+select isnt_empty($$ select from private.rate_counters $$, 'newer rate counters are kept');
+select is_empty($$ select from private.outbox where type = 'comment.created' $$, 'events are deleted after 30 days');
+select isnt_empty($$ select from private.outbox $$, 'newer events are kept');
+select is(private.run_schedule(), '{"fanouts": 0, "surveys": 0, "activity": 0, "rate_counters": 0, "idempotency_keys": 0, "events": 0, "deliveries": 0, "agent_streams": 0, "labels": 0, "boards": 0, "imports": 0, "mails": 0, "sessions": 0}', 'a second run does nothing');
 
 select * from finish();
 rollback;

@@ -1,4 +1,4 @@
--- What deleted accounts and anonymous sign-ins may still do.
+-- Permissions of deleted accounts and anonymous users.
 begin;
 set local search_path = public, extensions;
 select plan(38);
@@ -36,8 +36,8 @@ begin
   end loop;
 end
 $$;
-select is((select anonymous_may from organizations where id = tests.id('acme')), 'read', 'anonymous users only read, unless somebody says otherwise');
-select is(tests.see('nobody', 'select count(*) from submissions'), '1', 'what everyone reads');
+select is((select anonymous_may from organizations where id = tests.id('acme')), 'read', 'by default anonymous users may only read');
+select is(tests.see('nobody', 'select count(*) from submissions'), '1', 'an anonymous user reads public content');
 select * from pg_temp.may('read');
 select * from pg_temp.may('vote');
 do $$ begin
@@ -48,10 +48,10 @@ do $$ begin
 end $$;
 select * from pg_temp.may('participate');
 do $$ begin update organizations set anonymous_may = 'read' where id = tests.id('acme'); end $$;
-select is(tests.try('nobody', $$ update comments set body = 'Again' where body = 'Changed' $$), 'FB403', 'what they wrote before they do not edit later');
-select is(tests.try('nobody', $$ delete from votes where submission_id = tests.id('An idea') $$), '1', 'but take back');
+select is(tests.try('nobody', $$ update comments set body = 'Again' where body = 'Changed' $$), 'FB403', 'without participate they cannot edit earlier comments');
+select is(tests.try('nobody', $$ delete from votes where submission_id = tests.id('An idea') $$), '1', 'they can delete their votes');
 do $$ begin update auth.users set is_anonymous = false, email = 'now@example.test' where id = tests.id('nobody'); end $$;
-select is(tests.try('nobody', $$ insert into votes (submission_id) values (tests.id('An idea')) $$), '1', 'with an address they are a user like others at once');
+select is(tests.try('nobody', $$ insert into votes (submission_id) values (tests.id('An idea')) $$), '1', 'with an e-mail address they may vote immediately');
 
 -- Deleted accounts
 do $$ begin
@@ -59,18 +59,18 @@ do $$ begin
   delete from auth.users where id = tests.id('carol');
   update auth.users set email = 'scrambled-again' where id = tests.id('bob');
 end $$;
-select is((select (name, email, auth_user_id)::text from profiles where id = tests.id('bob')), '(,,)', 'a soft-deleted user has no name and no address left');
-select is_empty($$ select from memberships where user_id = tests.id('mia') $$, 'and is on no team');
-select is(tests.see('feedback_api', format($$ select private.enter(request_id => 'r', user_id => %L, digest => null, refused => false,
+select is((select (name, email, auth_user_id)::text from profiles where id = tests.id('bob')), '(,,)', 'a soft-deleted user has no name and no address');
+select is_empty($$ select from memberships where user_id = tests.id('mia') $$, 'a soft-deleted user has no memberships');
+select is(tests.see('feedback_api', format($$ select private.assume_caller(request_id => 'r', user_id => %L, digest => null, invalid_credential => false,
     address => null, operations => '{}', organization => null, on_behalf => null, origin => null, needs_origin => false,
     resource => null, resource_id => null, charge => true, access => 'public', required_scopes => null) $$, tests.id('bob'))),
-  'FB401', 'the API refuses their token');
+  'FB401', 'the API rejects their token');
 select is(tests.try(who, statement), outcome, format('%s, deleted: %s', who, statement)) from unnest(array['bob', 'carol']) as who, (values
   ('select from submissions', '0'), ('select from profiles', '0'),
   ('insert into votes (submission_id) values (tests.id(''An idea''))', 'FB404')) as t (statement, outcome);
 select is_empty($$ select c.relname from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind = 'r'
   and not exists (select from pg_policy p where p.polrelid = c.oid and p.polname = 'a deleted user sees and changes nothing') $$,
-  'no table is without the policy that says so');
+  'every table has the policy for deleted users');
 
 select * from finish();
 rollback;

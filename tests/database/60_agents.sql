@@ -1,4 +1,4 @@
--- Agents: what their keys may do, what policies narrow, and what is kept of it.
+-- Agents: permissions of their keys, restrictions by policies, and the audit trail.
 begin;
 set local search_path = public, extensions;
 select plan(48);
@@ -17,7 +17,7 @@ do $$ begin
   perform tests.submission('By e-mail', 'eve');
 end $$;
 
--- Only definers ask it; here roles do.
+-- Called by definer functions only; here roles call it.
 grant execute on function private.agent_id() to authenticated, service_key;
 
 create temporary table made (name text primary key, id uuid);
@@ -31,18 +31,18 @@ end
 $$;
 create function pg_temp.id(agent_name text) returns uuid language sql as $$ select id from made where name = agent_name $$;
 create function pg_temp.entering(secret text, access text, person text default null) returns text language sql as $$
-  select format($q$ select private.enter('r1', %L, %L, false, 'an address', '{}', null, null, null, false, null, null, true, %L, '{}') $q$,
+  select format($q$ select private.assume_caller('r1', %L, %L, false, 'an address', '{}', null, null, null, false, null, null, true, %L, '{}') $q$,
     tests.id(person), pg_temp.digest(secret), access)
 $$;
 create function pg_temp.charge(secret text) returns text language sql as $$
-  select tests.see('feedback_api', format($q$ select private.admit(null, %L, false, 'an address', '{}', null, null, null, false, null, null, true) $q$, pg_temp.digest(secret)))
+  select tests.see('feedback_api', format($q$ select private.admit_request(null, %L, false, 'an address', '{}', null, null, null, false, null, null, true) $q$, pg_temp.digest(secret)))
 $$;
--- What a query answers to an agent that calls a tool, or how it is refused.
+-- The result of a query by an agent that calls a tool, or its error.
 create function pg_temp.call(secret text, query text default 'select ''leave''', tool text default 'list_submissions', scope text default 'submissions:read',
   destructive boolean default false, confirmed boolean default false) returns text language sql as $$
-  select tests.see('feedback_api', format('%s; select private.begin_call(%L, %L, %L, %L); %s', pg_temp.entering(secret, 'agent'), tool, scope, destructive, confirmed, query))
+  select tests.see('feedback_api', format('%s; select private.authorize_tool_call(%L, %L, %L, %L); %s', pg_temp.entering(secret, 'agent'), tool, scope, destructive, confirmed, query))
 $$;
-create function pg_temp.enter(access text, secret text default null, person text default null) returns text language sql as $$
+create function pg_temp.assume_caller(access text, secret text default null, person text default null) returns text language sql as $$
   select tests.see('feedback_api', format($q$ %s; select current_setting('role') $q$, pg_temp.entering(secret, access, person)))
 $$;
 
@@ -53,96 +53,96 @@ do $$ begin
   perform private.create_api_key(tests.id('acme'), 'backend', '{submissions:read}', pg_temp.digest('backend'), 'fcs_org_', 'last');
 end $$;
 
--- Who calls
+-- Authentication
 -- Open streams, over all processes
 create function pg_temp.opens(stream text, address text) returns text language sql as $$
-  select pg_temp.call('full', format('select ''opened'' from private.hold_stream(%L, %L)', tests.id(stream), address)) $$;
+  select pg_temp.call('full', format('select ''opened'' from private.register_stream(%L, %L)', tests.id(stream), address)) $$;
 create function pg_temp.have_opened(count integer, organization text default 'vault', agent text default 'other', address text default null) returns void language sql as $$
   delete from private.open_streams;
   insert into private.open_streams (id, organization_id, agent_id, address)
   select gen_random_uuid(), tests.id(organization), coalesce(pg_temp.id(agent), tests.id(agent)), address from generate_series(1, count) $$;
 select pg_temp.have_opened(99, agent => 'full');
-select is(pg_temp.opens('s1', 'here') || pg_temp.opens('s2', 'here'), 'openedFB429', 'an agent opens 100 streams');
+select is(pg_temp.opens('s1', 'here') || pg_temp.opens('s2', 'here'), 'openedFB429', 'an agent may open 100 streams');
 select pg_temp.have_opened(299, organization => 'acme');
-select is(pg_temp.opens('s1', 'here') || pg_temp.opens('s2', 'here'), 'openedFB429', 'the agents of an organization open 300');
+select is(pg_temp.opens('s1', 'here') || pg_temp.opens('s2', 'here'), 'openedFB429', 'the agents of an organization may open 300 streams');
 select pg_temp.have_opened(499, address => 'here');
-select is(pg_temp.opens('s1', 'here') || pg_temp.opens('s2', 'here'), 'openedFB429', 'from one address 500 are open');
-select is(pg_temp.opens('s3', 'there') || pg_temp.opens('s4', null), 'openedopened', 'from others they are opened');
+select is(pg_temp.opens('s1', 'here') || pg_temp.opens('s2', 'here'), 'openedFB429', 'one address may open 500 streams');
+select is(pg_temp.opens('s3', 'there') || pg_temp.opens('s4', null), 'openedopened', 'other addresses may open more');
 update private.open_streams set expires_at = now() - interval '1 second';
-select is(pg_temp.opens('s1', 'here'), 'opened', 'those of a process that died do not count');
+select is(pg_temp.opens('s1', 'here'), 'opened', 'streams of a crashed process do not count');
 
-select is(pg_temp.enter('agent', 'full'), 'service_key', 'an agent''s key enters as an agent');
-select is(pg_temp.enter('agent', 'backend'), 'FB401', 'an organization''s key does not');
-select is(pg_temp.enter('agent', person => 'olga'), 'FB401', 'nor does a person');
-select is(pg_temp.enter('agent'), 'FB401', 'nor nobody');
-select is(pg_temp.enter(access, 'full'), 'FB401', format('an agent''s key does not enter as %s', access))
+select is(pg_temp.assume_caller('agent', 'full'), 'service_key', 'a request with an agent''s key runs as service_key');
+select is(pg_temp.assume_caller('agent', 'backend'), 'FB401', 'an organization''s key is rejected');
+select is(pg_temp.assume_caller('agent', person => 'olga'), 'FB401', 'a user is rejected');
+select is(pg_temp.assume_caller('agent'), 'FB401', 'a request without a credential is rejected');
+select is(pg_temp.assume_caller(access, 'full'), 'FB401', format('an agent''s key does not enter as %s', access))
 from unnest(array['public', 'person', 'caller']) as access;
-select is(pg_temp.enter('agent', 'expired'), 'FB401', 'nor does one that expired');
-select is(pg_temp.call('full', 'select private.agent_id()::text'), pg_temp.id('full')::text, 'an agent is known by its profile');
-select is(pg_temp.call('full', 'select private.caller_id()::text'), pg_temp.id('full')::text, 'which is whom it acts as');
-select is(tests.see('acme key with submissions:read', 'select private.agent_id()::text'), null, 'an organization''s key is no agent');
+select is(pg_temp.assume_caller('agent', 'expired'), 'FB401', 'an expired key is rejected');
+select is(pg_temp.call('full', 'select private.agent_id()::text'), pg_temp.id('full')::text, 'agent_id is the agent''s profile');
+select is(pg_temp.call('full', 'select private.caller_id()::text'), pg_temp.id('full')::text, 'an agent acts as its profile');
+select is(tests.see('acme key with submissions:read', 'select private.agent_id()::text'), null, 'agent_id of an organization''s key is null');
 select is(tests.see('alice', format($q$ select set_config('feedback.agent_id', %L, true); select private.agent_id()::text $q$, pg_temp.id('full'))), null,
   'and a person who sets the setting is none either');
 
--- What it acts as
+-- Acting as itself
 select is(pg_temp.call('writer', 'update public.submissions set title = ''Changed'' where id = tests.id(''By e-mail'') returning id::text'), null,
-  'an agent does not edit for authors known by e-mail, as an organization''s key does');
+  'an agent cannot edit for e-mail authors, unlike an organization''s key');
 select is(pg_temp.call('writer', 'insert into public.votes (submission_id, user_id) values (tests.id(''On mobile''), tests.id(''eve''))'), '42501',
-  'nor votes for them');
+  'an agent cannot vote for e-mail authors');
 select is(pg_temp.call('writer', format('insert into public.votes (submission_id, user_id) values (tests.id(''On mobile''), %L) returning user_id::text', pg_temp.id('full'))),
-  '42501', 'nor for another agent');
+  '42501', 'an agent cannot vote for another agent');
 select is(pg_temp.call('writer', 'insert into public.votes (submission_id, user_id) values (tests.id(''On mobile''), private.caller_id()) returning ''1'''), '1',
-  'it votes as itself');
-select is(pg_temp.call('full', $$ select private.admin_list_api_keys()::text $$), '42501', 'no agent reaches keys');
+  'an agent votes as itself');
+select is(pg_temp.call('full', $$ select private.admin_list_api_keys()::text $$), '42501', 'an agent cannot list API keys');
 
 -- Policies
-select is(pg_temp.call('writer', tool => 'set_submission_status', scope => 'submissions:moderate'), 'FB403', 'a tool needs its scope');
-select is(pg_temp.call('full', tool => 'set_submission_status', scope => 'submissions:moderate'), 'leave', 'and has it here');
+select is(pg_temp.call('writer', tool => 'set_submission_status', scope => 'submissions:moderate'), 'FB403', 'a tool without its scope is rejected');
+select is(pg_temp.call('full', tool => 'set_submission_status', scope => 'submissions:moderate'), 'leave', 'a tool with its scope is accepted');
 update private.agents set tools = '{list_submissions}' where id = pg_temp.id('full');
-select is(pg_temp.call('full'), 'leave', 'a tool that is named is allowed');
-select is(pg_temp.call('full', tool => 'get_submission'), 'FB403', 'another is not');
+select is(pg_temp.call('full'), 'leave', 'a tool on the allowlist is accepted');
+select is(pg_temp.call('full', tool => 'get_submission'), 'FB403', 'a tool that is not on the allowlist is rejected');
 update private.agents set tools = '{}' where id = pg_temp.id('full');
-select is(pg_temp.call('full'), 'FB403', 'none named allow none');
+select is(pg_temp.call('full'), 'FB403', 'an empty allowlist rejects every tool');
 update private.agents set tools = null, confirm_destructive = true where id = pg_temp.id('full');
-select is(pg_temp.call('full', destructive => true), 'FB400', 'a destructive tool waits for confirmation where that is asked');
-select is(pg_temp.call('full', destructive => true, confirmed => true), 'leave', 'and has it here');
-select is(pg_temp.call('full'), 'leave', 'others need none');
+select is(pg_temp.call('full', destructive => true), 'FB400', 'the policy confirm_destructive rejects a destructive tool without confirmation');
+select is(pg_temp.call('full', destructive => true, confirmed => true), 'leave', 'a confirmed destructive tool is accepted');
+select is(pg_temp.call('full'), 'leave', 'other tools need no confirmation');
 update private.agents set read_only = true where id = pg_temp.id('full');
-select is(pg_temp.call('full', $$ select current_setting('feedback.scopes') $$), 'submissions:read', 'read_only leaves the scopes that read');
+select is(pg_temp.call('full', $$ select current_setting('feedback.scopes') $$), 'submissions:read', 'the policy read_only keeps the reading scopes only');
 select is(pg_temp.call('full', 'insert into public.votes (submission_id, user_id) values (tests.id(''On mobile''), private.caller_id())'), '42501',
-  'so that not even SQL writes');
+  'read_only also rejects SQL writes');
 update private.agents set read_only = false, category_ids = array[tests.id('mobile')] where id = pg_temp.id('full');
 select is(pg_temp.call('full', $$ select string_agg(title, ', ') from public.submissions $$), 'On mobile', 'category_ids hide other submissions');
 select is(pg_temp.call('full', $$ select string_agg(body, ', ') from public.comments $$), 'Of mobile', 'and their comments');
-select is(pg_temp.call('full', $$ select private.count_submissions(tests.id('acme'), null, null, null)::text $$), '1', 'and what counts say of them');
+select is(pg_temp.call('full', $$ select private.count_submissions(tests.id('acme'), null, null, null)::text $$), '1', 'counts include only submissions of the allowed categories');
 select is(pg_temp.call('full', $$ update public.submissions set category_id = tests.id('billing') where id = tests.id('On mobile') $$), '42501',
-  'nothing moves out of them');
+  'a submission cannot be moved out of the allowed categories');
 update private.agents set category_ids = null where id = pg_temp.id('full');
-select is(pg_temp.call('full', $$ select count(*)::text from public.submissions $$), '3', 'without, an agent sees its organization');
+select is(pg_temp.call('full', $$ select count(*)::text from public.submissions $$), '3', 'without the policy an agent sees all submissions of its organization');
 
 -- Limits
 update private.agents set calls_a_day = 2 where id = pg_temp.id('writer');
 delete from private.rate_counters;
-select is(array[pg_temp.call('writer'), pg_temp.call('writer'), pg_temp.call('writer')], array['leave', 'leave', 'FB429'], 'calls_a_day is kept');
--- As the functions charge a request that was refused.
+select is(array[pg_temp.call('writer'), pg_temp.call('writer'), pg_temp.call('writer')], array['leave', 'leave', 'FB429'], 'calls over calls_a_day are rejected');
+-- Like the functions charge a rejected request.
 do $$ begin perform pg_temp.charge('writer'); end $$;
 select is((select string_agg(rule || ' ' || used, ', ' order by rule) from private.rate_counters where subject = pg_temp.id('writer')::text),
-  'agent_day 2, agent_standard 3', 'by the agent, whatever key it uses, besides its tier');
+  'agent_day 2, agent_standard 3', 'calls_a_day is charged to the agent, in addition to its tier');
 update private.agents set retired_at = now() where id = pg_temp.id('writer');
-select is(pg_temp.call('writer'), 'FB401', 'who is retired is nobody');
+select is(pg_temp.call('writer'), 'FB401', 'a retired agent is rejected');
 
--- The trail
+-- The audit trail
 do $$ begin
   perform pg_temp.call('full', $q$ select set_config('feedback.key_id', (select private.agent_id())::text, true);
-    select private.record_call(gen_random_uuid(), 'vote_submission', 'submissions:write', '{submission_id}', 'hash') $q$);
-  perform tests.see('feedback_api', format($q$ select private.record_calls('[{"digest": "%s", "request_id": "%s", "tool": "list_submissions", "outcome": "ok",
+    select private.record_tool_call(gen_random_uuid(), 'vote_submission', 'submissions:write', '{submission_id}', 'hash') $q$);
+  perform tests.see('feedback_api', format($q$ select private.record_tool_calls('[{"digest": "%s", "request_id": "%s", "tool": "list_submissions", "outcome": "ok",
     "duration_ms": 1.5, "argument_names": ["q"]}, {"digest": "00", "request_id": "%2$s", "tool": "x", "outcome": "ok", "duration_ms": 1, "argument_names": []}]') $q$,
     encode(pg_temp.digest('full'), 'hex'), gen_random_uuid()));
 end $$;
 select results_eq($$ select tool, outcome, argument_names from private.agent_audit order by id $$,
-  $$ values ('vote_submission', 'ok', '{submission_id}'::text[]), ('list_submissions', 'ok', '{q}') $$, 'what an agent called is kept, and nothing of unknown keys');
-select is(tests.try('operator', $$ update private.agent_audit set outcome = 'ok' $$), 'FB403', 'not even its owner changes it');
-select is(tests.try('operator', $$ delete from private.agent_audit $$), 'FB403', 'or deletes of it');
+  $$ values ('vote_submission', 'ok', '{submission_id}'::text[]), ('list_submissions', 'ok', '{q}') $$, 'the audit trail has the calls of agents, and none with unknown keys');
+select is(tests.try('operator', $$ update private.agent_audit set outcome = 'ok' $$), 'FB403', 'audit entries cannot be updated, even by the table''s owner');
+select is(tests.try('operator', $$ delete from private.agent_audit $$), 'FB403', 'audit entries cannot be deleted, even by the table''s owner');
 do $$ begin
   insert into private.agent_audit (organization_id, agent_id, key_id, request_id, tool, outcome, duration_ms, argument_names, created_at)
   values (tests.id('acme'), pg_temp.id('full'), pg_temp.id('full'), gen_random_uuid(), 'old', 'ok', 1, '{}', now() - interval '401 days');
@@ -153,11 +153,11 @@ do $$ begin
   update private.rate_counters set started_at = now() - interval '3 hours';
   perform private.run_schedule();
 end $$;
-select is_empty($$ select from private.agent_audit where tool = 'old' $$, 'until it is 400 days old');
-select is_empty($$ select from private.agent_streams union all select from private.agent_subscriptions $$, 'streams and subscriptions go when they have expired');
+select is_empty($$ select from private.agent_audit where tool = 'old' $$, 'audit entries are deleted after 400 days');
+select is_empty($$ select from private.agent_streams union all select from private.agent_subscriptions $$, 'expired streams and subscriptions are deleted');
 select is((select string_agg(rule, ', ') from private.rate_counters), 'agent_day', 'calls of a day are counted for a day');
-select lives_ok($$ delete from public.organizations where id = tests.id('acme') $$, 'an organization goes with its agents');
-select is_empty($$ select from private.agents $$, 'and leaves none');
+select lives_ok($$ delete from public.organizations where id = tests.id('acme') $$, 'an organization with agents can be deleted');
+select is_empty($$ select from private.agents $$, 'deleting an organization deletes its agents');
 
 select * from finish();
 rollback;

@@ -68,10 +68,10 @@ select is((select data #>> '{comment,parent_id}' from private.outbox where data 
 select set_eq('select type, organization_id, subject_id from private.outbox', $$ select type, tests.id('acme') as organization_id, tests.id(subject) as subject_id from (values
     ('submission.created', 'Another idea'), ('submission.updated', 'Another idea'), ('submission.vote_added', 'Another idea'),
     ('submission.vote_removed', 'Another idea'), ('comment.created', 'official'), ('comment.created', 'answer')) as t (type, subject) $$,
-  'each names its organization and what it is about');
-select is((select count(distinct event_id) from private.outbox), 6::bigint, 'and has an id of its own');
-select is((select count(*) from private.outbox where xid = pg_current_xact_id()), 6::bigint, 'and the transaction it belongs to');
-select is_empty('select from private.outbox where xid < pg_snapshot_xmin(pg_current_snapshot())', 'so that nobody reads it before it is committed');
+  'every event has its organization and subject');
+select is((select count(distinct event_id) from private.outbox), 6::bigint, 'every event has its own id');
+select is((select count(*) from private.outbox where xid = pg_current_xact_id()), 6::bigint, 'every event has its transaction id');
+select is_empty('select from private.outbox where xid < pg_snapshot_xmin(pg_current_snapshot())', 'readers skip events of open transactions');
 
 -- No addresses
 do $$ begin
@@ -83,27 +83,27 @@ do $$ begin
   insert into status_changes (submission_id, new_status) values (tests.id('By Eve'), 'planned');
   perform tests.leave();
 end $$;
-select is_empty($$ select data from private.outbox where data::text like '%@%' $$, 'no event holds an e-mail address');
-select is((select data #>> '{comment,author,name}' from private.outbox where data #>> '{comment,body}' = 'From afar'), 'Anonymous', 'nor a name made from one');
+select is_empty($$ select data from private.outbox where data::text like '%@%' $$, 'no event has an e-mail address');
+select is((select data #>> '{comment,author,name}' from private.outbox where data #>> '{comment,body}' = 'From afar'), 'Anonymous', 'no event has a name derived from an address');
 
 -- What did not happen is not told
 do $$ begin delete from private.outbox; end $$;
 select is(tests.try('alice', $$ with made as (
     insert into submissions (organization_id, title, description, type) values (tests.id('acme'), 'A fine title', 'A description that is long enough.', 'idea'))
-  insert into comments (submission_id, body) values (tests.id('Another idea'), '') $$), '23514 body_has_1_to_2000_characters', 'of a statement that fails');
-select is_empty('select from private.outbox', 'nothing is told');
+  insert into comments (submission_id, body) values (tests.id('Another idea'), '') $$), '23514 body_has_1_to_2000_characters', 'a statement with an invalid comment fails');
+select is_empty('select from private.outbox', 'a failed statement creates no event');
 do $$ begin update organizations set max_submissions = 0 where slug = 'acme'; delete from private.outbox; end $$;
 select is(tests.try('alice', $$ insert into submissions (organization_id, title, description, type)
-  values (tests.id('acme'), 'One too many', 'A description that is long enough.', 'idea') $$), 'FB402', 'nor of a submission the plan refuses');
-select is_empty('select from private.outbox', 'is anything told');
+  values (tests.id('acme'), 'One too many', 'A description that is long enough.', 'idea') $$), 'FB402', 'a submission over the plan''s limit is rejected');
+select is_empty('select from private.outbox', 'a rejected submission creates no event');
 do $$ begin update organizations set max_submissions = null where slug = 'acme'; end $$;
 
 -- Approval
 do $$ begin update organizations set require_approval = true where slug = 'acme'; end $$;
 select is(pg_temp.do('bob', $$ insert into submissions (id, organization_id, title, description, type)
   values (tests.id('Waiting'), tests.id('acme'), 'Waiting here', 'A description that is long enough.', 'idea') $$), 'nothing',
-    'a submission that waits is not told');
-select is(pg_temp.do('bob', $$ update submissions set title = 'Still waiting' where id = tests.id('Waiting') $$), 'nothing', 'nor that it was edited');
+    'a pending submission creates no event');
+select is(pg_temp.do('bob', $$ update submissions set title = 'Still waiting' where id = tests.id('Waiting') $$), 'nothing', 'editing a pending submission creates no event');
 select is(pg_temp.do('service_role', format('update submissions set moderation_state = %L where id = tests.id(''Waiting'')', state)), events, claim)
 from (values
   ('rejected', 'nothing', 'nor that it was rejected'),
@@ -112,7 +112,7 @@ do $$ begin
   update submissions set moderation_state = 'spam' where id = tests.id('Waiting');
   update submissions set moderation_state = 'approved' where id = tests.id('Waiting');
 end $$;
-select is((select count(*) from private.outbox where type = 'submission.created'), 1::bigint, 'once');
+select is((select count(*) from private.outbox where type = 'submission.created'), 1::bigint, 'an approved submission creates one event');
 
 select * from finish();
 rollback;

@@ -21,35 +21,35 @@ select is(tests.try(who, format(statement, tests.id('acme'), tests.id('of vera f
 from (values ('select private.admin_show_webhook(%L, %L)'), ('select private.admin_delete_webhook(%L, %L)'),
   ('select private.admin_update_webhook(%L, %L, ''https://other.example'', null, null)'),
   ('select private.admin_rotate_webhook(%L, %L, ''first.BBBB'', ''1 day'')')) as t (statement), (values ('adam')) as w (who);
-select results_eq(format('select url, sealed_secret from private.webhooks where id = %L', tests.id('of vera for vault')),
-  $$ values ('https://receiver.example/of-vera-for-vault', 'first.AAAA') $$, 'which changes nothing');
+select results_eq(format('select url, encrypted_secret from private.webhooks where id = %L', tests.id('of vera for vault')),
+  $$ values ('https://receiver.example/of-vera-for-vault', 'first.AAAA') $$, 'the rejected update changes nothing');
 select is(tests.see('acme key with webhooks:read', format('select json_array_length(private.admin_list_webhooks(%L))', tests.id('acme'))), '2',
-  'a key that reads lists its organization''s');
-select unalike(tests.see('adam', format('select private.admin_list_webhooks(%L)', tests.id('acme'))), '%AAAA%', 'and no list shows a secret, not even sealed');
+  'a key with webhooks:read lists the webhooks of its organization');
+select unalike(tests.see('adam', format('select private.admin_list_webhooks(%L)', tests.id('acme'))), '%AAAA%', 'lists contain no secrets, not even encrypted ones');
 
 -- Changes
 select is(tests.see('adam', format('select private.admin_update_webhook(%L, %L, null, null, false) ->> ''disabled_reason''', tests.id('acme'), tests.id('of adam for acme'))),
-  'admin', 'one that is switched off says who did it');
+  'admin', 'a disabled webhook has the reason admin');
 select is(tests.see('adam', format('select private.admin_update_webhook(%L, %L, null, null, true) ->> ''disabled_reason''', tests.id('acme'), tests.id('of adam for acme'))),
-  null, 'and is on again');
+  null, 'an enabled webhook has no reason');
 update private.webhooks set is_healthy = true;
 do $$ begin
   perform tests.try('adam', format('select private.admin_update_webhook(%L, %L, ''https://elsewhere.example/'', null, null)', tests.id('acme'), tests.id('of adam for acme')));
 end $$;
 select is((select array[url, is_healthy::text] from private.webhooks where id = tests.id('of adam for acme')), array['https://elsewhere.example/', 'false'],
-  'another address has to prove itself');
+  'a webhook with a new URL is unproven again');
 select is(tests.see('adam', format('select private.admin_rotate_webhook(%L, %L, ''first.BBBB'', ''1 day'') ->> ''previous_secret_expires_at''', tests.id('acme'), tests.id('of adam for acme')))::timestamptz,
-  now() + interval '1 day', 'a secret that was rotated away signs for a day');
-select is((select array[sealed_secret, previous_sealed_secret] from private.webhooks where id = tests.id('of adam for acme')), array['first.BBBB', 'first.AAAA'],
-  'beside the new one');
+  now() + interval '1 day', 'the previous secret signs for one more day');
+select is((select array[encrypted_secret, previous_encrypted_secret] from private.webhooks where id = tests.id('of adam for acme')), array['first.BBBB', 'first.AAAA'],
+  'both secrets are stored');
 
 -- Limits and form
-insert into private.webhooks (id, organization_id, url, events, sealed_secret)
+insert into private.webhooks (id, organization_id, url, events, encrypted_secret)
 select gen_random_uuid(), tests.id('rival'), 'https://receiver.example/', array['submission.created'], 'first.AAAA' from generate_series(1, 99);
-select is(pg_temp.register('rita', 'rival', 'the hundredth'), '1', 'an organization has a hundred webhooks');
-select is(pg_temp.register('rita', 'rival', 'one more'), 'FB409', 'and no more');
+select is(pg_temp.register('rita', 'rival', 'the hundredth'), '1', 'the hundredth webhook is accepted');
+select is(pg_temp.register('rita', 'rival', 'one more'), 'FB409', 'more than 100 webhooks are rejected');
 select throws_ok(format('update private.webhooks set %s', change), '23514', null, change || ' is refused') from (values
-  ($$ url = 'ftp://receiver.example/' $$), ($$ events = '{}' $$), ($$ sealed_secret = 'whsec_plain' $$)) as t (change);
+  ($$ url = 'ftp://receiver.example/' $$), ($$ events = '{}' $$), ($$ encrypted_secret = 'whsec_plain' $$)) as t (change);
 
 select * from finish();
 rollback;

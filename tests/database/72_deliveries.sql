@@ -5,7 +5,7 @@ select plan(60);
 do $$ begin perform tests.start(); end $$;
 
 create function pg_temp.webhook(name text, organization text, events text[]) returns void language sql as $$
-  insert into private.webhooks (id, organization_id, url, events, sealed_secret)
+  insert into private.webhooks (id, organization_id, url, events, encrypted_secret)
   values (tests.id(name), tests.id(organization), 'https://receiver.example/', events, 'first.AAAA')
 $$;
 -- Of a transaction that was over long ago, which this test's own is not.
@@ -16,8 +16,8 @@ $$;
 create function pg_temp.state(hook text, told text) returns text language sql as $$
   select format('%s after %s', status, attempt_count) from private.webhook_deliveries where webhook_id = tests.id(hook) and event_id = tests.id(told)
 $$;
-create function pg_temp.claimed(most integer default 100, unproven integer default 100) returns bigint language sql as $$
-  select count(*) from private.exchange_deliveries('[]', most, unproven)
+create function pg_temp.claimed(max_rows integer default 100, unproven integer default 100) returns bigint language sql as $$
+  select count(*) from private.record_and_claim_deliveries('[]', max_rows, unproven)
 $$;
 create function pg_temp.record(webhook text, event text, attempt integer, outcome jsonb) returns void language sql as $$
   select private.record_deliveries(jsonb_build_array(jsonb_build_object('webhook_id', tests.id(webhook), 'event_id', tests.id(event), 'attempt', attempt,
@@ -42,50 +42,50 @@ do $$ begin
   perform pg_temp.event('before', 'submission.created', 'acme', now() - interval '1 second');
   perform tests.submission('Not committed', 'alice');
 end $$;
-select results_eq('select events, held_back from private.fan_out_events()', 'values (4, true)', 'what is committed is fanned out, what is not holds nothing but itself back');
+select results_eq('select events, held_back from private.fan_out_events()', 'values (4, true)', 'committed events are fanned out; an open transaction holds back only its own events');
 select set_eq('select webhook_id, event_id, event from private.webhook_deliveries', $$ select tests.id(webhook) as webhook_id, tests.id(event) as event_id, name from (values
     ('wide', 'made', 'submission.created'), ('wide', 'voted', 'submission.vote_added'),
     ('alias', 'voted', 'vote.created'), ('alias', 'moved', 'status.changed'), ('both', 'voted', 'vote.created')) as t (webhook, event, name) $$,
-  'each endpoint gets what it asked for under the first name it asked by: not what is of another organization, was before it, or comes while it is off');
-select results_eq('select events, held_back from private.fan_out_events()', 'values (0, true)', 'again there is nothing to fan out');
+  'each webhook gets its events by the first matching name; not those of other organizations, before its creation or while disabled');
+select results_eq('select events, held_back from private.fan_out_events()', 'values (0, true)', 'a second run has no events');
 update private.webhook_cursor set xid = '0', id = 0;
-select results_eq('select events from private.fan_out_events(3)', 'values (3)', 'were the cursor lost, events would be seen again, so many at a time');
-select is((select count(*) from private.webhook_deliveries), 5::bigint, 'and delivered once still');
+select results_eq('select events from private.fan_out_events(3)', 'values (3)', 'after a reset of the cursor, events are read again in batches');
+select is((select count(*) from private.webhook_deliveries), 5::bigint, 'no delivery is created twice');
 do $$ begin perform private.fan_out_events(); end $$;
 delete from private.webhooks where id in (tests.id('alias'), tests.id('both'), tests.id('off'), tests.id('foreign'));
-select is((select count(*) from private.webhook_deliveries), 2::bigint, 'deliveries go with their endpoint');
+select is((select count(*) from private.webhook_deliveries), 2::bigint, 'deleting a webhook deletes its deliveries');
 delete from private.outbox where xid = pg_current_xact_id();
-select results_eq('select events, held_back from private.fan_out_events()', 'values (0, false)', 'nothing waits any more');
+select results_eq('select events, held_back from private.fan_out_events()', 'values (0, false)', 'no events are left');
 
 -- Claims
-select is(pg_temp.claimed(100, 0), 0::bigint, 'who has not answered yet gets nothing where there is no room for such');
-select is(pg_temp.claimed(), 1::bigint, 'else one at a time');
-select is(pg_temp.claimed(), 0::bigint, 'and no second before the first is over');
+select is(pg_temp.claimed(100, 0), 0::bigint, 'without capacity for unproven webhooks they get nothing');
+select is(pg_temp.claimed(), 1::bigint, 'an unproven webhook gets one delivery at a time');
+select is(pg_temp.claimed(), 0::bigint, 'an unproven webhook gets no second delivery before the first has ended');
 select is((select count(*) from private.webhook_deliveries where status = 'sending' and next_attempt_at = now() + interval '30 seconds' and claimed_at = now()), 1::bigint,
-  'a claim holds for 30 seconds');
+  'a claim lasts 30 seconds');
 do $$ begin
   perform pg_temp.record('wide', event, 1, '{"status_code": 204, "response_body": "thanks"}') from (values ('made'), ('voted')) as t (event);
 end $$;
-select is((select count(*) from private.webhook_deliveries where status = 'delivered' and finished_at = now()), 1::bigint, 'a success ends it');
-select is((select is_healthy from private.webhooks where id = tests.id('wide')), true, 'and proves the endpoint');
+select is((select count(*) from private.webhook_deliveries where status = 'delivered' and finished_at = now()), 1::bigint, 'a success completes the delivery');
+select is((select is_healthy from private.webhooks where id = tests.id('wide')), true, 'a success proves the webhook');
 do $$ begin
-  perform pg_temp.record('wide', 'made', 1, '{"status_code": 204}') from private.exchange_deliveries('[]', 100, 100);
+  perform pg_temp.record('wide', 'made', 1, '{"status_code": 204}') from private.record_and_claim_deliveries('[]', 100, 100);
   perform pg_temp.record('wide', 'voted', 1, '{"status_code": 204}');
   perform pg_temp.event('number ' || n, 'submission.created') from generate_series(1, 50) n;
   perform private.fan_out_events();
 end $$;
-select is(pg_temp.claimed(7), 7::bigint, 'a dispatcher takes what it has room for');
-select is(pg_temp.claimed(), 25::bigint, 'and up to 32 at once of an endpoint that answers');
-select is(pg_temp.claimed(), 0::bigint, 'not more');
+select is(pg_temp.claimed(7), 7::bigint, 'a dispatcher claims as many deliveries as its capacity');
+select is(pg_temp.claimed(), 25::bigint, 'a proven webhook has at most 32 concurrent deliveries');
+select is(pg_temp.claimed(), 0::bigint, 'no more are claimed');
 do $$ begin
   perform pg_temp.webhook('other', 'acme', array['comment.created']);
   perform pg_temp.event('commented', 'comment.created');
   perform private.fan_out_events();
 end $$;
-select is((select claimed.webhook_id from private.exchange_deliveries('[]', 100, 100) claimed), tests.id('other'), 'which keeps no other endpoint waiting');
+select is((select claimed.webhook_id from private.record_and_claim_deliveries('[]', 100, 100) claimed), tests.id('other'), 'a busy webhook does not delay another');
 update private.webhooks set is_enabled = false, disabled_reason = 'admin' where id = tests.id('wide');
 update private.webhook_deliveries set next_attempt_at = now();
-select is((select count(*) from private.exchange_deliveries('[]', 100, 100) where webhook_id = tests.id('wide')), 0::bigint, 'one that is off is sent nothing');
+select is((select count(*) from private.record_and_claim_deliveries('[]', 100, 100) where webhook_id = tests.id('wide')), 0::bigint, 'a disabled webhook gets no deliveries');
 delete from private.webhooks;
 delete from private.outbox;
 
@@ -99,7 +99,7 @@ create function pg_temp.fail(outcome jsonb default '{"status_code": 500, "respon
 declare number integer;
 begin
   update private.webhook_deliveries set next_attempt_at = now();
-  select attempt into number from private.exchange_deliveries('[]', 1, 1);
+  select attempt into number from private.record_and_claim_deliveries('[]', 1, 1);
   perform pg_temp.record('failing', 'hard', number, outcome);
   return pg_temp.wait('failing', 'hard');
 end
@@ -107,41 +107,41 @@ $$;
 select ok(waited between wait and wait * 1.1, format('attempt %s is followed by a wait of %s and a little', number, wait))
 from (select number, wait, pg_temp.fail() as waited from (values (1, interval '1 minute'), (2, interval '5 minutes'), (3, interval '30 minutes'), (4, interval '2 hours'), (5, interval '6 hours'))
   as t (number, wait) order by number) tried;
-select is(pg_temp.state('failing', 'hard'), 'pending after 5', 'and one more');
+select is(pg_temp.state('failing', 'hard'), 'pending after 5', 'the next failure schedules another attempt');
 do $$ begin perform pg_temp.fail(); end $$;
-select is(pg_temp.state('failing', 'hard'), 'failed after 6', 'after the sixth it has failed');
+select is(pg_temp.state('failing', 'hard'), 'failed after 6', 'the sixth failure ends the delivery');
 select is((select jsonb_agg(a ->> 'number' order by n) from private.webhook_deliveries, jsonb_array_elements(attempts) with ordinality as t (a, n)), '["1", "2", "3", "4", "5", "6"]',
-  'every attempt is in the log');
+  'the log has every attempt');
 select is((select attempts -> -1 from private.webhook_deliveries) - 'started_at', '{"number": 6, "duration_ms": 12, "status_code": 500, "response_body": "no", "error": null}'::jsonb,
-  'with what came of it');
-select is(pg_temp.claimed(), 0::bigint, 'and nothing more is sent');
-select is(tests.see('adam', format('select private.admin_redeliver(%L, %L, %L) ->> ''status''', tests.id('acme'), tests.id('failing'), tests.id('hard'))), 'pending', 'until an admin asks');
-select is(date_trunc('minute', pg_temp.fail()), interval '1 minute', 'for the whole schedule once more');
-select is(pg_temp.state('failing', 'hard'), 'pending after 7', 'which goes on counting');
+  'each attempt has its result');
+select is(pg_temp.claimed(), 0::bigint, 'a failed delivery is not sent again');
+select is(tests.see('adam', format('select private.admin_redeliver(%L, %L, %L) ->> ''status''', tests.id('acme'), tests.id('failing'), tests.id('hard'))), 'pending', 'an admin can redeliver it');
+select is(date_trunc('minute', pg_temp.fail()), interval '1 minute', 'a redelivery starts the retry schedule again');
+select is(pg_temp.state('failing', 'hard'), 'pending after 7', 'attempts of a redelivery are counted on');
 select is(tests.see(who, format('select private.admin_redeliver(%L, %L, %L)', tests.id(organization), tests.id('failing'), tests.id('hard'))), outcome, format('%s asks in vain', who))
 from (values ('mia', 'acme', 'FB403'), ('acme key with webhooks:read', 'acme', 'FB403'), ('rita', 'rival', null)) as t (who, organization, outcome);
-select is(date_trunc('second', pg_temp.fail('{"status_code": 429, "retry_after": 7200}')), interval '2 hours', 'a receiver that asks to wait is waited for');
-select is(date_trunc('second', pg_temp.fail('{"status_code": 503, "retry_after": 999999999}')), interval '6 hours', 'six hours at most');
-select ok(pg_temp.fail('{"status_code": 503, "retry_after": 1}') > interval '1 hour', 'and never less than the schedule says');
+select is(date_trunc('second', pg_temp.fail('{"status_code": 429, "retry_after": 7200}')), interval '2 hours', 'Retry-After delays the next attempt');
+select is(date_trunc('second', pg_temp.fail('{"status_code": 503, "retry_after": 999999999}')), interval '6 hours', 'Retry-After delays by at most six hours');
+select ok(pg_temp.fail('{"status_code": 503, "retry_after": 1}') > interval '1 hour', 'Retry-After does not shorten the retry schedule');
 do $$ begin
   update private.webhook_deliveries set next_attempt_at = now(), counted_from = attempt_count;
-  perform private.exchange_deliveries('[]', 1, 1);
+  perform private.record_and_claim_deliveries('[]', 1, 1);
   perform pg_temp.record('failing', 'hard', 10, '{"status_code": 200}');
 end $$;
-select is(pg_temp.state('failing', 'hard'), 'sending after 11', 'a result of another attempt changes nothing');
+select is(pg_temp.state('failing', 'hard'), 'sending after 11', 'a result of an outdated attempt changes nothing');
 do $$ begin
   update private.webhook_deliveries set next_attempt_at = now();
-  perform private.exchange_deliveries('[]', 1, 1);
+  perform private.record_and_claim_deliveries('[]', 1, 1);
 end $$;
 select is((select array[attempt_count::text, attempts -> -1 ->> 'number', attempts -> -1 ->> 'error'] from private.webhook_deliveries),
-  array['12', '11', 'The dispatcher ended before it recorded an answer.'], 'what a dead dispatcher held is claimed anew, and its attempt logged');
-select ok((select next_attempt_at = now() + interval '30 seconds' from private.webhook_deliveries), 'by another, for as long');
+  array['12', '11', 'The dispatcher ended before it recorded an answer.'], 'a claim of a crashed dispatcher is claimed again, and the attempt is logged');
+select ok((select next_attempt_at = now() + interval '30 seconds' from private.webhook_deliveries), 'the new claim lasts 30 seconds');
 do $$ begin perform pg_temp.record('failing', 'hard', 12, '{"status_code": 500, "error": null}'); end $$;
-select ok(pg_temp.wait('failing', 'hard') between interval '1 minute' and interval '66 seconds', 'and has used up none of the schedule');
+select ok(pg_temp.wait('failing', 'hard') between interval '1 minute' and interval '66 seconds', 'an attempt of a crashed dispatcher does not count in the retry schedule');
 do $$ begin perform pg_temp.fail('{"status_code": 410}'); end $$;
-select is(pg_temp.state('failing', 'hard'), 'failed after 13', 'a receiver that is gone is asked no more');
-select is((select array[is_enabled::text, disabled_reason] from private.webhooks), array['false', 'gone'], 'and switched off');
-select is(tests.see('adam', format('select private.admin_test_webhook(%L, %L)', tests.id('acme'), tests.id('failing'))), 'FB409', 'there is nothing to try then');
+select is(pg_temp.state('failing', 'hard'), 'failed after 13', 'status 410 ends the delivery');
+select is((select array[is_enabled::text, disabled_reason] from private.webhooks), array['false', 'gone'], 'status 410 disables the webhook');
+select is(tests.see('adam', format('select private.admin_test_webhook(%L, %L)', tests.id('acme'), tests.id('failing'))), 'FB409', 'a disabled webhook cannot be tested');
 
 -- The log
 delete from private.webhooks;
@@ -155,15 +155,15 @@ do $$ begin
   alter table private.webhooks disable trigger touch_updated_at;
   update private.webhooks set is_enabled = false, disabled_reason = 'admin', updated_at = now() - interval '1 hour' where id = tests.id('paused');
 end $$;
-select is(private.trim_deliveries(100), 100, 'a log is trimmed in bounded batches');
-select is(private.trim_deliveries(), 50, 'and then to its end');
-select is(private.trim_deliveries(), 0, 'and no further');
+select is(private.trim_deliveries(100), 100, 'trim_deliveries deletes at most one batch');
+select is(private.trim_deliveries(), 50, 'further runs delete the rest');
+select is(private.trim_deliveries(), 0, 'then nothing is left to delete');
 select is((select array[count(*), count(*) filter (where status = 'pending'), extract(epoch from now() - min(created_at))::bigint / 60] from private.webhook_deliveries where webhook_id = tests.id('busy')),
-  array[101, 1, 100]::bigint[], 'the newest hundred that ended stay, and all that waits');
+  array[101, 1, 100]::bigint[], 'the newest 100 finished deliveries and all pending ones are kept');
 select is((select array[status, attempts -> -1 ->> 'error'] from private.webhook_deliveries where webhook_id = tests.id('paused')), array['failed', 'The webhook was switched off.'],
-  'what waits for one that was switched off is given up, and the log says why');
-select is(tests.see('adam', format('select total from private.admin_list_deliveries(%L, %L, 1, 50)', tests.id('acme'), tests.id('busy'))), '100', 'a log shows a hundred');
-select is(tests.see('adam', format('select json_array_length(data) from private.admin_list_deliveries(%L, %L, 3, 40)', tests.id('acme'), tests.id('busy'))), '20', 'a page at a time');
+  'pending deliveries of a disabled webhook fail with the reason');
+select is(tests.see('adam', format('select total from private.admin_list_deliveries(%L, %L, 1, 50)', tests.id('acme'), tests.id('busy'))), '100', 'the log lists 100 deliveries');
+select is(tests.see('adam', format('select json_array_length(data) from private.admin_list_deliveries(%L, %L, 3, 40)', tests.id('acme'), tests.id('busy'))), '20', 'the log is paginated');
 
 -- What it costs, though the plans were made while there was next to nothing
 create function pg_temp.reads(statement text) returns bigint language plpgsql as $$
@@ -188,7 +188,7 @@ do $$ begin
 end $$;
 select cmp_ok(pg_temp.reads($$ select pg_temp.record('loud', 'loud ' || n, 1, '{"status_code": 204}') from generate_series(1, 20) n $$), '<', 50::bigint,
   'what came of an attempt is recorded without reading through the log of its endpoint');
-select is(pg_temp.state('loud', 'loud 20'), 'delivered after 1', 'and is');
+select is(pg_temp.state('loud', 'loud 20'), 'delivered after 1', 'all results are recorded');
 delete from private.webhook_deliveries;
 analyze private.webhook_deliveries, private.webhooks;
 do $$ begin
@@ -198,24 +198,24 @@ do $$ begin
   select tests.id('acme'), tests.id('loud'), tests.id('loud ' || n), 'submission.created', '{}' from generate_series(1, 2000) n;
   update private.webhook_deliveries set status = 'delivered', finished_at = now() where event_id in (select tests.id('loud ' || n) from generate_series(1001, 2000) n);
 end $$;
-select cmp_ok(pg_temp.reads('select private.trim_deliveries()'), '<', 20000::bigint, 'deliveries are read a few times over to be trimmed, not once for each of them');
-select is((select count(*) from private.webhook_deliveries where status = 'delivered'), 100::bigint, 'and are');
+select cmp_ok(pg_temp.reads('select private.trim_deliveries()'), '<', 20000::bigint, 'trimming does not read the table once per delivery');
+select is((select count(*) from private.webhook_deliveries where status = 'delivered'), 100::bigint, 'trimming keeps 100 deliveries');
 
 -- The dispatcher is woken: by a notification, and by pg_net where the Vault has its address
-select is(private.call_dispatcher(), false, 'without an address nothing is called');
+select is(private.call_dispatcher(), false, 'without a URL the dispatcher is not called');
 do $$ begin perform private.wake_dispatcher(tests.id('acme')); end $$;
-select is((select count(*) from net.http_request_queue), 0::bigint, 'and a transaction that wakes the dispatcher leaves no request');
+select is((select count(*) from net.http_request_queue), 0::bigint, 'without a URL no request is queued');
 do $$ begin
   perform vault.create_secret('https://project.example/functions/v1/webhook-dispatch', 'webhook_dispatch_url');
   perform vault.create_secret('pass', 'webhook_dispatch_secret');
   perform pg_temp.webhook('to wake for', 'acme', array['comment.created']);
-  perform set_config('feedback.dispatcher_called', '', true);
+  perform set_config('feedback.called_webhooks', '', true);
   perform private.wake_dispatcher(tests.id('acme')), private.wake_dispatcher(tests.id('acme'));
 end $$;
-select is((select count(*) from net.http_request_queue), 1::bigint, 'with one a transaction calls it once');
+select is((select count(*) from net.http_request_queue), 1::bigint, 'a transaction calls the dispatcher once');
 select results_eq($$ select url, headers ->> 'Authorization', timeout_milliseconds from net.http_request_queue $$,
-  $$ values ('https://project.example/functions/v1/webhook-dispatch', 'Bearer pass', 5000) $$, 'at its address, with its password');
-select is(private.call_dispatcher(), true, 'the schedule calls it too');
+  $$ values ('https://project.example/functions/v1/webhook-dispatch', 'Bearer pass', 5000) $$, 'the call has the URL and the password');
+select is(private.call_dispatcher(), true, 'the schedule calls the dispatcher');
 
 select * from finish();
 rollback;

@@ -1,4 +1,4 @@
--- What clients hear of, and who may listen.
+-- Row changes and broadcasts, and their subscribers.
 begin;
 set local search_path = public, extensions;
 select plan(68);
@@ -12,19 +12,19 @@ end $$;
 
 -- Row changes
 select set_eq($$ select tablename from pg_publication_tables where pubname = 'supabase_realtime' and schemaname = 'public' $$,
-  array['submissions', 'votes', 'comments', 'notifications'], 'these tables are published');
+  array['submissions', 'votes', 'comments', 'notifications'], 'the publication has exactly these tables');
 create temporary view identities as
   select c.relname, c.relreplident, a.attname from pg_publication_tables t join pg_class c on c.oid = format('%I.%I', schemaname, tablename)::regclass
   join pg_index i on i.indrelid = c.oid and case c.relreplident when 'i' then i.indisreplident else i.indisprimary end
   join pg_attribute a on a.attrelid = c.oid and a.attnum = any (i.indkey)
   where pubname = 'supabase_realtime' and schemaname = 'public';
-select is_empty($$ select relname from identities where relreplident not in ('d', 'i') $$, 'none with its whole old row');
+select is_empty($$ select relname from identities where relreplident not in ('d', 'i') $$, 'no table has replica identity full');
 select is_empty($$ select relname, attname from identities where attname not in ('id', 'submission_id', 'organization_id') $$,
-  'so that a deleted row, which goes to everyone, shows opaque ids and no person');
+  'old rows contain only opaque ids');
 select is_empty($$ select name from unnest(array['votes', 'comments']) as name
-  where not exists (select from identities where relname = name and attname = 'submission_id') $$, 'and still passes a filter by submission');
+  where not exists (select from identities where relname = name and attname = 'submission_id') $$, 'old rows pass a filter by submission');
 
--- Who may listen
+-- Authorization of subscriptions
 select is(tests.see(who, format('select private.may_listen(%L)', 'submission:' || tests.id(submission) || topic)), may::text,
   format('%s %s to %s%s', who, case when may then 'listens' else 'does not listen' end, submission, topic)) from (values
   ('anon', 'An idea', '', true), ('anon', 'An idea', ':team', false), ('anon', 'Waiting', '', false), ('anon', 'Nowhere', '', false),
@@ -44,7 +44,7 @@ select is(tests.try(who, format('select set_config(''realtime.topic'', %L, true)
     values (%1$L, ''broadcast'', ''INSERT'', ''{}'', true)', 'submission:' || tests.id('An idea'))), '42501', format('%s sends nothing there', who))
 from unnest(array['anon', 'alice', 'adam']) as who;
 
--- What is heard: event, table and topic of what was told since last asked
+-- Broadcasts: event, table and topic of those since the last call
 create temporary table heard as select id from realtime.messages;
 create function pg_temp.news() returns setof realtime.messages language sql as $$
   with new as (select m.* from realtime.messages m where not exists (select from heard h where h.id = m.id)),
@@ -72,13 +72,13 @@ select is(pg_temp.after(who, statement), told, claim) from (values
     'a comment, and its count to the board'),
   ('bob', $$ update comments set body = 'Changed' $$, 'UPDATE comments to An idea', 'its edit'),
   ('service_role', $$ update comments set moderation_state = 'spam' $$,
-    'DELETE comments to An idea, INSERT comments to An idea:team, UPDATE submissions to acme', 'what turns out to be spam goes from everyone to the team'),
+    'DELETE comments to An idea, INSERT comments to An idea:team, MODERATION comments to acme:team, UPDATE submissions to acme', 'what turns out to be spam goes from everyone to the team'),
   ('vera', $$ insert into votes (submission_id) values (tests.id('In the vault')) $$, 'INSERT votes to In the vault:team',
     'a private board is told of to its team alone'),
   ('mia', $$ insert into comments (submission_id, body) values (tests.id('Waiting'), 'Not yet') $$, 'INSERT comments to Waiting:team, UPDATE submissions to acme:team',
     'so is what waits for approval'),
   ('operator', $$ update submissions set moderation_state = 'approved' where title = 'Waiting' $$,
-    'DELETE comments to Waiting:team, DELETE submissions to Waiting:team, DELETE submissions to acme:team, INSERT comments to Waiting, INSERT submissions to Waiting, INSERT submissions to acme',
+    'DELETE comments to Waiting:team, DELETE submissions to Waiting:team, DELETE submissions to acme:team, INSERT comments to Waiting, INSERT submissions to Waiting, INSERT submissions to acme, MODERATION submissions to acme:team',
       'what is approved appears to everyone, with its comments'),
   ('service_role', $$ update organizations set visibility = 'private' where slug = 'acme' $$,
     'DELETE comments to Waiting, DELETE submissions to An idea, DELETE submissions to Waiting, DELETE submissions to acme, DELETE submissions to acme, INSERT comments to Waiting:team, INSERT submissions to An idea:team, INSERT submissions to Waiting:team, INSERT submissions to acme:team, INSERT submissions to acme:team',
@@ -91,7 +91,7 @@ select is(pg_temp.after(who, statement), told, claim) from (values
   ('alice', $$ delete from submissions where title = 'Brand new' $$, 'DELETE submissions to acme, DELETE submissions to ', 'a deleted submission is told once, without its votes'))
   as t (who, statement, told, claim);
 
--- What the schedule tells boards
+-- Broadcasts to boards by the schedule
 create function pg_temp.counts() returns text language sql as $$
   select string_agg(format('%s to %s%s', (
       select string_agg(format('%s %s %s', s.title, r ->> 'vote_count', r ->> 'comment_count'), ' and ' order by s.title)
@@ -99,7 +99,7 @@ create function pg_temp.counts() returns text language sql as $$
     o.slug, substr(topic, 50)), ', ' order by o.slug)
   from pg_temp.news() m left join organizations o on o.id = substr(topic, 14, 36)::uuid where m.event = 'COUNTS'
 $$;
--- What this transaction wrote is readable once it has ended: here as if it had.
+-- Rows of this transaction become readable when it has ended: simulated here.
 create function pg_temp.end_of_transaction() returns void language sql as $$ update private.outbox set xid = '1' $$;
 do $$ begin
   perform tests.try('vera', 'delete from votes');
@@ -108,54 +108,54 @@ do $$ begin
   update private.outbox set xid = '2' where xid > '1';
   perform pg_temp.told();
 end $$;
-select is(private.broadcast_counts(), 2, 'a board hears of the votes since the last time in one message, a private one to its team');
-select is(pg_temp.counts(), 'An idea 3 0 and Waiting 3 1 to acme, In the vault 2 0 to vault:team', 'each submission once, with both counts');
-select is(private.broadcast_counts(), 0, 'and once');
+select is(private.broadcast_counts(), 2, 'counters are broadcast in one message per board; those of a private board to its team');
+select is(pg_temp.counts(), 'An idea 3 0 and Waiting 3 1 to acme, In the vault 2 0 to vault:team', 'each submission is in the message once, with both counters');
+select is(private.broadcast_counts(), 0, 'a second run broadcasts nothing');
 do $$ begin
   delete from votes where user_id in (tests.id('bob'), tests.id('vera'));
   update private.outbox set xid = '3' where xid > '2';
-  update private.switches set is_on = false;
+  update private.feature_flags set is_on = false;
 end $$;
-select is(private.broadcast_counts(), 0, 'switched off, nothing');
-do $$ begin update private.switches set is_on = true; end $$;
-select is(private.broadcast_counts(), 0, 'nor later what was not told');
+select is(private.broadcast_counts(), 0, 'nothing is broadcast while the switch is off');
+do $$ begin update private.feature_flags set is_on = true; end $$;
+select is(private.broadcast_counts(), 0, 'changes during that time are not broadcast later');
 
--- What is said
+-- Payloads
 do $$ begin
   update submissions set description = 'A secret told to subscribers of nothing.' where id = tests.id('An idea');
   perform tests.try('bob', $q$ insert into votes (submission_id) values (tests.id('An idea')) $q$);
   perform tests.try('bob', $q$ delete from votes where submission_id = tests.id('An idea') $q$);
 end $$;
 select set_eq($$ select distinct key from pg_temp.news() m, jsonb_object_keys(coalesce(nullif(m.payload -> 'record', 'null'), m.payload -> 'old_record')) as key
-  where m.payload ->> 'table' = 'votes' $$, array['id', 'organization_id', 'submission_id', 'created_at'], 'a vote is told without its voter');
+  where m.payload ->> 'table' = 'votes' $$, array['id', 'organization_id', 'submission_id', 'created_at'], 'the broadcast of a vote does not contain the voter');
 select is_empty($$ select from realtime.messages where payload::text like '%' || tests.id('bob')::text || '%' and payload ->> 'table' = 'votes' $$,
-  'in any place');
+  'the voter''s id is nowhere in the message');
 select is_empty($$ select from realtime.messages where payload::text ~ 'A secret told|@example.test' and payload ->> 'table' = 'submissions' $$,
-  'a submission without its description, which every vote would send anew');
-select is_empty('select from realtime.messages where not private', 'and all of it to those who may join');
+  'the broadcast of a submission does not contain the description');
+select is_empty('select from realtime.messages where not private', 'all broadcasts are private');
 
 select is((select m.payload -> 'submission' ->> 'vote_count' from realtime.messages m
   where m.payload ->> 'table' = 'votes' and m.event = 'DELETE' and topic = 'submission:' || tests.id('An idea')
   order by m.payload -> 'submission' ->> 'vote_count' limit 1),
-  (select vote_count::text from submissions where id = tests.id('An idea')), 'the count comes with the vote');
+  (select vote_count::text from submissions where id = tests.id('An idea')), 'the broadcast of a vote has the new count');
 select is_empty($$ select from realtime.messages m join submissions s on m.topic = 'submission:' || s.id
   where m.event = 'DELETE' and m.payload ->> 'table' = 'comments' and not s.is_public and m.payload ? 'submission' $$,
-  'but not to everyone when the submission is private by then');
+  'without the count if the submission is private');
 
--- Many at once
+-- Many in one statement
 do $$ begin
   perform tests.submission('Popular', 'alice');
   insert into profiles (name) select 'Voter ' || n from generate_series(1, 101) as n;
   perform pg_temp.told();
   insert into votes (submission_id, user_id) select tests.id('Popular'), id from profiles where name like 'Voter %';
 end $$;
-select is(pg_temp.told(), 'RELOAD votes to Popular', 'more than a hundred changes are told as one');
+select is(pg_temp.told(), 'RELOAD votes to Popular', 'more than 100 changes are broadcast as one RELOAD');
 
--- The switch
-do $$ begin update private.switches set is_on = false where name = 'broadcast_changes'; end $$;
-select is(pg_temp.after('bob', $$ insert into votes (submission_id) values (tests.id('Popular')) $$), 'nothing', 'switched off, nothing is told');
-do $$ begin delete from private.switches; end $$;
-select is(pg_temp.after('bob', $$ delete from votes where submission_id = tests.id('Popular') $$), 'nothing', 'nor without a switch');
+-- The operator's switch
+do $$ begin update private.feature_flags set is_on = false where name = 'broadcast_changes'; end $$;
+select is(pg_temp.after('bob', $$ insert into votes (submission_id) values (tests.id('Popular')) $$), 'nothing', 'votes are not broadcast while the switch is off');
+do $$ begin delete from private.feature_flags; end $$;
+select is(pg_temp.after('bob', $$ delete from votes where submission_id = tests.id('Popular') $$), 'nothing', 'votes are not broadcast without a switch');
 
 select * from finish();
 rollback;

@@ -1,10 +1,10 @@
--- Counters tell the truth whatever happened, and a lie is found.
+-- Counters are exact after any change, and the check detects wrong ones.
 begin;
 set local search_path = public, extensions;
 select plan(25);
 do $$ begin perform tests.start(); end $$;
 
--- A year of a board in a moment: creation, votes, threads, moderation, deletes and erasure, by everyone at once
+-- A year of activity: creation, votes, threads, moderation, deletes and erasure, by all callers
 do $$
 declare n integer;
 begin
@@ -37,30 +37,30 @@ begin
   delete from auth.users where id = tests.id('bob');
   set constraints all immediate;
 end $$;
-select cmp_ok((select count(*) from submissions), '>=', 10::bigint, 'after a lot has happened there are submissions left');
-select cmp_ok((select count(*) from submissions where title like '%9'), '<', 2::bigint, 'and some are gone');
-select cmp_ok((select sum(vote_count) from submissions), '>', 100::bigint, 'with votes');
-select cmp_ok((select sum(comment_count) from submissions), '>', 50::bigint, 'comments');
-select cmp_ok((select sum(reply_count) from comments), '>', 20::bigint, 'replies');
-select cmp_ok((select sum(vote_count) from comments), '>', 100::bigint, 'and votes for them');
-select is_empty('select * from private.count_mistakes()', 'every counter tells the truth');
+select cmp_ok((select count(*) from submissions), '>=', 10::bigint, 'random operations leave submissions');
+select cmp_ok((select count(*) from submissions where title like '%9'), '<', 2::bigint, 'random operations delete submissions');
+select cmp_ok((select sum(vote_count) from submissions), '>', 100::bigint, 'random operations leave votes');
+select cmp_ok((select sum(comment_count) from submissions), '>', 50::bigint, 'random operations leave comments');
+select cmp_ok((select sum(reply_count) from comments), '>', 20::bigint, 'random operations leave replies');
+select cmp_ok((select sum(vote_count) from comments), '>', 100::bigint, 'random operations leave votes for comments');
+select is_empty('select * from private.count_discrepancies()', 'all counters are correct');
 
--- A lie in each counter
+-- A wrong value in each counter
 create function pg_temp.mistakes_after(counter text, lie integer) returns text language plpgsql as $$
 declare liar uuid; found text;
 begin
   execute format('update public.%I set %2$I = %2$I + $1 where id = (select id from public.%1$I where %2$I > 0 order by id limit 1) returning id',
     split_part(counter, '.', 1), split_part(counter, '.', 2)) into liar using lie;
-  found := (select string_agg(concat_ws(' ', subject, id = liar, stored - truth), ', ') from private.count_mistakes());
+  found := (select string_agg(concat_ws(' ', subject, id = liar, stored - truth), ', ') from private.count_discrepancies());
   execute format('update public.%I set %2$I = %2$I - $1 where id = $2', split_part(counter, '.', 1), split_part(counter, '.', 2)) using lie, liar;
   return found;
 end
 $$;
 select is(pg_temp.mistakes_after(counter, lie), format('%s t %s', counter, lie), format('%s that is off by %s is found', counter, lie))
 from unnest(array['submissions.vote_count', 'submissions.comment_count', 'comments.reply_count', 'comments.vote_count']) as counter, unnest(array[1, -1]) as lie;
-select is_empty('select * from private.count_mistakes()', 'and set right');
+select is_empty('select * from private.count_discrepancies()', 'wrong counters are corrected');
 
--- Counters are deleted after their window, however long an operator made it
+-- Counters are deleted after their window, whatever its length
 insert into private.rate_limit_rules values ('slow', 5, 7 * 86400);
 insert into private.rate_counters (rule, subject, started_at, used) values
   ('slow', 'within', now() - interval '6 days', 5), ('slow', 'over', now() - interval '8 days', 5),
@@ -68,7 +68,7 @@ insert into private.rate_counters (rule, subject, started_at, used) values
   ('agent_day', 'within', now() - interval '23 hours', 5), ('agent_day', 'over', now() - interval '25 hours', 5);
 select private.run_schedule();
 select set_eq($$ select rule || ' ' || subject from private.rate_counters where subject in ('within', 'over') $$, array['slow within', 'vote_create within', 'agent_day within'],
-  'a counter stays for the window of its rule, and goes after it');
+  'rate counters are kept for their rule''s window, and deleted after it');
 
 -- The schedule of hosted Supabase
 select results_eq($$ select jobname, schedule, command from cron.job order by jobname $$, $$ values
@@ -77,14 +77,14 @@ select results_eq($$ select jobname, schedule, command from cron.job order by jo
   ('feedback-webhooks', '10 seconds', 'select private.call_dispatcher()') $$, 'pg_cron has our jobs');
 select lives_ok(command, jobname || ' runs') from cron.job order by jobname;
 select is((select n.nspname::text from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'pg_net'), 'extensions',
-  'pg_net is not in the schema that clients see');
+  'pg_net is in the schema extensions');
 insert into cron.job_run_details (jobid, username, status, start_time, end_time)
 select j.jobid, current_user, 'succeeded', now() - age, now() - age
 from (select jobid from cron.job where jobname = 'feedback-schedule' union all select 0) j, unnest(array['2 days', '1 hour']::interval[]) age;
-select is(private.trim_cron_log(), 1::bigint, 'what pg_cron logged of our jobs goes after a day');
-select is((select count(*) from cron.job_run_details), 3::bigint, 'and of others nothing');
+select is(private.trim_cron_log(), 1::bigint, 'log entries of our jobs are deleted after a day');
+select is((select count(*) from cron.job_run_details), 3::bigint, 'log entries of other jobs are kept');
 
--- safeupdate refuses these in functions too, whoever calls them through the data API
+-- safeupdate rejects these in functions too when called through the data API
 select is_empty($$
   select p.oid::regprocedure, statement from pg_proc p, lateral (select coalesce(pg_get_function_sqlbody(p.oid), p.prosrc) as body) b,
     lateral regexp_split_to_table(b.body, ';') statement

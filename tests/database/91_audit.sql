@@ -1,7 +1,7 @@
--- The audit trail: complete, of one's own organization, and never rewritten.
+-- The audit log: complete, visible to the own organization only, and append-only.
 begin;
 set local search_path = public, extensions;
-select plan(31);
+select plan(39);
 do $$ begin perform tests.start(); end $$;
 
 create function pg_temp.audit_as(who text, statement text) returns void language plpgsql as $$
@@ -17,33 +17,33 @@ $$;
 create function pg_temp.as_definer(statement text) returns void language plpgsql security definer as $$ begin execute statement; end $$;
 grant execute on function pg_temp.as_definer(text) to authenticated, service_key;
 
--- What an entry says
-select lives_ok($$ select pg_temp.audit_as('adam', 'select private.audit(''tag.delete'', ''tag'', tests.id(''a tag''), ''{"slug": "ios"}'')') $$, 'a definer writes to the trail');
+-- Content of an entry
+select lives_ok($$ select pg_temp.audit_as('adam', 'select private.audit(''tag.delete'', ''tag'', tests.id(''a tag''), ''{"slug": "ios"}'')') $$, 'a security definer function writes an entry');
 select results_eq($$ select actor_id, key_id, action, target_type, target_id, details, request_id from private.audit_log where organization_id = tests.id('acme') $$,
-  $$ values (tests.id('adam'), null::uuid, 'tag.delete', 'tag', tests.id('a tag'), '{"slug": "ios"}'::jsonb, null::text) $$, 'the person who acts, the change and its target');
-select lives_ok($$ select pg_temp.audit_as('acme key', 'select private.audit(''tag.create'', ''tag'', tests.id(''other tag''))') $$, 'or a key does');
+  $$ values (tests.id('adam'), null::uuid, 'tag.delete', 'tag', tests.id('a tag'), '{"slug": "ios"}'::jsonb, null::text) $$, 'the entry has the user, the change and the target');
+select lives_ok($$ select pg_temp.audit_as('acme key', 'select private.audit(''tag.create'', ''tag'', tests.id(''other tag''))') $$, 'a key writes an entry');
 select results_eq($$ select actor_id, key_id, details from private.audit_log where action = 'tag.create' $$,
-  $$ values (tests.id('acme key'), tests.id('the key'), '{}'::jsonb) $$, 'with its own id and its profile''s');
+  $$ values (tests.id('acme key'), tests.id('the key'), '{}'::jsonb) $$, 'the entry has the key and its profile');
 select lives_ok($$ select pg_temp.audit_as('rita', 'select private.audit(''tag.create'', ''tag'', null, ''{}'', tests.id(''rival''))') $$, 'an entry can name the organization of the row');
-select is((select count(*) from private.audit_log where organization_id = tests.id('rival')), 1::bigint, 'and stands there');
-select throws_ok($$ select private.audit('tag.delete', 'tag', null) $$, 'FB404', null, 'without an organization there is no trail');
-select lives_ok($$ select private.audit('invite.create', 'invite', null, '{"to": "Ann <ann.b+c@example.test>", "list": ["x@y.z", 1], "role": "admin"}', tests.id('acme')) $$, 'an operator writes too');
+select is((select count(*) from private.audit_log where organization_id = tests.id('rival')), 1::bigint, 'the entry is in that organization''s log');
+select throws_ok($$ select private.audit('tag.delete', 'tag', null) $$, 'FB404', null, 'without an organization an entry is rejected');
+select lives_ok($$ select private.audit('invite.create', 'invite', null, '{"to": "Ann <ann.b+c@example.test>", "list": ["x@y.z", 1], "role": "admin"}', tests.id('acme')) $$, 'an operator writes an entry');
 select results_eq($$ select actor_id, details from private.audit_log where action = 'invite.create' $$,
-  $$ values (null::uuid, '{"to": "Ann ***", "list": ["***", 1], "role": "admin"}'::jsonb) $$, 'without an actor, and e-mail addresses are masked');
-select lives_ok($$ select private.audit('submission.reject', 'submission', null, jsonb_build_object('reason', E'see\nann@example.test \\n\tbob@example.test'), tests.id('acme')) $$, 'so are those behind a line break');
-select is((select details ->> 'reason' from private.audit_log where action = 'submission.reject'), E'see\n*** \\n\t***', 'and nothing else is');
+  $$ values (null::uuid, '{"to": "Ann ***", "list": ["***", 1], "role": "admin"}'::jsonb) $$, 'the entry has no actor, and e-mail addresses are masked');
+select lives_ok($$ select private.audit('submission.reject', 'submission', null, jsonb_build_object('reason', E'see\nann@example.test \\n\tbob@example.test'), tests.id('acme')) $$, 'an entry with line breaks is accepted');
+select is((select details ->> 'reason' from private.audit_log where action = 'submission.reject'), E'see\n*** \\n\t***', 'addresses after line breaks are masked, and nothing else');
 select private.audit('organization.update', 'organization', null, jsonb_build_object('changes', repeat('x', 30000)), tests.id('acme'));
-select is((select details from private.audit_log where action = 'organization.update' and details ? 'left_out'), '{"left_out": "more than 20,000 bytes"}', 'what is too much to say is left out, and the change is kept');
-select throws_ok($$ select private.audit('Delete!', 'tag', null, '{}', tests.id('acme')) $$, '23514', null, 'an action is noun.verb');
+select is((select details from private.audit_log where action = 'organization.update' and details ? 'left_out'), '{"left_out": "more than 20,000 bytes"}', 'details over 20,000 bytes are omitted, and the entry is kept');
+select throws_ok($$ select private.audit('Delete!', 'tag', null, '{}', tests.id('acme')) $$, '23514', null, 'an action must be noun.verb');
 
--- Nobody rewrites it
-select throws_ok($$ update private.audit_log set details = '{}' $$, 'FB403', null, 'its owner cannot change it');
-select throws_ok($$ delete from private.audit_log $$, 'FB403', null, 'nor delete from it');
-select throws_ok($$ truncate private.audit_log $$, 'FB403', null, 'nor empty it');
+-- No caller can rewrite it
+select throws_ok($$ update private.audit_log set details = '{}' $$, 'FB403', null, 'entries cannot be updated, even by the table''s owner');
+select throws_ok($$ delete from private.audit_log $$, 'FB403', null, 'entries cannot be deleted, even by the table''s owner');
+select throws_ok($$ truncate private.audit_log $$, 'FB403', null, 'the table cannot be truncated, even by its owner');
 select is(tests.try(who, 'insert into private.audit_log (organization_id, action, target_type, details) values (tests.id(''acme''), ''a.b'', ''x'', ''{}'')'), '42501',
   format('%s cannot write into it', who)) from unnest(array['adam', 'acme key with submissions:moderate', 'service_role']) as who;
 
--- What others wrote, changed by the data API
+-- Other people's content, changed through the data API
 select tests.submission('first', 'alice'), tests.submission('second', 'alice'), tests.submission('three', 'alice'), tests.comment('said', 'alice', 'three');
 select is(tests.try(who, statement), '1', format('%s does: %s', who, statement)) from (values
   ('alice', 'update public.submissions set title = ''Hers to call'' where id = tests.id(''first'')'),
@@ -60,9 +60,9 @@ select results_eq($$ select actor_id, action, target_id, details from private.au
     (tests.id('adam'), 'submission.set_status', tests.id('first'), '{"status": {"from": "open", "to": "planned"}}'),
     (tests.id('adam'), 'submission.delete', tests.id('second'), '{}'),
     (tests.id('adam'), 'comment.delete', tests.id('said'), jsonb_build_object('submission_id', tests.id('three'))) $$,
-  'is in the trail where an admin or a key did it');
+  'actions of admins and keys are logged');
 
--- Who reads it
+-- Permissions to read
 create function pg_temp.read_as(who text, organization text) returns text language plpgsql as $$
 begin
   perform set_config('feedback.organization_id', tests.id(organization)::text, true);
@@ -72,8 +72,26 @@ $$;
 select is(pg_temp.read_as(who, 'acme'), seen, format('%s reads %s', who, seen))
 from (values ('adam', '10'), ('mia', 'FB403'), ('rita', 'FB403')) as t (who, seen);
 
+-- Filters: all of them at once, days in the organization's time zone
+create function pg_temp.filtered(filters text) returns text language plpgsql as $$
+begin
+  perform set_config('feedback.organization_id', tests.id('acme')::text, true);
+  return tests.see('adam', format('select json_array_length(data) from private.admin_audit(null, %s)', filters));
+end
+$$;
+update public.organizations set time_zone = 'Pacific/Kiritimati' where id = tests.id('acme');
+select is(pg_temp.filtered(filters), seen, format('%s of them by %s', seen, filters)) from (values
+  (format('%L, null, null, 50, ''tag.delete''', tests.id('adam')), '1'), (format('%L, null, null, 50, ''tag.delete''', tests.id('mia')), '0'),
+  ('null, null, null, 50, ''tag.delete''', '1'), ('null, null, null, 50, ''tag.elete''', '0'),
+  ('null, null, null, 50, ''tag.delete'', (now() at time zone ''Pacific/Kiritimati'')::date, (now() at time zone ''Pacific/Kiritimati'')::date', '1'),
+  ('null, null, null, 50, ''tag.delete'', (now() at time zone ''Pacific/Kiritimati'')::date + 1', '0'),
+  ('null, null, null, 50, ''tag.delete'', null, (now() at time zone ''Pacific/Kiritimati'')::date - 1', '0')) as f (filters, seen);
+select set_config('feedback.organization_id', tests.id('acme')::text, true);
+select is((select string_agg(a, ' ') from json_array_elements_text((tests.see('adam', 'select private.admin_audit_choices()')::json) -> 'actions') a
+  where a in ('tag.create', 'tag.delete', 'comment.delete')), 'comment.delete tag.create tag.delete', 'the choices of a filter are what there is');
+
 delete from organizations where slug = 'acme';
-select is((select count(*) from private.audit_log), 1::bigint, 'the trail goes with its organization, and no other');
+select is((select count(*) from private.audit_log), 1::bigint, 'deleting an organization deletes its log, and no other');
 
 select * from finish();
 rollback;

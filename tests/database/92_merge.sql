@@ -1,7 +1,7 @@
--- Merge and unmerge: everything goes to the target once, and comes back as it was.
+-- Merge and unmerge: the target gets everything once, and unmerge restores every row.
 begin;
 set local search_path = public, extensions;
-select plan(51);
+select plan(56);
 do $$ begin
   perform tests.start();
   insert into tags (id, organization_id, name, slug) select tests.id(t), tests.id('acme'), t, t from unnest(array['ios', 'web', 'dark']) as t;
@@ -24,7 +24,7 @@ end $$;
 create function pg_temp.merge(sources text[], target text) returns text language sql as $$
   select format('select private.admin_merge(%L, %L)', array(select tests.id(s) from unnest(sources) s), tests.id(target)) $$;
 create function pg_temp.unmerge(source text) returns text language sql as $$ select format('select private.admin_unmerge(%L)', tests.id(source)) $$;
--- Everything that stands on the submissions of the board, as it is.
+-- All rows of the board's submissions.
 create function pg_temp.board() returns jsonb language sql as $$
   select jsonb_build_object(
     'submissions', (select jsonb_agg(jsonb_build_array(title, status, merged_into_id, vote_count, comment_count) order by title) from submissions where organization_id = tests.id('acme')),
@@ -39,7 +39,15 @@ create function pg_temp.of(submission text) returns text language sql as $$
     (select string_agg(lower(p.name), ' ' order by p.name) from profiles p where private.is_follower(s.id, p.id)))
   from submissions s where id = tests.id(submission) $$;
 
--- Who may, and what
+-- What it would make
+create function pg_temp.preview(sources text[], target text) returns text language sql as $$
+  select format('select private.admin_merge_preview(%L, %L)', array(select tests.id(s) from unnest(sources) s), tests.id(target)) $$;
+select is(tests.try(who, pg_temp.preview(array['Second'], 'First')), outcome, format('%s asks what a merge would make: %s', who, outcome)) from (values
+  ('anon', '42501'), ('alice', 'FB403'), ('mia', 'FB403'), ('rita', 'FB403')) as t (who, outcome);
+select is(tests.see('adam', 'select concat_ws('' '', j ->> ''vote_count'', j ->> ''comment_count'', j ->> ''earlier_count'', j ->> ''tags'') from (' || pg_temp.preview(array['Second', 'Rivals'], 'First') || ') as p (j)'),
+  '4 4 0 ["web"]', 'the preview equals the result, and has no submissions of other boards');
+
+-- Permissions and validation
 select is(tests.try(who, pg_temp.merge(sources, target)), outcome, claim) from (values
   ('anon', array['Second'], 'First', '42501', 'nobody in particular merges nothing'),
   ('alice', array['Second'], 'First', 'FB403', 'nor does an author'),
@@ -57,43 +65,43 @@ select is(tests.try(who, pg_temp.merge(sources, target)), outcome, claim) from (
   ('rival key with submissions:moderate', array['Second'], 'First', 'FB404', 'nor a key of another organization'),
   ('adam', array['Second'], null, 'FB404', 'there has to be a target')) as t (who, sources, target, outcome, claim);
 
--- One
+-- One merge
 create temporary table before as select pg_temp.board() as board;
-select is(tests.try('adam', pg_temp.merge(array['Second', 'Second'], 'First')), '1', 'an admin merges');
-select is(pg_temp.of('First'), '4 votes, 4 comments, tags ios web, followed by adam alice bob carol mia', 'all of the source is at the target, once');
-select is(pg_temp.of('Second'), '0 votes, 0 comments, tags , followed by adam alice bob carol mia', 'and nothing at the source but who follows it');
-select results_eq($$ select status, merged_into_id from submissions where id = tests.id('Second') $$, $$ values ('duplicate', tests.id('First')) $$, 'which points to the target');
+select is(tests.try('adam', pg_temp.merge(array['Second', 'Second'], 'First')), '1', 'an admin merges submissions');
+select is(pg_temp.of('First'), '4 votes, 4 comments, tags ios web, followed by adam alice bob carol mia', 'the target has all votes, comments, tags and followers once');
+select is(pg_temp.of('Second'), '0 votes, 0 comments, tags , followed by adam alice bob carol mia', 'the source keeps its followers only');
+select results_eq($$ select status, merged_into_id from submissions where id = tests.id('Second') $$, $$ values ('duplicate', tests.id('First')) $$, 'the source points to the target');
 select results_eq($$ select submission_id, parent_id, reply_count, vote_count from comments where id = tests.id('reply') $$,
-  $$ values (tests.id('First'), tests.id('root'), 1, 1) $$, 'threads are kept');
-select results_eq($$ select submission_id from comment_votes $$, array[tests.id('First')], 'with the votes for them');
+  $$ values (tests.id('First'), tests.id('root'), 1, 1) $$, 'parents of comments are kept');
+select results_eq($$ select submission_id from comment_votes $$, array[tests.id('First')], 'votes for comments are kept');
 select set_eq($$ select type, subject_id from private.outbox $$,
   $$ values ('submission.status_changed', tests.id('Second')), ('submission.updated', tests.id('Second')), ('submission.updated', tests.id('First')) $$,
-  'the events tell of the submissions, not of each vote and comment');
-select is((select data #>> '{submission,merged_into_id}' from private.outbox where type = 'submission.updated' and subject_id = tests.id('Second')), tests.id('First')::text, 'and where it went');
+  'events are created for the submissions, not for each vote and comment');
+select is((select data #>> '{submission,merged_into_id}' from private.outbox where type = 'submission.updated' and subject_id = tests.id('Second')), tests.id('First')::text, 'the event of the source names the target');
 select set_eq($$ select user_id, type, submission_id from notifications $$,
-  $$ select tests.id(who) as user_id, 'merged' as type, tests.id('First') as submission_id from unnest(array['bob', 'carol', 'alice', 'mia']) as who $$, 'followers of the source are told, the admin is not');
+  $$ select tests.id(who) as user_id, 'merged' as type, tests.id('First') as submission_id from unnest(array['bob', 'carol', 'alice', 'mia']) as who $$, 'followers of the source are notified, the admin is not');
 select results_eq($$ select actor_id, action, target_id, details from private.audit_log $$,
-  $$ values (tests.id('adam'), 'submission.merge', tests.id('First'), jsonb_build_object('source_ids', array[tests.id('Second')])) $$, 'the trail says who did it');
+  $$ values (tests.id('adam'), 'submission.merge', tests.id('First'), jsonb_build_object('source_ids', array[tests.id('Second')])) $$, 'the audit log has the merge');
 select results_eq($$ select previous_status, new_status, changed_by from status_changes where submission_id = tests.id('Second') $$,
-  $$ values ('open', 'duplicate', tests.id('adam')) $$, 'and the history');
-select is_empty('select * from private.count_mistakes()', 'the counts are true');
-select is(tests.try('adam', pg_temp.merge(array['Second'], 'Third')), 'FBM09', 'what is merged is not merged again');
-select is(tests.try('adam', pg_temp.merge(array['Third'], 'Second')), 'FBM09', 'nor merged into');
-select is(tests.try('adam', pg_temp.merge(array['First'], 'Second')), 'FBM09', 'not even the other way round');
-select is(tests.try('adam', pg_temp.merge(array['First', 'Second'], 'Third')), 'FBM09', 'nor with its target');
-select is(tests.try('carol', $$ insert into votes (submission_id) values (tests.id('Second')) $$), 'FBM09', 'nobody votes there');
-select is(tests.try('bob', $$ delete from submissions where id = tests.id('First') $$), '0', 'the target stays for strangers');
-select is(tests.try('alice', $$ delete from submissions where id = tests.id('First') $$), 'FB409', 'and for its author');
+  $$ values ('open', 'duplicate', tests.id('adam')) $$, 'the status history has the merge');
+select is_empty('select * from private.count_discrepancies()', 'all counters are correct');
+select is(tests.try('adam', pg_temp.merge(array['Second'], 'Third')), 'FBM09', 'a merged submission cannot be merged again');
+select is(tests.try('adam', pg_temp.merge(array['Third'], 'Second')), 'FBM09', 'a merged submission cannot be a target');
+select is(tests.try('adam', pg_temp.merge(array['First'], 'Second')), 'FBM09', 'a target cannot be merged into its source');
+select is(tests.try('adam', pg_temp.merge(array['First', 'Second'], 'Third')), 'FBM09', 'a source cannot be merged together with its target');
+select is(tests.try('carol', $$ insert into votes (submission_id) values (tests.id('Second')) $$), 'FBM09', 'a merged submission cannot be voted for');
+select is(tests.try('bob', $$ delete from submissions where id = tests.id('First') $$), '0', 'other users cannot delete the target');
+select is(tests.try('alice', $$ delete from submissions where id = tests.id('First') $$), 'FB409', 'the author cannot delete the target');
 
--- And back
-select is(tests.try('mia', pg_temp.unmerge('Second')), 'FB403', 'a member does not unmerge');
-select is(tests.try('adam', pg_temp.unmerge('First')), 'FB409', 'what is not merged is not unmerged');
-select is(tests.try('adam', pg_temp.unmerge('Second')), '1', 'an admin unmerges');
-select is(pg_temp.board(), (select board from before), 'every row is as it was before');
-select is_empty('select * from private.count_mistakes()', 'and every count');
-select is_empty('select from private.merged_votes union all select from private.merged_tags union all select from private.merged_comments', 'the journal is empty');
+-- Unmerge
+select is(tests.try('mia', pg_temp.unmerge('Second')), 'FB403', 'a member cannot unmerge');
+select is(tests.try('adam', pg_temp.unmerge('First')), 'FB409', 'a submission that is not merged cannot be unmerged');
+select is(tests.try('adam', pg_temp.unmerge('Second')), '1', 'an admin unmerges a submission');
+select is(pg_temp.board(), (select board from before), 'every row is restored');
+select is_empty('select * from private.count_discrepancies()', 'every counter is restored');
+select is_empty('select from private.merged_votes union all select from private.merged_tags union all select from private.merged_comments', 'the merge journal is empty');
 
--- A chain, what comes after, and what is taken back
+-- A chain, later changes, and unmerging
 do $$ begin
   perform tests.merge('Second', 'First');
   perform tests.try('carol', $s$ insert into votes (submission_id) values (tests.id('First')) $s$);
@@ -104,17 +112,17 @@ do $$ begin
   perform tests.merge('First', 'Third');
 end $$;
 select set_eq($$ select title, merged_into_id from submissions where merged_into_id is not null $$,
-  $$ values ('First', tests.id('Third')), ('Second', tests.id('Third')) $$, 'a chain is one hop');
-select is(pg_temp.of('Third'), '4 votes, 6 comments, tags ios web, followed by adam alice bob carol mia', 'and its end has everything');
-select ok(exists (select from notifications where user_id = tests.id('bob') and type = 'merged'), 'who followed the first of the chain is told too');
+  $$ values ('First', tests.id('Third')), ('Second', tests.id('Third')) $$, 'a chain of merges points to the last target');
+select is(pg_temp.of('Third'), '4 votes, 6 comments, tags ios web, followed by adam alice bob carol mia', 'the last target has all rows');
+select ok(exists (select from notifications where user_id = tests.id('bob') and type = 'merged'), 'followers of the first source are notified');
 do $$ begin perform tests.try('olga', pg_temp.unmerge('Second')); end $$;
 select is(pg_temp.of('Second'), '2 votes, 4 comments, tags ios web, followed by adam alice bob carol mia',
-  'out of the middle of a chain comes what it had, the replies since then, and no vote that was taken back');
-select is(pg_temp.of('Third'), '3 votes, 2 comments, tags ios, followed by alice bob carol mia', 'the rest stays');
+  'unmerging a middle submission returns its rows and their new replies, and no deleted votes');
+select is(pg_temp.of('Third'), '3 votes, 2 comments, tags ios, followed by alice bob carol mia', 'the other rows stay');
 do $$ begin perform tests.try('olga', pg_temp.unmerge('First')); end $$;
-select is(pg_temp.of('First'), '3 votes, 2 comments, tags ios, followed by alice bob carol mia', 'the target of before has what came to it since');
-select is(pg_temp.of('Third'), '1 votes, 0 comments, tags , followed by carol', 'and the end of the chain its own');
-select is_empty('select * from private.count_mistakes()', 'all counted right');
+select is(pg_temp.of('First'), '3 votes, 2 comments, tags ios, followed by alice bob carol mia', 'an unmerged submission has the rows that it received since');
+select is(pg_temp.of('Third'), '1 votes, 0 comments, tags , followed by carol', 'the last target keeps its own rows');
+select is_empty('select * from private.count_discrepancies()', 'all counters are correct after unmerging');
 
 -- A source that is deleted
 do $$ begin
@@ -122,10 +130,10 @@ do $$ begin
   perform tests.merge('First', 'Third');
   delete from submissions where id = tests.id('First');
 end $$;
-select is((select parent_id from private.merges where source_id = tests.id('Second')), tests.id('Third'), 'what was merged into a deleted source belongs to the target');
-select is((select vote_count from submissions where id = tests.id('Third')), 4, 'which keeps the votes');
+select is((select parent_id from private.merges where source_id = tests.id('Second')), tests.id('Third'), 'sources of a deleted source point to the target');
+select is((select vote_count from submissions where id = tests.id('Third')), 4, 'the target keeps the votes');
 do $$ begin delete from organizations where slug = 'acme'; end $$;
-select is_empty('select from private.merges union all select from private.merged_votes union all select from private.merged_comments', 'and all goes with the organization');
+select is_empty('select from private.merges union all select from private.merged_votes union all select from private.merged_comments', 'deleting the organization deletes the journal');
 
 select * from finish();
 rollback;

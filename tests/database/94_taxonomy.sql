@@ -1,4 +1,4 @@
--- A category or tag with more submissions than one request moves goes all the same, and takes none along.
+-- A category or tag with more submissions than one batch is deleted completely, without its submissions.
 begin;
 set local search_path = public, extensions;
 select plan(24);
@@ -11,7 +11,7 @@ begin
 end
 $$;
 create function pg_temp.mistakes() returns text language sql as $$
-  select coalesce(string_agg(subject || ' ' || stored || ' for ' || truth, ', '), 'none') from private.count_mistakes() $$;
+  select coalesce(string_agg(subject || ' ' || stored || ' for ' || truth, ', '), 'none') from private.count_discrepancies() $$;
 create function pg_temp.filed() returns text language sql as $$
   select string_agg(coalesce(c.slug, '–') || ' ' || n, ', ' order by c.slug nulls last)
   from (select category_id, count(*) as n from public.submissions where organization_id = tests.id('acme') group by 1) s left join public.categories c on c.id = s.category_id $$;
@@ -37,36 +37,36 @@ insert into public.submission_tags (organization_id, submission_id, tag_id) valu
 select tests.merge('wish 5', 'wish 4');
 delete from private.outbox;
 
--- As a merge of many leaves it: a batch of two was moved, the rest waits
-select is(private.retire_label('categories', tests.id('acme'), tests.id('billing'), tests.id('invoices'), 2), 2, 'a batch moves');
-select is(pg_temp.filed(), 'billing 3, invoices 3', 'and no more');
-select is(pg_temp.mistakes(), 'none', 'counted');
-select is(pg_temp.events(), null, 'and told to nobody one by one');
-select is(pg_temp.as_adam(format('select private.admin_merge_labels(''categories'', %L, %L)', tests.id('paying'), tests.id('billing'))), 'FB409', 'nothing is merged into what is about to go');
+-- State after a large merge: a batch of two was moved, the rest is pending
+select is(private.retire_label('categories', tests.id('acme'), tests.id('billing'), tests.id('invoices'), 2), 2, 'retire_label moves one batch');
+select is(pg_temp.filed(), 'billing 3, invoices 3', 'the rest keeps the old category');
+select is(pg_temp.mistakes(), 'none', 'all counters are correct');
+select is(pg_temp.events(), null, 'no event is created for each submission');
+select is(pg_temp.as_adam(format('select private.admin_merge_labels(''categories'', %L, %L)', tests.id('paying'), tests.id('billing'))), 'FB409', 'a retired category cannot be a merge target');
 insert into public.categories (id, organization_id, name, slug) values (tests.id('money'), tests.id('acme'), 'money', 'money');
-select is(pg_temp.as_adam(format('select private.admin_merge_labels(''categories'', %L, %L) ->> ''moved''', tests.id('invoices'), tests.id('money'))), '3', 'where it goes may be merged meanwhile');
+select is(pg_temp.as_adam(format('select private.admin_merge_labels(''categories'', %L, %L) ->> ''moved''', tests.id('invoices'), tests.id('money'))), '3', 'the target may be merged meanwhile');
 select tests.submission('wish 7', 'bob');
 update public.submissions set category_id = tests.id('billing') where id = tests.id('wish 7');
 delete from private.outbox;
-select is(private.run_retirements(), 4, 'the schedule moves the rest, and what came meanwhile');
-select is(pg_temp.filed(), 'money 7', 'to where that went');
-select is((select count(*) from public.categories where id = tests.id('billing')), 0::bigint, 'the category is gone');
-select is(pg_temp.events(), 'org.updated 1', 'which is told once');
-select is(private.run_retirements(), 0, 'and there is nothing left to do');
-select is(pg_temp.mistakes(), 'none', 'and all is counted');
+select is(private.run_retirements(), 4, 'the schedule moves the rest and later submissions');
+select is(pg_temp.filed(), 'money 7', 'they get the final target');
+select is((select count(*) from public.categories where id = tests.id('billing')), 0::bigint, 'the old category is deleted');
+select is(pg_temp.events(), 'org.updated 1', 'one event is created');
+select is(private.run_retirements(), 0, 'a further run does nothing');
+select is(pg_temp.mistakes(), 'none', 'all counters are correct after the retirement');
 
-select is(private.retire_label('tags', tests.id('acme'), tests.id('quick'), tests.id('fast'), 2), 2, 'tags move in batches too');
+select is(private.retire_label('tags', tests.id('acme'), tests.id('quick'), tests.id('fast'), 2), 2, 'tags are moved in batches');
 do $$ begin perform private.run_retirements(); end $$;
-select is(pg_temp.tagged(), 'fast 4', 'to what has the other already as well');
+select is(pg_temp.tagged(), 'fast 4', 'submissions that have both tags are included');
 do $$ begin perform set_config('request.jwt.claims', jsonb_build_object('sub', tests.id('adam'), 'role', 'authenticated')::text, true);
   perform set_config('feedback.organization_id', tests.id('acme')::text, true);
   perform private.admin_unmerge(tests.id('wish 5')); perform tests.leave(); end $$;
-select is(pg_temp.tagged(), 'fast 5', 'and to what an unmerge brings back');
-select is(private.retire_label('tags', tests.id('acme'), tests.id('fast'), null, 2), 2, 'a deletion takes its batches');
-select is(private.run_retirements(), 3, 'until none is left');
-select is(pg_temp.tagged(), null, 'of any submission');
+select is(pg_temp.tagged(), 'fast 5', 'submissions restored by an unmerge are included');
+select is(private.retire_label('tags', tests.id('acme'), tests.id('fast'), null, 2), 2, 'deleting a tag removes it in batches');
+select is(private.run_retirements(), 3, 'further runs remove the rest');
+select is(pg_temp.tagged(), null, 'no submission has the tag');
 
--- What was lent comes back as what its tag became, whoever has it already
+-- A tag copied by a merge is restored as the merged tag, also if the source already has it
 create function pg_temp.tags_of(submission text) returns text language sql as $$
   select string_agg(t.slug, ' ' order by t.slug) from public.submission_tags s join public.tags t on t.id = s.tag_id where s.submission_id = tests.id(submission) $$;
 create function pg_temp.lend_and_retag(from_tag text, to_tag text) returns text language plpgsql as $$
@@ -84,16 +84,16 @@ select pg_temp.label('tags', name) from unnest(array['blue', 'azure']) name;
 select tests.submission('source', 'alice'); select tests.submission('target', 'bob'); select tests.submission('second source', 'bob');
 insert into public.submission_tags (organization_id, submission_id, tag_id) values
   (tests.id('acme'), tests.id('source'), tests.id('blue')), (tests.id('acme'), tests.id('target'), tests.id('azure'));
-select is(pg_temp.lend_and_retag('blue', 'azure'), 'source azure, target azure, mistakes none', 'where the target has the tag it becomes');
-select is(pg_temp.lend_and_retag('azure', 'blue'), 'source blue, target blue, mistakes none', 'where the target''s own becomes the lent one');
+select is(pg_temp.lend_and_retag('blue', 'azure'), 'source azure, target azure, mistakes none', 'a target that has the tag already gets it once');
+select is(pg_temp.lend_and_retag('azure', 'blue'), 'source blue, target blue, mistakes none', 'the target''s own tag is replaced by the one from the source');
 update public.submission_tags set submission_id = tests.id('second source') where submission_id = tests.id('target');
 do $$ begin perform tests.merge('second source', 'target'); end $$;
-select is(pg_temp.lend_and_retag('blue', 'azure'), 'source azure, target azure, mistakes none', 'where another source lent that');
-select is(pg_temp.lend_and_retag('azure', 'blue'), 'source blue, target blue, mistakes none', 'or this');
+select is(pg_temp.lend_and_retag('blue', 'azure'), 'source azure, target azure, mistakes none', 'the same with the tag from another source');
+select is(pg_temp.lend_and_retag('azure', 'blue'), 'source blue, target blue, mistakes none', 'the same in the other direction');
 
-select is(private.retire_label('categories', tests.id('acme'), tests.id('money'), tests.id('paying'), 2), 2, 'a category is about to go');
+select is(private.retire_label('categories', tests.id('acme'), tests.id('money'), tests.id('paying'), 2), 2, 'retiring a category moves one batch');
 delete from public.organizations where slug = 'acme';
-select is((select count(*) from private.retired_labels), 0::bigint, 'an organization takes that along');
+select is((select count(*) from private.retired_labels), 0::bigint, 'deleting the organization deletes its retirements');
 
 select * from finish();
 rollback;

@@ -1,7 +1,7 @@
--- The key of erased participations: in Vault where the database has it, else in a table that no API role reads.
+-- The key of erased participations: in Vault if available, else in a table that no API role can read.
 begin;
 set local search_path = public, extensions;
-select plan(6);
+select plan(9);
 do $$
 begin
   perform tests.start();
@@ -10,19 +10,36 @@ begin
 end $$;
 
 savepoint before;
-select private.keep_participations(p, null) from public.profiles p where p.id = tests.id('alice');
-select is(octet_length(private.read_erasure_key()), 32, 'the first erasure makes a key');
-select is(private.make_erasure_key(), private.read_erasure_key(), 'the next one takes it');
-select ok(private.participated(tests.id('alice'), array[tests.id('an idea')]), 'by it an account is known again');
+select private.record_participations(p, null) from public.profiles p where p.id = tests.id('alice');
+select is(octet_length(private.read_erasure_key()), 32, 'the first erasure creates the key');
+select is(private.make_erasure_key(), private.read_erasure_key(), 'further erasures use the same key');
+select ok(private.participated(tests.id('alice'), array[tests.id('an idea')]), 'an erased account is recognized');
 insert into private.erasure_key (key) values (extensions.gen_random_bytes(32))
 on conflict (is_only) do update set key = excluded.key;
-select ok(not private.participated(tests.id('alice'), array[tests.id('an idea')]), 'and by no other');
+select ok(not private.participated(tests.id('alice'), array[tests.id('an idea')]), 'another account is not recognized');
+rollback to before;
+
+do $$
+begin
+  perform tests.submission('one source', 'bob');
+  perform tests.submission('another source', 'bob');
+  insert into public.votes (submission_id, user_id) values
+    (tests.id('one source'), tests.id('alice')), (tests.id('another source'), tests.id('carol'));
+  perform private.record_participations(p, null) from public.profiles p where p.id in (tests.id('alice'), tests.id('carol'));
+  delete from private.erased_participations where row_id = tests.id('an idea');
+  -- As after the deletion of merged sources.
+  update private.erased_participations set row_id = tests.id('an idea')
+  where row_id in (tests.id('one source'), tests.id('another source'));
+end $$;
+select ok(private.participated(tests.id('alice'), array[tests.id('an idea')]), 'a target recognizes voters of a deleted source');
+select ok(private.participated(tests.id('carol'), array[tests.id('an idea')]), 'a target recognizes voters of another deleted source');
+select ok(not private.participated(tests.id('bob'), array[tests.id('an idea')]), 'other accounts are not recognized');
 rollback to before;
 
 do $$
 begin
   if to_regclass('vault.decrypted_secrets') is null then
-    -- What is used of supabase_vault.
+    -- The part of supabase_vault in use.
     create schema vault;
     create table vault.decrypted_secrets (name text primary key, decrypted_secret text);
     create function vault.create_secret(new_secret text, new_name text default null, new_description text default '', new_key_id uuid default null)
@@ -32,7 +49,7 @@ end $$;
 select private.make_erasure_key();
 select is(private.read_erasure_key(), (select decode(decrypted_secret, 'hex') from vault.decrypted_secrets where name = 'feedback_erasure_key'),
   'with Vault the key is there');
-select is_empty('select from private.erasure_key', 'and not in the table');
+select is_empty('select from private.erasure_key', 'the key is not in the table');
 
 select * from finish();
 rollback;

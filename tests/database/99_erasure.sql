@@ -1,4 +1,4 @@
--- A person is forgotten; what they wrote and their votes stay, and every count with them.
+-- Erasure of a person: content and votes stay, and every count is exact.
 begin;
 set local search_path = public, extensions;
 select plan(14);
@@ -12,6 +12,7 @@ begin
   perform tests.comment('reply', 'bob', 'hers and his', 'said');
   insert into public.votes (submission_id, user_id) values (tests.id('hers and his'), tests.id('alice'));
   insert into public.comment_votes (comment_id, user_id) values (tests.id('said'), tests.id('alice'));
+  insert into private.idempotency_keys (profile_id, key, request, answer) values (tests.id('alice'), 'form', 'x', 'said');
 end $$;
 create function pg_temp.asked(who text, organization text, call text) returns text language plpgsql as $$
 begin
@@ -21,23 +22,24 @@ $$;
 
 select is(pg_temp.asked(who, 'acme', format($$ private.admin_erase_person(%L) $$, tests.id('alice'))), 'FB403', who || ' erases nobody')
 from unnest(array['mia', 'bob', 'rita', 'acme key with submissions:moderate']) as who;
-select is(pg_temp.asked('vera', 'vault', format($$ private.admin_erase_person(%L) $$, tests.id('alice'))), null, 'whom an organization does not know it cannot erase');
-select is(pg_temp.asked('vera', 'vault', format($$ private.admin_personal_data(%L) $$, tests.id('alice'))), null, 'nor read');
-select is(pg_temp.asked('adam', 'acme', format($$ private.admin_erase_person(%L) $$, tests.id('mia'))), 'FB409', 'nor whoever is on its team');
+select is(pg_temp.asked('vera', 'vault', format($$ private.admin_erase_person(%L) $$, tests.id('alice'))), null, 'an organization cannot erase a person unknown to it');
+select is(pg_temp.asked('vera', 'vault', format($$ private.admin_personal_data(%L) $$, tests.id('alice'))), null, 'an organization cannot read the data of a person unknown to it');
+select is(pg_temp.asked('adam', 'acme', format($$ private.admin_erase_person(%L) $$, tests.id('mia'))), 'FB409', 'an organization cannot erase a member of its team');
 
-select is((pg_temp.asked('adam', 'acme', format($$ private.admin_erase_person(%L) $$, tests.id('alice')))::jsonb) -> 'erased', 'true', 'an admin erases whom they know');
+select is((pg_temp.asked('adam', 'acme', format($$ private.admin_erase_person(%L) $$, tests.id('alice')))::jsonb) -> 'erased', 'true', 'an admin erases a person');
 select is_empty($$ select from public.votes where user_id = tests.id('alice') and organization_id = tests.id('acme')
   union all select from public.comment_votes where user_id = tests.id('alice') and organization_id = tests.id('acme')
   union all select from public.submissions where author_id = tests.id('alice') and organization_id = tests.id('acme')
   union all select from public.comments where author_id = tests.id('alice') and organization_id = tests.id('acme')
   union all select from public.follows where user_id = tests.id('alice') and organization_id = tests.id('acme')
-  union all select from public.notifications where user_id = tests.id('alice') and organization_id = tests.id('acme') $$, 'nothing there is theirs any more');
-select results_eq($$ select vote_count, comment_count from public.submissions where id = tests.id('hers and his') $$, $$ values (2, 2) $$, 'what they did counts on');
-select is((select count(*) from private.count_mistakes()), 0::bigint, 'exactly');
-select is((select author_id from public.submissions where id = tests.id('elsewhere')), tests.id('alice'), 'elsewhere they are who they were');
-select is((select data -> 'comment' -> 'author' ->> 'name' from private.outbox where subject_id = tests.id('said')), 'Anonymous', 'events still to be read name them no more');
+  union all select from private.idempotency_keys where profile_id = tests.id('alice')
+  union all select from public.notifications where user_id = tests.id('alice') and organization_id = tests.id('acme') $$, 'no row of the organization references the person');
+select results_eq($$ select vote_count, comment_count from public.submissions where id = tests.id('hers and his') $$, $$ values (2, 2) $$, 'their votes and comments are still counted');
+select is((select count(*) from private.count_discrepancies()), 0::bigint, 'all counters are correct');
+select is((select author_id from public.submissions where id = tests.id('elsewhere')), tests.id('alice'), 'rows of other organizations are unchanged');
+select is((select data -> 'comment' -> 'author' ->> 'name' from private.outbox where subject_id = tests.id('said')), 'Anonymous', 'retained events have the author Anonymous');
 
-select is(tests.see('olga', 'select private.erase_me()'), 'FB409', 'the last owner of an organization does not go');
+select is(tests.see('olga', 'select private.erase_me()'), 'FB409', 'the last owner of an organization cannot erase themselves');
 
 select * from finish();
 rollback;

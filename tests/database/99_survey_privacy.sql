@@ -1,4 +1,4 @@
--- What a person answered is theirs to read and to have forgotten, and an organization's to take along; every count stays exact.
+-- Responses can be read and erased by their respondent, and exported by the organization; every count stays exact.
 begin;
 set local search_path = public, extensions;
 select plan(32);
@@ -38,59 +38,59 @@ end $$;
 -- Reading
 create temporary table seen as select tests.see('alice', 'select private.my_personal_data()')::jsonb as own,
   pg_temp.asked('adam', 'acme', format('private.admin_personal_data(%L)', tests.id('alice')))::jsonb as here;
-select is(jsonb_array_length(own -> 'survey_responses'), 4, 'a person reads what they answered everywhere') from seen;
-select is(jsonb_array_length(here -> 'survey_responses'), 3, 'an organization what they answered there') from seen;
+select is(jsonb_array_length(own -> 'survey_responses'), 4, 'personal data of a user has all their responses') from seen;
+select is(jsonb_array_length(here -> 'survey_responses'), 3, 'personal data for an organization has the responses there') from seen;
 select is(r -> 'answers', jsonb_build_array(
     jsonb_build_object('question_id', tests.question('Mails', 1), 'question', 'N?', 'value', 9),
     jsonb_build_object('question_id', tests.question('Mails', 2), 'question', 'Why?', 'value', 'Nice'),
-    jsonb_build_object('question_id', tests.question('Mails', 3), 'question', 'Where?', 'value', 'alice@example.org')), 'with what was asked')
+    jsonb_build_object('question_id', tests.question('Mails', 3), 'question', 'Where?', 'value', 'alice@example.org')), 'responses have the questions')
 from seen, jsonb_array_elements(here -> 'survey_responses') r where r ->> 'survey_title' = 'Mails';
-select is((here -> 'survey_starts') #- '{0,started_at}', jsonb_build_array(jsonb_build_object('organization_id', tests.id('acme'), 'survey_id', tests.id('Begun'))), 'and what they began') from seen;
-select is(private.takes_part(tests.id(who), tests.id(organization)), is_known, format('%s at %s', who, organization)) from (values
+select is((here -> 'survey_starts') #- '{0,started_at}', jsonb_build_array(jsonb_build_object('organization_id', tests.id('acme'), 'survey_id', tests.id('Begun'))), 'personal data has started surveys') from seen;
+select is(private.is_person_of_organization(tests.id(who), tests.id(organization)), is_known, format('%s at %s', who, organization)) from (values
   ('alice', 'acme', true), ('carol', 'acme', true), ('alice', 'rival', true), ('carol', 'rival', false), ('bob', 'rival', false)) as t (who, organization, is_known);
 
--- An agent is no person
+-- An agent is not a person
 select is(pg_temp.asked('adam', 'acme', format(call, current_setting('tests.agent'))), null, format('%s of an agent finds nobody', call))
 from unnest(array['private.admin_erase_person(%L)', 'private.admin_personal_data(%L)']) call;
-select is((select name from public.profiles where id = current_setting('tests.agent')::uuid), 'Robin', 'who stays who it is');
+select is((select name from public.profiles where id = current_setting('tests.agent')::uuid), 'Robin', 'another person is unchanged');
 
--- The organization forgets
-select is(pg_temp.told('Mails') || ', ' || pg_temp.told('Often') || ', ' || pg_temp.told('Begun'), '3 1, 2 1, 0 0', 'before');
+-- Erasure by the organization
+select is(pg_temp.told('Mails') || ', ' || pg_temp.told('Often') || ', ' || pg_temp.told('Begun'), '3 1, 2 1, 0 0', 'counts before the erasure');
 select is(pg_temp.asked('adam', 'acme', format('private.admin_erase_person(%L)', tests.id(who)))::jsonb -> 'erased', 'true', format('%s is forgotten', who))
 from unnest(array['alice', 'emma', 'carol']) who;
-select is(pg_temp.kept('Mails'), 'nobody: 9, Nice; nobody: 5; Bob: 2, Meh, bob@example.org', 'responses stay, by nobody, without the address');
-select is(pg_temp.kept('Often'), 'nobody: ; nobody: 7', 'also where the address was all');
-select is(pg_temp.kept('Theirs'), 'Alice: 10, alice@example.org', 'elsewhere nothing changes');
-select is_empty($$ select from private.survey_starts $$, 'nobody is answering');
-select is(pg_temp.told('Mails') || ', ' || pg_temp.told('Often') || ', ' || coalesce(pg_temp.told('Begun'), ''), '3 1, 2 1, ', 'responses count on');
-select is_empty($$ select * from private.count_mistakes() $$, 'exactly');
-select is((tests.see('alice', 'select private.my_personal_data()')::jsonb) #>> '{survey_responses,0,survey_title}', 'Theirs', 'and they are no longer theirs');
-select is((pg_temp.asked('adam', 'acme', format('private.admin_erase_person(%L)', tests.id('alice'))))::jsonb -> 'erased', 'true', 'again changes nothing');
+select is(pg_temp.kept('Mails'), 'nobody: 9, Nice; nobody: 5; Bob: 2, Meh, bob@example.org', 'responses are kept without a person and without e-mail addresses');
+select is(pg_temp.kept('Often'), 'nobody: ; nobody: 7', 'a response whose only answer was an address is kept empty');
+select is(pg_temp.kept('Theirs'), 'Alice: 10, alice@example.org', 'responses in other organizations are unchanged');
+select is_empty($$ select from private.survey_starts $$, 'starts are deleted');
+select is(pg_temp.told('Mails') || ', ' || pg_temp.told('Often') || ', ' || coalesce(pg_temp.told('Begun'), ''), '3 1, 2 1, ', 'responses are still counted');
+select is_empty($$ select * from private.count_discrepancies() $$, 'all counters are correct');
+select is((tests.see('alice', 'select private.my_personal_data()')::jsonb) #>> '{survey_responses,0,survey_title}', 'Theirs', 'the responses are not in the user''s personal data');
+select is((pg_temp.asked('adam', 'acme', format('private.admin_erase_person(%L)', tests.id('alice'))))::jsonb -> 'erased', 'true', 'a repeated erasure changes nothing');
 
--- The account goes
-select is(tests.see('alice', 'select private.erase_me()'), '', 'alice leaves');
-select is(pg_temp.kept('Theirs'), 'nobody: 10', 'and takes her address along everywhere');
-select is_empty($$ select * from private.count_mistakes() $$, 'counts stay exact');
+-- Deleting the account
+select is(tests.see('alice', 'select private.erase_me()'), '', 'a user deletes their account');
+select is(pg_temp.kept('Theirs'), 'nobody: 10', 'their addresses are deleted in all organizations');
+select is_empty($$ select * from private.count_discrepancies() $$, 'all counters are correct after it');
 update public.survey_responses set user_id = null where user_id = tests.id('bob');
 
--- The organization's own copy
-create function pg_temp.copy(what text, most integer) returns setof jsonb language plpgsql as $$
+-- Export by the organization
+create function pg_temp.copy(what text, max_rows integer) returns setof jsonb language plpgsql as $$
 declare page record; place text[];
 begin
   loop
-    select * into page from private.export_page(tests.id('acme'), what, place, most);
+    select * into page from private.export_page(tests.id('acme'), what, place, max_rows);
     return query select line::jsonb from string_to_table(page.records, E'\n') line;
-    exit when page.total < most;
+    exit when page.total < max_rows;
     place := page.last;
   end loop;
 end
 $$;
 select results_eq($$ select c ->> 'title', c -> 'questions' -> 0 ->> 'text' from pg_temp.copy('surveys', 3) c order by 1 $$,
-  $$ values ('Begun', 'Would you recommend us?'), ('Draft', 'Would you recommend us?'), ('Mails', 'N?'), ('Often', 'N?') $$, 'has its surveys with what they ask');
-select set_eq(format($$ select c ->> 'id' from pg_temp.copy('survey_responses', %s) c $$, most),
-  $$ select id::text from public.survey_responses where organization_id = tests.id('acme') $$, format('has every response once, %s a page', most))
-from unnest(array[1, 2, 5]) most;
-select is((select c ->> 'author_id' from pg_temp.copy('survey_responses', 9) c where c @> '{"answers": [{"value": "bob@example.org"}]}'), null, 'also of nobody at all');
+  $$ values ('Begun', 'Would you recommend us?'), ('Draft', 'Would you recommend us?'), ('Mails', 'N?'), ('Often', 'N?') $$, 'the export has surveys with their questions');
+select set_eq(format($$ select c ->> 'id' from pg_temp.copy('survey_responses', %s) c $$, max_rows),
+  $$ select id::text from public.survey_responses where organization_id = tests.id('acme') $$, format('has every response once, %s a page', max_rows))
+from unnest(array[1, 2, 5]) max_rows;
+select is((select c ->> 'author_id' from pg_temp.copy('survey_responses', 9) c where c @> '{"answers": [{"value": "bob@example.org"}]}'), null, 'the export has responses without a person');
 
 select * from finish();
 rollback;

@@ -6,7 +6,7 @@ import { type PostgresFiles, putExtensionFile } from "../../local/postgres-files
 
 const require = createRequire(import.meta.url);
 
-/** Puts pgTAP beside the other extensions; runs that do it at the same time do no harm. */
+/** Copies pgTAP to the other extensions; concurrent runs are safe. */
 export async function addPgtap(files: PostgresFiles): Promise<void> {
   const archive = join(dirname(require.resolve("@electric-sql/pglite-pgtap")), "pgtap.tar.gz");
   const control = join(files.extensions, "pgtap.control");
@@ -21,7 +21,7 @@ export async function addPgtap(files: PostgresFiles): Promise<void> {
   const members = tarMembers(gunzipSync(await readFile(archive))).filter(({ name }) =>
     name.includes("/extension/pgtap"),
   );
-  // The control file last: where it stands, the rest is there.
+  // The control file last: if it exists, the other files do too.
   members.sort((a, b) => Number(a.name.endsWith(".control")) - Number(b.name.endsWith(".control")));
   for (const { name, content } of members) await putExtensionFile(files.extensions, basename(name), content);
 }

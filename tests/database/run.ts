@@ -14,7 +14,7 @@ interface Outcome {
   failures: string[];
 }
 
-/** Each file as role postgres on a fresh connection; it begins and rolls back by itself. */
+/** Each file as role postgres on a new connection; it begins and rolls back its transaction. */
 async function runFile(url: string, file: string): Promise<Outcome> {
   const text = await readFile(file, "utf8");
   const outcome: Outcome = { passed: 0, failures: [] };
@@ -47,15 +47,15 @@ function errorLine(text: string, error: unknown): number | string {
 }
 
 async function main(): Promise<number> {
-  const wanted = process.argv.slice(2);
+  const filters = process.argv.slice(2);
   await addPgtap(await postgresFiles());
   const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
-  const files = names.filter((name) => wanted.length === 0 || wanted.some((part) => name.includes(part)));
+  const files = names.filter((name) => filters.length === 0 || filters.some((part) => name.includes(part)));
   const helpers = (await readdir(join(folder, "helpers"))).filter((name) => name.endsWith(".sql")).sort();
   let passed = 0;
   let failed = 0;
   await withTemporaryDatabase(async ({ ownerUrl, superuserUrl }) => {
-    // Tests clear what was broadcast; on hosted Supabase postgres may not.
+    // Tests delete broadcast messages; on hosted Supabase postgres may not.
     await withDatabase(superuserUrl, (sql) => sql`grant delete on realtime.messages to postgres`);
     await withDatabase(ownerUrl, async (sql) => {
       await sql`create extension if not exists pgtap with schema extensions`;

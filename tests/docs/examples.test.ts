@@ -1,20 +1,20 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { withDatabase } from "../../local/database.ts";
 import { root } from "../../local/database-server.ts";
 import { type Stack, startStack } from "../../local/stack.ts";
+import { makeTemporaryFolder } from "../../local/temporary-folder.ts";
 import { type Example, examplesOf, pages, printed, textOf } from "./markdown.ts";
 
 let folder: string;
 let stack: Stack;
 
-/** The checkout as who reads has it, and a stack in its .data with the limits and data of a first start. */
+/** A checkout as a reader has it, with a stack in .data that has the limits and data of a first start. */
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "feedback-docs-"));
+  folder = await makeTemporaryFolder("docs");
   const names = (await readdir(root)).filter((name) => name !== ".data" && name !== ".git");
   await Promise.all(names.map((name) => symlink(join(root, name), join(folder, name))));
   stack = await startStack({
@@ -22,7 +22,7 @@ beforeAll(async () => {
     dbPort: 0,
     dataDir: join(folder, ".data"),
     seed: "demo",
-    // As docs/webhooks.md says to start it.
+    // As docs/webhooks.md starts it.
     functionsEnvironment: { WEBHOOK_ALLOWED_HOSTS: "127.0.0.1" },
   });
 });
@@ -68,7 +68,10 @@ test.each(withExamples)(
 
 const border = "-- end of example --";
 
-/** One shell for all, since later ones use the variables of earlier ones; it stops where one fails. */
+/**
+ * One shell for all examples, because later ones use the variables of earlier ones; it stops at the first
+ * failure.
+ */
 async function runInOneShell(scripts: string[]): Promise<string[]> {
   const whole = ["set -euo pipefail", ...scripts.map((script) => `${script}\necho '${border}'`)].join("\n");
   const foreign = /^(VITEST|npm_|NODE_OPTIONS$|DATA_DIR$|DATABASE_URL$|SUPABASE_)/;

@@ -11,7 +11,7 @@ const { scripts } = JSON.parse(readFileSync(`${root}/package.json`, "utf8")) as 
 describe.each(pages)("%s", (page) => {
   const text = textOf(page);
 
-  test("has a target for every relative link, anchors too", () => {
+  test("has a target for every relative link and anchor", () => {
     const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link);
     const relative = links.filter((link) => !/^[a-z]+:/.test(link));
     const broken = relative.filter((link) => {
@@ -23,28 +23,28 @@ describe.each(pages)("%s", (page) => {
     expect(broken).toEqual([]);
   });
 
-  test("names no npm script that does not exist", () => {
+  test("contains no unknown npm script", () => {
     const named = [...text.matchAll(/\bnpm (?:run (?:--silent )?([a-z:]+)|(start|test)\b)/g)].map(
       ([, run, short]) => run ?? short ?? "",
     );
     expect(named.filter((name) => !(name in scripts))).toEqual([]);
   });
 
-  test("names no file of the tree that does not exist", () => {
+  test("contains no path of a missing file", () => {
     const named = [
-      ...text.matchAll(/`((?:supabase|functions|shared|local|tests|bench|docs)\/[\w./-]*)`/g),
+      ...text.matchAll(/`((?:supabase|functions|shared|packages|local|tests|bench|docs)\/[\w./-]*)`/g),
     ].map(([, path = ""]) => path);
     expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });
 
-  test("says nothing of the machine it was written on", () => {
+  test("contains no details of the machine it was written on", () => {
     expect(text).not.toMatch(/\/(?:work|root|home|tmp)\//);
   });
 });
 
-test("the map of the tree shows every folder", () => {
+test("the map of the tree lists every folder", () => {
   const shown = tableUnder("README.md", "Map of the tree").map(([path = ""]) => path);
-  for (const folder of ["supabase", "functions", "shared", "local", "tests", "bench", "docs"]) {
+  for (const folder of ["supabase", "functions", "shared", "packages", "local", "tests", "bench", "docs"]) {
     expect(
       shown.some((path) => path.startsWith(`\`${folder}/`)),
       folder,
@@ -52,6 +52,6 @@ test("the map of the tree shows every folder", () => {
   }
 });
 
-test("the README tells to test with one command", () => {
+test("the README contains one command that runs the tests", () => {
   expect(textOf("README.md")).toContain("\n## Test\n\n```sh\nnpm ci && npm test\n```\n");
 });

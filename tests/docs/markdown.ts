@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { root } from "../../local/database-server.ts";
 
-/** README.md and every page of docs/, by path from the root. */
+/** README.md and every page of docs/, with its path from the root. */
 export const pages = [
   "README.md",
+  "CONTRIBUTING.md",
   ...readdirSync(`${root}/docs`)
     .filter((name) => name.endsWith(".md"))
     .sort()
@@ -12,12 +13,15 @@ export const pages = [
 
 export const textOf = (page: string) => readFileSync(`${root}/${page}`, "utf8");
 
-/** What an HTML comment before a fenced block says is to be done with it. */
+/** The instruction of an HTML comment before a fenced code block. */
 export type Example =
   | { do: "run"; script: string; prints: string | undefined }
   | { do: "save"; path: string; text: string };
 
-/** The examples of a page in order: `<!-- run -->`, `<!-- prints -->` of the run before it, `<!-- save as NAME -->`. */
+/**
+ * The examples of a page in order: `<!-- run -->`, `<!-- prints -->` of the run before it, `<!-- save as NAME
+ * -->`.
+ */
 export function examplesOf(text: string): Example[] {
   const examples: Example[] = [];
   for (const [, action = "", body = ""] of text.matchAll(
@@ -39,13 +43,13 @@ export function examplesOf(text: string): Example[] {
   return examples;
 }
 
-/** Finds the printed text whatever its white space; … stands for anything. */
+/** Compares the printed text without white space; … matches anything. */
 export function printed(text: string): RegExp {
   const pieces = text.replaceAll(/\s+/g, "").split("…");
   return new RegExp(pieces.map((piece) => piece.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")).join(".*?"));
 }
 
-/** The first table under a heading: cells of each row, without the head. */
+/** The first table under a heading: the cells of each row, without the header row. */
 export function tableUnder(page: string, heading: string): string[][] {
   const [, section = ""] = textOf(page).split(new RegExp(`^#+ ${heading}$`, "m"));
   const lines = section.split("\n");
@@ -60,7 +64,7 @@ export function tableUnder(page: string, heading: string): string[][] {
   );
 }
 
-/** The anchors GitHub gives the headings of a page. */
+/** The anchors that GitHub generates for the headings of a page. */
 export function anchorsOf(text: string): string[] {
   const headings = [...text.replaceAll(/^```[\s\S]*?^```$/gm, "").matchAll(/^#{1,6} (.+)$/gm)];
   return headings.map(([, title = ""]) =>

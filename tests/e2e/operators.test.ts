@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { api, sql, stack } from "../stack.ts";
 import {
   client,
@@ -7,7 +7,7 @@ import {
   demoUser,
   done,
   expectCode,
-  expectRefusal,
+  expectError,
   idea,
   newcomer,
   type Person,
@@ -15,26 +15,21 @@ import {
   submit,
 } from "./web-app.ts";
 
-let owner: Person;
-let member: Person;
-let ada: Person;
 const organization_id = stack.demo?.organization.id ?? "";
-beforeAll(async () => {
-  [owner, member, ada] = await Promise.all([demoUser("owner"), demoUser("member"), newcomer("Ada")]);
-});
+const [owner, member, ada] = await Promise.all([demoUser("owner"), demoUser("member"), newcomer("Ada")]);
 
 describe("an admin with supabase-js", () => {
-  it("changes a status by inserting a status change, and everybody sees and hears of it", async () => {
+  it("changes a status by inserting a status change, and everyone reads and receives it", async () => {
     const { id } = await submit(ada);
     const change = { submission_id: id, organization_id, new_status: "planned", note: "Next quarter." };
-    const made = done(
+    const created = done(
       await owner.app
         .from("status_changes")
         .insert(change)
         .select("previous_status,new_status,note")
         .single(),
     );
-    expect(made).toEqual({ previous_status: "open", new_status: "planned", note: "Next quarter." });
+    expect(created).toEqual({ previous_status: "open", new_status: "planned", note: "Next quarter." });
     const { body } = await api<{ data: { status: string } }>(`/api/submissions/${id}`);
     expect(body.data.status).toBe("planned");
     expect(done(await ada.app.from("notifications").select("type").eq("submission_id", id))).toEqual([
@@ -42,7 +37,7 @@ describe("an admin with supabase-js", () => {
     ]);
   });
 
-  it("needs to name no organization for it", async () => {
+  it("does not have to select an organization", async () => {
     const { id } = await submit(ada);
     expect(
       (await owner.app.from("status_changes").insert({ submission_id: id, new_status: "declined" })).error,
@@ -50,15 +45,15 @@ describe("an admin with supabase-js", () => {
     expect(await sql`select status from submissions where id = ${id}`).toEqual([{ status: "declined" }]);
   });
 
-  it("makes no duplicate by hand", async () => {
+  it("cannot set the status duplicate directly", async () => {
     const { id } = await submit(ada);
     const outcome = await owner.app
       .from("status_changes")
       .insert({ submission_id: id, new_status: "duplicate" });
-    expectRefusal(outcome, "FB400", { code: "VALIDATION_ERROR", field: "status" });
+    expectError(outcome, "FB400", { code: "VALIDATION_ERROR", field: "status" });
   });
 
-  it("tags and untags", async () => {
+  it("adds and removes tags", async () => {
     const { id } = await submit(ada);
     const [tag] = done(
       await owner.app.from("tags").select("id,slug").eq("organization_id", organization_id).limit(1),
@@ -71,7 +66,7 @@ describe("an admin with supabase-js", () => {
     expect(await sql`select 1 from submission_tags where submission_id = ${id}`).toHaveLength(0);
   });
 
-  it("links an issue, edits and deletes what others wrote", async () => {
+  it("sets the issue link, edits and deletes submissions of others", async () => {
     const { id } = await submit(ada);
     const comment = await say(ada, id);
     const edit = { tracker_issue_url: "https://tracker.example/42", title: "A title by the admin" };
@@ -89,7 +84,7 @@ describe("an admin with supabase-js", () => {
     expect(await say(ada, id)).toMatchObject({ is_official: false });
   });
 
-  it("sees the team; a stranger does not", async () => {
+  it("reads the team; other users do not", async () => {
     const team = (by: Person) =>
       by.app.from("memberships").select("user_id,role").eq("organization_id", organization_id);
     expect(
@@ -102,19 +97,17 @@ describe("an admin with supabase-js", () => {
 });
 
 describe("a member who is not an admin", () => {
-  it("changes no status, tag or post of others", async () => {
+  it("cannot change status, tags or submissions of others", async () => {
     const { id } = await submit(ada);
     const [tag] = done(
       await member.app.from("tags").select("id").eq("organization_id", organization_id).limit(1),
     );
-    expectRefusal(
+    expectError(
       await member.app
         .from("status_changes")
         .insert({ submission_id: id, organization_id, new_status: "planned" }),
       "FB403",
-      {
-        code: "FORBIDDEN",
-      },
+      { code: "FORBIDDEN" },
     );
     expectCode(
       await member.app
@@ -122,9 +115,9 @@ describe("a member who is not an admin", () => {
         .insert({ organization_id, submission_id: id, tag_id: tag?.id }),
       "42501",
     );
-    expect(
-      done(await member.app.rpc("update_submission", { id: id, changes: { title: "By a member" } })),
-    ).toBe(false);
+    expect(done(await member.app.rpc("update_submission", { id, changes: { title: "By a member" } }))).toBe(
+      false,
+    );
     expect(done(await member.app.rpc("delete_submission", { id }))).toBe(false);
     expect(await sql`select status from submissions where id = ${id}`).toEqual([{ status: "open" }]);
   });
@@ -157,32 +150,32 @@ describe("the secret key", () => {
     }
   });
 
-  it("writes: triggers keep the counters all the same", async () => {
+  it("writes, and triggers update the counters", async () => {
     const other = await newcomer("Other");
-    const made = done(
+    const created = done(
       await service
         .from("submissions")
         .insert({ ...idea(), author_id: ada.id, organization_id })
         .select("id,vote_count")
         .single(),
     );
-    expect(made.vote_count).toBe(1);
+    expect(created.vote_count).toBe(1);
     expect(
-      (await service.from("votes").insert({ submission_id: made.id, user_id: other.id, organization_id }))
+      (await service.from("votes").insert({ submission_id: created.id, user_id: other.id, organization_id }))
         .error,
     ).toBeNull();
-    const said = await service
+    const commented = await service
       .from("comments")
-      .insert({ submission_id: made.id, author_id: other.id, organization_id, body: "By hand." });
-    expect(said.error).toBeNull();
-    expect(await counts(made.id)).toEqual({ vote_count: 2, comment_count: 1 });
-    expect((await service.from("submissions").delete().eq("id", made.id)).error).toBeNull();
+      .insert({ submission_id: created.id, author_id: other.id, organization_id, body: "By hand." });
+    expect(commented.error).toBeNull();
+    expect(await counts(created.id)).toEqual({ vote_count: 2, comment_count: 1 });
+    expect((await service.from("submissions").delete().eq("id", created.id)).error).toBeNull();
     const slug = `made-${randomUUID().slice(0, 8)}`;
     expect((await service.from("tags").insert({ organization_id, name: "Made", slug })).error).toBeNull();
     expect((await service.from("tags").delete().eq("slug", slug)).error).toBeNull();
   });
 
-  it("is no key of the API", async () => {
+  it("is not a key of the API", async () => {
     expect((await api("/api/submissions", { token: stack.secret_key })).status).toBe(401);
   });
 });

@@ -6,12 +6,12 @@ import { client, done, expectCode, newcomer, type Person, say, submit } from "./
 const visitor = client();
 const organization_id = stack.demo?.organization.id ?? "";
 
-/** A board of its own, which no other test writes to: 12 submissions, every fourth planned, every third a problem. */
+/** A board that no other test writes to: 12 submissions, every fourth planned, every third a problem. */
 const board = { id: "", slug: `reading-${randomUUID().slice(0, 8)}` };
 beforeAll(async () => {
-  const [made] = await sql<{ id: string }[]>`
+  const [created] = await sql<{ id: string }[]>`
     insert into organizations (slug, name) values (${board.slug}, 'Board to read') returning id`;
-  board.id = made?.id ?? "";
+  board.id = created?.id ?? "";
   await sql`
     with people as (select id from profiles where kind = 'user' limit 1)
     insert into submissions (organization_id, author_id, title, description, type, status, created_at)
@@ -54,7 +54,7 @@ describe("a visitor of a web app, without a session", () => {
     ["several statuses", (q: Query) => q.in("status", ["planned", "open"]), 12],
     ["either of two conditions", (q: Query) => q.or("status.eq.planned,type.eq.problem"), 6],
     ["neither of two", (q: Query) => q.not("status", "eq", "planned").neq("type", "problem"), 6],
-  ])("filters by %s and counts what is there", async (_, filter, expected) => {
+  ])("filters by %s and counts the matches", async (_, filter, expected) => {
     const all = visitor.from("submissions").select("id", { count: "exact" }).eq("organization_id", board.id);
     const { data, count, error } = await filter(all as never);
     expect(error).toBeNull();
@@ -70,7 +70,7 @@ describe("a visitor of a web app, without a session", () => {
       [1, 0],
       [3, 10],
     ] as const) {
-      const [theirs, ours] = await Promise.all([
+      const [foreign, own] = await Promise.all([
         visitor
           .from("submissions")
           .select("id")
@@ -82,8 +82,8 @@ describe("a visitor of a web app, without a session", () => {
           `/api/submissions?sort=${sort}&limit=5&page=${page}&organization=${board.slug}`,
         ),
       ]);
-      expect(done(theirs).map((row) => row.id)).toEqual(ours.body.data.map((row) => row.id));
-      expect(ours.body.data).toHaveLength(from === 0 ? 5 : 2);
+      expect(done(foreign).map((row) => row.id)).toEqual(own.body.data.map((row) => row.id));
+      expect(own.body.data).toHaveLength(from === 0 ? 5 : 2);
     }
   });
 
@@ -105,7 +105,7 @@ describe("a visitor of a web app, without a session", () => {
     }
   });
 
-  it("reads history, votes without voters, categories, tags and the organization's face", async () => {
+  it("reads history, votes without voters, categories, tags and the public columns of the organization", async () => {
     expect(
       done(await visitor.from("status_changes").select("previous_status,new_status,note").limit(3)),
     ).toHaveLength(3);
@@ -130,7 +130,7 @@ describe("a visitor of a web app, without a session", () => {
     });
   });
 
-  it("cannot write, vote or ask for votes of its own", async () => {
+  it("cannot write, vote or read its own votes", async () => {
     const [shown] = done(await visitor.from("submissions").select("id").limit(1));
     for (const outcome of [
       await visitor.rpc("create_submission", {
@@ -152,13 +152,13 @@ describe("a visitor of a web app, without a session", () => {
   });
 });
 
-describe("what a reader sees", () => {
+describe("a reader's view", () => {
   let author: Person;
   beforeAll(async () => {
     author = await newcomer("Ada Author");
   });
 
-  it("a new submission with one vote, at once and by every way", async () => {
+  it("has a new submission with one vote immediately, through every interface", async () => {
     const { id } = await submit(author);
     const direct = await visitor
       .from("submissions")
@@ -174,7 +174,7 @@ describe("what a reader sees", () => {
     });
   });
 
-  it("the same number of comments embedded and counted", async () => {
+  it("has the same number of comments embedded and counted", async () => {
     const { id } = await submit(author);
     const first = await say(author, id);
     await say(author, id, first.id);

@@ -1,17 +1,12 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { api, sql } from "../stack.ts";
-import { counts, done, idea, newcomer, type Person, say, submit } from "./web-app.ts";
+import { counts, done, idea, newcomer, say, submit } from "./web-app.ts";
 
-let ada: Person;
-let ben: Person;
-let cleo: Person;
-beforeAll(async () => {
-  [ada, ben, cleo] = await Promise.all([newcomer("Ada"), newcomer("Ben"), newcomer("Cleo")]);
-});
+const [ada, ben, cleo] = await Promise.all([newcomer("Ada"), newcomer("Ben"), newcomer("Cleo")]);
 
 type Detail = { data: Record<string, unknown> };
 
-/** What the database holds after an act, without what differs by nature. */
+/** The rows after an action, without ids, times and other generated values. */
 async function traces(id: string) {
   const [row] = await sql`select vote_count, comment_count, status from submissions where id = ${id}`;
   const votes = await sql`select user_id from votes where submission_id = ${id} order by user_id`;
@@ -24,7 +19,7 @@ async function traces(id: string) {
   return { row, votes, follows, notifications, events, comments };
 }
 
-/** Each act twice: as a web app does it, and as a client of the API. */
+/** Each action twice: by a web app, and by a client of the API. */
 const acts: {
   name: string;
   direct: (id: string) => Promise<unknown>;
@@ -36,7 +31,7 @@ const acts: {
     throughApi: (id) => api(`/api/submissions/${id}/vote`, { method: "POST", token: ben.token }),
   },
   {
-    name: "a vote taken back",
+    name: "deleting a vote",
     direct: async (id) => {
       await ben.app.rpc("vote", { submission_id: id });
       await ben.app.rpc("unvote", { submission_id: id });
@@ -86,7 +81,7 @@ const acts: {
   {
     name: "an edit",
     direct: async (id) =>
-      ada.app.rpc("update_submission", { id: id, changes: { title: "A title that is edited" } }),
+      ada.app.rpc("update_submission", { id, changes: { title: "A title that is edited" } }),
     throughApi: (id) =>
       api(`/api/submissions/${id}`, {
         method: "PATCH",
@@ -96,7 +91,7 @@ const acts: {
   },
 ];
 
-describe("supabase-js and the API leave the same behind", () => {
+describe("supabase-js and the API write the same rows", () => {
   it.each(acts)("$name", async ({ direct, throughApi }) => {
     const [one, other] = [await submit(ada), await submit(ada)];
     await direct(one.id);
@@ -108,17 +103,17 @@ describe("supabase-js and the API leave the same behind", () => {
 
   it("a submission", async () => {
     const direct = await submit(ada);
-    const made = await api<{ data: { id: string; vote_count: number } }>("/api/submissions", {
+    const created = await api<{ data: { id: string; vote_count: number } }>("/api/submissions", {
       token: ada.token,
       body: idea(),
     });
-    expect(made.status).toBe(201);
-    expect(made.body.data.vote_count).toBe(direct.vote_count);
-    expect(await traces(direct.id)).toEqual(await traces(made.body.data.id));
+    expect(created.status).toBe(201);
+    expect(created.body.data.vote_count).toBe(direct.vote_count);
+    expect(await traces(direct.id)).toEqual(await traces(created.body.data.id));
   });
 });
 
-describe("what one way wrote, the other reads", () => {
+describe("each interface reads the rows that the other wrote", () => {
   it("detail, follow and vote of the caller", async () => {
     const { id } = await submit(ada);
     await ben.app.rpc("vote", { submission_id: id });
@@ -129,11 +124,11 @@ describe("what one way wrote, the other reads", () => {
       user_vote: { created_at: expect.any(String) },
       author: { id: ada.id },
     });
-    const mine = await api<{ data: { submission_id: string }[] }>("/api/me/votes", { token: ben.token });
-    expect(mine.body.data.map((vote) => vote.submission_id)).toContain(id);
+    const own = await api<{ data: { submission_id: string }[] }>("/api/me/votes", { token: ben.token });
+    expect(own.body.data.map((vote) => vote.submission_id)).toContain(id);
   });
 
-  it("notifications, and their being read", async () => {
+  it("notifications and their read state", async () => {
     const author = await newcomer("Author");
     const { id } = await submit(author);
     await api(`/api/submissions/${id}/vote`, { method: "POST", token: ben.token });
@@ -152,7 +147,7 @@ describe("what one way wrote, the other reads", () => {
     expect(rest.body.data.map((row) => row.type)).toEqual(["comment"]);
   });
 
-  it("the name changed in the app is the author's everywhere", async () => {
+  it("a name changed in the app is the author's name everywhere", async () => {
     const author = await newcomer("Old Name");
     const { id } = await submit(author);
     done(await author.app.rpc("update_profile", { changes: { name: "New Name" } }));
@@ -161,20 +156,20 @@ describe("what one way wrote, the other reads", () => {
   });
 });
 
-describe("the same rules refuse", () => {
-  it("a second vote changes nothing by either way", async () => {
+describe("the same rules reject", () => {
+  it("a second vote, which changes nothing, by both interfaces", async () => {
     const { id } = await submit(ada);
     await api(`/api/submissions/${id}/vote`, { method: "POST", token: ben.token });
     await ben.app.rpc("vote", { submission_id: id });
-    const again = await api(`/api/submissions/${id}/vote`, { method: "POST", token: ben.token });
-    expect(again.status).toBe(200);
+    const repeated = await api(`/api/submissions/${id}/vote`, { method: "POST", token: ben.token });
+    expect(repeated.status).toBe(200);
     expect(await counts(id)).toMatchObject({ vote_count: 2 });
   });
 
-  it("a comment edited too late", async () => {
+  it("a comment edit after the edit window", async () => {
     const { id } = await submit(ada);
     const comment = await say(ben, id);
-    await sql`update comments set created_at = now() - interval '16 minutes' where id = ${comment.id}`;
+    await sql`update comments set created_at = now() - private.comment_edit_window() - interval '1 second' where id = ${comment.id}`;
     const direct = await ben.app.rpc("update_comment", { id: comment.id, body: "Late." });
     const throughApi = await api<{ error: { message: string } }>(`/api/comments/${comment.id}`, {
       method: "PATCH",

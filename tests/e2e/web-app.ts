@@ -4,11 +4,11 @@ import { expect } from "vitest";
 import WebSocket from "ws";
 import { api, stack } from "../stack.ts";
 
-/** A client as a web app makes it; nothing of it is ours but the address and the key. */
+/** A client as a web app creates it; only the URL and the key are the service's. */
 export function client(key = stack.publishable_key): SupabaseClient {
   return createClient(stack.supabase_url, key, {
     auth: { persistSession: false, autoRefreshToken: false },
-    // Node 20 has no WebSocket of its own.
+    // Node 20 has no built-in WebSocket.
     realtime: { transport: WebSocket as never },
   });
 }
@@ -20,7 +20,7 @@ export interface Person {
   app: SupabaseClient;
 }
 
-/** Somebody who signs up in the app. */
+/** A user who signs up in the app. */
 export async function newcomer(name = "Nora Newcomer"): Promise<Person> {
   const app = client();
   const email = `${randomUUID()}@app.example`;
@@ -33,7 +33,7 @@ export async function newcomer(name = "Nora Newcomer"): Promise<Person> {
   return { id: data.user.id, email, token: data.session.access_token, app };
 }
 
-/** One of the demo users, who signs in with the password. */
+/** A demo user, who signs in with the password. */
 export async function demoUser(who: "owner" | "member" | "alice" | "bob"): Promise<Person> {
   const { demo } = stack;
   if (!demo) throw new Error("this stack has no demo data");
@@ -55,13 +55,13 @@ export function idea() {
   };
 }
 
-/** A new submission by the person, made through the data API. */
+/** A new submission by the user, created through the data API. */
 export async function submit(by: Person): Promise<{ id: string; vote_count: number; comment_count: number }> {
   const id = done(await by.app.rpc("create_submission", idea()));
   return done(await by.app.from("submissions").select("id,vote_count,comment_count").eq("id", id).single());
 }
 
-/** A new comment by the person, made through the data API. */
+/** A new comment by the user, created through the data API. */
 export async function say(
   by: Person,
   submission_id: string,
@@ -79,14 +79,14 @@ export async function say(
 
 type Outcome<Data> = { data: Data; error: unknown; status: number };
 
-/** What a call that must succeed brought. */
+/** The data of a request that must succeed. */
 export function done<Data>({ data, error }: Outcome<Data>): NonNullable<Data> {
   if (error) throw new Error(`refused: ${JSON.stringify(error)}`);
   return data as NonNullable<Data>;
 }
 
-/** A refusal of the rules: SQLSTATE as the code, a message for people, and details as JSON. */
-export function expectRefusal(
+/** A rejection: SQLSTATE as the code, a message for people, and details as JSON. */
+export function expectError(
   outcome: Outcome<unknown>,
   sqlstate: string,
   details: Record<string, unknown> = {},
@@ -100,7 +100,7 @@ export function expectCode(outcome: Outcome<unknown>, code: string) {
   expect((outcome.error as { code?: string } | null)?.code).toBe(code);
 }
 
-/** Counters of a submission as the API tells them. */
+/** Counters of a submission as the API returns them. */
 export async function counts(id: string) {
   const { body } = await api<{ data: { vote_count: number; comment_count: number } }>(
     `/api/submissions/${id}`,

@@ -6,12 +6,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { type OwnStack, startOwnStack } from "../own-stack.ts";
-import { expectClear, expectNoLeak, expectUnavailable, expectWhole, recovered, startStorm } from "./storm.ts";
+import {
+  expectClear,
+  expectConsistent,
+  expectNoLeak,
+  expectUnavailable,
+  recovered,
+  startStorm,
+} from "./storm.ts";
 
 const run = promisify(execFile);
 
-// Says what a full disk says (SQLSTATE 53100), on any machine.
-test("a write that finds no room is 503, and the reads go on", async () => {
+// Raises the error of a full disk (SQLSTATE 53100), on any machine.
+test("a write on a full disk returns 503, and reads continue", async () => {
   const own = await startOwnStack();
   try {
     await own.sql.unsafe(`
@@ -25,7 +32,7 @@ test("a write that finds no room is 503, and the reads go on", async () => {
     expect((await own.call("GET", path)).status).toBe(200);
     await own.sql.unsafe("drop trigger test_full on public.comments; drop function private.test_full()");
     expect((await comment()).status).toBe(201);
-    await expectWhole(own);
+    await expectConsistent(own);
   } finally {
     await own.remove();
   }
@@ -33,9 +40,10 @@ test("a write that finds no room is 503, and the reads go on", async () => {
 
 const mayMount = process.platform === "linux" && process.getuid?.() === 0;
 
-// A disk that is really full: a small file system, which only root may mount. The test above stands for it elsewhere.
+// A disk that is really full: a small file system, which only root may mount. The test above covers other
+// machines.
 test.runIf(mayMount)(
-  "a disk that fills up under load: 503, nothing acknowledged is lost, and back when there is room",
+  "a disk that fills up under load: 503, no acknowledged write is lost, and recovery when space is free",
   async () => {
     const disk = await mkdtemp(join(tmpdir(), "feedback-disk-"));
     await run("mount", ["-t", "tmpfs", "-o", "size=220m", "tmpfs", disk]);
@@ -52,7 +60,7 @@ test.runIf(mayMount)(
       const shots = await storm.stop();
       expectClear(shots);
       expect(shots.some(({ answer }) => answer?.status === 503)).toBe(true);
-      await expectWhole(own, shots);
+      await expectConsistent(own, shots);
       await expectNoLeak(own);
     } finally {
       await own?.remove();
@@ -62,7 +70,7 @@ test.runIf(mayMount)(
   },
 );
 
-/** Until there is no room left. */
+/** Until there is no space left. */
 async function fill(path: string): Promise<void> {
   const file = await open(path, "w");
   try {

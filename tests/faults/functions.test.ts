@@ -3,7 +3,14 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Answer, type OwnStack, startOwnStack } from "../own-stack.ts";
 import { functionsPid } from "../processes.ts";
 import { until } from "../until.ts";
-import { expectClear, expectNoLeak, expectUnavailable, expectWhole, recovered, startStorm } from "./storm.ts";
+import {
+  expectClear,
+  expectConsistent,
+  expectNoLeak,
+  expectUnavailable,
+  recovered,
+  startStorm,
+} from "./storm.ts";
 
 let own: OwnStack;
 const troubles: string[] = [];
@@ -22,7 +29,9 @@ const isAlive = (pid: number) => {
   }
 };
 
-/** A request that runs until it is let go: its vote waits in a trigger, since nobody waits long for a lock. */
+/**
+ * A request that runs until it is released: its vote waits in a trigger, because waiting for locks is short.
+ */
 async function slowRequest(base: string): Promise<{ answer: Promise<Answer>; letGo(): Promise<void> }> {
   const person = await own.person();
   const submissionId = await own.submission(person);
@@ -39,7 +48,7 @@ async function slowRequest(base: string): Promise<{ answer: Promise<Answer>; let
   const held = new Promise<void>((resolve) => {
     holds = resolve;
   });
-  const holder = own.sql.begin(async (transaction) => {
+  const lockHolder = own.sql.begin(async (transaction) => {
     await transaction`select pg_advisory_xact_lock(42)`;
     holds();
     await new Promise<void>((resolve) => {
@@ -50,20 +59,20 @@ async function slowRequest(base: string): Promise<{ answer: Promise<Answer>; let
   const answer = own.call("POST", `/api/submissions/${submissionId}/vote`, { token: voter.token, base });
   answer.catch(() => undefined);
   await until(async () => {
-    const [waiting] = await own.sql`
+    const [pending] = await own.sql`
       select 1 from pg_stat_activity where wait_event = 'PgSleep' and query like '%votes%'`;
-    return waiting !== undefined;
+    return pending !== undefined;
   });
   return {
     answer,
     async letGo() {
       letGo();
-      await holder;
+      await lockHolder;
     },
   };
 }
 
-test("killed with -9 under load they start again at the same address; until then the gateway answers 503 with a request id", async () => {
+test("after kill -9 under load they restart at the same address; until then the gateway returns 503 with a request id", async () => {
   const storm = await startStorm(own, 16, own.supabase_url);
   await sleep(500);
   process.kill(await functionsPid(), "SIGKILL");
@@ -73,14 +82,14 @@ test("killed with -9 under load they start again at the same address; until then
   await sleep(300);
   const shots = await storm.stop();
   expectClear(shots);
-  // The gateway answers for them, also where they died in the middle of a request.
+  // The gateway responds for them, also if they died during a request.
   expect(shots.filter(({ answer }) => answer === undefined)).toEqual([]);
-  await expectWhole(own, shots);
+  await expectConsistent(own, shots);
   await expectNoLeak(own);
   expect(troubles.join("\n")).toMatch(/functions ended .* start again/);
 });
 
-test("asked to stop (SIGTERM) they finish what is in flight, take nothing new and end", async () => {
+test("after SIGTERM they finish requests in flight, accept no new ones and exit", async () => {
   const slow = await slowRequest(own.base_url);
   const pid = await functionsPid();
   process.kill(pid, "SIGTERM");
@@ -94,7 +103,7 @@ test("asked to stop (SIGTERM) they finish what is in flight, take nothing new an
   await recovered(own);
 });
 
-test("a stack that stops finishes what is in flight", async () => {
+test("a stopping stack finishes requests in flight", async () => {
   const slow = await slowRequest(own.supabase_url);
   const stopping = own.stop();
   await sleep(200);

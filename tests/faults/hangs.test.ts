@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
-import { expectNoLeak, expectUnavailable, expectWhole, recovered } from "./storm.ts";
+import { expectConsistent, expectNoLeak, expectUnavailable, recovered } from "./storm.ts";
 
 let own: OwnStack;
 let people: Person[];
@@ -24,7 +24,7 @@ async function holding<Value>(lock: string, use: () => Promise<Value>): Promise<
   const isHeld = new Promise<void>((resolve) => {
     held = resolve;
   });
-  const holder = own.sql.begin(async (transaction) => {
+  const lockHolder = own.sql.begin(async (transaction) => {
     await transaction.unsafe(lock);
     held();
     await new Promise<void>((resolve) => {
@@ -36,7 +36,7 @@ async function holding<Value>(lock: string, use: () => Promise<Value>): Promise<
     return await use();
   } finally {
     release();
-    await holder;
+    await lockHolder;
   }
 }
 
@@ -48,29 +48,29 @@ async function timed<Value>(work: Promise<Value>): Promise<{ value: Value; ms: n
 const vote = ({ token }: Person, id = submissionId) =>
   own.call("POST", `/api/submissions/${id}/vote`, { token });
 
-describe("a lock held by somebody else", () => {
-  test("on a row: who waits for it hears 503 before ten seconds, though many have to queue; others are served", async () => {
+describe("a lock held by another session", () => {
+  test("on a row: waiting requests get 503 within ten seconds, also with many queued; others are served", async () => {
     await holding(`select from public.submissions where id = '${submissionId}' for update`, async () => {
-      const waiting = Promise.all(people.slice(1, 60).map((person) => timed(vote(person))));
+      const pending = Promise.all(people.slice(1, 60).map((person) => timed(vote(person))));
       await sleep(100);
       const { value: read, ms: untilRead } = await timed(
         own.call("GET", `/api/submissions/${submissionId}`).catch(() => undefined),
       );
-      // Every connection waits for the lock: a read is served between them, or told to come again.
+      // Every connection waits for the lock: a read is served in between, or gets a 503.
       expect([200, 503]).toContain(read?.status);
       expect(untilRead).toBeLessThan(10_500);
-      for (const { value, ms } of await waiting) {
+      for (const { value, ms } of await pending) {
         expectUnavailable(value);
         expect(ms).toBeLessThan(10_500);
       }
     });
-    const again = await Promise.all(people.slice(1, 60).map((person) => vote(person)));
-    expect(new Set(again.map(({ status }) => status))).toEqual(new Set([201]));
-    await expectWhole(own);
+    const repeated = await Promise.all(people.slice(1, 60).map((person) => vote(person)));
+    expect(new Set(repeated.map(({ status }) => status))).toEqual(new Set([201]));
+    await expectConsistent(own);
     await expectNoLeak(own);
   });
 
-  test("on a row one wants: all others are served meanwhile", async () => {
+  test("on a row needed by one request: all others are served", async () => {
     await holding(`select from public.submissions where id = '${submissionId}' for update`, async () => {
       const person = people[0] as Person;
       const patch = own.call("PATCH", `/api/submissions/${submissionId}`, {
@@ -85,7 +85,7 @@ describe("a lock held by somebody else", () => {
   });
 
   test.each(["public.submissions", "private.rate_counters"])(
-    "on the table %s: 503, and back when it goes",
+    "on the table %s: 503, and recovery when it is released",
     async (table) => {
       await holding(`lock table ${table} in access exclusive mode`, async () => {
         const { value, ms } = await timed(own.call("GET", "/api/submissions"));
@@ -97,8 +97,8 @@ describe("a lock held by somebody else", () => {
   );
 });
 
-test("a statement that never ends is ended: 503 within ten seconds, and nothing of it stays", async () => {
-  // Who voted for the other one follows it already.
+test("a statement that never ends is canceled: 503 within ten seconds, and no changes", async () => {
+  // Voters of the other submission already follow it.
   const id = await own.submission(people[0] as Person);
   await own.sql.unsafe(`
     create function private.test_hang() returns trigger language plpgsql as $$ begin perform pg_sleep(60); return new; end $$;
@@ -119,7 +119,7 @@ test("a statement that never ends is ended: 503 within ten seconds, and nothing 
   await expectNoLeak(own);
 });
 
-test("every session of the functions has its time-outs, whatever the database's own are", async () => {
+test("every session of the functions has its own timeouts, whatever the database's defaults", async () => {
   const [role] = await own.sql<
     { settings: string[] }[]
   >`select rolconfig as settings from pg_roles where rolname = 'feedback_api'`;
@@ -137,7 +137,7 @@ test("every session of the functions has its time-outs, whatever the database's 
 describe.each(["base_url", "supabase_url"] as const)("clients that misbehave at %s", (base) => {
   const target = () => new URL(own[base]);
 
-  test("1,000 requests given up half-way leave no connection in use and no half of a write", async () => {
+  test("1,000 aborted requests leave no connection in use and no partial write", async () => {
     const { hostname, port } = target();
     const abort = (n: number) =>
       new Promise<void>((resolve) => {
@@ -160,7 +160,7 @@ describe.each(["base_url", "supabase_url"] as const)("clients that misbehave at 
             .on("end", () => resolve())
             .on("error", () => resolve()),
         );
-        // One in three never sends its whole body, the others do not wait for the answer.
+        // One in three never sends its whole body, the others do not wait for the response.
         if (n % 3 === 0) outgoing.write(body.slice(0, 5));
         else outgoing.end(body);
         setTimeout(() => {
@@ -172,13 +172,13 @@ describe.each(["base_url", "supabase_url"] as const)("clients that misbehave at 
       await Promise.all(Array.from({ length: 100 }, (_, n) => abort(batch * 100 + n)));
     expect(await recovered(own)).toBeLessThan(5_000);
     await expectNoLeak(own);
-    await expectWhole(own);
+    await expectConsistent(own);
   });
 });
 
-test("bodies that trickle in are cut after ten seconds, at either way in, and hold nobody else up", async () => {
+test("slow bodies are cut off after ten seconds at both listeners, and do not delay other requests", async () => {
   const slow = [own.base_url, own.supabase_url].flatMap((base) =>
-    people.map(({ token }) => trickle(new URL(base), token)),
+    people.map(({ token }) => slowUpload(new URL(base), token)),
   );
   await sleep(500);
   for (const base of [own.base_url, own.supabase_url]) {
@@ -186,21 +186,21 @@ test("bodies that trickle in are cut after ten seconds, at either way in, and ho
     expect([value.status, ms < 2_000]).toEqual([200, true]);
   }
   await Promise.race([Promise.all(slow.map(({ answered }) => answered)), sleep(14_000)]);
-  for (const { heard } of slow) {
-    expect(heard()).toMatch(/^HTTP\/1\.1 400 /);
-    expect(heard()).toMatch(/did not arrive within 10 seconds/);
+  for (const { heard: received } of slow) {
+    expect(received()).toMatch(/^HTTP\/1\.1 400 /);
+    expect(received()).toMatch(/did not arrive within 10 seconds/);
   }
   await expectNoLeak(own);
 });
 
-/** A comment that comes a blank at a time. */
-function trickle({ hostname, port }: URL, token: string): { answered: Promise<void>; heard(): string } {
+/** A comment that arrives one space at a time. */
+function slowUpload({ hostname, port }: URL, token: string): { answered: Promise<void>; heard(): string } {
   const socket = connect(Number(port), hostname);
-  let heard = "";
+  let received = "";
   const answered = new Promise<void>((resolve) => {
     socket.on("data", (chunk) => {
-      heard += chunk.toString();
-      if (heard.includes('"error"')) resolve();
+      received += chunk.toString();
+      if (received.includes('"error"')) resolve();
     });
     socket.on("close", () => resolve());
     socket.on("error", () => resolve());
@@ -218,5 +218,5 @@ function trickle({ hostname, port }: URL, token: string): { answered: Promise<vo
     clearInterval(drip);
     socket.destroy();
   };
-  return { answered: answered.finally(end), heard: () => heard };
+  return { answered: answered.finally(end), heard: () => received };
 }

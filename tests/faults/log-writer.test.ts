@@ -6,8 +6,8 @@ afterEach(() => void vi.useRealTimers());
 
 function newLog(limit = hostedLimit) {
   const events: { at: number; text: string; isError: boolean }[] = [];
-  const keep = (isError: boolean) => (text: string) => events.push({ at: Date.now(), text, isError });
-  const log = createLogWriter(limit, { line: keep(false), error: keep(true) });
+  const record = (isError: boolean) => (text: string) => events.push({ at: Date.now(), text, isError });
+  const log = createLogWriter(limit, { line: record(false), error: record(true) });
   const lines = (isError: boolean) =>
     events.filter((event) => event.isError === isError).flatMap(({ text }) => text.split("\n"));
   return { ...log, events, lines };
@@ -15,7 +15,7 @@ function newLog(limit = hostedLimit) {
 const line = (n: number) => JSON.stringify({ n, filler: "x".repeat(200) });
 
 test.each([1, 50, 1000])(
-  "%d requests a second are at most 100 events in any 10 seconds, each as long as allowed; what is left out is counted",
+  "%d requests a second are at most 100 events in any 10 seconds, each within the length limit; dropped lines are counted",
   (perSecond) => {
     const log = newLog();
     for (let n = 0; n < perSecond * 40; n++) {
@@ -44,7 +44,7 @@ test("a request is written within a second", () => {
   expect(log.events).toHaveLength(1);
 });
 
-test("errors go at once, whatever the flood of requests, and wait for room rather than be lost", () => {
+test("errors are written immediately during a flood of requests, and wait for capacity instead of being dropped", () => {
   const log = newLog();
   for (let n = 0; n < 20_000; n++) {
     log.request(line(n));
@@ -57,7 +57,7 @@ test("errors go at once, whatever the flood of requests, and wait for room rathe
   expect(log.lines(true)).toEqual([-1, ...Array.from({ length: 500 }, (_, n) => n)].map(line));
 });
 
-test("what waits is written at the end of the process", () => {
+test("buffered lines are written at process exit", () => {
   const log = newLog();
   for (let n = 0; n < 300; n++) log.error(line(n));
   log.request(line(1000));

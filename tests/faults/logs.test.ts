@@ -8,7 +8,7 @@ import WebSocket from "ws";
 import { type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
 import { accessToken } from "../stack.ts";
 
-// Everything a log may not hold carries a mark of its own here, and is sent by every way there is.
+// Every secret and personal value has a marker, and is sent through every interface.
 const mark = (what: string) => `marked-${what}-${randomUUID().slice(0, 8)}`;
 const marks = {
   body: mark("body"),
@@ -45,7 +45,7 @@ type Line = {
 let lines: Line[];
 
 beforeAll(async () => {
-  own = await startOwnStack();
+  own = await startOwnStack({ parts: ["auth", "rest"] });
   await own.sql`update private.rate_limit_rules set max_requests = 2000000000`;
   [person, key] = [await own.person(), await own.key(["submissions:write"])];
   expired = await accessToken({ sub: person.id, email: marks.email }, -60, own.jwtSecret);
@@ -53,7 +53,7 @@ beforeAll(async () => {
   secrets = [person.token, key, expired, typo, own.jwtSecret, own.publishable_key, own.secret_key];
   await callEverything([person.token, key, expired, typo, "garbage", undefined]);
   await callDirectly();
-  await breakThings();
+  await causeFailures();
   await sleep(200);
   functionsLog = await own.functionsLog();
   postgresLog = await readFile(join(own.folder, "postgres.log"), "utf8");
@@ -104,7 +104,7 @@ async function callEverything(tokens: (string | undefined)[]): Promise<void> {
   }
 }
 
-/** What Postgres refuses by itself, it likes to quote. */
+/** Postgres quotes the values that it rejects. */
 async function callDirectly(): Promise<void> {
   const app = createClient(own.supabase_url, own.publishable_key, {
     auth: { persistSession: false, autoRefreshToken: false },
@@ -133,8 +133,8 @@ async function callDirectly(): Promise<void> {
   });
 }
 
-/** Errors nobody foresaw, whose statements and rows carry marks. */
-async function breakThings(): Promise<void> {
+/** Unexpected errors, whose statements and rows contain markers. */
+async function causeFailures(): Promise<void> {
   const submissionId = await own.submission(person);
   const broken = async (
     sql: string,
@@ -180,7 +180,7 @@ async function breakThings(): Promise<void> {
 }
 
 describe("the functions' log", () => {
-  test("is a line of JSON for each request, with id, route, kind of caller, status and duration", () => {
+  test("has a line of JSON for each request, with id, route, kind of caller, status and duration", () => {
     const requests = lines.filter(({ error }) => error === undefined);
     expect(requests.length).toBeGreaterThan(100);
     for (const line of requests) {
@@ -195,21 +195,21 @@ describe("the functions' log", () => {
       ]);
       expect(line.requestId).toMatch(/^[0-9a-f-]{36}$/);
       expect(line.at).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/);
-      expect(["none", "user", "key", "refused"]).toContain(line.caller);
+      expect(["none", "user", "key", "invalid"]).toContain(line.caller);
       expect(line.duration_ms).toBeGreaterThanOrEqual(0);
     }
     expect(new Set(requests.map(({ caller }) => caller))).toEqual(
-      new Set(["none", "user", "key", "refused"]),
+      new Set(["none", "user", "key", "invalid"]),
     );
     expect(new Set(requests.map(({ requestId }) => requestId)).size).toBe(requests.length);
   });
 
-  test("names routes as patterns, so that no id or path of a client is in it", () => {
+  test("has routes as patterns, without ids or paths of clients", () => {
     for (const { route } of lines) if (route) expect(route).toMatch(/^(\*|\/[a-z/:-]+)$/);
     expect(lines.some(({ route }) => route === "*")).toBe(true);
   });
 
-  test("has an error nobody foresaw once, with the request's id, what Postgres said and where", () => {
+  test("has one line for an unexpected error, with the request's id, the message of Postgres and its position", () => {
     const errors = lines.filter(({ error }) => error !== undefined);
     expect(errors.length).toBeGreaterThan(0);
     for (const { requestId, error } of errors) {
@@ -220,7 +220,7 @@ describe("the functions' log", () => {
     }
   });
 
-  test("has the id that the caller was told", async () => {
+  test("has the request id of the response", async () => {
     const { headers } = await own.call("GET", "/api/submissions");
     await sleep(200);
     expect(await own.functionsLog()).toContain(String(headers["x-request-id"]));
@@ -230,12 +230,12 @@ describe("the functions' log", () => {
 describe.each([
   ["the functions' log", () => functionsLog],
   ["Postgres's log", () => postgresLog],
-])("%s holds", (_which, log) => {
+])("%s contains", (_which, log) => {
   test.each(Object.entries(marks))("no %s that was sent", (_what, text) => {
     expect(log()).not.toContain(text);
   });
 
-  test("no token, key or secret, whole or in its telling part", () => {
+  test("no token, key or secret, complete or partial", () => {
     for (const secret of secrets) {
       expect(log().includes(secret)).toBe(false);
       expect(log().includes(secret.split(".").at(-1) ?? secret)).toBe(false);
@@ -243,7 +243,7 @@ describe.each([
     expect(log()).not.toMatch(/fcs_(org|agt)_|sb_(secret|publishable)_|eyJ[A-Za-z0-9_-]{10}|Bearer/);
   });
 
-  test("no address of the network and no e-mail address", () => {
+  test("no IP address and no e-mail address", () => {
     expect(log()).not.toMatch(/127\.0\.0\.99/);
     expect(log()).not.toMatch(/[\w.+-]+@[\w-]+\.[\w.]+/);
   });

@@ -2,9 +2,9 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type OwnStack, startOwnStack } from "../own-stack.ts";
-import { expectClear, expectNoLeak, expectWhole, recovered, startStorm } from "./storm.ts";
+import { expectClear, expectConsistent, expectNoLeak, recovered, startStorm } from "./storm.ts";
 
-/** Between the functions and Postgres: a way that can be closed, cut or made to swallow everything. */
+/** A proxy between the functions and Postgres that can be closed, cut or made to swallow all data. */
 interface Wire {
   port: number;
   to: number;
@@ -16,7 +16,7 @@ interface Wire {
 
 async function newWire(): Promise<Wire> {
   let server: Server | undefined;
-  let swallowing = false;
+  let isDropping = false;
   const sockets = new Set<Socket>();
   const wire: Wire = {
     port: 0,
@@ -29,7 +29,7 @@ async function newWire(): Promise<Wire> {
           [far, near],
         ] as const) {
           sockets.add(one);
-          one.on("data", (chunk) => swallowing || other.write(chunk));
+          one.on("data", (chunk) => isDropping || other.write(chunk));
           one.on("error", () => undefined);
           one.on("close", () => {
             sockets.delete(one);
@@ -50,8 +50,8 @@ async function newWire(): Promise<Wire> {
       for (const socket of sockets) socket.resetAndDestroy();
     },
     swallow(on) {
-      swallowing = on;
-      // What it swallowed is lost: a connection cannot go on in the middle of a message.
+      isDropping = on;
+      // Swallowed data is lost: a connection cannot continue in the middle of a message.
       if (!on) wire.cut();
     },
   };
@@ -79,21 +79,21 @@ afterAll(async () => {
   await wire?.close();
 });
 
-test("a database that cannot be reached for long: every answer is a quick 503, and it is found again at once", async () => {
+test("an unreachable database: every response is an immediate 503, and recovery is immediate", async () => {
   const storm = await startStorm(own, 8);
   await sleep(300);
   await wire.close();
   await sleep(8_000);
   await wire.open();
-  // However often a connection was tried in vain before.
+  // After any number of failed connection attempts.
   expect(await recovered(own)).toBeLessThan(6_000);
   const shots = await storm.stop();
   expectClear(shots, 6_000);
-  await expectWhole(own, shots);
+  await expectConsistent(own, shots);
   await expectNoLeak(own);
 });
 
-test("connections cut in the middle of everything: 503 for some, and nothing acknowledged is lost", async () => {
+test("connections cut under load: some 503, and no acknowledged write is lost", async () => {
   const storm = await startStorm(own, 16);
   for (let times = 0; times < 10; times++) {
     await sleep(100);
@@ -102,11 +102,11 @@ test("connections cut in the middle of everything: 503 for some, and nothing ack
   await recovered(own);
   const shots = await storm.stop();
   expectClear(shots);
-  await expectWhole(own, shots);
+  await expectConsistent(own, shots);
   await expectNoLeak(own);
 });
 
-test("a database that takes everything and answers nothing: 503 within ten seconds, not a hang", async () => {
+test("a database that accepts everything and never responds: 503 within ten seconds, without a hang", async () => {
   const storm = await startStorm(own, 20);
   await sleep(300);
   wire.swallow(true);
@@ -119,6 +119,6 @@ test("a database that takes everything and answers nothing: 503 within ten secon
   expect(await recovered(own)).toBeLessThan(6_000);
   const shots = await storm.stop();
   expectClear(shots);
-  await expectWhole(own, shots);
+  await expectConsistent(own, shots);
   await expectNoLeak(own);
 });

@@ -3,7 +3,14 @@ import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type OwnStack, startOwnStack } from "../own-stack.ts";
 import { postgresPid } from "../processes.ts";
-import { expectClear, expectNoLeak, expectUnavailable, expectWhole, recovered, startStorm } from "./storm.ts";
+import {
+  expectClear,
+  expectConsistent,
+  expectNoLeak,
+  expectUnavailable,
+  recovered,
+  startStorm,
+} from "./storm.ts";
 
 let own: OwnStack;
 let superuser: postgres.Sql;
@@ -11,6 +18,7 @@ const troubles: string[] = [];
 
 beforeAll(async () => {
   own = await startOwnStack({
+    parts: ["rest"],
     postgresSettings: { max_connections: 60 },
     trouble: (message) => troubles.push(message),
   });
@@ -23,7 +31,7 @@ afterAll(async () => {
 });
 
 describe("Postgres killed with -9 under load", () => {
-  test("comes back by itself; until then answers are 503 with a request id; nothing acknowledged is lost", async () => {
+  test("restarts; until then responses are 503 with a request id; no acknowledged write is lost", async () => {
     const storm = await startStorm(own);
     await sleep(1_000);
     process.kill(await postgresPid(own), "SIGKILL");
@@ -40,12 +48,12 @@ describe("Postgres killed with -9 under load", () => {
     expectClear(shots);
     expect(shots.some(({ answer }) => answer?.status === 503)).toBe(true);
     expect(shots.filter(({ answer }) => answer === undefined)).toEqual([]);
-    await expectWhole(own, shots);
+    await expectConsistent(own, shots);
     await expectNoLeak(own);
     expect(troubles.join("\n")).toMatch(/Postgres ended .* starts again/);
   });
 
-  test("a single backend killed takes the others along, and all are back", async () => {
+  test("a single killed backend resets the others, and all recover", async () => {
     const storm = await startStorm(own);
     await sleep(500);
     const [backend] = await own.sql<{ pid: number }[]>`
@@ -55,11 +63,11 @@ describe("Postgres killed with -9 under load", () => {
     await recovered(own);
     const shots = await storm.stop();
     expectClear(shots);
-    await expectWhole(own, shots);
+    await expectConsistent(own, shots);
     await expectNoLeak(own);
   });
 
-  test("the auth service and the data API are back too", async () => {
+  test("the auth service and the data API recover too", async () => {
     const answer = await fetch(`${own.supabase_url}/rest/v1/submissions?select=id&limit=1`, {
       headers: { apikey: own.publishable_key },
     });
@@ -67,25 +75,25 @@ describe("Postgres killed with -9 under load", () => {
   });
 });
 
-test("connections taken by others: 503 at once, and the service is back when they go", async () => {
+test("connections used up by others: 503 immediately, and recovery when they close", async () => {
   const greedy: postgres.Sql[] = [];
-  const takeWhatIsFree = async () => {
+  const openUntilFull = async () => {
     const more = Array.from({ length: 70 }, () =>
       postgres(own.db_url, { max: 1, onnotice: () => undefined, connect_timeout: 5 }),
     );
     greedy.push(...more);
-    const taken = await Promise.allSettled(more.map((one) => one`select 1`));
-    return taken.some(({ status }) => status === "fulfilled");
+    const connections = await Promise.allSettled(more.map((one) => one`select 1`));
+    return connections.some(({ status }) => status === "fulfilled");
   };
   try {
     await Promise.all([own.sql`select 1`, superuser`select 1`]);
-    // Kept out for a moment, lest they take back the places they leave.
+    // Locked out for a moment, so that the functions do not take back their connections.
     await superuser`alter role feedback_api connection limit 0`;
     await superuser`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'feedback-functions'`;
-    // Until nothing is: those that were ended leave their places when they get to it.
-    while (await takeWhatIsFree());
+    // Until none is left: terminated backends free their slots with a delay.
+    while (await openUntilFull());
     await superuser`alter role feedback_api connection limit -1`;
-    // Often enough for each connection to have tried many times: waiting longer and longer is no answer.
+    // Enough rounds for each connection to retry many times, so that an increasing delay would be noticed.
     for (let round = 0; round < 8; round++) {
       const startedAt = Date.now();
       const answers = await Promise.all(
@@ -100,6 +108,6 @@ test("connections taken by others: 503 at once, and the service is back when the
     await Promise.all(greedy.map((one) => one.end({ timeout: 1 })));
   }
   expect(await recovered(own)).toBeLessThan(10_000);
-  await expectWhole(own);
+  await expectConsistent(own);
   await expectNoLeak(own);
 });

@@ -5,10 +5,10 @@ import type { Answer, OwnStack, Person } from "../own-stack.ts";
 
 export interface Shot {
   what: "submission" | "vote" | "comment" | "read";
-  /** Of the row a write made. */
+  /** The id of a written row. */
   id: string;
   ms: number;
-  /** Undefined where the connection broke. */
+  /** Undefined if the connection broke. */
   answer: Answer | undefined;
 }
 
@@ -17,7 +17,7 @@ export interface Storm {
   stop(): Promise<Shot[]>;
 }
 
-/** People who submit, vote, comment and read without a pause until they are told to stop. */
+/** Users who submit, vote, comment and read without a pause until they are stopped. */
 export async function startStorm(own: OwnStack, people = 16, base = own.base_url): Promise<Storm> {
   await own.sql`update private.rate_limit_rules set max_requests = 2000000000`;
   const callers = await own.people(people);
@@ -42,7 +42,7 @@ async function shootOnce(own: OwnStack, { token }: Person, base: string, shots: 
     const answer = await own.call(method, path, { token, body, base }).catch(() => undefined);
     const id = answer?.status === 201 ? String(answer.body.data?.id ?? answer.body.data?.submission_id) : "";
     shots.push({ what, id, ms: performance.now() - startedAt, answer });
-    // A service that refuses at once is not to be asked in a tight loop.
+    // Avoids a tight loop against a service that rejects immediately.
     if (!answer || answer.status >= 500) await sleep(20);
     return id;
   };
@@ -59,7 +59,7 @@ async function shootOnce(own: OwnStack, { token }: Person, base: string, shots: 
   await shoot("comment", "POST", `/api/submissions/${id}/comments`, { body: "Made in a storm" });
 }
 
-/** Every answer is a success or a clear refusal that names its request; none took long. */
+/** Every response is a success or an expected error with its request id; none was slow. */
 export function expectClear(shots: Shot[], longest = 10_500): void {
   for (const { answer, what, ms } of shots) {
     expect(ms, `${what} → ${answer?.status}`).toBeLessThan(longest);
@@ -87,7 +87,7 @@ export function expectUnavailable(answer: Answer): void {
 /** Without a hand: until a read and a write pass again. */
 export async function recovered(own: OwnStack, within = 20_000): Promise<number> {
   const startedAt = Date.now();
-  const person = await untilItWorks(within, () => own.person());
+  const person = await retryUntilSuccess(within, () => own.person());
   const submissionId = await own.submission(person);
   for (;;) {
     const answers = await Promise.all(
@@ -104,7 +104,7 @@ export async function recovered(own: OwnStack, within = 20_000): Promise<number>
   }
 }
 
-async function untilItWorks<Value>(within: number, attempt: () => Promise<Value>): Promise<Value> {
+async function retryUntilSuccess<Value>(within: number, attempt: () => Promise<Value>): Promise<Value> {
   for (const until = Date.now() + within; ; await sleep(50)) {
     try {
       return await attempt();
@@ -115,8 +115,8 @@ async function untilItWorks<Value>(within: number, attempt: () => Promise<Value>
 }
 
 /** Counters are exact, each change has its event, and what was acknowledged is there. */
-export async function expectWhole(own: OwnStack, shots: Shot[] = []): Promise<void> {
-  expect(await own.sql`select * from private.count_mistakes()`).toEqual([]);
+export async function expectConsistent(own: OwnStack, shots: Shot[] = []): Promise<void> {
+  expect(await own.sql`select * from private.count_discrepancies()`).toEqual([]);
   const lost = await own.sql`
     select s.id, 'submission.created' as type from public.submissions s
       where not exists (select from private.outbox o where o.subject_id = s.id and o.type = 'submission.created')

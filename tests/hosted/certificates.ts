@@ -1,13 +1,13 @@
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 
-/** An authority and a server's certificate that it signed, in PEM. */
+/** A certificate authority and a server certificate signed by it, in PEM. */
 export interface Certificates {
   authority: string;
   certificate: string;
   key: string;
 }
 
-/** Node makes keys but no certificates, so these are put together here: X.509 v3, P-256, valid for a day. */
+/** Node generates keys but no certificates, so they are encoded here: X.509 v3, P-256, valid for a day. */
 export function makeCertificates(address: string): Certificates {
   const authority = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const server = generateKeyPairSync("ec", { namedCurve: "P-256" });

@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { chown, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chown, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
 import postgres from "postgres";
@@ -10,26 +9,35 @@ import { openDataFolder } from "../../local/data-folder.ts";
 import { withDatabase } from "../../local/database.ts";
 import { defaultMigrations, root, startDatabase } from "../../local/database-server.ts";
 import { type Functions, startFunctions } from "../../local/functions.ts";
+import { makeTemporaryFolder } from "../../local/temporary-folder.ts";
 import { makeCertificates } from "./certificates.ts";
 
-/** A project as hosted Supabase has it: Postgres that takes TLS only, and an auth service that publishes its keys. */
+/**
+ * A project like hosted Supabase: Postgres that accepts TLS only, and an auth service that publishes its
+ * keys.
+ */
 export interface Project {
   sql: postgres.Sql;
-  /** Of the role postgres, without TLS in it. */
+  /** Of the role postgres, without TLS parameters. */
   ownerUrl: string;
   superuserUrl: string;
-  /** What step 4 of docs/deploy.md sets, and what hosted Supabase adds. */
+  /** The settings of step 4 of docs/deploy.md, and those that hosted Supabase adds. */
   environment: Record<string, string>;
   signIn(userId: string, key: SigningKey): Promise<string>;
-  /** Known from the environment; published by the auth service only, as after a rotation; the shared secret. */
+  /**
+   * Known from the environment; published by the auth service only, as after a rotation; the shared secret.
+   */
   keys: Record<"known" | "rotated" | "shared", SigningKey>;
-  /** Whether the check of docs/deploy.md may trust the server. */
+  /** Whether the deployment check may trust the server. */
   authority: string;
-  start(name: "api" | "webhook-dispatch", how: Run): Promise<Functions & { log(): Promise<string> }>;
+  start(
+    name: "api" | "web" | "webhook-dispatch" | "mail-dispatch" | "auth-mail",
+    how: Run,
+  ): Promise<Functions & { log(): Promise<string> }>;
   remove(): Promise<void>;
 }
 
-/** Which Deno runs what: the sources or a folder with bundles. */
+/** Which Deno runs which code: the sources or a folder of bundles. */
 export interface Run {
   program: string;
   bundles?: string;
@@ -41,7 +49,7 @@ type SigningKey = { alg: string; kid?: string; key: CryptoKey | Uint8Array };
 const random = () => randomBytes(32).toString("base64");
 
 export async function startProject(): Promise<Project> {
-  const path = await mkdtemp(join(tmpdir(), "feedback-hosted-"));
+  const path = await makeTemporaryFolder("hosted");
   const folder = await openDataFolder(path, "none");
   const database = await startDatabase({
     folder,
@@ -51,7 +59,7 @@ export async function startProject(): Promise<Project> {
     progress: () => undefined,
   });
   const authority = await requireTls(database.superuserUrl, join(path, "postgres"));
-  const passwords = { feedback_api: random(), feedback_webhooks: random() };
+  const passwords = { feedback_api: random(), feedback_webhooks: random(), feedback_mail: random() };
   const sql = postgres(database.ownerUrl, {
     max: 2,
     onnotice: () => undefined,
@@ -76,7 +84,7 @@ export async function startProject(): Promise<Project> {
 
   const settings: Record<string, string> = {
     DATABASE_URL: loginOf("feedback_api"),
-    // In one line, as an env file has it.
+    // In one line, as in an env file.
     DATABASE_CA: authority.replaceAll("\n", "\\n"),
     DATABASE_CONNECTIONS: "2",
     SITE_URL: "https://feedback.example",
@@ -85,6 +93,9 @@ export async function startProject(): Promise<Project> {
     JWT_SECRET: secret,
     WEBHOOK_DATABASE_URL: loginOf("feedback_webhooks"),
     WEBHOOK_DISPATCH_SECRET: random(),
+    MAIL_DATABASE_URL: loginOf("feedback_mail"),
+    MAIL_FROM: "feedback@mail.example",
+    MAIL_LINK_KEYS: `first:${random()}`,
     WEBHOOK_SECRETS_KEYS: `first:${random()}`,
     SUPABASE_URL: url,
     SUPABASE_JWKS: JSON.stringify([known.published]),
@@ -109,8 +120,8 @@ export async function startProject(): Promise<Project> {
         .setExpirationTime("1h")
         .sign(key),
     async start(name, { program, bundles, environment }) {
-      const place = bundles ?? join(root, "functions");
-      // One for each version: they do not share what they keep.
+      const folder = bundles ?? join(root, "functions");
+      // One for each version: they do not share their caches.
       const cache = join(root, "node_modules", ".cache", program.includes("deno-2.1") ? "deno-2.1" : "deno");
       await mkdir(join(path, "logs"), { recursive: true });
       const logPath = join(path, "logs", `${randomBytes(4).toString("hex")}.log`);
@@ -118,8 +129,9 @@ export async function startProject(): Promise<Project> {
         root: bundles ?? root,
         program,
         name,
-        entry: join(place, name, "index.ts"),
-        healthPath: name === "api" ? "/api/health" : "/webhook-dispatch/health",
+        entry: join(folder, name, "index.ts"),
+        // Supabase calls a function with its name before the path.
+        healthPath: `/${name}/health`,
         environment: { DENO_DIR: cache, ...settings, ...environment },
         logPath,
         onTrouble: (message) => console.error(message),
@@ -142,7 +154,10 @@ async function makeKey(kid: string): Promise<SigningKey & { published: JWK }> {
   return { alg: "ES256", kid, key: privateKey, published };
 }
 
-/** Gives Postgres a certificate, and the roles of the functions no way in without TLS; the authority, in PEM. */
+/**
+ * Configures a certificate for Postgres, and requires TLS for the roles of the functions. Returns the
+ * authority in PEM.
+ */
 async function requireTls(superuserUrl: string, data: string): Promise<string> {
   const { authority, certificate, key } = makeCertificates("127.0.0.1");
   const { uid, gid } = await stat(data);
@@ -151,7 +166,7 @@ async function requireTls(superuserUrl: string, data: string): Promise<string> {
     await chown(join(data, name), uid, gid);
   }
   const rules = join(data, "pg_hba.conf");
-  const onlyTls = "hostnossl all feedback_api,feedback_webhooks all reject\n";
+  const onlyTls = "hostnossl all feedback_api,feedback_webhooks,feedback_mail all reject\n";
   await writeFile(rules, onlyTls + (await readFile(rules, "utf8")));
   await withDatabase(superuserUrl, async (superuser) => {
     await superuser`alter system set ssl = on`;

@@ -1,20 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { api } from "../api/client.ts";
-import { newOrganization, newSubmission, newUser, type Organization, type User } from "../api/world.ts";
+import { newOrganization, newSubmission, newUser } from "../api/world.ts";
 import { client, listen, newSubmission as publicSubmission, settled } from "../realtime/listening.ts";
 import { accessToken, sql, supabase } from "../stack.ts";
 
-let organization: Organization;
-let author: User;
-let submission: string;
-beforeAll(async () => {
-  organization = await newOrganization();
-  author = await newUser("Author");
-  submission = await newSubmission(organization, author);
-});
+const organization = await newOrganization();
+const author = await newUser("Author");
+const submission = await newSubmission(organization, author);
 
-/** The embedded auth service makes no anonymous users: this is the row and the token of hosted Supabase's. */
+/** The embedded auth service creates no anonymous users: this is the row and the token of hosted Supabase. */
 async function newAnonymous(claims: object = { is_anonymous: true }) {
   const id = randomUUID();
   await sql`insert into auth.users (id, aud, role, is_anonymous) values (${id}, 'authenticated', 'authenticated', true)`;
@@ -24,7 +19,7 @@ async function newAnonymous(claims: object = { is_anonymous: true }) {
 const allow = (anonymous_may: string) =>
   sql`update organizations set ${sql({ anonymous_may })} where id = ${organization.id}`;
 
-describe("a thousand anonymous sign-ins give no votes away", () => {
+describe("anonymous sign-ins cannot be used for extra votes", () => {
   test.each([
     ["with the claim", { is_anonymous: true }],
     ["without it", {}],
@@ -59,7 +54,7 @@ describe("a thousand anonymous sign-ins give no votes away", () => {
     expect((await api("GET", `/api/submissions/${submission}`, { as: anonymous })).status).toBe(200);
   });
 
-  test("unless the organization's admin lets them", async () => {
+  test("unless the organization allows anonymous users", async () => {
     const admin = await newUser("Admin", { organization, role: "admin" });
     const set = (anonymous_may: string) =>
       api("PATCH", `/api/organizations/${organization.id}`, { as: admin, body: { anonymous_may } });
@@ -73,8 +68,8 @@ describe("a thousand anonymous sign-ins give no votes away", () => {
 describe.each([
   ["soft-deleted", (id: string) => sql`update auth.users set deleted_at = now() where id = ${id}`],
   ["deleted", (id: string) => sql`delete from auth.users where id = ${id}`],
-])("the token of a %s user", (_, remove) => {
-  test("opens nothing by the API, the data API or realtime, and their name and membership are gone", async () => {
+])("the access token of a %s user", (_, remove) => {
+  test("is rejected by the API, the data API and realtime, and their name and membership are deleted", async () => {
     const user = await newUser("Was here", { organization, role: "admin" });
     await api("POST", `/api/submissions/${submission}/comments`, { as: user, body: { body: "Mine" } });
     const idea = await publicSubmission(user);
@@ -90,15 +85,15 @@ describe.each([
     expect(
       (await direct.rpc("create_comment", { submission_id: submission, body: "Still" })).error,
     ).not.toBeNull();
-    const [mine] = await sql<{ id: string }[]>`select id from comments where author_id = ${user.id}`;
-    await direct.rpc("update_comment", { id: mine?.id ?? "", body: "Changed" });
+    const [own] = await sql<{ id: string }[]>`select id from comments where author_id = ${user.id}`;
+    await direct.rpc("update_comment", { id: own?.id ?? "", body: "Changed" });
     expect(await sql`select body from comments where author_id = ${user.id}`).toEqual([{ body: "Mine" }]);
 
     const listener = client(user);
-    const heard = await listen(listener, { table: "comments", filter: `submission_id=eq.${idea}` });
+    const received = await listen(listener, { table: "comments", filter: `submission_id=eq.${idea}` });
     await sql`insert into comments (submission_id, author_id, body) values (${idea}, ${author.id}, 'Unheard')`;
     await settled();
-    expect(heard).toEqual([]);
+    expect(received).toEqual([]);
     await listener.realtime.disconnect();
 
     const [left] = await sql`

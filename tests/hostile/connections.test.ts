@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { expectUnavailable, expectWhole } from "../faults/storm.ts";
+import { expectConsistent, expectUnavailable } from "../faults/storm.ts";
 import { type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
 import { until } from "../until.ts";
 
-// What one caller asks for must not take the connections that others need.
+// The requests of one caller must not take the connections that others need.
 
 let own: OwnStack;
-let greedy: Person;
+let attacker: Person;
 let others: Person[];
 let submissionId: string;
 
 beforeAll(async () => {
   own = await startOwnStack({ functionsEnvironment: { DATABASE_IDLE_SECONDS: "2" } });
   await own.sql`update private.rate_limit_rules set max_requests = 2000000000`;
-  [greedy, ...others] = (await own.people(20)) as [Person, ...Person[]];
+  [attacker, ...others] = (await own.people(20)) as [Person, ...Person[]];
   submissionId = await own.submission(others[0] as Person);
 });
 afterAll(() => own?.remove());
@@ -26,21 +26,21 @@ const used = async ({ id }: Person, rule: string) => {
   return counter?.used ?? 0;
 };
 
-/** Connections of the functions that wait for a row just now. */
+/** Connections of the functions that currently wait for a row lock. */
 async function waitingForRows(): Promise<number> {
   const rows = await own.sql`
     select from pg_stat_activity where application_name = 'feedback-functions' and wait_event_type = 'Lock'`;
   return rows.length;
 }
 
-/** Keeps the submission from everybody else; `release` gives it back. */
+/** Locks the submission; `release` unlocks it. */
 async function hold(): Promise<() => Promise<void>> {
-  const holder = await own.sql.reserve();
-  await holder`begin`;
-  await holder`select from public.submissions where id = ${submissionId} for update`;
+  const transaction = await own.sql.reserve();
+  await transaction`begin`;
+  await transaction`select from public.submissions where id = ${submissionId} for update`;
   return async () => {
-    await holder`commit`;
-    holder.release();
+    await transaction`commit`;
+    transaction.release();
   };
 }
 
@@ -49,7 +49,7 @@ async function openConnections(): Promise<number> {
   return rows.length;
 }
 
-test("the functions open connections when they are needed, and close those that nobody uses", async () => {
+test("the functions open connections on demand, and close idle ones", async () => {
   const before = await openConnections();
   expect(before).toBeLessThanOrEqual(1);
   await Promise.all(others.map(read));
@@ -57,12 +57,12 @@ test("the functions open connections when they are needed, and close those that 
   expect(open).toBeGreaterThan(before);
   expect(open).toBeLessThanOrEqual(8);
   await until(async () => (await openConnections()) === 0);
-  expect((await read(greedy)).status).toBe(200);
+  expect((await read(attacker)).status).toBe(200);
 });
 
-test("one caller has at most a quarter of the connections, however many calls wait; others are served", async () => {
+test("one caller has at most a quarter of the connections, with any number of waiting requests; others are served", async () => {
   const release = await hold();
-  const asked = Promise.all(Array.from({ length: 30 }, () => vote(greedy)));
+  const asked = Promise.all(Array.from({ length: 30 }, () => vote(attacker)));
   await until(async () => (await waitingForRows()) > 0);
   for (let look = 0; look < 15; look++) {
     expect(await waitingForRows()).toBeLessThanOrEqual(2);
@@ -73,10 +73,10 @@ test("one caller has at most a quarter of the connections, however many calls wa
     if (answer.status === 503) expectUnavailable(answer);
     else expect([200, 201]).toContain(answer.status);
   }
-  await expectWhole(own);
+  await expectConsistent(own);
 });
 
-test("who waits for a row gives the connection up, tries once more, and is charged once", async () => {
+test("a request that waits for a row lock releases its connection, retries once, and is charged once", async () => {
   const person = others[1] as Person;
   const before = await used(person, "vote_create");
   const release = await hold();
@@ -88,7 +88,7 @@ test("who waits for a row gives the connection up, tries once more, and is charg
   expect(await used(person, "vote_create")).toBe(before + 1);
 });
 
-test("a row that stays locked is 503 with Retry-After, and is charged", async () => {
+test("a row that stays locked causes a 503 with Retry-After, and is charged", async () => {
   const person = others[2] as Person;
   const before = await used(person, "vote_create");
   const release = await hold();
@@ -99,7 +99,7 @@ test("a row that stays locked is 503 with Retry-After, and is charged", async ()
   expect(await used(person, "vote_create")).toBe(before + 1);
 });
 
-test("a call that may run long does not hold the caller's other calls up", async () => {
+test("a long request does not delay the caller's other requests", async () => {
   const person = others[3] as Person;
   await own.sql.unsafe(`
     create function private.test_slow() returns trigger language plpgsql as $$ begin perform pg_sleep(3); return old; end $$;

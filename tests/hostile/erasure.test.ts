@@ -6,7 +6,7 @@ import { sql } from "../stack.ts";
 const eraseMe = (user: { token: string }, organization: { id: string; slug: string }) =>
   api("DELETE", "/api/me?confirm=erase", { as: user, on: organization });
 
-test("a stranger who has a board forget them leaves nothing in its trail and makes no profiles", async () => {
+test("erasure of an unrelated user leaves no audit entry and creates no profiles", async () => {
   const organization = await newOrganization();
   const stranger = await newUser("Stranger");
   expect((await eraseMe(stranger, organization)).status).toBe(200);
@@ -14,7 +14,7 @@ test("a stranger who has a board forget them leaves nothing in its trail and mak
   expect(await sql`select from public.profiles where organization_id = ${organization.id}`).toHaveLength(0);
 });
 
-test("who has a board forget them is still counted by the limits", async () => {
+test("erasure by a board does not reset rate limits", async () => {
   const organization = await newOrganization();
   const user = await newUser("Floods");
   await newSubmission(organization, user);
@@ -30,7 +30,7 @@ test("who has a board forget them is still counted by the limits", async () => {
 });
 
 test.each(["spam", "trusted"])(
-  "who has a board forget them and was %s there, is so no more unless that is spam",
+  "after erasure by a board, a user who was %s there no longer is, except for spam",
   async (mark) => {
     const organization = await newOrganization();
     const user = await newUser("Sells things");

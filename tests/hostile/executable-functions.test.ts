@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { root } from "../../local/database-server.ts";
 import { sql } from "../stack.ts";
 
-/** Functions of schema private that the edge functions name in their statements. */
+/** Functions of schema private that the edge functions use in their statements. */
 async function namedByTheApi(): Promise<string[]> {
   const files = (await readdir(join(root, "functions"), { recursive: true })).filter((name) =>
     /\.tsx?$/.test(name),
@@ -14,10 +14,13 @@ async function namedByTheApi(): Promise<string[]> {
 }
 
 /**
- * Of each role: the functions it may execute and has no need of. It needs what these name: statements of the API, which
- * never runs as service_role; policies for the role, which service_role passes by; defaults, constraints, indexes and
- * triggers of tables it writes; its functions and views of schema public. And it needs what invoker functions among these
- * call in turn: a definer function calls as its owner.
+ * For each role: the functions that it may execute and does not need. Needed are: functions used by
+ * statements of the API,
+ * which never runs as service_role; by policies for the role, which service_role bypasses; by defaults,
+ * constraints, indexes
+ * and triggers of tables it writes; its functions and views of schema public; and those that invoker
+ * functions among these
+ * call. A definer function calls as its owner.
  */
 const executableWithoutNeed = (named: string[]) => sql<{ role: string; functions: string[] }[]>`
   with recursive ours as materialized (
@@ -69,7 +72,7 @@ const executableWithoutNeed = (named: string[]) => sql<{ role: string; functions
   select r.role, array_agg(o.path order by o.path) as functions from roles r cross join ours o
   where has_function_privilege(r.role, o.oid, 'execute') and (r.role, o.oid) not in (select role, oid from needed) group by 1`;
 
-test("no API role executes a function that no statement, policy, default, constraint or invoker function needs of it", async () => {
+test("API roles can execute only functions that a statement, policy, default, constraint or invoker function needs", async () => {
   const named = await namedByTheApi();
   expect(named.length).toBeGreaterThan(80);
   expect([...(await executableWithoutNeed(named))]).toEqual([]);

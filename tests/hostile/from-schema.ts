@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import fc from "../fuzz.ts";
 
 /** The part of JSON Schema that the OpenAPI document uses. */
 export interface Schema {
@@ -19,7 +19,7 @@ export interface Schema {
   format?: string;
 }
 
-/** Text that has broken something somewhere. */
+/** Strings that have broken other software. */
 export const nastyText = fc.oneof(
   { weight: 4, arbitrary: fc.string({ unit: "binary", maxLength: 40 }) },
   { weight: 2, arbitrary: fc.string({ unit: "grapheme", maxLength: 60 }) },
@@ -62,7 +62,7 @@ export const nastyText = fc.oneof(
   },
 );
 
-/** Any JSON at all. */
+/** Any JSON. */
 export const nastyValue: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 3, arbitrary: nastyText },
   { weight: 2, arbitrary: fc.jsonValue({ maxDepth: 3 }) },
@@ -77,7 +77,7 @@ const filler = fc.string({
   maxLength: 260,
 });
 
-/** What fits the schema, mostly; ids are taken from those there are. */
+/** Mostly valid values of the schema; ids are taken from existing rows. */
 export function fromSchema(
   schema: Schema,
   definitions: Record<string, Schema>,
@@ -97,9 +97,7 @@ export function fromSchema(
             Object.fromEntries(
               Object.entries(schema.properties ?? {}).map(([name, inner]) => [name, almost(recur(inner))]),
             ),
-            {
-              requiredKeys: schema.required ?? [],
-            },
+            { requiredKeys: schema.required ?? [] },
           ),
           fc.dictionary(nastyText, nastyValue, { maxKeys: 2 }),
         )
@@ -125,7 +123,7 @@ export function fromSchema(
   }
 }
 
-/** Now and then something else. */
+/** Sometimes an invalid value. */
 export function almost<Value>(right: fc.Arbitrary<Value>): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: 4, arbitrary: right }, { weight: 1, arbitrary: nastyValue });
 }

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { errorEnvelope, lowercaseErrorEnvelope } from "../../shared/errors.ts";
 import { scopes } from "../../shared/scopes.ts";
+import fc from "../fuzz.ts";
 import { type OwnStack, startOwnStack } from "../own-stack.ts";
 import { almost, fromSchema, nastyText, nastyValue, type Schema } from "./from-schema.ts";
 import { rest } from "./rest.ts";
@@ -24,7 +24,7 @@ let ids: string[];
 let credentials: (string | undefined)[];
 const secrets: string[] = [];
 beforeAll(async () => {
-  stack = await startOwnStack();
+  stack = await startOwnStack({ parts: ["rest"] });
   const { sql } = stack;
   await sql`update private.rate_limit_rules set max_requests = 1000000`;
   const [owner, member, author, stranger] = await Promise.all([
@@ -54,28 +54,28 @@ afterAll(() => stack.remove());
 
 const known = (status: number) => status < 500;
 
-/** One of the two envelopes, with the status its code has; or data, in the shape every success has. */
+/** One of the two error envelopes, with the status of its code; or data, in the shape of every success. */
 function expectEnvelope(answer: { status: number; text: string }, what: string) {
-  const told = `${what} → ${answer.status} ${answer.text.slice(0, 300)}`;
-  expect(known(answer.status), told).toBe(true);
+  const summary = `${what} → ${answer.status} ${answer.text.slice(0, 300)}`;
+  expect(known(answer.status), summary).toBe(true);
   const body: unknown = JSON.parse(answer.text);
   if (answer.status < 300) {
-    expect(typeof body === "object" && body !== null && ("data" in body || "id" in body), told).toBe(true);
+    expect(typeof body === "object" && body !== null && ("data" in body || "id" in body), summary).toBe(true);
     return;
   }
   const form =
     typeof (body as { error: unknown }).error === "string" ? lowercaseErrorEnvelope : errorEnvelope;
-  expect(form.safeParse(body).success, told).toBe(true);
+  expect(form.safeParse(body).success, summary).toBe(true);
   expect(answer.text).not.toMatch(/PostgresError|syntax error|SQLSTATE|\bat \S+ \(|pg_catalog|private\./);
 }
 
-/** Text that fits into a header. */
+/** Text that is valid in a header. */
 const headerText = nastyText.map((text) => text.replace(/[^\t\x20-\x7e]/g, "").trim());
 
 const nested = (open: string, inner: string, close: string, levels: number) =>
   open.repeat(levels) + inner + close.repeat(levels);
 
-/** Values as they are written in JSON; what JSON.stringify could not write is among them. */
+/** Values in JSON notation, including values that JSON.stringify cannot write. */
 const oddJson = [
   nested("[", "", "]", 65),
   nested('{"a":', "1", "}", 20_000),
@@ -106,12 +106,12 @@ function propertiesOf(schema: Schema, definitions: Record<string, Schema>): Reco
 
 function withField(sample: unknown, name: string, value: string): string {
   const rest = Object.entries((sample ?? {}) as object).filter(([other]) => other !== name);
-  const fields = rest.map(([other, kept]) => `${JSON.stringify(other)}:${JSON.stringify(kept)}`);
+  const fields = rest.map(([other, stored]) => `${JSON.stringify(other)}:${JSON.stringify(stored)}`);
   return `{${[...fields, `${JSON.stringify(name)}:${value}`].join()}}`;
 }
 
-describe("whatever is asked of it, the API answers in one of its envelopes", () => {
-  it("for every operation, with requests shaped by its schemas and with others", async () => {
+describe("for any request the API returns one of its envelopes", () => {
+  it("for every operation, with valid and invalid requests generated from its schemas", async () => {
     const { paths, components } = document;
     const operations = Object.entries(paths).flatMap(([path, methods]) =>
       Object.entries(methods)
@@ -122,7 +122,7 @@ describe("whatever is asked of it, the API answers in one of its envelopes", () 
     const deadline = Date.now() + 20_000;
     await Promise.all(
       operations
-        // Erasing oneself would leave nobody to go on with.
+        // Erasing the caller would end the test.
         .filter(({ path }) => !["/api/health", "/api/ready", "/api/me"].includes(path))
         .map(({ path, method, operation }) => fuzz(path, method, operation)),
     );
@@ -185,7 +185,7 @@ describe("whatever is asked of it, the API answers in one of its envelopes", () 
               Object.entries(headers).filter(([, value]) => value !== ""),
             ) as Record<string, string>,
           });
-          // A copy of the organization is a file.
+          // The export of the organization is a file.
           if (path === "/api/admin/export" && answer.status === 200) return;
           expectEnvelope(answer, `${method} ${address} ${JSON.stringify({ body, headers })}`);
         }),
@@ -194,7 +194,7 @@ describe("whatever is asked of it, the API answers in one of its envelopes", () 
     }
   }, 60_000);
 
-  it("for every field of every body, when its value is nested, huge or odd", async () => {
+  it("for every field of every body, with nested, huge or unusual values", async () => {
     const { paths, components } = document;
     const owner = credentials[1];
     const calls = Object.entries(paths).flatMap(([path, methods]) =>
@@ -207,7 +207,7 @@ describe("whatever is asked of it, the API answers in one of its envelopes", () 
           oddJson.map((value) => ({
             method: method.toUpperCase(),
             path: path.replace(/\{\w+\}/g, stack.organization.id),
-            // A change may name one field; what is made needs the others too.
+            // A change may contain one field; a creation needs the others too.
             body: withField(method === "patch" ? {} : sample, name, value),
           })),
         );
@@ -224,7 +224,7 @@ describe("whatever is asked of it, the API answers in one of its envelopes", () 
     }
   }, 60_000);
 
-  it("for paths and methods there are not", async () => {
+  it("for unknown paths and methods", async () => {
     const path = fc.array(
       fc.oneof(
         nastyText,
@@ -248,8 +248,8 @@ describe("whatever is asked of it, the API answers in one of its envelopes", () 
   });
 });
 
-describe("whatever is asked of it, the data API", () => {
-  it("tells nothing of its insides to filters, orders and selections", async () => {
+describe("for any request the data API", () => {
+  it("reveals no internals through filters, orders and selections", async () => {
     const column = fc.constantFrom(
       "id",
       "title",
@@ -305,7 +305,7 @@ describe("whatever is asked of it, the data API", () => {
       fc.asyncProperty(call, async ({ table, parameters, token }) => {
         const search = new URLSearchParams(parameters.map(([name, text]) => [name, wellFormed(text)]));
         const answer = await rest(`${table}?${search}`, { token, against: stack });
-        // What lite cannot parse is a 500 with a code of its own; hosted PostgREST says 400.
+        // Input that @supabase/lite cannot parse is a 500 with its own code; hosted PostgREST returns 400.
         if (answer.status >= 500) expect(answer.code, answer.text).toBe("SUP");
         expect(answer.text).not.toMatch(
           /@own\.example|"user_id":"(?!null)|postgresql:|node_modules|\bat \S+ \(/,
@@ -316,18 +316,18 @@ describe("whatever is asked of it, the data API", () => {
   });
 });
 
-describe("after all of it", () => {
-  it("everything stands: ready, counted right, nobody promoted", async () => {
+describe("afterwards", () => {
+  it("the service is ready, counts are exact, no role has changed", async () => {
     expect((await stack.call("GET", "/api/ready")).status).toBe(200);
-    expect(await stack.sql`select * from private.count_mistakes()`).toEqual([]);
+    expect(await stack.sql`select * from private.count_discrepancies()`).toEqual([]);
     const roles = await stack.sql<{ role: string }[]>`select role from memberships order by role`;
     expect(roles.map(({ role }) => role)).toEqual(["member", "owner"]);
   });
 
-  it("no secret, address or e-mail is in the log of the functions", async () => {
+  it("the log of the functions contains no secret, IP address or e-mail address", async () => {
     const { sql, folder } = stack;
     await sql`select 1`;
-    // What a client does wrong on purpose, so that errors are in the log too.
+    // Deliberate client errors, so that errors are in the log too.
     for (const token of credentials) {
       await stack.call("POST", `/api/submissions?q=${encodeURIComponent(token ?? "")}`, {
         token,
@@ -336,10 +336,13 @@ describe("after all of it", () => {
     }
     const log = await readFile(join(folder, "functions.log"), "utf8");
     expect(log.length).toBeGreaterThan(1000);
-    const made = JSON.parse(await readFile(join(folder, "secrets.json"), "utf8")) as Record<string, unknown>;
+    const created = JSON.parse(await readFile(join(folder, "secrets.json"), "utf8")) as Record<
+      string,
+      unknown
+    >;
     const hidden = [
       ...secrets,
-      ...Object.values(made).flatMap((value) =>
+      ...Object.values(created).flatMap((value) =>
         typeof value === "string" && value.length > 10 ? [value] : [],
       ),
     ];

@@ -13,11 +13,11 @@ const file = JSON.stringify({
   type: "idea",
 });
 
-test("imports that wait for one another hold no connection meanwhile", async () => {
+test("imports that wait for each other hold no connection", async () => {
   const organization = await newOrganization();
   const key = await newKey(organization, ["submissions:moderate"]);
   const lock = sql`hashtextextended(${`import ${organization.id}`}, 0)`;
-  const waiting = async () => {
+  const blockedSessions = async () => {
     const rows = await sql`
       select from pg_locks l where l.locktype = 'advisory' and not l.granted and l.objsubid = 1
         and (l.classid::bigint << 32 | l.objid::bigint) = ${lock}`;
@@ -27,13 +27,13 @@ test("imports that wait for one another hold no connection meanwhile", async () 
     const rows = await sql`select from private.imports where organization_id = ${organization.id}`;
     return rows.length;
   };
-  const ended = await sql.begin(async (holder) => {
-    await holder`select pg_advisory_xact_lock(${lock})`;
+  const ended = await sql.begin(async (transaction) => {
+    await transaction`select pg_advisory_xact_lock(${lock})`;
     const imports = await Promise.all([1, 2, 3].map(() => sendImport(key, file)));
     expect(await started()).toBe(imports.length);
-    // Beside the schedule, those who sent them run them.
+    // Their clients run them in addition to the schedule.
     for (const { id } of imports) api("POST", `/api/admin/imports/${id}/run`, { as: key }).catch(() => {});
-    for (let look = 0; look < 20; look++, await sleep(20)) expect(await waiting()).toBe(0);
+    for (let look = 0; look < 20; look++, await sleep(20)) expect(await blockedSessions()).toBe(0);
     return { imports };
   });
   const done = await Promise.all(ended.imports.map(({ id }) => endOf(key, id)));

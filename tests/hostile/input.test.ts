@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { connect } from "node:net";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { isApiKey } from "../../shared/api-keys.ts";
 import { commentCreateByKey } from "../../shared/comments.ts";
 import { negotiateLocale } from "../../shared/locales.ts";
@@ -13,23 +13,20 @@ import {
 } from "../../shared/submissions.ts";
 import { newKey, only } from "../api/world.ts";
 import { type Answer, api, sql, stack } from "../stack.ts";
-import { makeWorld, type Scene, type World } from "./world.ts";
+import { makeWorld, type Scene } from "./world.ts";
 
-let world: World;
-let open: Scene;
-let key: string;
-beforeAll(async () => {
-  world = await makeWorld();
-  open = await world.scene("open");
-  key = (await newKey(world.home, ["submissions:read", "submissions:write", "submissions:moderate"])).token;
-});
+const world = await makeWorld();
+const open: Scene = await world.scene("open");
+const key: string = (
+  await newKey(world.home, ["submissions:read", "submissions:write", "submissions:moderate"])
+).token;
 
 type ErrorBody = { error?: unknown; data?: unknown };
 
-/** Answered as one of ours, and not with an error nobody foresaw. */
+/** A response of the service, and not an unexpected error. */
 function expectAnswered(answer: Answer<ErrorBody | null>, what: string) {
   expect(answer.status, `${what} → ${answer.text.slice(0, 300)}`).toBeLessThan(500);
-  expect(answer.headers.get("x-request-id"), what).toBeTruthy();
+  expect(answer.headers["x-request-id"], what).toBeTruthy();
   expect(answer.text).not.toMatch(/syntax error|PostgresError|SQLSTATE|pg_catalog|at \w+ \(|\.ts:\d/);
 }
 
@@ -105,7 +102,7 @@ describe("SQL in", () => {
     `/api/organizations/${world.home.id}/tags`,
   ];
 
-  it.each(parameters)("the query parameter %s does nothing", async (parameter) => {
+  it.each(parameters)("the query parameter %s has no effect", async (parameter) => {
     const startedAt = performance.now();
     for (const path of paths()) {
       await Promise.all(
@@ -124,7 +121,7 @@ describe("SQL in", () => {
     expect(performance.now() - startedAt).toBeLessThan(20_000);
   });
 
-  it("paths, bodies and headers does nothing", async () => {
+  it("paths, bodies and headers has no effect", async () => {
     const { token } = world.people.author;
     for (const text of injections) {
       const answers: [string, Answer<ErrorBody>][] = [
@@ -158,7 +155,7 @@ describe("SQL in", () => {
         ],
       ];
       for (const [where, answer] of answers) expectAnswered(answer, `${where}: ${text}`);
-      // What fetch lets through as a header.
+      // Characters that fetch accepts in a header.
       if (/^[\t\x20-\x7e\x80-\xff]*$/.test(text)) {
         const headers = { "x-organization": text, "accept-language": text, "idempotency-key": text };
         expectAnswered(await api("/api/submissions", { headers }), `headers: ${text}`);
@@ -171,15 +168,15 @@ describe("SQL in", () => {
     expect((await sql`select count(*)::int as n from submissions`)[0]?.n).toBeGreaterThan(50);
   });
 
-  it("search marks nothing as HTML but what it found", async () => {
+  it("search produces no other HTML than its highlights", async () => {
     const title = "<img src=x onerror=alert(1)> & <mark>marked</mark> \"quotes\" 'x' &lt;b&gt;";
     const description = `${title} <script>alert(1)</script> and some more words to make it long enough`;
-    const made = await api("/api/submissions", {
+    const created = await api("/api/submissions", {
       token: world.people.author.token,
       body: { title, description, type: "idea" },
       headers: { "x-organization": world.home.id },
     });
-    expect(made.status).toBe(201);
+    expect(created.status).toBe(201);
     for (const q of [
       "img",
       "marked",
@@ -227,47 +224,50 @@ describe("headers", () => {
     "X-Forwarded-For",
     "Cookie",
     "Origin",
-  ])("%s of any length and with control characters is answered or cut off, never a 500", async (name) => {
-    for (const value of [
-      "",
-      " ",
-      ",",
-      ";q=",
-      "\t",
-      "\u0001",
-      "\u007f",
-      "x\u0000y",
-      "\u00ff",
-      "a".repeat(5000),
-      "a".repeat(60_000),
-      "a,".repeat(3000),
-      ";q=1,".repeat(1500),
-    ]) {
-      for (const request of [
-        `GET /api/submissions?limit=1 HTTP/1.1\r\nHost: x\r\n${name}: ${value}\r\nConnection: close\r\n\r\n`,
-        `POST /api/submissions/check-duplicates HTTP/1.1\r\nHost: x\r\n${name}: ${value}\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`,
+  ])(
+    "%s of any length and with control characters gets a response or is cut off, never a 500",
+    async (name) => {
+      for (const value of [
+        "",
+        " ",
+        ",",
+        ";q=",
+        "\t",
+        "\u0001",
+        "\u007f",
+        "x\u0000y",
+        "\u00ff",
+        "a".repeat(5000),
+        "a".repeat(60_000),
+        "a,".repeat(3000),
+        ";q=1,".repeat(1500),
       ]) {
-        const status = await raw(request);
-        expect(
-          status === null || (status >= 200 && status < 500),
-          `${JSON.stringify(value.slice(0, 20))} ${status}`,
-        ).toBe(true);
+        for (const request of [
+          `GET /api/submissions?limit=1 HTTP/1.1\r\nHost: x\r\n${name}: ${value}\r\nConnection: close\r\n\r\n`,
+          `POST /api/submissions/check-duplicates HTTP/1.1\r\nHost: x\r\n${name}: ${value}\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`,
+        ]) {
+          const status = await raw(request);
+          expect(
+            status === null || (status >= 200 && status < 500),
+            `${JSON.stringify(value.slice(0, 20))} ${status}`,
+          ).toBe(true);
+        }
       }
-    }
-    expect((await api("/api/health")).status).toBe(200);
-  });
+      expect((await api("/api/health")).status).toBe(200);
+    },
+  );
 
-  it("cannot be split by what a request says", async () => {
+  it("cannot be split by request data", async () => {
     for (const text of ["en\r\nX-Injected: 1", "%0d%0aX-Injected: 1", "en\u010d\u010aX-Injected: 1"]) {
       const answer = await api(
         `/api/submissions/search?q=${encodeURIComponent(text)}&organization=${world.home.slug}`,
       );
-      expect(answer.headers.get("x-injected")).toBeNull();
+      expect(answer.headers["x-injected"]).toBeUndefined();
       expectAnswered(answer, text);
     }
   });
 
-  it("twice are no way past the checks", async () => {
+  it("sent twice do not bypass the checks", async () => {
     const twice = (header: string, one: string, other: string) =>
       raw(
         `GET /api/me/votes HTTP/1.1\r\nHost: x\r\n${header}: ${one}\r\n${header}: ${other}\r\nConnection: close\r\n\r\n`,
@@ -278,7 +278,7 @@ describe("headers", () => {
     expect(await twice("X-Organization", world.home.id, world.closed.id)).not.toBe(200);
   });
 
-  it("about the address and the host change nothing", async () => {
+  it("about the address and the host have no effect", async () => {
     const answer = await api<{ data: { url: string } }>("/api/submissions", {
       token: world.people.author.token,
       body: { title: "Whose link is this?", description: "A description long enough.", type: "idea" },
@@ -294,7 +294,7 @@ describe("headers", () => {
   });
 });
 
-/** The status of what a server answers to bytes; null where it just closes. */
+/** The status of the response to raw bytes; null if the server closes the connection. */
 function raw(request: string): Promise<number | null> {
   const { hostname, port } = new URL(stack.base_url);
   return new Promise((resolve) => {
@@ -322,7 +322,7 @@ describe("bodies", () => {
     `{"constructor":{"prototype":{"vote_count":99}},VALID}`,
     `{VALID,"__proto__":null,"toString":1,"hasOwnProperty":2}`,
     `{VALID,"user_id":"${randomUUID()}","author_id":"${randomUUID()}","is_official":true,"vote_count":99,"status":"completed","id":"${randomUUID()}","organization_id":"${randomUUID()}","is_public":false,"moderation_state":"spam","merged_into_id":"${randomUUID()}","created_at":"2000-01-01","source":"x","tracker_issue_url":"https://x.example"}`,
-  ])("with forged or polluting fields make an ordinary submission: %s", async (template) => {
+  ])("with read-only or polluting fields create an ordinary submission: %s", async (template) => {
     const answer = await post(template.replace("VALID", valid));
     expect(answer.status, answer.text).toBe(201);
     const { id } = (answer.body as { data: { id: string } }).data;
@@ -344,7 +344,7 @@ describe("bodies", () => {
     ).toHaveLength(1);
   });
 
-  it("with __proto__ in a query change nothing", async () => {
+  it("with __proto__ in a query have no effect", async () => {
     for (const query of [
       "__proto__=x",
       "__proto__[status]=planned",
@@ -360,7 +360,7 @@ describe("bodies", () => {
     }
   });
 
-  it.each([10, 1000, 100_000, 400_000])("nested %i deep are refused, not fatal", async (depth) => {
+  it.each([10, 1000, 100_000, 400_000])("nested %i deep are rejected without a crash", async (depth) => {
     for (const body of [
       "[".repeat(depth) + "]".repeat(depth),
       `${'{"a":'.repeat(depth / 5)}1${"}".repeat(depth / 5)}`,
@@ -393,7 +393,7 @@ describe("bodies", () => {
     expect([answer.status, (answer.body.error as { code: string }).code]).toEqual([400, "VALIDATION_ERROR"]);
   });
 
-  it("in bytes that are no UTF-8, of another type or compressed are refused", async () => {
+  it("that are not UTF-8, of another type or compressed are rejected", async () => {
     const send = (body: Uint8Array | string, headers: Record<string, string>) =>
       fetch(`${stack.base_url}/api/submissions`, {
         method: "POST",
@@ -478,7 +478,7 @@ describe("sizes", () => {
   });
 
   it.each(["раypal", "dеmo", "ｄｅｍｏ", "demo\u200b", "demo ", "de\u00admo", "DEMO\u0130"])(
-    "%j is another organization than demo",
+    "%j does not select the organization demo",
     async (slug) => {
       const answer = await api(`/api/submissions?organization=${encodeURIComponent(slug)}`);
       expect(answer.status).toBe(404);
@@ -486,7 +486,7 @@ describe("sizes", () => {
   );
 
   it.each(["dеsign", "ｄesign", "a\u200b", "a%", "A_B", "ſ", "İ"])(
-    "%j is no slug to filter by",
+    "%j is rejected as a slug filter",
     async (slug) => {
       for (const parameter of ["tag", "category"]) {
         const answer = await api<{ data?: unknown[] }>(
@@ -499,8 +499,8 @@ describe("sizes", () => {
   );
 });
 
-describe("no pattern takes more than about twice as long for twice the text", () => {
-  // What makes a backtracking pattern slow, repeated, with an end that does not fit.
+describe("no regular expression takes more than about twice as long for twice the text", () => {
+  // Repeated input that makes a backtracking pattern slow, with an end that does not match.
   const hostile = [
     "a",
     " ",
@@ -570,7 +570,7 @@ describe("no pattern takes more than about twice as long for twice the text", ()
   ];
 
   it.each(targets)("%s", (_, use) => {
-    // Of this process alone: what else the machine does does not count.
+    // CPU time of this process only, independent of other load.
     const time = (text: string) => {
       let best = Number.POSITIVE_INFINITY;
       for (let run = 0; run < 3; run++) {
@@ -584,7 +584,7 @@ describe("no pattern takes more than about twice as long for twice the text", ()
       for (const end of ends) {
         const text = (length: number) => unit.repeat(length / unit.length) + end;
         const [short, long] = [time(text(20_000)), time(text(40_000))];
-        // Below 30 ms it is noise: quadratic time is seconds at this length.
+        // Below 30 ms is noise: quadratic time is seconds at this length.
         expect(long, `${JSON.stringify(unit)}…${JSON.stringify(end)}: ${short} → ${long} ms`).toBeLessThan(
           Math.max(30, short * 3.2),
         );
@@ -592,7 +592,7 @@ describe("no pattern takes more than about twice as long for twice the text", ()
     }
   });
 
-  it("in the database, for what a search, a check or a body may hold", async () => {
+  it("in the database, for the longest input of a search, a check or a body", async () => {
     const time = async (call: () => Promise<Answer<ErrorBody | null>>, what: string) => {
       let best = Number.POSITIVE_INFINITY;
       for (let run = 0; run < 3; run++) {
@@ -623,14 +623,14 @@ describe("no pattern takes more than about twice as long for twice the text", ()
   });
 });
 
-it("one process took all of it", async () => {
+it("one process handled all of it", async () => {
   expect((await api("/api/ready")).status).toBe(200);
   expect(
     only(
       (
         await sql<
           { n: number }[]
-        >`select count(*)::int as n from private.count_mistakes() m where m.id = ${open.submission}`
+        >`select count(*)::int as n from private.count_discrepancies() m where m.id = ${open.submission}`
       )[0],
     ).n,
   ).toBe(0);

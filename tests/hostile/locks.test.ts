@@ -12,29 +12,24 @@ import {
 import { sql } from "../stack.ts";
 import { rest, rpc } from "./rest.ts";
 
-// What a client of the data API says locks what is its own and nothing of others, whatever its filters match.
+// A statement of a data API client locks only its own rows, whatever its filters match.
 
-let submission: string;
-let comment: string;
-let vote: string;
-let author: User;
-let stranger: User;
-beforeAll(async () => {
-  const organization = await newOrganization();
-  [author, stranger] = [await newUser("Ann Author"), await newUser("Sam Stranger")];
-  submission = await newSubmission(organization, author);
-  comment = await newComment(submission, author);
-  const [made] = await sql<{ id: string }[]>`select id from public.votes where submission_id = ${submission}`;
-  vote = only(made).id;
-  await sql`insert into public.comment_votes (comment_id, user_id) values (${comment}, ${author.id})`;
-});
+const organization = await newOrganization();
+const [author, stranger] = [await newUser("Ann Author"), await newUser("Sam Stranger")];
+const submission = await newSubmission(organization, author);
+const comment = await newComment(submission, author);
+const [created] = await sql<
+  { id: string }[]
+>`select id from public.votes where submission_id = ${submission}`;
+const vote: string = only(created).id;
+await sql`insert into public.comment_votes (comment_id, user_id) values (${comment}, ${author.id})`;
 
-/** While somebody holds the submission and its comment, as a merge or a vote does. */
-async function whileHeld<Result>(deed: () => Promise<Result>): Promise<Result> {
-  return sql.begin(async (holder) => {
-    await holder`select from public.submissions where id = ${submission} for no key update`;
-    await holder`select from public.comments where id = ${comment} for no key update`;
-    return deed();
+/** While another session holds the submission and its comment, as a merge or a vote does. */
+async function whileLocked<Result>(action: () => Promise<Result>): Promise<Result> {
+  return sql.begin(async (transaction) => {
+    await transaction`select from public.submissions where id = ${submission} for no key update`;
+    await transaction`select from public.comments where id = ${comment} for no key update`;
+    return action();
   }) as Promise<Result>;
 }
 
@@ -61,10 +56,10 @@ const callsOnOthers: [string, () => object][] = [
   ["delete_submission", () => ({ id: submission })],
 ];
 
-describe("waits for no lock", () => {
-  test.each(tablesOfOthers)("of others' %s where %s", async (table, filter, body) => {
+describe("does not wait for locks", () => {
+  test.each(tablesOfOthers)("on %s of others where %s", async (table, filter, body) => {
     const query = filter.replace("SUBMISSION", submission).replace("COMMENT", comment).replace("VOTE", vote);
-    const answer = await whileHeld(() =>
+    const answer = await whileLocked(() =>
       rest(`${table}?select=submission_id&${query}`, {
         token: stranger.token,
         method: body ? "PATCH" : "DELETE",
@@ -75,22 +70,22 @@ describe("waits for no lock", () => {
     expect([answer.code, answer.rows]).toEqual(["FB403", []]);
   });
 
-  test.each(callsOnOthers)("by %s of what is not theirs", async (name, args) => {
-    const answer = await whileHeld(() => rpc(name, args(), { token: stranger.token }));
+  test.each(callsOnOthers)("in %s on content of others", async (name, args) => {
+    const answer = await whileLocked(() => rpc(name, args(), { token: stranger.token }));
     expect([answer.status, answer.text]).toEqual([200, "false"]);
   });
 
-  test("who follows, and who stops: a client that does so with all of a board blocks nobody", async () => {
+  test("following and unfollowing all submissions of a board blocks no one", async () => {
     const { token } = stranger;
-    const [made, gone] = await whileHeld(async () => [
+    const [created, gone] = await whileLocked(async () => [
       await rpc("follow", { submission_id: submission }, { token }),
       await rpc("unfollow", { submission_id: submission }, { token }),
     ]);
-    expect([made?.text, gone?.text]).toEqual(["true", "true"]);
+    expect([created?.text, gone?.text]).toEqual(["true", "true"]);
   });
 });
 
-test("what was merged is not followed, by the data API neither", async () => {
+test("merged submissions cannot be followed through the data API either", async () => {
   const organization = await newOrganization();
   const [source, target] = [
     await newSubmission(organization, author),
@@ -102,7 +97,7 @@ test("what was merged is not followed, by the data API neither", async () => {
   expect(await sql`select from public.follows where user_id = ${stranger.id}`).toHaveLength(0);
 });
 
-describe("a write that asks something slow", () => {
+describe("a write with a slow query in its parameters", () => {
   const slow = `match.${encodeURIComponent("^(a+)(a+)(a+)\\1\\2\\3!$")}`;
   const slowText = `${"a".repeat(1998)}!`;
   let organization: string;
@@ -113,16 +108,16 @@ describe("a write that asks something slow", () => {
   let survey: { id: string; question: string };
 
   beforeAll(async () => {
-    const made = await newOrganization();
-    organization = made.id;
+    const created = await newOrganization();
+    organization = created.id;
     await sql`update public.organizations set max_submissions = 1000, max_surveys = 10 where id = ${organization}`;
     attacker = await newUser("Mallory");
     others = await newUsers(3);
-    board = await Promise.all(Array.from({ length: 29 }, () => newSubmission(made, author)));
+    board = await Promise.all(Array.from({ length: 29 }, () => newSubmission(created, author)));
     for (const id of board) {
       await newComment(id, author, { body: slowText });
     }
-    const mine = await newSubmission(made, attacker, { description: slowText });
+    const mine = await newSubmission(created, attacker, { description: slowText });
     own = { submission: mine, comment: await newComment(mine, attacker, { body: slowText }) };
     await newComment(mine, attacker, { body: slowText });
     const [survey_id] = await sql<{ id: string }[]>`
@@ -163,7 +158,7 @@ describe("a write that asks something slow", () => {
     ],
     ["a vote whose answer is a pattern", "POST", () => `rpc/vote?vote=${slow}`, () => rows()[1]],
     [
-      "votes taken back",
+      "deleted votes",
       "DELETE",
       () => `votes?submission_id=not.is.null&${throughSubmission}`,
       () => undefined,
@@ -221,7 +216,9 @@ describe("a write that asks something slow", () => {
     ],
   ];
 
-  /** What everybody does on a board, none of which may wait; undone, so that each attack meets the same. */
+  /**
+   * Usual requests on a board, none of which may wait; reverted, so that each attack meets the same state.
+   */
   async function live(): Promise<void> {
     const [one, two, three] = others.map(({ id }) => id) as [string, string, string];
     const undo = new Error("undo");
@@ -245,7 +242,7 @@ describe("a write that asks something slow", () => {
       });
   }
 
-  test.each(attacks)("%s: nobody waits for it", async (_what, method, path, body) => {
+  test.each(attacks)("%s: other requests do not wait for it", async (_what, method, path, body) => {
     let answered = false;
     const attack = rest(path(), {
       method: method as "POST",
@@ -255,7 +252,7 @@ describe("a write that asks something slow", () => {
     }).finally(() => {
       answered = true;
     });
-    // Answered, or at work on what is slow.
+    // Completed, or busy with the slow part.
     await expect
       .poll(
         async () =>
@@ -268,17 +265,17 @@ describe("a write that asks something slow", () => {
       .toBe(true);
     await live();
     const { code } = await attack;
-    // Where it reads before it writes it is cut off.
+    // If it reads before it writes, it is canceled.
     if (!path().startsWith("rpc/")) expect(code).toMatch(/^(FB403|57014)$/);
   });
 
-  test("what it did is exact", async () => {
-    expect(await sql`select * from private.count_mistakes()`).toEqual([]);
+  test("its changes are exact", async () => {
+    expect(await sql`select * from private.count_discrepancies()`).toEqual([]);
   });
 });
 
 test.each([["count=planned"], ["count=estimated"], ["return=minimal, COUNT = Planned"]])(
-  "Prefer: %s is refused: it tells of rows the caller cannot see",
+  "Prefer: %s is rejected, because it would reveal rows that the caller cannot see",
   async (prefer) => {
     const answer = await rest("submissions?select=id&limit=1", { headers: { prefer } });
     expect(answer.status).toBe(400);

@@ -1,28 +1,22 @@
 import { randomUUID } from "node:crypto";
 import { request } from "node:http";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { api, sql, stack } from "../stack.ts";
 import { type RestAnswer, rest, rpc } from "./rest.ts";
-import { makeWorld, type Scene, type World } from "./world.ts";
+import { makeWorld } from "./world.ts";
 
-let world: World;
-let open: Scene;
-let waiting: Scene;
-let closed: Scene;
-beforeAll(async () => {
-  world = await makeWorld();
-  [open, waiting, closed] = await Promise.all([
-    world.scene("open"),
-    world.scene("waiting"),
-    world.scene("closed"),
-  ]);
-  // A voter who is nobody's business, on each of them.
-  for (const { submission } of [open, waiting, closed]) {
-    await sql`insert into votes (submission_id, user_id) values (${submission}, ${world.people.rival.id})`;
-  }
-});
+const world = await makeWorld();
+const [open, pending, closed] = await Promise.all([
+  world.scene("open"),
+  world.scene("waiting"),
+  world.scene("closed"),
+]);
+// A voter to be hidden, on each of them.
+for (const { submission } of [open, pending, closed]) {
+  await sql`insert into votes (submission_id, user_id) values (${submission}, ${world.people.rival.id})`;
+}
 
-/** Asked by nobody, by a stranger and by home's admin. */
+/** Requested by an anonymous caller, by another user and by home's admin. */
 const askers = ["anon", "stranger", "admin"] as const;
 const ask = (path: string, headers: Record<string, string> = {}) =>
   Promise.all(askers.map((role) => rest(path, { token: world.token(role), headers })));
@@ -34,7 +28,7 @@ function expectRefused(answers: RestAnswer[], path: string) {
   }
 }
 
-describe("who voted", () => {
+describe("the identity of voters", () => {
   it.each([
     "votes?select=*",
     "votes?select=user_id",
@@ -70,7 +64,7 @@ describe("who voted", () => {
     "comments?select=id,comment_votes(user_id)",
     "comments?select=id,profiles!comment_votes(id)",
     "profiles?select=id,comment_votes(id)",
-  ])("is not told by %s", async (path) => {
+  ])("is not revealed by %s", async (path) => {
     const asked = path.replaceAll("VOTER", world.people.rival.id).replaceAll("AUTHOR", open.author_id);
     expectRefused(await ask(asked), path);
   });
@@ -104,19 +98,19 @@ describe("e-mail addresses and internals", () => {
     "profiles?select=id,auth_user_id(email)",
     "notifications?select=event_id",
     "status_changes?select=notify",
-  ])("are not told by %s", async (path) => {
+  ])("are not revealed by %s", async (path) => {
     expectRefused(await ask(path), path);
   });
 
-  it("stay hidden in what an insert or a delete returns", async () => {
+  it("are not returned by an insert or a delete", async () => {
     const token = world.token("stranger");
     const headers = { prefer: "return=representation" };
-    const refused = await rest("votes?select=user_id", {
+    const rejected = await rest("votes?select=user_id", {
       token,
       headers,
       body: { submission_id: open.submission },
     });
-    expect(refused.code).toBe("42501");
+    expect(rejected.code).toBe("42501");
     const whole = await rest("votes", { token, headers, body: { submission_id: open.submission } });
     expect(whole.code).toBe("42501");
     const own = await rest(`profiles?id=eq.${world.people.stranger.id}&select=id,email`, {
@@ -134,7 +128,7 @@ describe("e-mail addresses and internals", () => {
     expect(gone.code).toBe("42501");
   });
 
-  it("are not in the text of an error", async () => {
+  it("are not in error messages", async () => {
     const token = world.token("stranger");
     const { author } = world.people;
     const tries = await Promise.all([
@@ -176,7 +170,7 @@ describe("hidden rows", () => {
     ["profiles?select=id&id=in.(COLLEAGUE,INSIDER,NEWCOMER)"],
     ["organizations?select=id,submissions!inner(id)&id=eq.CLOSED"],
     ["submissions?select=id,comments!inner(id)&id=in.(SUBMISSION,WAITING)"],
-  ])("are not shown by %s", async (path) => {
+  ])("are not returned by %s", async (path) => {
     for (const role of ["anon", "stranger", "rival"] as const) {
       const answer = await rest(filled(path), {
         token: world.token(role),
@@ -201,13 +195,13 @@ describe("hidden rows", () => {
   ])("are not counted by %s", async (path, expected) => {
     for (const role of ["anon", "stranger", "rival"] as const) {
       const answer = await rest(filled(path), { token: world.token(role) });
-      // Aggregates may be switched off; what they count may not be wrong.
+      // Aggregates may be disabled; their counts must not be wrong.
       if (answer.status === 400) expect(answer.code).toMatch(/^PGRST/);
       else expect(answer.rows, role).toEqual(expected);
     }
   });
 
-  it("follows and notifications of others stay unseen beside those of one's own", async () => {
+  it("follows and notifications of others are not returned with the caller's own", async () => {
     const token = world.token("admin");
     for (const path of [
       `submissions?select=id,follows(user_id),notifications(id)&id=eq.${open.submission}`,
@@ -224,7 +218,7 @@ describe("hidden rows", () => {
       .replaceAll("CLOSED", world.closed.id)
       .replaceAll("HOME", world.home.id)
       .replaceAll("SUBMISSION", closed.submission)
-      .replaceAll("WAITING", waiting.submission)
+      .replaceAll("WAITING", pending.submission)
       .replaceAll("OPEN", open.submission)
       .replaceAll("AUTHOR", open.author_id)
       .replaceAll("CATEGORY", closed.category)
@@ -233,7 +227,7 @@ describe("hidden rows", () => {
       .replaceAll("NEWCOMER", world.newcomer.id);
 });
 
-describe("what is not there and what may not be seen are told alike", () => {
+describe("missing and invisible rows have the same response", () => {
   const acts: [string, (id: string) => unknown, string][] = [
     ["a vote", (submission_id) => ({ submission_id }), "votes"],
     ["a follow", (submission_id) => ({ submission_id }), "follows"],
@@ -245,7 +239,7 @@ describe("what is not there and what may not be seen are told alike", () => {
     for (const role of ["stranger", "rival"] as const) {
       const token = world.token(role);
       const unknown = await rest(table, { token, body: body(randomUUID()) });
-      for (const hidden of [closed.submission, waiting.submission]) {
+      for (const hidden of [closed.submission, pending.submission]) {
         const answer = await rest(table, { token, body: body(hidden) });
         expect([answer.status, answer.text], role).toEqual([unknown.status, unknown.text]);
         expect(answer.status).toBeGreaterThanOrEqual(400);
@@ -261,7 +255,7 @@ describe("what is not there and what may not be seen are told alike", () => {
     ];
     for (const [table, body] of tries) {
       const unknown = await rest(table, { token, body: body(randomUUID()) });
-      for (const { comment } of [closed, waiting]) {
+      for (const { comment } of [closed, pending]) {
         const answer = await rest(table, { token, body: body(comment) });
         expect([answer.status, answer.text], table).toEqual([unknown.status, unknown.text]);
       }
@@ -322,7 +316,7 @@ describe("what is not there and what may not be seen are told alike", () => {
     const call = { method, body, token: world.people.rival.token };
     const unknown = await api(`/api/submissions/${randomUUID()}${rest}`, call);
     expect(unknown.status).toBe(404);
-    for (const { submission } of [closed, waiting]) {
+    for (const { submission } of [closed, pending]) {
       const hidden = await api(`/api/submissions/${submission}${rest}`, call);
       expect([hidden.status, hidden.text]).toEqual([unknown.status, unknown.text]);
     }
@@ -335,14 +329,14 @@ describe("my_votes", () => {
     [{ submission_id: "x" }],
     [{}],
     [{ submission_ids: [], "private.caller_id": "x" }],
-  ])("takes no other arguments: %j", async (body) => {
+  ])("rejects other arguments: %j", async (body) => {
     expect((await rest("rpc/my_votes", { token: world.token("stranger"), body })).code).toBe("PGRST202");
   });
 
-  it("tells nobody of votes of others, whatever is asked for", async () => {
-    const submission_ids = [open.submission, waiting.submission, closed.submission];
-    const mine = await rest("rpc/my_votes", { token: world.token("stranger"), body: { submission_ids } });
-    expect([mine.status, mine.rows]).toEqual([200, []]);
+  it("does not reveal votes of others, for any ids", async () => {
+    const submission_ids = [open.submission, pending.submission, closed.submission];
+    const own = await rest("rpc/my_votes", { token: world.token("stranger"), body: { submission_ids } });
+    expect([own.status, own.rows]).toEqual([200, []]);
     for (const submission_ids of ["x", ["x"], null, "{,}", [[open.submission]]]) {
       const answer = await rest("rpc/my_votes", { token: world.token("stranger"), body: { submission_ids } });
       expect(answer.status, JSON.stringify(submission_ids)).toBeLessThan(500);
@@ -393,7 +387,7 @@ describe("other schemas", () => {
     "schema_migrations",
     "pg_authid",
     "pg_class",
-  ])("%s has no address, with or without its schema", async (table) => {
+  ])("%s is not reachable, with or without its schema", async (table) => {
     for (const path of [
       table,
       `private.${table}`,
@@ -447,7 +441,7 @@ describe("the gateway", () => {
     },
   );
 
-  it("answers nothing of the data API without a key", async () => {
+  it("rejects data API requests without a key", async () => {
     for (const path of ["/rest/v1/submissions?select=id", "/rest/v1/", "/rest/v1/rpc/my_votes"]) {
       expect((await rawGet(path, {})).status, path).toBe(401);
       expect((await rawGet(path, { apikey: "sb_secret_made_up" })).status, path).toBe(401);
@@ -455,7 +449,7 @@ describe("the gateway", () => {
   });
 });
 
-/** As it stands: fetch would tidy the path. */
+/** Sent unchanged: fetch would normalize the path. */
 async function rawGet(
   path: string,
   headers: Record<string, string>,

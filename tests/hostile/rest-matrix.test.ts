@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 import { only } from "../api/world.ts";
+import { type ColumnRights, columnRights } from "../column-rights.ts";
 import { sql } from "../stack.ts";
 import {
   type Act,
@@ -9,14 +10,12 @@ import {
   boards,
   callable,
   type Role,
-  readable,
   roles,
   views,
   visible,
-  writable,
 } from "./expected.ts";
 import { insertBy, type RestAnswer, rest, rpc } from "./rest.ts";
-import { makeWorld, type Scene, type World } from "./world.ts";
+import { makeWorld, type Scene } from "./world.ts";
 
 type Table = keyof typeof acts;
 type Verb = "insert" | "update" | "delete";
@@ -114,7 +113,7 @@ const inserts: Record<Table, (scene: Scene, userId: string) => Record<string, un
   survey_responses: (s) => ({ survey_id: s.answered, answers: s.answers }),
 };
 
-/** What clients call instead of updating or deleting a row: the function and its arguments. */
+/** The functions that clients call instead of updating or deleting a row, with their arguments. */
 const changeBy: Record<Table, Partial<Record<Verb, (scene: Scene) => [string, Record<string, unknown>]>>> = {
   submissions: {
     update: (s) => ["update_submission", { id: s.submission, changes: updates.submissions }],
@@ -136,23 +135,23 @@ const asFilter = (row: Record<string, string>) =>
   Object.entries(row)
     .map(([column, value]) => `${column}=eq.${value}`)
     .join("&");
-const kindOf = (role: Role) => (role === "anon" ? "anon" : "session");
+const world = await makeWorld();
+const rights: readonly ColumnRights[] = await columnRights();
+
+const columnsOf = (table: Table) => rights.filter((column) => column.table === table);
+const mayRead = (role: Role, column: ColumnRights) => (role === "anon" ? column.isPublic : column.isReadable);
+/** A column that the role may select; any other if there is none. */
 const keyOf = (table: Table, role: Role) =>
-  words(readable[kindOf(role)][table] || (readable.session[table] ?? ""))[0] ?? "";
+  (columnsOf(table).find((column) => mayRead(role, column)) ?? only(columnsOf(table)[0])).column;
 
-let world: World;
-beforeAll(async () => {
-  world = await makeWorld();
-});
-
-/** What an organization has as a whole neither waits nor is approved. */
+/** Rows of the whole organization have no moderation state. */
 const ofOrganization = ["organizations", "categories", "tags", "memberships"];
 
-describe("a SELECT shows exactly the rows of", () => {
+describe("a SELECT returns exactly the rows of", () => {
   let scenes: Record<Board, Scene>;
   beforeAll(async () => {
-    const [open, waiting, closed] = await Promise.all(boards.map((board) => world.scene(board)));
-    scenes = { open: only(open), waiting: only(waiting), closed: only(closed) };
+    const [open, pending, closed] = await Promise.all(boards.map((board) => world.scene(board)));
+    scenes = { open: only(open), waiting: only(pending), closed: only(closed) };
   });
 
   const rowAt = (table: Table, board: Board) =>
@@ -178,24 +177,24 @@ describe("a SELECT shows exactly the rows of", () => {
   });
 });
 
-describe("what writing does", () => {
+describe("the effect of a write", () => {
   const outcomes = new Map<string, string>();
-  // What is not granted at all does not depend on the row: one board will do.
+  // An action without a grant does not depend on the row: one board is enough.
   const boardsOf = (act: Act): readonly Board[] =>
     `${act.open}${act.waiting}${act.closed}` === "" ? ["open"] : boards;
-  const place = (table: Table, verb: Verb, board: Board, role: Role) => [table, verb, board, role].join(" ");
+  const cell = (table: Table, verb: Verb, board: Board, role: Role) => [table, verb, board, role].join(" ");
 
   beforeAll(async () => {
-    // One role after the other: the author's profile is the same for all.
+    // One role after the other: they share the author's profile.
     for (const role of roles) {
       await Promise.all(
         boards.map(async (board) => {
           const scene = await world.scene(board);
-          // In the order of expected.ts: what hangs on another row goes before it.
+          // In the order of expected.ts: dependent rows go before the rows they reference.
           for (const table of tables) {
             for (const verb of ["insert", "update", "delete"] as const) {
               if (!boardsOf(only(acts[table])[verb]).includes(board)) continue;
-              outcomes.set(place(table, verb, board, role), await attempt(table, verb, role, board, scene));
+              outcomes.set(cell(table, verb, board, role), await attempt(table, verb, role, board, scene));
             }
           }
         }),
@@ -219,12 +218,12 @@ describe("what writing does", () => {
             ? "nothing"
             : "refused",
       ]);
-      const actual = roles.map((role) => [role, outcomes.get(place(table, verb, board, role))]);
+      const actual = roles.map((role) => [role, outcomes.get(cell(table, verb, board, role))]);
       expect(Object.fromEntries(actual), board).toEqual(Object.fromEntries(expected));
     }
   });
 
-  /** Tries it, and looks in the database for what came of it. */
+  /** Tries the action, and reads its effect from the database. */
   async function attempt(table: Table, verb: Verb, role: Role, board: Board, scene: Scene): Promise<string> {
     const row = rowOf[table]?.(scene) ?? {};
     const token = world.token(role);
@@ -236,7 +235,7 @@ describe("what writing does", () => {
       verb === "insert" ? [insertBy[table], body] : (changeBy[table]?.[verb]?.(scene) ?? []);
     if (name === undefined)
       return nameOf(await onTable(table, verb, row, token, body), before !== (await look()));
-    // What others write too is refused on the table itself, to everybody and whatever the row.
+    // A function that others may call too is rejected on the table itself, for every caller and row.
     if (board === "open") {
       const { code } = await onTable(table, verb, row, token, body);
       expect([code, await look()], `${role} ${verb} ${table}`).toEqual([
@@ -271,7 +270,7 @@ describe("what writing does", () => {
     return changed ? `refused with ${answer.status}, but done` : "refused";
   }
 
-  /** The author's row, where a table has one a person. */
+  /** The author's row, for a table with one row per person. */
   async function stateOf(table: Table, row: Record<string, string>, scene: Scene): Promise<string> {
     const personal = ["votes", "comment_votes", "follows"].includes(table);
     const conditions = Object.entries(row).map(([column, value]) => sql`and t.${sql(column)} = ${value}`);
@@ -300,82 +299,56 @@ describe("what writing does", () => {
 });
 
 describe("columns", () => {
-  const columns = new Map<string, string[]>();
   let scene: Scene;
   beforeAll(async () => {
     scene = await world.scene("open");
-    const rows = await sql<{ table_name: string; column_name: string }[]>`
-      select table_name, column_name from information_schema.columns
-      join information_schema.tables using (table_schema, table_name) where table_schema = 'public' and table_type = 'BASE TABLE'`;
-    for (const { table_name, column_name } of rows)
-      columns.set(table_name, [...(columns.get(table_name) ?? []), column_name]);
   });
 
   it("of every table are in the expected matrix", () => {
-    expect([...columns.keys()].sort()).toEqual([...tables].sort());
+    expect([...new Set(rights.map(({ table }) => table))].sort()).toEqual([...tables].sort());
   });
 
-  it.each(tables)("of %s are read one by one as expected, and no other", async (table) => {
-    for (const [kind, role] of [
-      ["anon", "anon"],
-      ["session", "admin"],
-    ] as const) {
-      const answers = await Promise.all(
-        (columns.get(table) ?? []).map(async (column) => {
-          const answer = await rest(`${table}?select=${column}&limit=1`, { token: world.token(role) });
-          if (answer.status !== 200) expect(answer.code).toBe("42501");
-          return answer.status === 200 ? column : "";
-        }),
-      );
-      expect(answers.filter(Boolean).sort(), kind).toEqual(words(readable[kind][table] ?? "").sort());
-    }
-  });
-
-  it.each(tables)("of %s cannot be filtered or sorted by where they cannot be read", async (table) => {
-    for (const [kind, role] of [
-      ["anon", "anon"],
-      ["session", "admin"],
-    ] as const) {
-      const key = keyOf(table, role);
-      const hidden = (columns.get(table) ?? []).filter(
-        (column) => !words(readable[kind][table] ?? "").includes(column),
-      );
-      for (const column of hidden) {
+  it.each(tables)("of %s can be selected, filtered and sorted by with a grant only", async (table) => {
+    for (const role of ["anon", "admin"] as const) {
+      const token = world.token(role);
+      const read = (query: string) => rest(`${table}?${query}&limit=1`, { token });
+      for (const right of columnsOf(table)) {
+        const { column } = right;
+        const { status, code } = await read(`select=${column}`);
+        const expected = mayRead(role, right) ? [200, null] : [role === "anon" ? 401 : 403, "42501"];
+        expect([status, code], `${role} ${column}`).toEqual(expected);
+        if (mayRead(role, right)) continue;
         for (const query of [
           `${column}=not.is.null`,
           `or=(${column}.is.null,${column}.not.is.null)`,
           `order=${column}`,
-        ]) {
-          const answer = await rest(`${table}?select=${key}&${query}`, { token: world.token(role) });
-          expect(answer.code, `${kind} ${query}`).toBe("42501");
-        }
+        ])
+          expect((await read(`select=${keyOf(table, role)}&${query}`)).code, `${role} ${query}`).toBe(
+            "42501",
+          );
       }
     }
   });
 
-  // Not granted, or generated.
-  const refused = /^(42501|428C9)$/;
+  // Without a grant, or generated.
+  const deniedCode = /^(42501|428C9)$/;
 
-  it.each(tables)("of %s that are not granted cannot be written, by an admin either", async (table) => {
+  it.each(tables)("of %s without a grant cannot be written, by an admin either", async (table) => {
     const row = rowOf[table]?.(scene) ?? {};
-    const { insert, update } = only(writable[table]);
-    for (const column of columns.get(table) ?? []) {
+    const token = world.token("admin");
+    for (const { column, isInsertable, isUpdatable } of columnsOf(table)) {
       const [sample] = await sql<
         { value: unknown }[]
       >`select to_jsonb(t) -> ${column} as value from public.${sql(table)} t limit 1`;
       const value = sample?.value ?? null;
-      const token = world.token("admin");
-      if (!words(insert).includes(column)) {
+      if (!isInsertable) {
         const body = { ...inserts[table]?.(scene, world.people.admin.id), [column]: value };
-        expect((await rest(table, { token, body })).code, `insert of ${column}`).toMatch(refused);
+        expect((await rest(table, { token, body })).code, `insert of ${column}`).toMatch(deniedCode);
       }
-      if (!words(update).includes(column)) {
-        const answer = await rest(`${table}?${asFilter(row)}`, {
-          method: "PATCH",
-          token,
-          body: { [column]: value },
-        });
-        expect(answer.code, `update of ${column}`).toMatch(refused);
+      if (!isUpdatable) {
+        const change = { method: "PATCH", token, body: { [column]: value } } as const;
+        const { code } = await rest(`${table}?${asFilter(row)}`, change);
+        expect(code, `update of ${column}`).toMatch(deniedCode);
       }
     }
   });
@@ -386,26 +359,29 @@ describe("views", () => {
     const rows = await sql<
       { name: string }[]
     >`select table_name as name from information_schema.views where table_schema = 'public'`;
-    // Those of analytics are held against admins and others in tests/database/26_activity.sql.
+    // The analytics views are tested for admins and others in tests/database/26_activity.sql.
     const others = ["analytics_days", "analytics_submissions"];
     expect(rows.map(({ name }) => name).sort()).toEqual([...Object.keys(views), ...others].sort());
   });
 
-  it.each(Object.keys(views))("show the rows of %s to those who may know, and take none", async (view) => {
-    const { answered } = await world.scene("open");
-    for (const role of roles) {
-      const path = `${view}?survey_id=eq.${answered}`;
-      const token = world.token(role);
-      const answer = await rest(`${path}&select=survey_id`, { token });
-      const found = role === "anon" ? answer.code === "42501" : answer.rows.length > 0;
-      expect(found, role).toBe(role === "anon" || words(views[view] ?? "").includes(role));
-      const writes = [
-        await rest(path, { token, method: "DELETE" }),
-        await rest(view, { token, body: { survey_id: answered } }),
-      ];
-      for (const { status } of writes) expect(status, role).toBeGreaterThanOrEqual(400);
-    }
-  });
+  it.each(Object.keys(views))(
+    "return the rows of %s to callers with access, and reject writes",
+    async (view) => {
+      const { answered } = await world.scene("open");
+      for (const role of roles) {
+        const path = `${view}?survey_id=eq.${answered}`;
+        const token = world.token(role);
+        const answer = await rest(`${path}&select=survey_id`, { token });
+        const found = role === "anon" ? answer.code === "42501" : answer.rows.length > 0;
+        expect(found, role).toBe(role === "anon" || words(views[view] ?? "").includes(role));
+        const writes = [
+          await rest(path, { token, method: "DELETE" }),
+          await rest(view, { token, body: { survey_id: answered } }),
+        ];
+        for (const { status } of writes) expect(status, role).toBeGreaterThanOrEqual(400);
+      }
+    },
+  );
 });
 
 describe("functions", () => {
@@ -422,7 +398,7 @@ describe("functions", () => {
         name,
         (await rest(`rpc/${name}`, { token: world.token("admin"), body })).code,
       ];
-      // One address may have so many requests waiting, and no more.
+      // One address may have only so many requests waiting.
       for (let from = 0; from < others.length; from += 50) {
         const some = others.slice(from, from + 50);
         expect(await Promise.all(some.map(({ name }) => call(name)))).toEqual(

@@ -1,18 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { only } from "../api/world.ts";
 import { sql } from "../stack.ts";
 import { insertBy, type RestCall, rest, rpc } from "./rest.ts";
-import { makeWorld, type Scene, type World } from "./world.ts";
+import { makeWorld, type Scene } from "./world.ts";
 
-let world: World;
-let open: Scene;
-let rivalScene: Scene;
-beforeAll(async () => {
-  world = await makeWorld();
-  open = await world.scene("open");
-  rivalScene = await world.scene("closed");
-});
+const world = await makeWorld();
+const open: Scene = await world.scene("open");
+const rivalScene: Scene = await world.scene("closed");
 
 const text = {
   title: "Written by an attacker",
@@ -20,7 +15,7 @@ const text = {
   type: "idea",
 };
 
-/** Everything that could have been changed, as one text. */
+/** Every row that could have been changed, as one text. */
 async function everything(): Promise<string> {
   const [row] = await sql<{ state: string }[]>`
     select jsonb_build_array(
@@ -41,7 +36,7 @@ async function everything(): Promise<string> {
   return only(row).state;
 }
 
-/** Refused, or accepted and without any effect. */
+/** Rejected, or accepted without any effect. */
 async function expectNoEffect(path: string, call: RestCall) {
   const before = await everything();
   const answer = await rest(path, call);
@@ -144,31 +139,34 @@ describe("mass assignment", () => {
     survey_responses: () => ({ survey_id: open.answered, answers: open.answers }),
   };
 
-  it.each(forged)("of %s is refused in an insert, an upsert and a list of columns", async (table, values) => {
-    const before = await everything();
-    for (const [column, value] of Object.entries(values)) {
-      const body = { ...bodies[table]?.(), [column]: value() };
-      const calls = [
-        { body },
-        { body: [body, body] },
-        { body, headers: { prefer: "resolution=merge-duplicates" } },
-        { body, headers: { prefer: "resolution=ignore-duplicates,missing=default" } },
-      ];
-      for (const role of ["stranger", "admin"] as const) {
-        const answers = await Promise.all(
-          calls.map((call) => rest(table, { token: world.token(role), ...call })),
-        );
-        expect(
-          answers.map((answer) => answer.code),
-          `${role}: ${column}`,
-        ).toEqual(calls.map(() => "42501"));
+  it.each(forged)(
+    "of %s is rejected in an insert, an upsert and a list of columns",
+    async (table, values) => {
+      const before = await everything();
+      for (const [column, value] of Object.entries(values)) {
+        const body = { ...bodies[table]?.(), [column]: value() };
+        const calls = [
+          { body },
+          { body: [body, body] },
+          { body, headers: { prefer: "resolution=merge-duplicates" } },
+          { body, headers: { prefer: "resolution=ignore-duplicates,missing=default" } },
+        ];
+        for (const role of ["stranger", "admin"] as const) {
+          const answers = await Promise.all(
+            calls.map((call) => rest(table, { token: world.token(role), ...call })),
+          );
+          expect(
+            answers.map((answer) => answer.code),
+            `${role}: ${column}`,
+          ).toEqual(calls.map(() => "42501"));
+        }
       }
-    }
-    expect(await everything()).toBe(before);
-  });
+      expect(await everything()).toBe(before);
+    },
+  );
 
   const written = ["submissions", "comments", "votes", "comment_votes", "follows", "survey_responses"];
-  it.each(written)("of %s is refused where `columns` leaves it out, and by its function", async (table) => {
+  it.each(written)("of %s is rejected when `columns` omits it, and by its function", async (table) => {
     const honest = bodies[table]?.() ?? {};
     const values = only(new Map(forged).get(table));
     const body = {
@@ -179,7 +177,7 @@ describe("mass assignment", () => {
     const before = await everything();
     const narrowed = await rest(`${table}?columns=${Object.keys(honest).join()}`, { token, body });
     expect(narrowed.code).toBe("FB403");
-    // No function has an argument of that name.
+    // No function has an argument with that name.
     expect((await rpc(insertBy[table] ?? "", body, { token })).code).toBe("PGRST202");
     expect(await everything()).toBe(before);
   });
@@ -256,7 +254,7 @@ describe("upserts over rows of others", () => {
   );
 });
 
-describe("rows that point across tenants", () => {
+describe("references across tenants", () => {
   const token = () => world.token("rival");
   const crossing: [string, string, () => Record<string, unknown>][] = [
     [
@@ -300,7 +298,7 @@ describe("rows that point across tenants", () => {
       () => ({ submission_id: open.submission, parent_id: rivalScene.comment, body: "Across." }),
     ],
   ];
-  it.each(crossing)("%s: refused", async (_, table, body) => {
+  it.each(crossing)("%s: rejected", async (_, table, body) => {
     const before = await everything();
     const call = { token: token(), body: body() };
     const answer = await rest(insertBy[table] ? `rpc/${insertBy[table]}` : table, call);
@@ -310,26 +308,26 @@ describe("rows that point across tenants", () => {
     expect(await everything()).toBe(before);
   });
 
-  it("an edit cannot move a submission's category across either", async () => {
-    const mine = { ...text, organization_id: world.rival.id, id: randomUUID() };
-    expect((await rpc("create_submission", mine, { token: token() })).status).toBe(200);
+  it("an edit cannot set a category of another tenant either", async () => {
+    const own = { ...text, organization_id: world.rival.id, id: randomUUID() };
+    expect((await rpc("create_submission", own, { token: token() })).status).toBe(200);
     const changes = { category_id: open.category };
-    const answer = await rpc("update_submission", { id: mine.id, changes }, { token: token() });
+    const answer = await rpc("update_submission", { id: own.id, changes }, { token: token() });
     expect(answer.status).toBe(409);
-    expect(await sql`select category_id from submissions where id = ${mine.id}`).toEqual([
+    expect(await sql`select category_id from submissions where id = ${own.id}`).toEqual([
       { category_id: null },
     ]);
   });
 });
 
-describe("values nobody should store", () => {
+describe("invalid values", () => {
   const author = () => world.token("author");
-  it("a NUL in a title is refused, half a surrogate pair is not stored as such", async () => {
+  it("a NUL in a title is rejected, half a surrogate pair is not stored as such", async () => {
     const insert = (title: string) =>
       rpc("create_submission", { ...text, title, organization_id: world.home.id }, { token: author() });
     const nul = await insert("Nul \u0000 in the middle of it");
     expect([nul.status, nul.code]).toEqual([400, "22021"]);
-    // Hosted PostgREST refuses it; lite stores U+FFFD.
+    // Hosted PostgREST rejects it; @supabase/lite stores U+FFFD.
     const half = await insert("Half \ud800 of a pair in it");
     if (half.status !== 400) {
       expect(await sql`select title from submissions where id = ${JSON.parse(half.text)}`).toEqual([
@@ -347,7 +345,7 @@ describe("values nobody should store", () => {
     "https://x\nSet-Cookie:y",
     " https://x.example",
     `https://x.example/${"a".repeat(3000)}`,
-  ])("%j is no address of a picture or an issue", async (url) => {
+  ])("%j is rejected as the URL of a picture or an issue", async (url) => {
     const { stranger, admin } = world.people;
     const own = await rpc("update_profile", { changes: { avatar_url: url } }, { token: stranger.token });
     expect(own.code).toBe("23514");
@@ -373,7 +371,7 @@ describe("values nobody should store", () => {
     "a.b",
     "a/b",
     "",
-  ])("%j is no slug", async (slug) => {
+  ])("%j is rejected as a slug", async (slug) => {
     for (const insert of [
       () => sql`insert into organizations (slug, name) values (${slug}, 'Look-alike')`,
       () =>

@@ -12,13 +12,13 @@ export interface RestCall {
 export interface RestAnswer {
   status: number;
   text: string;
-  /** Rows of an answer, none of a refusal. */
+  /** The rows of a response, none of an error. */
   rows: Record<string, unknown>[];
   code: string | null;
   headers: Headers;
 }
 
-/** A request to the data API such as anybody can write; `path` begins behind /rest/v1/. */
+/** A request to the data API as anybody can write it; `path` begins after /rest/v1/. */
 export async function rest(path: string, call: RestCall = {}): Promise<RestAnswer> {
   const { against = stack, token } = call;
   const response = await fetch(`${against.supabase_url}/rest/v1/${path}`, {
@@ -42,7 +42,10 @@ export async function rest(path: string, call: RestCall = {}): Promise<RestAnswe
   };
 }
 
-/** The function clients call instead of inserting into the table; its arguments are named as the columns. */
+/**
+ * The function that clients call instead of inserting into the table; its arguments have the names of the
+ * columns.
+ */
 export const insertBy: Record<string, string> = {
   submissions: "create_submission",
   votes: "vote",

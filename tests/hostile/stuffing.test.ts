@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, it, test } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { signUp } from "../../local/sign-up.ts";
 import { api, type Caller } from "../api/client.ts";
 import { importFrom } from "../api/imports.ts";
@@ -12,20 +12,13 @@ import {
   newOrganization,
   newSubmission,
   newUser,
-  type Organization,
-  type User,
 } from "../api/world.ts";
 import { sql, stack } from "../stack.ts";
 import { rpc } from "./rest.ts";
 
-let organization: Organization;
-let admin: User;
-let author: User;
-beforeAll(async () => {
-  organization = await newOrganization();
-  admin = await newUser("Admin", { organization, role: "admin" });
-  author = await newUser("Author");
-});
+const organization = await newOrganization();
+const admin = await newUser("Admin", { organization, role: "admin" });
+const author = await newUser("Author");
 
 type Account = Caller & { id: string; email: string };
 
@@ -52,7 +45,7 @@ const byAdmin = async (person: Account) => {
   expect(status).toBe(200);
   return person;
 };
-const wholly = async (person: Account) => {
+const eraseAndCount = async (person: Account) => {
   expect((await api("DELETE", "/api/me?confirm=erase", { as: person })).status).toBe(200);
   return account(person.email.toUpperCase());
 };
@@ -69,31 +62,34 @@ const votesOf = async (id: string) =>
 describe.each([
   ["in the organization", inOrganization],
   ["by an admin", byAdmin],
-  ["in the organization and then wholly", async (person: Account) => wholly(await inOrganization(person))],
-  ["wholly, with a new account of the same address", wholly],
+  [
+    "in the organization and then wholly",
+    async (person: Account) => eraseAndCount(await inOrganization(person)),
+  ],
+  ["wholly, with a new account of the same address", eraseAndCount],
   ["by the auth service, with a new account of the same address", byTheAuthService],
-])("who is erased %s", (_, erase) => {
-  it("does not vote a second time, by the API or the data API", async () => {
+])("a user erased %s", (_, erase) => {
+  it("cannot vote a second time, by the API or the data API", async () => {
     const id = await newSubmission(organization, author);
     const comment = await newComment(id, author);
     const person = await account();
     expect((await vote(id, person)).status).toBe(201);
     expect((await voteForComment(comment, person)).status).toBe(201);
-    const again = await erase(person);
-    for (const _ of ["once", "twice"]) expect((await vote(id, again)).status).toBe(409);
-    expect((await voteForComment(comment, again)).status).toBe(409);
+    const repeated = await erase(person);
+    for (const _ of ["once", "twice"]) expect((await vote(id, repeated)).status).toBe(409);
+    expect((await voteForComment(comment, repeated)).status).toBe(409);
     const direct = [
-      await rpc("vote", { submission_id: id }, { token: again.token }),
-      await rpc("vote_comment", { comment_id: comment }, { token: again.token }),
+      await rpc("vote", { submission_id: id }, { token: repeated.token }),
+      await rpc("vote_comment", { comment_id: comment }, { token: repeated.token }),
     ];
     for (const { code } of direct) expect(code).toBe("FB409");
     expect(await votesOf(id)).toBe(2);
     expect(await countMistakes(organization)).toEqual([]);
-    // Elsewhere they take part as anybody.
-    expect((await vote(await newSubmission(organization, author), again)).status).toBe(201);
+    // In other organizations they take part as usual.
+    expect((await vote(await newSubmission(organization, author), repeated)).status).toBe(201);
   });
 
-  it("does not answer a survey of one response a second time, and one of many as before", async () => {
+  it("cannot respond again to a survey of one response, and can to one of many", async () => {
     const questions = [{ type: "nps", text: "Would you recommend us?" }];
     const once = await newSurvey(admin, organization, { questions });
     const often = await newSurvey(admin, organization, {
@@ -107,33 +103,33 @@ describe.each([
       });
     const person = await account();
     for (const survey of [once, often]) expect((await answer(survey, person)).status).toBe(201);
-    const again = await erase(person);
-    expect((await answer(once, again)).status).toBe(409);
-    expect((await answer(often, again)).status).toBe(201);
+    const repeated = await erase(person);
+    expect((await answer(once, repeated)).status).toBe(409);
+    expect((await answer(often, repeated)).status).toBe(201);
   });
 });
 
-describe("who has two addresses", () => {
-  // What the auth service does when the person follows the links sent to both.
+describe("a user who changes their e-mail address", () => {
+  // The change that the auth service makes when the user follows the links sent to both addresses.
   const changeAddress = async (person: Account, email: string) => {
     await sql`update auth.users set email = ${email} where id = ${person.id}`;
     return { ...person, email };
   };
   const other = () => `${randomUUID()}@stuffing.example`;
 
-  it("does not vote again by an address they had before they were erased", async () => {
+  it("cannot vote again with an address that they had before the erasure", async () => {
     const id = await newSubmission(organization, author);
     const person = await account();
     expect((await vote(id, person)).status).toBe(201);
     const moved = await changeAddress(await changeAddress(person, other()), other());
-    const again = await wholly(moved);
-    expect((await vote(id, again)).status).toBe(409);
+    const repeated = await eraseAndCount(moved);
+    expect((await vote(id, repeated)).status).toBe(409);
     expect((await vote(id, await account(person.email))).status).toBe(409);
     expect(await votesOf(id)).toBe(2);
     expect(await sql`select from private.former_addresses where profile_id = ${person.id}`).toHaveLength(0);
   });
 
-  it("may take a vote back and give it again while the account lives", async () => {
+  it("can remove and repeat a vote while the account exists", async () => {
     const id = await newSubmission(organization, author);
     const person = await account();
     expect((await vote(id, person)).status).toBe(201);
@@ -155,20 +151,20 @@ describe("merges, with an erasure between", () => {
     return { person, source, target };
   };
 
-  it("who voted for a source does not vote for the target it was merged into, nor for the source after", async () => {
+  it("a voter of the source cannot vote for the target it was merged into, nor for the source later", async () => {
     const { person, source, target } = await voted();
     await vote(source, person);
-    const again = await wholly(person);
+    const repeated = await eraseAndCount(person);
     await merge(source, target);
-    expect((await vote(target, again)).status).toBe(409);
+    expect((await vote(target, repeated)).status).toBe(409);
     expect((await unmerge(source)).status).toBe(200);
-    expect((await vote(source, again)).status).toBe(409);
-    expect((await vote(target, again)).status).toBe(201);
+    expect((await vote(source, repeated)).status).toBe(409);
+    expect((await vote(target, repeated)).status).toBe(201);
     expect([await votesOf(source), await votesOf(target)]).toEqual([2, 2]);
   });
 
   it.each(["source", "target", "both"])(
-    "who voted for the %s before the merge and is erased after it has those votes and no more",
+    "a voter of the %s before the merge who is erased later keeps those votes and no more",
     async (which) => {
       const { person, source, target } = await voted();
       if (which !== "target") await vote(source, person);
@@ -183,7 +179,7 @@ describe("merges, with an erasure between", () => {
     },
   );
 
-  it("a merged source that is deleted leaves its votes to the target, and who is behind them counted", async () => {
+  it("a deleted merge source leaves its votes to the target, and its voters stay counted", async () => {
     const { person, source, target } = await voted();
     await vote(source, person);
     await merge(source, target);
@@ -194,20 +190,20 @@ describe("merges, with an erasure between", () => {
   });
 });
 
-test("an author known by e-mail who is erased is not voted for a second time by a key", async () => {
+test("an erased author known by e-mail cannot vote again through a key", async () => {
   const key = await newKey(organization, ["submissions:read", "submissions:write"]);
   const id = await newSubmission(organization, author);
   const author_email = `${randomUUID()}@stuffing.example`;
   const cast = () => api("POST", `/api/submissions/${id}/vote`, { as: key, body: { author_email } });
-  const made = await cast();
-  expect(made.status).toBe(201);
-  const { user_id } = (made.body as { data: { user_id: string } }).data;
+  const created = await cast();
+  expect(created.status).toBe(201);
+  const { user_id } = (created.body as { data: { user_id: string } }).data;
   await byAdmin({ id: user_id, email: author_email, token: "" });
   expect((await cast()).status).toBe(409);
   expect(await votesOf(id)).toBe(2);
 });
 
-test("a file that is imported again after an erasure brings no vote back", async () => {
+test("importing a file again after an erasure restores no vote", async () => {
   const key = await newKey(organization, ["submissions:moderate", "members:write"]);
   const person = await account();
   const email = `${randomUUID()}@stuffing.example`;
@@ -232,20 +228,20 @@ test("a file that is imported again after an erasure brings no vote back", async
   const found = await api("GET", `/api/admin/people?email=${email}`, { as: key });
   const [{ id }] = (found.body as { data: [{ id: string }] }).data;
   await byAdmin({ id, email, token: "" });
-  // A user's own vote, erased with the account, is not brought back under the address either.
+  // A user's own vote, erased with the account, is not restored under the address either.
   const own = await newSubmission(organization, author);
   expect((await vote(own, person)).status).toBe(201);
-  await wholly(person);
+  await eraseAndCount(person);
   await sql`delete from auth.users where lower(email) = lower(${person.email})`;
-  const again = JSON.stringify({ submission_id: own, author_email: person.email });
-  expect(await importFrom(key, again, "?what=votes")).toMatchObject({ created: 0, skipped: 1 });
+  const repeated = JSON.stringify({ submission_id: own, author_email: person.email });
+  expect(await importFrom(key, repeated, "?what=votes")).toMatchObject({ created: 0, skipped: 1 });
   expect(await votesOf(own)).toBe(2);
   expect(await send()).toMatchObject({ state: "completed", created: 0 });
   expect(await counts()).toEqual(before);
   expect(await countMistakes(organization)).toEqual([]);
 });
 
-test("the token of a deleted account votes no more, by the data API either", async () => {
+test("the token of a deleted account cannot vote, by the data API either", async () => {
   const id = await newSubmission(organization, author);
   const person = await account();
   await sql`delete from auth.users where id = ${person.id}`;
@@ -255,7 +251,7 @@ test("the token of a deleted account votes no more, by the data API either", asy
   expect(await votesOf(id)).toBe(1);
 });
 
-test("votes and erasures at the same time count one vote", async () => {
+test("concurrent votes and erasures count one vote", async () => {
   const id = await newSubmission(organization, author);
   const person = await account();
   const rounds = Array.from({ length: 12 }, (_, round) =>
@@ -267,18 +263,18 @@ test("votes and erasures at the same time count one vote", async () => {
   expect(await votesOf(id)).toBe(2);
 });
 
-test("what is kept names nobody, and goes with the row", async () => {
+test("the stored fingerprints identify no one, and are deleted with the row", async () => {
   const id = await newSubmission(organization, author);
   const person = await account();
   await vote(id, person);
-  await wholly(person);
-  const kept = () => sql`select * from private.erased_participations where row_id = ${id}`;
-  const rows = await kept();
+  await eraseAndCount(person);
+  const stored = () => sql`select * from private.erased_participations where row_id = ${id}`;
+  const rows = await stored();
   expect(rows).toHaveLength(2);
   for (const row of rows) {
     expect(Object.keys(row).sort()).toEqual(["hash", "hashed_id", "organization_id", "row_id"]);
     expect(row.hash).toHaveLength(32);
   }
   await sql`delete from submissions where id = ${id}`;
-  expect(await kept()).toHaveLength(0);
+  expect(await stored()).toHaveLength(0);
 });

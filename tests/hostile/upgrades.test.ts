@@ -6,25 +6,20 @@ import { type OwnStack, startOwnStack } from "../own-stack.ts";
 import { realtimePid } from "../processes.ts";
 import { until } from "../until.ts";
 
-// What a stranger may do with requests that ask for a websocket.
+// Attacks of an anonymous caller with requests for a websocket upgrade.
 
 let own: OwnStack;
 beforeAll(async () => {
-  own = await startOwnStack({ realtimeLimits: { socketsPerAddress: 5 } });
+  own = await startOwnStack({ parts: ["rest", "realtime"], realtimeLimits: { socketsPerAddress: 5 } });
 });
 afterAll(() => own?.remove());
 
 const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13";
 
-/** Asks and keeps its own side open. */
+/** Sends a request and keeps its own side open. */
 function ask(path: string, from = "127.0.5.1"): { socket: Socket; answer: Promise<string> } {
   const { port } = new URL(own.supabase_url);
-  const socket = connect({
-    port: Number(port),
-    host: "127.0.0.1",
-    localAddress: from,
-    allowHalfOpen: true,
-  });
+  const socket = connect({ port: Number(port), host: "127.0.0.1", localAddress: from, allowHalfOpen: true });
   const answer = new Promise<string>((resolve) => {
     socket.once("data", (chunk) => resolve(String(chunk)));
     socket.once("error", () => resolve(""));
@@ -45,7 +40,7 @@ test.each([
   "/api/health",
   "/rest/v1/organizations",
   "/realtime/v1/websocket/",
-])("an upgrade of %s is 404 and leaves realtime running", async (path) => {
+])("an upgrade of %s returns 404, and realtime keeps running", async (path) => {
   const pid = await realtimePid();
   const { socket, answer } = ask(path);
   expect(await answer).toMatch(/^HTTP\/1.1 404 /);
@@ -53,7 +48,7 @@ test.each([
   expect(await realtimePid()).toBe(pid);
 });
 
-test("refused upgrades leave no socket behind, however long the client keeps its side open", async () => {
+test("rejected upgrades leave no socket open, even if the client keeps its side open", async () => {
   const pid = await realtimePid();
   const open = () => readdirSync(`/proc/${pid}/fd`).length;
   const before = open();
@@ -61,11 +56,11 @@ test("refused upgrades leave no socket behind, however long the client keeps its
     ask(n % 2 ? "/realtime/v1/websocket" : "/realtime/v1/x"),
   );
   for (const { answer } of asked) expect(await answer).toMatch(/^HTTP\/1.1 40[14] /);
-  await until(() => open() < before + 10, 5_000);
+  await until(() => open() < before + 10);
   for (const { socket } of asked) socket.destroy();
 });
 
-test("one address has so many websockets and no more; others have theirs, and a closed one makes room", async () => {
+test("one address can open websockets up to its limit; others have their own, and closing one frees a place", async () => {
   const url = `${own.supabase_url.replace("http", "ws")}/realtime/v1/websocket?apikey=${own.publishable_key}&vsn=2.0.0`;
   const join = (localAddress: string) =>
     new Promise<WebSocket | number>((resolve) => {
@@ -83,9 +78,9 @@ test("one address has so many websockets and no more; others have theirs, and a 
   const other = await join("127.0.5.3");
   expect(other).toBeInstanceOf(WebSocket);
   open[0]?.close();
-  const again = await until(async () => {
+  const restarted = await until(async () => {
     const socket = await join("127.0.5.2");
     return typeof socket !== "number" && socket;
   });
-  for (const socket of [...open, other, again]) if (typeof socket !== "number") socket.close();
+  for (const socket of [...open, other, restarted]) if (typeof socket !== "number") socket.close();
 });

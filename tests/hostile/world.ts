@@ -12,18 +12,21 @@ export interface Scene {
   submission: string;
   comment: string;
   category: string;
-  /** The submission carries the first, not the second. */
+  /** The submission has the first, not the second. */
   tag: string;
   otherTag: string;
   notification: string;
   status_change: string;
-  /** Published, and not answered. */
+  /** Published, without responses. */
   survey: string;
   draft: string;
   /** Of the draft. */
   question: string;
   option: string;
-  /** Published, answered by the author, and open for more; whether the submission waits makes no difference. */
+  /**
+   * Published, with the author's response, and open; the moderation state of the submission does not affect
+   * it.
+   */
   answered: string;
   answers: { question_id: string; value: number }[];
   response: string;
@@ -31,9 +34,9 @@ export interface Scene {
 
 export interface World {
   people: Record<Exclude<Role, "anon">, Person>;
-  /** Wrote what stands on the private board. */
+  /** The author of the content on the private board. */
   colleague: Person;
-  /** Wrote one submission, which waits. */
+  /** The author of one pending submission. */
   newcomer: Person;
   home: Organization;
   rival: Organization;
@@ -77,10 +80,10 @@ export async function makeWorld(): Promise<World> {
   };
 }
 
-async function makeScene(organization: Organization, author: Person, waiting: boolean): Promise<Scene> {
+async function makeScene(organization: Organization, author: Person, pending: boolean): Promise<Scene> {
   const tagSlug = () => `t-${randomUUID()}`;
   const organization_id = organization.id;
-  const [made] = await sql<Scene[]>`
+  const [created] = await sql<Scene[]>`
     with category as (
       insert into categories (organization_id, name, slug) values (${organization_id}, 'Category', ${tagSlug()}) returning id
     ), tag as (
@@ -89,16 +92,16 @@ async function makeScene(organization: Organization, author: Person, waiting: bo
       insert into tags (organization_id, name, slug) values (${organization_id}, 'Other tag', ${tagSlug()}) returning id
     ), submission as (
       insert into submissions (organization_id, author_id, title, description, type, moderation_state)
-      values (${organization_id}, ${author.id}, 'What the world is about', 'A description that is long enough.', 'idea', ${waiting ? "pending" : "approved"})
+      values (${organization_id}, ${author.id}, 'What the world is about', 'A description that is long enough.', 'idea', ${pending ? "pending" : "approved"})
       returning id
     )
     select ${organization_id} as organization_id, ${author.id} as author_id, submission.id as submission, category.id as category,
       tag.id as tag, other_tag.id as "otherTag" from submission, category, tag, other_tag`;
-  const scene = only(made);
+  const scene = only(created);
   const { submission } = scene;
   const [comment] = await sql<{ id: string }[]>`
     insert into comments (submission_id, author_id, body, moderation_state)
-    values (${submission}, ${author.id}, 'Said about it.', ${waiting ? "pending" : "approved"}) returning id`;
+    values (${submission}, ${author.id}, 'Said about it.', ${pending ? "pending" : "approved"}) returning id`;
   scene.comment = only(comment).id;
   await sql`insert into comment_votes (comment_id, user_id) values (${scene.comment}, ${author.id})`;
   await sql`insert into submission_tags values (${organization_id}, ${submission}, ${scene.tag})`;

@@ -1,29 +1,24 @@
 import { randomBytes } from "node:crypto";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { newApiKey, orgKeyPrefix } from "../../shared/api-keys.ts";
 import { type Answer, api, send } from "../api/client.ts";
 import { newKey, newOrganization, unknownKey } from "../api/world.ts";
 import { sql } from "../stack.ts";
 
 type Kind = "unknown" | "revoked" | "expired" | "of a typo";
-let secrets: Record<Kind, string>;
-let valid: string;
-
-beforeAll(async () => {
-  const organization = await newOrganization();
-  const revoked = await newKey(organization, ["submissions:write"]);
-  await sql`update private.api_keys set revoked_at = now() where id = ${revoked.id}`;
-  const expired = await newKey(organization, ["submissions:write"]);
-  await sql`update private.api_keys set expires_at = now() - interval '1 minute' where id = ${expired.id}`;
-  valid = (await newKey(organization, ["submissions:write"])).token;
-  const typo = valid.slice(0, 20) + (valid[20] === "A" ? "B" : "A") + valid.slice(21);
-  secrets = {
-    unknown: (await unknownKey()).token,
-    revoked: revoked.token,
-    expired: expired.token,
-    "of a typo": typo,
-  };
-});
+const organization = await newOrganization();
+const revoked = await newKey(organization, ["submissions:write"]);
+await sql`update private.api_keys set revoked_at = now() where id = ${revoked.id}`;
+const expired = await newKey(organization, ["submissions:write"]);
+await sql`update private.api_keys set expires_at = now() - interval '1 minute' where id = ${expired.id}`;
+const valid: string = (await newKey(organization, ["submissions:write"])).token;
+const typo = valid.slice(0, 20) + (valid[20] === "A" ? "B" : "A") + valid.slice(21);
+const secrets: Record<Kind, string> = {
+  unknown: (await unknownKey()).token,
+  revoked: revoked.token,
+  expired: expired.token,
+  "of a typo": typo,
+};
 
 const requests: [string, (token: string) => Promise<Answer>][] = [
   ["a read", (token) => api("GET", "/api/submissions?limit=1", { as: { token } })],
@@ -35,8 +30,8 @@ const requests: [string, (token: string) => Promise<Answer>][] = [
   ["a path that is not there", (token) => api("GET", "/api/nowhere", { as: { token } })],
 ];
 
-/** All a caller can tell apart: not the request's own id, nor when and what is left of the address's bucket. */
-function told({ status, text, headers }: Answer): object {
+/** All that a caller can compare: not the request id, the time and the remaining requests of the address. */
+function visible({ status, text, headers }: Answer): object {
   const {
     date: _,
     "x-request-id": _id,
@@ -47,14 +42,14 @@ function told({ status, text, headers }: Answer): object {
   return { status, text, headers: rest };
 }
 
-test.each(requests)("unknown, revoked and expired keys hear the same of %s", async (_what, ask) => {
-  const unknown = told(await ask(secrets.unknown));
+test.each(requests)("unknown, revoked and expired keys get the same response for %s", async (_what, ask) => {
+  const unknown = visible(await ask(secrets.unknown));
   expect(unknown).toMatchObject({ status: 401 });
   for (const kind of ["revoked", "expired", "of a typo"] as const)
-    expect(told(await ask(secrets[kind])), kind).toEqual(unknown);
+    expect(visible(await ask(secrets[kind])), kind).toEqual(unknown);
 });
 
-test("unknown, revoked and expired keys take alike long", async () => {
+test("unknown, revoked and expired keys take about the same time", async () => {
   const kinds = ["unknown", "revoked", "expired"] as const;
   const times: Record<string, number[]> = { unknown: [], revoked: [], expired: [] };
   for (let round = 0; round < 320; round++) {
@@ -66,11 +61,11 @@ test("unknown, revoked and expired keys take alike long", async () => {
   }
   const median = (list: number[] = []) => list.toSorted((a, b) => a - b)[list.length >> 1] ?? Number.NaN;
   const medians = kinds.map((kind) => median(times[kind]));
-  // A look-up that stops early would be a multiple; a busy machine moves a median by some tenths.
+  // An early exit would be several times faster; a busy machine shifts a median by some tenths.
   expect(Math.max(...medians) / Math.min(...medians), medians.join(" ")).toBeLessThan(1.3);
 });
 
-describe("what is no key", () => {
+describe("an invalid key", () => {
   const checked = newApiKey(orgKeyPrefix).secret;
   test.each<[string, string]>([
     ["one character short", checked.slice(0, -1)],
@@ -82,7 +77,7 @@ describe("what is no key", () => {
     ["the digest", randomBytes(32).toString("hex")],
     ["an asterisk", "*"],
     ["a percent sign", "fcs_org_%"],
-  ])("%s is 401 without asking what it is", async (_what, token) => {
+  ])("%s returns 401 without a lookup", async (_what, token) => {
     const { status, body } = await api("GET", "/api/submissions?limit=1", { as: { token } });
     expect(status).toBe(401);
     expect(body).toMatchObject({ error: { code: "UNAUTHORIZED" } });
@@ -94,7 +89,7 @@ describe("what is no key", () => {
     ["an empty Bearer", { authorization: "Bearer " }],
     ["two credentials", { authorization: "Bearer one, Bearer two" }],
     ["white space within", { authorization: "Bearer a b" }],
-  ])("a header of %s is 401, never nobody", async (_what, headers) => {
+  ])("a header of %s returns 401 and is never anonymous", async (_what, headers) => {
     expect((await api("GET", "/api/submissions?limit=1", { headers })).status).toBe(401);
   });
 

@@ -4,7 +4,7 @@ import { crc32 } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { apiKeyAnswer, apiKeyListAnswer, newApiKeyAnswer } from "../../shared/admin.ts";
 import { scopes as allScopes } from "../../shared/scopes.ts";
-import { answered, api, refused } from "../api/client.ts";
+import { api, expectError, expectJson, getJson } from "../api/client.ts";
 import { newKey, newOrganization, newUser, type Organization, only, type User } from "../api/world.ts";
 import { sql } from "../stack.ts";
 
@@ -21,14 +21,17 @@ async function make(admin: User, organization: Organization, fields: object = {}
     on: organization,
     body: { name: "Backend", scopes: ["submissions:write"], ...fields },
   });
-  return answered(answer, 201, newApiKeyAnswer).data;
+  return expectJson(answer, 201, newApiKeyAnswer).data;
 }
 
 async function listed(admin: User, organization: Organization) {
-  return answered(await api("GET", keys, { as: admin, on: organization }), 200, apiKeyListAnswer).data;
+  return (await getJson(keys, apiKeyListAnswer, { as: admin, on: organization })).data;
 }
 
-/** Whether the key is taken: nobody may read a private board, so use what any valid key may. */
+/**
+ * Whether the key is accepted: nobody may read a private board, so this uses a request that any valid key may
+ * make.
+ */
 async function works(secret: string): Promise<boolean> {
   const { status } = await api("GET", "/api/submissions?limit=1", { as: { token: secret } });
   expect([200, 401]).toContain(status);
@@ -46,7 +49,7 @@ describe("a new key", () => {
     expect(value).toBe(crc32(body));
   });
 
-  test("is kept as SHA-256, prefix and last four, and nowhere else", async () => {
+  test("is stored as SHA-256, prefix and last four characters, and nowhere else", async () => {
     const { organization, admin } = await team();
     const { id, secret, prefix, last_four } = await make(admin, organization);
     const [row] = await sql`select * from private.api_keys where id = ${id}`;
@@ -66,33 +69,33 @@ describe("a new key", () => {
     }
   });
 
-  test("shows its secret once and never again", async () => {
+  test("returns its secret once", async () => {
     const { organization, admin } = await team();
     const { secret, ...shown } = await make(admin, organization);
     const list = await api("GET", keys, { as: admin, on: organization });
     expect(list.text).not.toContain(secret.slice(8, 51));
     expect(list.text).not.toMatch(/secret|digest/);
-    expect(answered(list, 200, apiKeyListAnswer).data).toEqual([shown]);
+    expect(expectJson(list, 200, apiKeyListAnswer).data).toEqual([shown]);
   });
 
-  test("works at once, with its scopes and no others, in its organization and no other", async () => {
+  test("works immediately, with its scopes and in its organization only", async () => {
     const { organization, admin } = await team();
     const { secret } = await make(admin, organization, { scopes: ["submissions:read"] });
     expect(await works(secret)).toBe(true);
     const submit = await api("POST", "/api/submissions", { as: { token: secret }, body: {} });
     expect([submit.status, submit.body]).toEqual([403, { error: "forbidden" }]);
     const elsewhere = await newOrganization();
-    refused(await api("GET", "/api/submissions", { as: { token: secret }, on: elsewhere }), "NOT_FOUND");
+    expectError(await api("GET", "/api/submissions", { as: { token: secret }, on: elsewhere }), "NOT_FOUND");
   });
 
-  test("is never the same twice", async () => {
+  test("is unique", async () => {
     const { organization, admin } = await team();
-    const made = await Promise.all(Array.from({ length: 20 }, () => make(admin, organization)));
-    expect(new Set(made.map(({ secret }) => secret)).size).toBe(20);
+    const created = await Promise.all(Array.from({ length: 20 }, () => make(admin, organization)));
+    expect(new Set(created.map(({ secret }) => secret)).size).toBe(20);
     expect(await listed(admin, organization)).toHaveLength(20);
   });
 
-  test("holds each scope once, whatever was sent", async () => {
+  test("has each scope once, for repeated scopes", async () => {
     const { organization, admin } = await team();
     const { scopes } = await make(admin, organization, { scopes: ["surveys:read", "surveys:read"] });
     expect(scopes).toEqual(["surveys:read"]);
@@ -101,9 +104,9 @@ describe("a new key", () => {
   });
 });
 
-describe("what is refused", () => {
+describe("invalid input", () => {
   test.each<[string, object, string]>([
-    ["a scope nobody knows", { scopes: ["submissions:everything"] }, "scopes.0"],
+    ["an unknown scope", { scopes: ["submissions:everything"] }, "scopes.0"],
     ["a scope in capitals", { scopes: ["Submissions:Read"] }, "scopes.0"],
     ["a scope with a look-alike letter", { scopes: ["ѕurveys:read"] }, "scopes.0"],
     ["a wildcard", { scopes: ["*"] }, "scopes.0"],
@@ -119,7 +122,7 @@ describe("what is refused", () => {
   ])("%s", async (_what, fields, field) => {
     const { organization, admin } = await team();
     const body = { name: "Backend", scopes: ["submissions:write"], ...fields };
-    refused(await api("POST", keys, { as: admin, on: organization, body }), "VALIDATION_ERROR", field);
+    expectError(await api("POST", keys, { as: admin, on: organization, body }), "VALIDATION_ERROR", field);
     expect(await listed(admin, organization)).toEqual([]);
   });
 
@@ -136,14 +139,14 @@ describe("what is refused", () => {
       on: organization,
       body: { overlap_seconds },
     });
-    refused(answer, "VALIDATION_ERROR", "overlap_seconds");
+    expectError(answer, "VALIDATION_ERROR", "overlap_seconds");
     expect(await works(secret)).toBe(true);
   });
 
-  test("fields that are not the maker's to choose have no effect", async () => {
+  test("read-only fields have no effect", async () => {
     const { organization, admin } = await team();
     const other = await newOrganization();
-    const made = await make(admin, organization, {
+    const created = await make(admin, organization, {
       id: randomUUID(),
       organization_id: other.id,
       secret: "mine",
@@ -152,23 +155,24 @@ describe("what is refused", () => {
       created_by: randomUUID(),
       revoked_at: null,
     });
-    const [row] = await sql`select organization_id, created_by from private.api_keys where id = ${made.id}`;
+    const [row] =
+      await sql`select organization_id, created_by from private.api_keys where id = ${created.id}`;
     expect([row?.organization_id, row?.created_by]).toEqual([organization.id, admin.id]);
-    expect(made.secret).toMatch(/^fcs_org_/);
+    expect(created.secret).toMatch(/^fcs_org_/);
   });
 });
 
 describe("rotation", () => {
   const rotate = async (admin: User, organization: Organization, id: string, overlap_seconds?: number) => {
     const body = overlap_seconds === undefined ? {} : { overlap_seconds };
-    return answered(
+    return expectJson(
       await api("POST", `${keys}/${id}/rotate`, { as: admin, on: organization, body }),
       201,
       newApiKeyAnswer,
     ).data;
   };
 
-  test("gives a new secret with the same name, scopes, expiry and profile; both work for the overlap, then only the new one", async () => {
+  test("returns a new secret with the same name, scopes, expiry and profile; both work during the overlap, then only the new one", async () => {
     const { organization, admin } = await team();
     const expires_at = new Date(Date.now() + 3_600_000).toISOString();
     const old = await make(admin, organization, { expires_at });
@@ -188,14 +192,14 @@ describe("rotation", () => {
     expect([await works(old.secret), await works(fresh.secret)]).toEqual([false, true]);
   });
 
-  test("without an overlap ends the old secret at once", async () => {
+  test("without an overlap ends the old secret immediately", async () => {
     const { organization, admin } = await team();
     const old = await make(admin, organization);
     const fresh = await rotate(admin, organization, old.id, 0);
     expect([await works(old.secret), await works(fresh.secret)]).toEqual([false, true]);
   });
 
-  test("lasts a day where nothing else is asked, and never prolongs a key", async () => {
+  test("has an overlap of one day by default, and never extends a key", async () => {
     const { organization, admin } = await team();
     const [one, two] = [
       await make(admin, organization),
@@ -211,15 +215,18 @@ describe("rotation", () => {
     expect(left(two.id)).toBeLessThanOrEqual(5);
   });
 
-  test("of a key that is no longer valid is a conflict", async () => {
+  test("of an invalid key is a conflict", async () => {
     const { organization, admin } = await team();
     const { id } = await make(admin, organization);
     await api("DELETE", `${keys}/${id}`, { as: admin, on: organization });
-    refused(await api("POST", `${keys}/${id}/rotate`, { as: admin, on: organization, body: {} }), "CONFLICT");
+    expectError(
+      await api("POST", `${keys}/${id}/rotate`, { as: admin, on: organization, body: {} }),
+      "CONFLICT",
+    );
     expect(await listed(admin, organization)).toHaveLength(1);
   });
 
-  test("that comes twice at once makes two keys, each whole", async () => {
+  test("sent twice concurrently creates two complete keys", async () => {
     const { organization, admin } = await team();
     const { id } = await make(admin, organization);
     const [one, two] = await Promise.all([
@@ -230,12 +237,13 @@ describe("rotation", () => {
   });
 });
 
-describe("an end", () => {
-  test("by revoking is at once, for good, and again is no error", async () => {
+describe("the end of a key", () => {
+  test("by revocation is immediate and permanent, and repeating it succeeds", async () => {
     const { organization, admin } = await team();
     const { id, secret } = await make(admin, organization);
     const revoke = async () =>
-      answered(await api("DELETE", `${keys}/${id}`, { as: admin, on: organization }), 200, apiKeyAnswer).data;
+      expectJson(await api("DELETE", `${keys}/${id}`, { as: admin, on: organization }), 200, apiKeyAnswer)
+        .data;
     const first = await revoke();
     expect(first.revoked_at).not.toBeNull();
     expect(await works(secret)).toBe(false);
@@ -243,18 +251,18 @@ describe("an end", () => {
     expect(await works(secret)).toBe(false);
   });
 
-  test("by revoking leaves the identity: what the key wrote stays its own", async () => {
+  test("by revocation keeps its profile: content created by the key keeps its author", async () => {
     const { organization, admin } = await team();
     const { id, secret } = await make(admin, organization);
     const body = { title: "By the key", description: "A description that is long enough.", type: "idea" };
-    const { body: made } = await api("POST", "/api/submissions", { as: { token: secret }, body });
+    const { body: created } = await api("POST", "/api/submissions", { as: { token: secret }, body });
     await api("DELETE", `${keys}/${id}`, { as: admin, on: organization });
     const [row] = await sql`
-      select p.kind from public.submissions s join public.profiles p on p.id = s.author_id where s.id = ${(made as { id: string }).id}`;
+      select p.kind from public.submissions s join public.profiles p on p.id = s.author_id where s.id = ${(created as { id: string }).id}`;
     expect(row?.kind).toBe("key");
   });
 
-  test("by expiry is to the moment", async () => {
+  test("by expiry is exact to the moment", async () => {
     const { organization, admin } = await team();
     const { secret } = await make(admin, organization, {
       expires_at: new Date(Date.now() + 1_200).toISOString(),
@@ -264,7 +272,7 @@ describe("an end", () => {
     expect(await works(secret)).toBe(false);
   });
 
-  test("reaches calls that come while it happens: after the answer none passes", async () => {
+  test("applies to concurrent requests: none is accepted after the response", async () => {
     const { organization, admin } = await team();
     const { id, secret } = await make(admin, organization);
     let revoked = false;
@@ -303,7 +311,7 @@ describe("last_used_at", () => {
     );
   });
 
-  test("is not written by a key that is refused", async () => {
+  test("is not updated by a rejected key", async () => {
     const { organization, admin } = await team();
     const { id, secret } = await make(admin, organization);
     await api("DELETE", `${keys}/${id}`, { as: admin, on: organization });
@@ -311,19 +319,19 @@ describe("last_used_at", () => {
     expect(await lastUsed(secret)).toBeNull();
   });
 
-  test("makes concurrent calls of one key not wait for each other", async () => {
+  test("does not make concurrent requests of one key wait for each other", async () => {
     const { organization, admin } = await team();
     const { id, secret } = await make(admin, organization);
     const startedAt = Date.now();
-    await sql.begin(async (holder) => {
-      await holder`select from private.api_keys where id = ${id} for update`;
+    await sql.begin(async (transaction) => {
+      await transaction`select from private.api_keys where id = ${id} for update`;
       expect(await works(secret)).toBe(true);
     });
     expect(Date.now() - startedAt).toBeLessThan(3_000);
   });
 });
 
-describe("who may", () => {
+describe("permissions", () => {
   type Try = [string, (id: string) => [method: "GET" | "POST" | "DELETE", path: string, body?: object]];
   const tries: Try[] = [
     ["list", () => ["GET", keys]],
@@ -342,36 +350,36 @@ describe("who may", () => {
       expect(await works(secret)).toBe(true);
     };
 
-    test("not nobody, a user or a member", async () => {
+    test("an anonymous caller, a user and a member are rejected", async () => {
       const { organization, admin } = await team();
       const { id, secret } = await make(admin, organization);
       const member = await newUser("Mel Member", { organization, role: "member" });
-      refused(await attempt(undefined, organization, id), "UNAUTHORIZED");
-      refused(await attempt(await newUser(), organization, id), "FORBIDDEN");
-      refused(await attempt(member, organization, id), "FORBIDDEN");
+      expectError(await attempt(undefined, organization, id), "UNAUTHORIZED");
+      expectError(await attempt(await newUser(), organization, id), "FORBIDDEN");
+      expectError(await attempt(member, organization, id), "FORBIDDEN");
       await untouched(admin, organization, secret);
     });
 
-    test("not another organization's admin, whichever organization they name", async () => {
+    test("an admin of another organization is rejected, whatever organization they select", async () => {
       const { organization, admin } = await team();
       const { id, secret } = await make(admin, organization);
       const other = await team();
-      refused(await attempt(other.admin, organization, id), "FORBIDDEN");
+      expectError(await attempt(other.admin, organization, id), "FORBIDDEN");
       const at = await attempt(other.admin, other.organization, id);
-      if (how(id)[1].includes(id)) refused(at, "NOT_FOUND");
+      if (how(id)[1].includes(id)) expectError(at, "NOT_FOUND");
       else expect(at.text).not.toContain(id);
       await untouched(admin, organization, secret);
     });
 
-    test("not a key, be it one with every scope, nor for itself", async () => {
+    test("a key is rejected, with every scope too, for itself too", async () => {
       const { organization, admin } = await team();
       const { id, secret } = await make(admin, organization, { scopes: allScopes });
-      refused(await attempt({ token: secret }, undefined, id), "FORBIDDEN");
+      expectError(await attempt({ token: secret }, undefined, id), "FORBIDDEN");
       await untouched(admin, organization, secret);
     });
   });
 
-  test("the database refuses keys and clients that reach its functions", async () => {
+  test("the database rejects keys and clients that call its functions", async () => {
     const { organization } = await team();
     const key = await newKey(organization, allScopes);
     await expect(
@@ -381,7 +389,7 @@ describe("who may", () => {
         await transaction`set local role service_key`;
         await transaction`select private.admin_create_api_key('Mine', '{}', decode(repeat('00', 32), 'hex'), 'p', 'four', null)`;
       }),
-    ).rejects.toThrow(/permission denied|not by keys/);
+    ).rejects.toMatchObject({ code: expect.stringMatching(/^(42501|FB403)$/) });
     const rights = await sql`
       select p.proname from pg_proc p join pg_namespace n on n.oid = p.pronamespace, unnest(array['anon', 'service_key']) as role
       where n.nspname = 'private' and p.proname ~ 'api_key' and p.proname <> 'api_key_shape' and has_function_privilege(role, p.oid, 'execute')`;

@@ -6,7 +6,7 @@ import { type OwnStack, startOwnStack } from "../own-stack.ts";
 
 const list = "/api/submissions?limit=1";
 
-/** Every way a client might tell an address, each with one nobody used before. */
+/** Every header in which a client might send an address, each with an unused one. */
 function forged(): Record<string, string> {
   const address = () => `198.51.${randomBytes(1)[0]}.${randomBytes(1)[0]}`;
   const guess = `x-address-${randomBytes(8).toString("hex")}`;
@@ -49,7 +49,7 @@ describe("behind the embedded gateway and at the functions' own listener", () =>
     },
   );
 
-  test("nor by naming headers a proxy has to drop, or by sending one twice", async () => {
+  test("headers that a proxy must remove, or a repeated header, do not change it either", async () => {
     const answers = await asks(40, () => {
       const headers = forged();
       return { base: own.supabase_url, headers: { ...headers, connection: Object.keys(headers).join(", ") } };
@@ -57,25 +57,22 @@ describe("behind the embedded gateway and at the functions' own listener", () =>
     expect(passed(answers)).toBe(30);
   });
 
-  test("both ways in count in one bucket", async () => {
+  test("both listeners share one bucket", async () => {
     await asks(15, () => ({ base: own.base_url }));
     await asks(15, () => ({ base: own.supabase_url }));
     expect((await own.call("GET", list)).status).toBe(429);
     expect((await own.call("GET", list, { base: own.supabase_url })).status).toBe(429);
   });
 
-  // Only Linux answers for all of 127/8.
-  test.runIf(process.platform === "linux")(
-    "each address has a bucket of its own, at either way in",
-    async () => {
-      await asks(31, () => ({ from: "127.0.0.77" }));
-      expect((await own.call("GET", list, { from: "127.0.0.77", base: own.supabase_url })).status).toBe(429);
-      expect((await own.call("GET", list, { from: "127.0.0.78" })).status).toBe(200);
-      expect((await own.call("GET", list, { from: "127.0.0.79", base: own.supabase_url })).status).toBe(200);
-    },
-  );
+  // Only Linux accepts all of 127/8.
+  test.runIf(process.platform === "linux")("each address has its own bucket, at both listeners", async () => {
+    await asks(31, () => ({ from: "127.0.0.77" }));
+    expect((await own.call("GET", list, { from: "127.0.0.77", base: own.supabase_url })).status).toBe(429);
+    expect((await own.call("GET", list, { from: "127.0.0.78" })).status).toBe(200);
+    expect((await own.call("GET", list, { from: "127.0.0.79", base: own.supabase_url })).status).toBe(200);
+  });
 
-  test("an address is kept nowhere in plain, not even one that was only claimed", async () => {
+  test("an address is stored nowhere in plain text, including forged ones", async () => {
     await asks(35, () => ({ headers: forged() }));
     await own.call("GET", list, { base: own.supabase_url, token: "nonsense" });
     const counters = await own.sql<{ subject: string }[]>`select subject from private.rate_counters`;
@@ -98,7 +95,7 @@ describe("behind the embedded gateway and at the functions' own listener", () =>
     }
   });
 
-  test("the hash is keyed: nobody who reads the counters can try addresses", async () => {
+  test("the hash is keyed: counters do not allow guessing addresses", async () => {
     await own.call("GET", list);
     const [counter] = await own.sql<{ subject: string }[]>`select subject from private.rate_counters`;
     const [plain] = await own.sql<
@@ -108,7 +105,7 @@ describe("behind the embedded gateway and at the functions' own listener", () =>
   });
 });
 
-describe("behind a proxy whose header is trusted", () => {
+describe("behind a trusted proxy header", () => {
   let own: OwnStack;
   beforeAll(async () => {
     own = await startOwnStack({ functionsEnvironment: { ADDRESS_HEADER: "X-Test-Address" } });
@@ -129,7 +126,7 @@ describe("behind a proxy whose header is trusted", () => {
     ["192.0.2.7", "::ffff:192.0.2.7", "IPv4 in IPv6"],
     ["192.0.2.7", "::FFFF:192.0.2.7", "IPv4 in IPv6, in capitals"],
     ["192.0.2.7", " 192.0.2.7 ", "white space"],
-  ])("%s and %s count together: %s", async (one, other) => {
+  ])("%s and %s share a bucket: %s", async (one, other) => {
     expect([await from(one), await from(other)]).toEqual([200, 429]);
   });
 
@@ -140,35 +137,35 @@ describe("behind a proxy whose header is trusted", () => {
     ["1::", "::1"],
     ["192.0.2.7", "192.0.2.8"],
     ["::ffff:192.0.2.7", "::ffff:192.0.2.8"],
-  ])("%s and %s count apart", async (one, other) => {
+  ])("%s and %s have separate buckets", async (one, other) => {
     expect([await from(one), await from(other)]).toEqual([200, 200]);
   });
 
-  test("of a list the last entry counts, which the proxy wrote: those before are the client's", async () => {
+  test("the last entry of a list counts, which the proxy wrote; earlier ones are from the client", async () => {
     expect(await from("198.51.100.1, 192.0.2.7")).toBe(200);
     expect(await from("198.51.100.2, 192.0.2.7")).toBe(429);
     expect(await from("198.51.100.1, 192.0.2.8")).toBe(200);
   });
 
-  test("without the header the socket's address counts", async () => {
+  test("without the header the socket's address is used", async () => {
     expect((await own.call("GET", list)).status).toBe(200);
     expect((await own.call("GET", list, { headers: { "x-forwarded-for": "192.0.2.9" } })).status).toBe(429);
   });
 });
 
-describe("where no address is known", () => {
+describe("without a known address", () => {
   let own: OwnStack;
   beforeAll(async () => {
     own = await startOwnStack({ functionsEnvironment: { ADDRESS_HEADER: "", ADDRESS_FROM_SOCKET: "" } });
   });
   afterAll(() => own?.remove());
 
-  test("strangers do not share one bucket, so that one of them cannot lock out the world", async () => {
+  test("anonymous callers do not share one bucket, so that one caller cannot block all others", async () => {
     const answers = await Promise.all(Array.from({ length: 40 }, () => own.call("GET", list)));
     expect(answers.filter(({ status }) => status === 200).length).toBe(40);
   });
 
-  test("a warning at the start says so", async () => {
+  test("a warning is logged at start", async () => {
     expect(await own.functionsLog()).toMatch(/ADDRESS_HEADER/);
   });
 });

@@ -8,7 +8,7 @@ let author: Person;
 let submissionId: string;
 
 beforeAll(async () => {
-  own = await startOwnStack();
+  own = await startOwnStack({ parts: ["rest"] });
   author = await own.person();
   submissionId = await own.submission(author);
 });
@@ -56,8 +56,8 @@ async function used(rule: Buckets, person: Person): Promise<number> {
   return row?.used ?? 0;
 }
 
-/** The same deed both ways, the nth of as many as the limit needs. */
-interface Deed {
+/** The same action through both interfaces, the nth of as many as the limit needs. */
+interface Action {
   limit: number;
   prepare(person: Person, count: number): Promise<string[]>;
   byApi(person: Person, thing: string): Promise<{ status: number }>;
@@ -75,7 +75,7 @@ const voted = async (person: Person, count: number) => {
   return ids;
 };
 
-const deeds: Record<string, Deed & { rule: Buckets }> = {
+const actions: Record<string, Action & { rule: Buckets }> = {
   "a comment": {
     rule: "comment_create",
     limit: 20,
@@ -90,14 +90,14 @@ const deeds: Record<string, Deed & { rule: Buckets }> = {
     prepare: newComments,
     byApi: ({ token }, id) =>
       own.call("PATCH", `/api/comments/${id}`, { token, body: { body: "By the API" } }),
-    direct: (app, id) => app.rpc("update_comment", { id: id, body: "Direct" }),
+    direct: (app, id) => app.rpc("update_comment", { id, body: "Direct" }),
   },
   "a comment's deletion": {
     rule: "comment_delete",
     limit: 10,
     prepare: newComments,
     byApi: ({ token }, id) => own.call("DELETE", `/api/comments/${id}`, { token }),
-    direct: (app, id) => app.rpc("delete_comment", { id: id }),
+    direct: (app, id) => app.rpc("delete_comment", { id }),
   },
   "a vote": {
     rule: "vote_create",
@@ -106,7 +106,7 @@ const deeds: Record<string, Deed & { rule: Buckets }> = {
     byApi: ({ token }, id) => own.call("POST", `/api/submissions/${id}/vote`, { token }),
     direct: (app, id) => app.rpc("vote", { submission_id: id }),
   },
-  "a vote taken back": {
+  "deleting a vote": {
     rule: "vote_delete",
     limit: 30,
     prepare: voted,
@@ -120,7 +120,7 @@ const deeds: Record<string, Deed & { rule: Buckets }> = {
     byApi: ({ token }, id) => own.call("POST", `/api/comments/${id}/vote`, { token }),
     direct: (app, id) => app.rpc("vote_comment", { comment_id: id }),
   },
-  "a comment's vote taken back": {
+  "deleting a vote for a comment": {
     rule: "vote_delete",
     limit: 30,
     prepare: commentVoted,
@@ -129,7 +129,7 @@ const deeds: Record<string, Deed & { rule: Buckets }> = {
   },
 };
 
-describe.each(Object.entries(deeds))("%s", (_what, { rule, limit, prepare, byApi, direct }) => {
+describe.each(Object.entries(actions))("%s", (_what, { rule, limit, prepare, byApi, direct }) => {
   test(`after ${limit} by the API, supabase-js is refused the next`, async () => {
     const person = await own.person();
     const things = await prepare(person, limit + 1);
@@ -154,7 +154,7 @@ describe("many rows in one statement", () => {
   const written = async (person: Person) =>
     Number((await own.sql`select count(*) as n from public.comments where author_id = ${person.id}`)[0]?.n);
 
-  test("are refused, cost nothing and leave the limit as it is", async () => {
+  test("are rejected, are not charged and leave the limit unchanged", async () => {
     const person = await own.person();
     const app = browser(person);
     const ids = await newComments(person, 5);
@@ -174,7 +174,7 @@ describe("many rows in one statement", () => {
   });
 });
 
-test("concurrent inserts by supabase-js let through exactly the limit", async () => {
+test("concurrent inserts by supabase-js succeed exactly up to the limit", async () => {
   const person = await own.person();
   const app = browser(person);
   const outcomes = await Promise.all(
@@ -188,7 +188,7 @@ test("concurrent inserts by supabase-js let through exactly the limit", async ()
   ).toBe(20);
 });
 
-test("what goes with one's own submission is not charged", async () => {
+test("rows deleted with the caller's own submission are not charged", async () => {
   const person = await own.person();
   const id = await own.submission(person);
   const rows = Array.from({ length: 15 }, () => ({
@@ -197,11 +197,11 @@ test("what goes with one's own submission is not charged", async () => {
     body: "Goes along",
   }));
   await own.sql`insert into public.comments ${own.sql(rows)}`;
-  expect((await browser(person).rpc("delete_submission", { id: id })).error).toBeNull();
+  expect((await browser(person).rpc("delete_submission", { id })).error).toBeNull();
   expect(await own.sql`select from public.comments where submission_id = ${id}`).toHaveLength(0);
   expect(await used("comment_delete", person)).toBe(0);
 });
 
-test("counts stay exact through all of this", async () => {
-  expect(await own.sql`select * from private.count_mistakes()`).toEqual([]);
+test("counts stay exact", async () => {
+  expect(await own.sql`select * from private.count_discrepancies()`).toEqual([]);
 });

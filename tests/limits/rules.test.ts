@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createApiKey } from "../../local/api-keys.ts";
 import { type RateLimitName, rateLimits } from "../../shared/rate-limits.ts";
+import type { Scope } from "../../shared/scopes.ts";
 import { type Answer, type Call, type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
 
 let own: OwnStack;
@@ -23,14 +24,15 @@ beforeAll(async () => {
 });
 afterAll(() => own?.remove());
 
-// Each test finds full buckets and the rules of a fresh installation.
+// Each test starts with full buckets and the rules of a new installation.
 beforeEach(async () => {
   await own.sql`delete from private.rate_counters`;
   await own.sql`delete from private.rate_limit_rules`;
   await own.sql`insert into private.rate_limit_rules ${own.sql(Object.entries(rateLimits).map(([name, rule]) => ({ name, ...rule })))}`;
 });
 
-const list = "/api/submissions?limit=1";
+const submissions = "/api/submissions";
+const list = `${submissions}?limit=1`;
 const description = "A description that is long enough to be taken.";
 
 function times(count: number, one: (n: number) => Promise<Answer>): Promise<Answer[]> {
@@ -55,13 +57,13 @@ async function setRule(
     on conflict (name) do update set max_requests = excluded.max_requests, window_seconds = excluded.window_seconds`;
 }
 
-test("a fresh installation has the limits of shared/rate-limits.ts and no others", () => {
+test("a new installation has the limits of shared/rate-limits.ts and no others", () => {
   expect(Object.fromEntries(fresh.map(({ name, ...rule }) => [name, rule]))).toEqual(rateLimits);
 });
 
-describe("every caller has a bucket by level", () => {
+describe("every caller has a bucket for their level", () => {
   const levels: [string, number, () => Promise<Call>][] = [
-    ["nobody, by address", 30, async () => ({})],
+    ["an anonymous caller, by address", 30, async () => ({})],
     ["a user", 100, async () => ({ token: (await own.person()).token })],
     ["a member of a team", 100, async () => ({ token: (await own.person("member")).token })],
     ["an admin", 300, async () => ({ token: (await own.person("admin")).token })],
@@ -70,7 +72,7 @@ describe("every caller has a bucket by level", () => {
   ];
 
   test.each(levels)(
-    "%s: %i calls a minute pass and no more, however many come at once",
+    "%s: exactly %i requests a minute are accepted, however many are concurrent",
     async (_who, limit, make) => {
       const call = await make();
       const answers = await times(limit + 20, () => own.call("GET", list, call));
@@ -80,7 +82,7 @@ describe("every caller has a bucket by level", () => {
     },
   );
 
-  test("300 concurrent calls against a limit of 100 let through exactly 100, whichever way they come", async () => {
+  test("300 concurrent requests against a limit of 100: exactly 100 succeed, at both listeners", async () => {
     const { token } = await own.person();
     const answers = await times(300, (n) =>
       own.call("GET", list, { token, base: n % 2 ? own.base_url : own.supabase_url }),
@@ -90,7 +92,7 @@ describe("every caller has a bucket by level", () => {
     expect(counter?.used).toBe(100);
   });
 
-  test("what is left counts down to zero, each number once", async () => {
+  test("the remaining count decreases to zero, each number once", async () => {
     const { token } = await own.person();
     const answers = await times(100, () => own.call("GET", list, { token }));
     expect(answers.map(remainingOf).sort((a, b) => b - a)).toEqual(
@@ -98,7 +100,7 @@ describe("every caller has a bucket by level", () => {
     );
   });
 
-  test("one caller's calls cost another nothing", async () => {
+  test("requests of one caller do not charge another", async () => {
     const [one, other] = await own.people(2);
     await times(101, () => own.call("GET", list, { token: one?.token }));
     const answer = await own.call("GET", list, { token: other?.token });
@@ -106,179 +108,68 @@ describe("every caller has a bucket by level", () => {
   });
 });
 
-describe("operations have a bucket of their own besides", () => {
+describe("operations have an additional bucket", () => {
+  const comments = () => `/api/submissions/${submissionId}/comments`;
+  const comment = () => `/api/comments/${commentId}`;
+  const vote = () => `/api/submissions/${submissionId}/vote`;
+  const idea = (n: number) => ({ title: `Idea number ${n}`, description, type: "idea" });
+  const check = () => ["POST", "/api/submissions/check-duplicates", { title: "Dark mode" }] as const;
   type Operation = [
     what: string,
     limit: number,
     rule: RateLimitName,
-    make: () => Promise<(n: number) => Promise<Answer>>,
+    caller: "anonymous" | "person" | "admin" | Scope[],
+    request: (n: number) => readonly [method: string, path: string, body?: object],
   ];
-  const by = async (make: () => Promise<{ token: string } | string>) => {
-    const made = await make();
-    return typeof made === "string" ? made : made.token;
-  };
-  const comments = () => `/api/submissions/${submissionId}/comments`;
-  const vote = () => `/api/submissions/${submissionId}/vote`;
+  const write: Scope[] = ["submissions:write"];
   const operations: Operation[] = [
-    [
-      "POST comment",
-      20,
-      "comment_create",
-      async () => {
-        const token = await by(() => own.person());
-        return () => own.call("POST", comments(), { token, body: { body: "Mine" } });
-      },
-    ],
-    [
-      "PATCH comment",
-      10,
-      "comment_update",
-      async () => () =>
-        own.call("PATCH", `/api/comments/${commentId}`, { token: admin.token, body: { body: "Changed" } }),
-    ],
-    [
-      "DELETE comment",
-      10,
-      "comment_delete",
-      async () => {
-        const token = await by(() => own.person());
-        return () => own.call("DELETE", `/api/comments/${randomUUID()}`, { token });
-      },
-    ],
-    [
-      "GET comments",
-      100,
-      "comment_list",
-      async () => () => own.call("GET", comments(), { token: admin.token }),
-    ],
-    [
-      "GET one comment",
-      100,
-      "comment_list",
-      async () => () => own.call("GET", `/api/comments/${commentId}`, { token: admin.token }),
-    ],
-    [
-      "POST vote",
-      30,
-      "vote_create",
-      async () => {
-        const token = await by(() => own.person());
-        return () => own.call("POST", vote(), { token });
-      },
-    ],
-    [
-      "POST comment vote",
-      30,
-      "vote_create",
-      async () => {
-        const token = await by(() => own.person());
-        return () => own.call("POST", `/api/comments/${commentId}/vote`, { token });
-      },
-    ],
-    [
-      "DELETE vote",
-      30,
-      "vote_delete",
-      async () => {
-        const token = await by(() => own.person());
-        return () => own.call("DELETE", vote(), { token });
-      },
-    ],
-    [
-      "DELETE comment vote",
-      30,
-      "vote_delete",
-      async () => {
-        const token = await by(() => own.person());
-        return () => own.call("DELETE", `/api/comments/${commentId}/vote`, { token });
-      },
-    ],
-    [
-      "GET my votes",
-      100,
-      "vote_list",
-      async () => () => own.call("GET", "/api/me/votes", { token: admin.token }),
-    ],
-    [
-      "GET voters",
-      100,
-      "vote_list",
-      async () => () => own.call("GET", `/api/submissions/${submissionId}/voters`, { token: admin.token }),
-    ],
-    [
-      "POST submission by a key",
-      100,
-      "submission_create_key",
-      async () => {
-        const token = await by(() => own.key(["submissions:write"]));
-        return (n) =>
-          own.call("POST", "/api/submissions", {
-            token,
-            body: { title: `Idea number ${n}`, description, type: "idea" },
-          });
-      },
-    ],
+    ["POST comment", 20, "comment_create", "person", () => ["POST", comments(), { body: "Mine" }]],
+    ["PATCH comment", 10, "comment_update", "admin", () => ["PATCH", comment(), { body: "Changed" }]],
+    ["DELETE comment", 10, "comment_delete", "person", () => ["DELETE", `/api/comments/${randomUUID()}`]],
+    ["GET comments", 100, "comment_list", "admin", () => ["GET", comments()]],
+    ["GET one comment", 100, "comment_list", "admin", () => ["GET", comment()]],
+    ["POST vote", 30, "vote_create", "person", () => ["POST", vote()]],
+    ["POST comment vote", 30, "vote_create", "person", () => ["POST", `${comment()}/vote`]],
+    ["DELETE vote", 30, "vote_delete", "person", () => ["DELETE", vote()]],
+    ["DELETE comment vote", 30, "vote_delete", "person", () => ["DELETE", `${comment()}/vote`]],
+    ["GET my votes", 100, "vote_list", "admin", () => ["GET", "/api/me/votes"]],
+    ["GET voters", 100, "vote_list", "admin", () => ["GET", `/api/submissions/${submissionId}/voters`]],
+    ["POST submission by a key", 100, "submission_create_key", write, (n) => ["POST", submissions, idea(n)]],
     [
       "POST submission by a key for many authors",
       100,
       "submission_create_key",
-      async () => {
-        const token = await by(() => own.key(["submissions:write"]));
-        return (n) =>
-          own.call("POST", "/api/submissions", {
-            token,
-            body: {
-              title: `Idea number ${n}`,
-              description,
-              type: "idea",
-              author_email: `author-${n}@example.org`,
-            },
-          });
-      },
+      write,
+      (n) => ["POST", submissions, { ...idea(n), author_email: `author-${n}@example.org` }],
     ],
-    [
-      "duplicate check by nobody",
-      30,
-      "duplicate_check_public",
-      async () => {
-        await setRule("level_public", 1000, 60);
-        return () => own.call("POST", "/api/submissions/check-duplicates", { body: { title: "Dark mode" } });
-      },
-    ],
-    [
-      "duplicate check by a person",
-      100,
-      "duplicate_check_user",
-      async () => () =>
-        own.call("POST", "/api/submissions/check-duplicates", {
-          token: admin.token,
-          body: { title: "Dark mode" },
-        }),
-    ],
-    [
-      "duplicate check by a key",
-      100,
-      "duplicate_check_user",
-      async () => {
-        const token = await by(() => own.key([]));
-        return () =>
-          own.call("POST", "/api/submissions/check-duplicates", { token, body: { title: "Dark mode" } });
-      },
-    ],
+    ["duplicate check without a credential", 30, "duplicate_check_public", "anonymous", check],
+    ["duplicate check by a person", 100, "duplicate_check_user", "admin", check],
+    ["duplicate check by a key", 100, "duplicate_check_user", [], check],
   ];
+  const tokenOf = async (caller: Operation[3]) => {
+    if (caller === "anonymous") return setRule("level_public", 1000, 60).then(() => undefined);
+    if (caller === "admin") return admin.token;
+    return caller === "person" ? (await own.person()).token : own.key(caller);
+  };
 
-  test.each(operations)("%s: %i pass and no more", async (_what, limit, rule, make) => {
-    const one = await make();
-    const answers = await times(limit + 5, one);
-    expect(howMany(answers)).toEqual({ passed: limit, limited: 5 });
-    const last = answers.filter(({ status }) => status === 429).at(-1) as Answer;
-    expect(limitOf(last)).toBe(limit);
-    const wait = resetOf(last) - Date.now() / 1000;
-    expect(wait).toBeGreaterThan(0);
-    expect(wait).toBeLessThanOrEqual(rateLimits[rule].window_seconds + 1);
-  });
+  test.each(operations)(
+    "%s: %i requests are accepted and no more",
+    async (_what, limit, rule, caller, request) => {
+      const token = await tokenOf(caller);
+      const answers = await times(limit + 5, (n) => {
+        const [method, path, body] = request(n);
+        return own.call(method, path, { token, body });
+      });
+      expect(howMany(answers)).toEqual({ passed: limit, limited: 5 });
+      const last = answers.filter(({ status }) => status === 429).at(-1) as Answer;
+      expect(limitOf(last)).toBe(limit);
+      const wait = resetOf(last) - Date.now() / 1000;
+      expect(wait).toBeGreaterThan(0);
+      expect(wait).toBeLessThanOrEqual(rateLimits[rule].window_seconds + 1);
+    },
+  );
 
-  test("a full operation leaves the rest of the level alone", async () => {
+  test("an exhausted operation does not affect the rest of the level", async () => {
     const { token } = await own.person();
     await times(30, () => own.call("POST", vote(), { token }));
     expect((await own.call("POST", vote(), { token })).status).toBe(429);
@@ -286,19 +177,19 @@ describe("operations have a bucket of their own besides", () => {
     expect([answer.status, limitOf(answer), remainingOf(answer)]).toEqual([200, 100, 68]);
   });
 
-  test("the headers tell the bucket with the fewest left", async () => {
+  test("the headers describe the bucket with the fewest remaining requests", async () => {
     const { token } = await own.person();
     const voted = await own.call("POST", vote(), { token });
     expect([limitOf(voted), remainingOf(voted)]).toEqual([30, 29]);
     await times(90, () => own.call("GET", list, { token }));
-    const again = await own.call("POST", vote(), { token });
-    expect([limitOf(again), remainingOf(again)]).toEqual([100, 8]);
+    const repeated = await own.call("POST", vote(), { token });
+    expect([limitOf(repeated), remainingOf(repeated)]).toEqual([100, 8]);
   });
 
   test.each([
     ["not valid", { body: "" }, 400],
     ["not JSON", "{", 400],
-  ])("a comment that is %s is charged like one that is taken", async (_what, body, status) => {
+  ])("a comment that is %s is charged like an accepted one", async (_what, body, status) => {
     const { token } = await own.person();
     const failed = await times(20, () => own.call("POST", comments(), { token, body }));
     expect(new Set(failed.map((answer) => answer.status))).toEqual(new Set([status]));
@@ -308,14 +199,14 @@ describe("operations have a bucket of their own besides", () => {
   });
 });
 
-describe("a key acting for e-mail authors", () => {
+describe("a key acting for authors by e-mail", () => {
   const comment = (token: string, author_email?: string) =>
     own.call("POST", `/api/submissions/${submissionId}/comments`, {
       token,
       body: { body: "On behalf", author_email },
     });
 
-  test("each author has buckets of their own, whatever key speaks for them", async () => {
+  test("each author has their own buckets, whatever key is used", async () => {
     const [one, other] = [await own.key(["submissions:write"]), await own.key(["submissions:write"])];
     const answers = await times(22, (n) =>
       comment(n % 2 ? one : other, n % 3 ? "ann@example.org" : "Ann@Example.ORG"),
@@ -332,18 +223,18 @@ describe("a key acting for e-mail authors", () => {
     expect(howMany(answers)).toEqual({ passed: 10, limited: 4 });
   });
 
-  test("the same author at another organization is somebody else", async () => {
+  test("the same author in another organization is another person", async () => {
     await setRule("comment_create", 1, 60);
-    const [made] = await own.sql<{ id: string }[]>`
+    const [created] = await own.sql<{ id: string }[]>`
       insert into public.organizations (slug, name) values (${`o-${randomUUID()}`}, 'Other') returning id`;
-    const [theirs] = await own.sql<{ id: string }[]>`
+    const [foreign] = await own.sql<{ id: string }[]>`
       insert into public.submissions (organization_id, author_id, title, description, type)
-      values (${made?.id ?? ""}, ${admin.id}, 'Their submission', ${description}, 'idea') returning id`;
-    const other = await createApiKey(own.sql, made?.id ?? "", "Theirs", ["submissions:write"]);
+      values (${created?.id ?? ""}, ${admin.id}, 'Their submission', ${description}, 'idea') returning id`;
+    const other = await createApiKey(own.sql, created?.id ?? "", "Theirs", ["submissions:write"]);
     const body = { body: "On behalf", author_email: "eve@example.org" };
     expect((await comment(await own.key(["submissions:write"]), "eve@example.org")).status).toBe(201);
     expect(
-      (await own.call("POST", `/api/submissions/${theirs?.id}/comments`, { token: other, body })).status,
+      (await own.call("POST", `/api/submissions/${foreign?.id}/comments`, { token: other, body })).status,
     ).toBe(201);
     const subjects = await own.sql<
       { subject: string }[]
@@ -353,10 +244,10 @@ describe("a key acting for e-mail authors", () => {
   });
 });
 
-describe("what is charged", () => {
+describe("charged requests", () => {
   const bad: [string, () => Promise<string>][] = [
     ["text that is no credential", async () => "not-a-token"],
-    ["a key nobody was given", async () => `fcs_org_${"A".repeat(49)}`],
+    ["a key that was never issued", async () => `fcs_org_${"A".repeat(49)}`],
     [
       "a key that expired",
       async () => {
@@ -375,7 +266,7 @@ describe("what is charged", () => {
     ],
     ["a token of another project", async () => `${admin.token.slice(0, -3)}abc`],
     [
-      "a token of someone who is gone",
+      "a token of a deleted user",
       async () => {
         const gone = await own.person();
         await own.sql`delete from auth.users where id = ${gone.id}`;
@@ -384,7 +275,7 @@ describe("what is charged", () => {
     ],
   ];
 
-  test.each(bad)("%s is charged to the address it came from", async (_what, make) => {
+  test.each(bad)("%s is charged to the client address", async (_what, make) => {
     const token = await make();
     const answers = await times(35, () => own.call("GET", list, { token }));
     expect(answers.filter(({ status }) => status === 401).length).toBe(30);
@@ -413,16 +304,16 @@ describe("what is charged", () => {
       { body: `"${"x".repeat(1_100_000)}"` },
       413,
     ],
-    ["what one has to sign in for", "POST", "/api/submissions", { body: {} }, 401],
+    ["a request that requires a user", "POST", "/api/submissions", { body: {} }, 401],
     ["an organization that is not there", "GET", list, { headers: { "x-organization": "no-such" } }, 404],
-  ])("%s costs a call", async (_what, method, path, call, status) => {
+  ])("%s is charged", async (_what, method, path, call, status) => {
     const answer = await own.call(method, path, call);
     expect([answer.status, remainingOf(answer)]).toEqual([status, 29]);
     expect(remainingOf(await own.call("GET", list))).toBe(28);
   });
 
   test.each(["/api/health", "/api/ready", "/api/docs", "/api/openapi.json"])(
-    "%s costs nothing and tells the level's limit",
+    "%s is not charged and returns the level's limit",
     async (path) => {
       const answers = await times(40, () => own.call("GET", path));
       expect(
@@ -432,24 +323,24 @@ describe("what is charged", () => {
     },
   );
 
-  test("a preflight costs nothing", async () => {
+  test("a preflight is not charged", async () => {
     const headers = { origin: "https://app.example.org", "access-control-request-method": "POST" };
     await times(40, () => own.call("OPTIONS", "/api/submissions", { headers }));
     expect(remainingOf(await own.call("GET", list))).toBe(29);
   });
 });
 
-describe("what a caller is told", () => {
-  const everywhere: [string, string, string, () => Promise<Call>][] = [
-    ["a list", "GET", list, async () => ({})],
-    ["the head of a list", "HEAD", list, async () => ({})],
-    ["a row that is not there", "GET", `/api/submissions/${randomUUID()}`, async () => ({})],
-    ["a path that is not there", "GET", "/api/nowhere", async () => ({})],
-    ["the root", "GET", "/api", async () => ({})],
-    ["a path no decoder takes", "GET", "/api/submissions/%E0%A4%A", async () => ({})],
-    ["a query that is not valid", "GET", "/api/submissions?page=0", async () => ({})],
-    ["no credential", "POST", "/api/submissions", async () => ({ body: {} })],
-    ["a bad credential", "GET", list, async () => ({ token: "nonsense" })],
+describe("rate limit headers", () => {
+  const everywhere: [what: string, method: string, path: string, call?: Call | (() => Promise<Call>)][] = [
+    ["a list", "GET", list],
+    ["the head of a list", "HEAD", list],
+    ["a row that is not there", "GET", `/api/submissions/${randomUUID()}`],
+    ["a path that is not there", "GET", "/api/nowhere"],
+    ["the root", "GET", "/api"],
+    ["a path that cannot be decoded", "GET", "/api/submissions/%E0%A4%A"],
+    ["a query that is not valid", "GET", "/api/submissions?page=0"],
+    ["no credential", "POST", "/api/submissions", { body: {} }],
+    ["a bad credential", "GET", list, { token: "nonsense" }],
     ["a key without scope", "POST", "/api/submissions", async () => ({ token: await own.key([]), body: {} })],
     [
       "a body too large",
@@ -463,21 +354,17 @@ describe("what a caller is told", () => {
       "/api/submissions",
       async () => ({ token: admin.token, body: "a", headers: { "content-type": "text/plain" } }),
     ],
-    ["health", "GET", "/api/health", async () => ({})],
-    ["readiness", "GET", "/api/ready", async () => ({})],
-    ["the page of documentation", "GET", "/api/docs", async () => ({})],
-    ["the OpenAPI document", "GET", "/api/openapi.json", async () => ({})],
-    [
-      "a preflight",
-      "OPTIONS",
-      "/api/submissions",
-      async () => ({ headers: { origin: "https://x.example" } }),
-    ],
+    ["health", "GET", "/api/health"],
+    ["readiness", "GET", "/api/ready"],
+    ["the page of documentation", "GET", "/api/docs"],
+    ["the OpenAPI document", "GET", "/api/openapi.json"],
+    ["a preflight", "OPTIONS", "/api/submissions", { headers: { origin: "https://x.example" } }],
   ];
 
   describe.each(["base_url", "supabase_url"] as const)("at %s", (base) => {
-    test.each(everywhere)("%s: the three headers and the request's id", async (_what, method, path, make) => {
-      const { headers } = await own.call(method, path, { ...(await make()), base: own[base] });
+    test.each(everywhere)("%s: the three headers and the request's id", async (_what, method, path, call) => {
+      const options = typeof call === "function" ? await call() : call;
+      const { headers } = await own.call(method, path, { ...options, base: own[base] });
       expect(headers["x-ratelimit-limit"]).toMatch(/^[1-9]\d*$/);
       expect(headers["x-ratelimit-remaining"]).toMatch(/^\d+$/);
       expect(headers["x-ratelimit-reset"]).toMatch(/^\d{10}$/);
@@ -488,7 +375,7 @@ describe("what a caller is told", () => {
     });
   });
 
-  test("Reset is the end of the window, in Unix seconds: the same all through it, and then the bucket is full", async () => {
+  test("Reset is the end of the window in Unix seconds: constant during the window, and then the bucket is full", async () => {
     await setRule("level_user", 3, 2);
     const { token } = await own.person();
     const answers = [];
@@ -502,13 +389,13 @@ describe("what a caller is told", () => {
     expect([after.status, remainingOf(after)]).toEqual([200, 2]);
   });
 
-  test("who is limited hears how long to wait in the general envelope, and that wait suffices", async () => {
+  test("a limited caller gets Retry-After in the general envelope, and waiting that long is enough", async () => {
     await setRule("level_user", 1, 2);
     const { token } = await own.person();
     await own.call("GET", list, { token });
-    const refused = await own.call("GET", list, { token });
-    expect(refused.status).toBe(429);
-    expect(refused.body).toEqual({
+    const rejected = await own.call("GET", list, { token });
+    expect(rejected.status).toBe(429);
+    expect(rejected.body).toEqual({
       error: {
         code: "RATE_LIMIT_EXCEEDED",
         message: expect.any(String),
@@ -516,27 +403,27 @@ describe("what a caller is told", () => {
         retry_after: expect.any(Number),
       },
     });
-    const wait = refused.body.error?.retry_after as number;
-    expect(refused.headers["retry-after"]).toBe(String(wait));
+    const wait = rejected.body.error?.retry_after as number;
+    expect(rejected.headers["retry-after"]).toBe(String(wait));
     expect(wait).toBeGreaterThanOrEqual(1);
     expect(wait).toBeLessThanOrEqual(2);
     await new Promise((resolve) => setTimeout(resolve, wait * 1000));
     expect((await own.call("GET", list, { token })).status).toBe(200);
   });
 
-  test("a key creating submissions hears it in the lowercase form", async () => {
+  test("a key creating submissions gets it in the lowercase envelope", async () => {
     await setRule("submission_create_key", 1, 60);
     const token = await own.key(["submissions:write"]);
     const create = () =>
       own.call("POST", "/api/submissions", { token, body: { title: "An idea", description, type: "idea" } });
     expect((await create()).status).toBe(201);
-    const refused = await create();
-    expect(refused.status).toBe(429);
-    expect(refused.body).toEqual({ error: "rate_limited", retry_after: expect.any(Number) });
-    expect(refused.headers["retry-after"]).toBe(String(refused.body.retry_after));
+    const rejected = await create();
+    expect(rejected.status).toBe(429);
+    expect(rejected.body).toEqual({ error: "rate_limited", retry_after: expect.any(Number) });
+    expect(rejected.headers["retry-after"]).toBe(String(rejected.body.retry_after));
   });
 
-  test("waiting is not prolonged by calling on", async () => {
+  test("further requests do not extend the wait", async () => {
     await setRule("level_user", 2, 2);
     const { token } = await own.person();
     const startedAt = Date.now();
@@ -550,8 +437,8 @@ describe("what a caller is told", () => {
   });
 });
 
-describe("rules are data", () => {
-  test("a limit an operator changes counts at once, up and down", async () => {
+describe("rules are rows", () => {
+  test("a changed limit applies immediately, up and down", async () => {
     const { token } = await own.person();
     expect(limitOf(await own.call("GET", list, { token }))).toBe(100);
     await own.sql`update private.rate_limit_rules set max_requests = 3 where name = 'level_user'`;
@@ -563,7 +450,7 @@ describe("rules are data", () => {
     expect([answer.status, limitOf(answer), remainingOf(answer)]).toEqual([200, 1000, 996]);
   });
 
-  test("a rule for one kind of caller goes before the rule for all", async () => {
+  test("a rule for one kind of caller takes precedence over the general rule", async () => {
     await own.sql`insert into private.rate_limit_rules values ('comment_list_user', 2, 60)`;
     const path = `/api/submissions/${submissionId}/comments`;
     const answers = await times(4, () => own.call("GET", path, { token: admin.token }));
@@ -571,7 +458,7 @@ describe("rules are data", () => {
     expect(howMany(await times(4, async () => own.call("GET", path)))).toEqual({ passed: 4, limited: 0 });
   });
 
-  test("an operation without a rule is limited by its level alone", async () => {
+  test("an operation without a rule is limited by its level only", async () => {
     await own.sql`delete from private.rate_limit_rules where name = 'vote_create'`;
     const { token } = await own.person();
     const answers = await times(40, () =>
@@ -580,7 +467,7 @@ describe("rules are data", () => {
     expect(howMany(answers)).toEqual({ passed: 40, limited: 0 });
   });
 
-  test.each([0, -1])("a limit of %i is refused by the database", async (limit) => {
+  test.each([0, -1])("a limit of %i is rejected by the database", async (limit) => {
     await expect(own.sql`update private.rate_limit_rules set max_requests = ${limit}`).rejects.toThrow(
       /max_requests_is_positive/,
     );

@@ -1,16 +1,12 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { digestOf } from "../../shared/api-keys.ts";
 import { api, type Method } from "../api/client.ts";
-import { newOrganization, newSubmission, newUser, type Organization, type User } from "../api/world.ts";
+import { newOrganization, newSubmission, newUser } from "../api/world.ts";
 import { sql } from "../stack.ts";
 import { callTool, newAgent, resultOf, rpc } from "./agents.ts";
 
-let organization: Organization;
-let admin: User;
-beforeAll(async () => {
-  organization = await newOrganization();
-  admin = await newUser("Ada Admin", { organization, role: "admin" });
-});
+const organization = await newOrganization();
+const admin = await newUser("Ada Admin", { organization, role: "admin" });
 
 type Shown = Record<string, unknown> & { id: string; secret: string };
 async function ask(
@@ -22,12 +18,13 @@ async function ask(
   const answer = await api(method, `/api/admin/agents${path}`, { as, on: organization, body });
   return { status: answer.status, data: (answer.body as { data: Shown }).data };
 }
-const made = async (fields: object = {}) => (await ask("POST", "", { name: "Triage bot", ...fields })).data;
+const created = async (fields: object = {}) =>
+  (await ask("POST", "", { name: "Triage bot", ...fields })).data;
 const newKey = async (id: string, fields: object = {}) =>
   (await ask("POST", `/${id}/keys`, { scopes: ["submissions:read"], ...fields })).data;
 const works = async (token: string) => (await rpc({ token }, "tools/list")).status;
 
-test("an agent is made, changed, listed and retired, and what it wrote stays", async () => {
+test("an agent is created, changed, listed and retired, and its content is kept", async () => {
   const { status, data: agent } = await ask("POST", "", {
     name: "Triage bot",
     tier: "professional",
@@ -58,8 +55,8 @@ test("an agent is made, changed, listed and retired, and what it wrote stays", a
   );
 });
 
-test("a key shows its secret once, rotates with an overlap, and is revoked without its agent", async () => {
-  const agent = await made();
+test("a key returns its secret once, rotates with an overlap, and is revoked without affecting its agent", async () => {
+  const agent = await created();
   const key = await newKey(agent.id);
   expect(key).toMatchObject({
     prefix: "fcs_agt_",
@@ -86,10 +83,10 @@ test("a key shows its secret once, rotates with an overlap, and is revoked witho
   ]);
 });
 
-test("keys of agents and of the organization are kept apart", async () => {
-  const agent = await made();
+test("keys of agents and of the organization are separate", async () => {
+  const agent = await created();
   const key = await newKey(agent.id);
-  const other = await made();
+  const other = await created();
   const keys = await api("GET", "/api/admin/api-keys", { as: admin, on: organization });
   expect(keys.text).not.toContain(key.id);
   const rest = (method: Method, path: string) =>
@@ -105,10 +102,10 @@ test("keys of agents and of the organization are kept apart", async () => {
   expect(await works(key.secret)).toBe(200);
 });
 
-test("another organization's admin finds none of it", async () => {
+test("an admin of another organization cannot access them", async () => {
   const elsewhere = await newOrganization();
   const rival = await newUser("Olaf Other", { organization: elsewhere, role: "owner" });
-  const agent = await made();
+  const agent = await created();
   const calls: [Method, string, object?][] = [
     ["PATCH", "", { name: "Mine now" }],
     ["DELETE", ""],
@@ -128,7 +125,7 @@ test("another organization's admin finds none of it", async () => {
   }
 });
 
-describe("policies narrow", () => {
+describe("policies restrict an agent", () => {
   const policies = (id: string, body: object) => ask("PUT", `/${id}/policies`, body);
   const all = {
     read_only: false,
@@ -139,23 +136,18 @@ describe("policies narrow", () => {
     calls_a_day: null,
   };
 
-  test("what is left out narrows nothing, and what was set is set back", async () => {
-    const agent = await made();
+  test("omitted fields restrict nothing, and set fields can be reset", async () => {
+    const agent = await created();
     expect((await ask("GET", `/${agent.id}/policies`)).data).toEqual(all);
     expect(
       (await policies(agent.id, { read_only: true, tools: ["list_submissions"], calls_a_day: 5 })).data,
-    ).toEqual({
-      ...all,
-      read_only: true,
-      tools: ["list_submissions"],
-      calls_a_day: 5,
-    });
+    ).toEqual({ ...all, read_only: true, tools: ["list_submissions"], calls_a_day: 5 });
     expect((await policies(agent.id, {})).data).toEqual(all);
     expect((await policies(agent.id, { category_ids: [agent.id] })).status).toBe(400);
     expect((await policies(agent.id, { calls_a_day: 0 })).status).toBe(400);
   });
 
-  test("read_only leaves tools that read, by whatever scope the key has", async () => {
+  test("read_only allows reading tools only, whatever the key's scopes", async () => {
     const reader = await newAgent({ policies: { read_only: true } });
     const { tools } = (await rpc(reader, "tools/list")).result as {
       tools: { name: string; annotations: { readOnlyHint: boolean } }[];
@@ -166,7 +158,7 @@ describe("policies narrow", () => {
     expect((await callTool(reader, "vote_submission", { submission_id: id })).error.code).toBe(-32001);
   });
 
-  test("tools leave those named, in the list and in calls", async () => {
+  test("tools allows the listed ones only, in the list and in calls", async () => {
     const narrow = await newAgent({ policies: { tools: ["get_submission"] } });
     expect((await rpc(narrow, "tools/list")).result).toMatchObject({ tools: [{ name: "get_submission" }] });
     expect((await callTool(narrow, "list_submissions")).error).toMatchObject({
@@ -175,11 +167,16 @@ describe("policies narrow", () => {
     });
   });
 
-  test("confirm_destructive asks for confirm: true, as an argument or beside them", async () => {
-    const careful = await newAgent({ policies: { confirm_destructive: true } });
-    const id = await newSubmission(careful.organization, admin);
+  test("confirm_destructive requires confirm: true, as an argument or beside the arguments", async () => {
+    const confirming = await newAgent({ policies: { confirm_destructive: true } });
+    const id = await newSubmission(confirming.organization, admin);
     const planned = (args: object, params = {}) =>
-      callTool(careful, "set_submission_status", { submission_id: id, status: "planned", ...args }, params);
+      callTool(
+        confirming,
+        "set_submission_status",
+        { submission_id: id, status: "planned", ...args },
+        params,
+      );
     expect((await planned({})).error).toMatchObject({
       code: -32602,
       data: { validation_errors: [expect.stringMatching(/^confirm /)] },
@@ -188,28 +185,28 @@ describe("policies narrow", () => {
     expect((await planned({ status: "open" }, { confirm: true })).result).toMatchObject({
       new_status: "open",
     });
-    expect((await callTool(careful, "vote_submission", { submission_id: id })).result).toBeDefined();
+    expect((await callTool(confirming, "vote_submission", { submission_id: id })).result).toBeDefined();
   });
 
-  test("category_ids hide everything else, by every tool, and in every count", async () => {
+  test("category_ids hide all other categories, in every tool and every count", async () => {
     const own = await newOrganization();
     const [mobile] = await sql<{ id: string }[]>`
       insert into public.categories (organization_id, name, slug) values (${own.id}, 'Mobile', 'mobile') returning id`;
-    const kept = await newAgent({ organization: own, policies: { category_ids: [mobile?.id] } });
+    const restricted = await newAgent({ organization: own, policies: { category_ids: [mobile?.id] } });
     const inside = await newSubmission(own, admin, {
       title: "Inside of it",
       category_id: mobile?.id ?? null,
     });
     const outside = await newSubmission(own, admin, { title: "Outside of it" });
-    expect(await resultOf(kept, "list_submissions")).toMatchObject({
+    expect(await resultOf(restricted, "list_submissions")).toMatchObject({
       submissions: [{ id: inside }],
       total: 1,
     });
-    expect(await resultOf(kept, "search_submissions", { q: "outside" })).toMatchObject({
+    expect(await resultOf(restricted, "search_submissions", { q: "outside" })).toMatchObject({
       submissions: [],
       total: 0,
     });
-    expect(await resultOf(kept, "find_similar_submissions", { title: "Outside of it" })).toMatchObject({
+    expect(await resultOf(restricted, "find_similar_submissions", { title: "Outside of it" })).toMatchObject({
       similar: [{ id: inside }],
     });
     for (const [tool, args] of [
@@ -221,30 +218,34 @@ describe("policies narrow", () => {
       ["update_submission", { title: "Mine now" }],
       ["set_submission_status", { status: "planned" }],
     ] as const)
-      expect([tool, (await callTool(kept, tool, { submission_id: outside, ...args })).error?.code]).toEqual([
+      expect([
         tool,
-        -32602,
-      ]);
+        (await callTool(restricted, tool, { submission_id: outside, ...args })).error?.code,
+      ]).toEqual([tool, -32602]);
     for (const [source, target] of [
       [outside, inside],
       [inside, outside],
     ]) {
-      const merged = await callTool(kept, "merge_submissions", { source_ids: [source], target_id: target });
+      const merged = await callTool(restricted, "merge_submissions", {
+        source_ids: [source],
+        target_id: target,
+      });
       expect(merged.error?.data).toMatchObject({ code: "NOT_FOUND" });
     }
     const idea = { title: "Another one", description: "In a category or in none.", type: "idea" };
-    expect((await callTool(kept, "create_submission", idea)).error.code).toBe(-32001);
+    expect((await callTool(restricted, "create_submission", idea)).error.code).toBe(-32001);
     expect(
-      (await callTool(kept, "create_submission", { ...idea, category_id: mobile?.id })).result,
+      (await callTool(restricted, "create_submission", { ...idea, category_id: mobile?.id })).result,
     ).toBeDefined();
     expect(
-      (await callTool(kept, "update_submission", { submission_id: inside, category_id: null })).error.code,
+      (await callTool(restricted, "update_submission", { submission_id: inside, category_id: null })).error
+        .code,
     ).toBe(-32001);
   });
 });
 
-test("the audit trail tells who called what and how it ended, and nothing of what was in it", async () => {
-  const agent = await made();
+test("the audit trail records caller, tool and outcome of each call, and no arguments", async () => {
+  const agent = await created();
   const key = await newKey(agent.id, { scopes: ["submissions:read", "submissions:write"] });
   const as = { token: key.secret };
   const id = await newSubmission(organization, admin);
@@ -290,13 +291,13 @@ test("the audit trail tells who called what and how it ended, and nothing of wha
   });
   await expect(
     sql`update private.agent_audit set outcome = 'ok' where agent_id = ${agent.id}`,
-  ).rejects.toThrow(/never changed/);
-  await expect(sql`delete from private.agent_audit where agent_id = ${agent.id}`).rejects.toThrow(
-    /never changed/,
-  );
+  ).rejects.toMatchObject({ code: "FB403" });
+  await expect(sql`delete from private.agent_audit where agent_id = ${agent.id}`).rejects.toMatchObject({
+    code: "FB403",
+  });
 });
 
-test("a revoked key leaves a trail once a minute, however often it comes", async () => {
+test("attempts with a revoked key are recorded at most once a minute", async () => {
   const agent = await newAgent({ organization });
   await sql`update private.api_keys set revoked_at = now() where profile_id = ${agent.id}`;
   for (let n = 0; n < 5; n++) await callTool(agent, "list_submissions");

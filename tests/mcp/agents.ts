@@ -38,7 +38,7 @@ export async function newAgent(settings: Settings = {}): Promise<Agent> {
   return { id, token, organization };
 }
 
-export type Told = {
+export type ToolResponse = {
   status: number;
   headers: Answer["headers"];
   id: unknown;
@@ -46,16 +46,16 @@ export type Told = {
   error: { code: number; message: string; data: Record<string, unknown> };
 };
 
-/** One JSON-RPC call of the dialect. */
+/** One JSON-RPC call to the service's own endpoint. */
 export async function rpc(
   as: { token: string },
   method: string,
   params?: object,
   id: unknown = 1,
-): Promise<Told> {
+): Promise<ToolResponse> {
   const body = { jsonrpc: "2.0", id, method, params };
-  const { status, headers, body: told } = await send("POST", "/api/mcp/tools", { as, body });
-  return { status, headers, ...(told as Omit<Told, "status" | "headers">) };
+  const { status, headers, body: result } = await send("POST", "/api/mcp/tools", { as, body });
+  return { status, headers, ...(result as Omit<ToolResponse, "status" | "headers">) };
 }
 
 export function callTool(
@@ -63,26 +63,26 @@ export function callTool(
   name: string,
   args: object = {},
   params: object = {},
-): Promise<Told> {
+): Promise<ToolResponse> {
   return rpc(as, "tools/call", { name, arguments: args, ...params });
 }
 
-/** What a tool answered; fails where it was refused. */
+/** The result of a tool; fails if it was rejected. */
 export async function resultOf<Result = Record<string, unknown>>(
   as: { token: string },
   name: string,
   args: object = {},
 ): Promise<Result> {
-  const told = await callTool(as, name, args);
-  if (!told.result) throw new Error(`${name}: ${JSON.stringify(told.error)}`);
-  return told.result as Result;
+  const result = await callTool(as, name, args);
+  if (!result.result) throw new Error(`${name}: ${JSON.stringify(result.error)}`);
+  return result.result as Result;
 }
 
-export type Heard = { id: string; event: string; data: Record<string, unknown> };
+export type ReceivedEvent = { id: string; event: string; data: Record<string, unknown> };
 
-/** An open stream of events, read as they come. */
+/** An open stream of events, with those received so far. */
 export class Listener {
-  readonly events: Heard[] = [];
+  readonly events: ReceivedEvent[] = [];
   status = 0;
   text = "";
   ended = false;
@@ -118,7 +118,7 @@ export class Listener {
     this.outgoing.end();
   }
 
-  /** Until it holds, at most ten seconds. */
+  /** Waits until it holds, at most ten seconds. */
   async until(holds: (listener: this) => boolean): Promise<this> {
     for (const deadline = Date.now() + 10_000; !holds(this); ) {
       if (Date.now() > deadline) throw new Error(`waited for ${holds} in vain: ${this.status} ${this.text}`);
@@ -138,13 +138,13 @@ export class Listener {
   }
 }
 
-function eventOf(block: string): Heard[] {
+function eventOf(block: string): ReceivedEvent[] {
   const field = (name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(block)?.[1];
   const [id, event, data] = [field("id"), field("event"), field("data")];
   return event === undefined ? [] : [{ id: id ?? "", event, data: JSON.parse(data ?? "null") }];
 }
 
-/** The whole of a stream that ends. */
+/** All events of a stream that ends. */
 export async function readStream(
   url: string,
   as: { token: string },

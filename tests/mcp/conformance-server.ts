@@ -1,11 +1,12 @@
 import { createMcpHandler, ProtocolError, ResourceNotFoundError, Server } from "@modelcontextprotocol/server";
 
-// The tools, resources and prompts the conformance suite asks for by name, behind the handler functions/mcp/standard.ts uses.
+// The tools, resources and prompts that the conformance suite requires by name, behind the handler of
+// functions/mcp/standard.ts.
 
 const png =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
 const wav = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=";
-const text = (said: string) => ({ type: "text" as const, text: said });
+const text = (value: string) => ({ type: "text" as const, text: value });
 const image = { type: "image" as const, data: png, mimeType: "image/png" };
 const embedded = (uri: string) => ({
   type: "resource" as const,
@@ -91,7 +92,7 @@ const handler = createMcpHandler(serverOf);
 Deno.serve(
   { hostname: "127.0.0.1", port: 0, onListen: ({ port }) => console.log(`port ${port}`) },
   (request) => {
-    // Names that a page rebound to this machine are not its own.
+    // Hosts of a DNS rebinding attack are not its own.
     const { hostname } = new URL(`http://${request.headers.get("host")}`);
     return hostname === "127.0.0.1" || hostname === "localhost"
       ? handler.fetch(request)

@@ -10,7 +10,10 @@ import { denoProgram } from "../../local/functions.ts";
 import { stack } from "../stack.ts";
 import { newAgent } from "./agents.ts";
 
-/** The suite knows no keys: it calls a mount that adds one, and passes the rest on as it came, Host and Origin too. */
+/**
+ * The suite sends no keys: it calls a proxy that adds one, and forwards the rest unchanged, Host and Origin
+ * too.
+ */
 async function mountWithKey(token: string) {
   const server = createServer((incoming, outgoing) => {
     const headers = { ...incoming.headers, authorization: `Bearer ${token}` };
@@ -26,13 +29,10 @@ async function mountWithKey(token: string) {
 }
 
 const cache = join(root, "node_modules/.cache/deno");
-const options = {
-  cwd: join(root, "tests/mcp"),
-  env: { ...process.env, DENO_DIR: cache, NO_COLOR: "1" },
-};
+const options = { cwd: join(root, "tests/mcp"), env: { ...process.env, DENO_DIR: cache, NO_COLOR: "1" } };
 const inDeno = (...words: string[]) => ["run", "-A", `--config=${join(root, "deno.json")}`, ...words];
 
-/** Rejects with what the suite said where it finds another outcome than the list of failures has. */
+/** Rejects with the suite's output if a result differs from the list of expected failures. */
 async function passedAt(url: string, expectedFailures: string) {
   const suite = join(root, "node_modules/@modelcontextprotocol/conformance/dist/index.js");
   const words = inDeno(suite, "server", "--url", url, "--expected-failures", expectedFailures);
@@ -40,7 +40,7 @@ async function passedAt(url: string, expectedFailures: string) {
   return [...stdout.matchAll(/^✓ (\S+): [1-9]/gm)].map(([, name]) => name);
 }
 
-test("the conformance suite finds what tests/mcp/conformance.yml lists, each with its reason, and nothing else", async () => {
+test("the conformance suite reports exactly the failures of tests/mcp/conformance.yml, each with its reason", async () => {
   const { token } = await newAgent();
   const { server, url } = await mountWithKey(token);
   try {
@@ -56,11 +56,11 @@ test("the conformance suite finds what tests/mcp/conformance.yml lists, each wit
   }
 });
 
-test("with the suite's own fixtures, the handler passes all but what tests/mcp/conformance-fixtures.yml lists", async () => {
+test("with the suite's own fixtures, the handler passes all but the failures of tests/mcp/conformance-fixtures.yml", async () => {
   const server = spawn(denoProgram(), inDeno("conformance-server.ts"), options);
   try {
-    const [said] = await once(server.stdout, "data");
-    const port = /^port (\d+)/.exec(String(said))?.[1];
+    const [output] = await once(server.stdout, "data");
+    const port = /^port (\d+)/.exec(String(output))?.[1];
     const passed = await passedAt(`http://127.0.0.1:${port}/mcp`, "conformance-fixtures.yml");
     expect(passed).toHaveLength(20);
   } finally {

@@ -1,39 +1,33 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { send } from "../api/client.ts";
 import { newComment, newOrganization, newSubmission, newUser } from "../api/world.ts";
 import { sql } from "../stack.ts";
-import { type Agent, callTool, newAgent, rpc } from "./agents.ts";
+import { callTool, newAgent, rpc } from "./agents.ts";
 
 const secret = "Nobody else may read this";
-let agent: Agent;
-/** Rows of another organization, on a private board, by the name of the argument that could name them. */
+/** Rows of another organization on a private board, by the names of the arguments that accept their ids. */
 const foreign: Record<string, string> = {};
-let own: string;
-let twin: string;
-
-beforeAll(async () => {
-  agent = await newAgent();
-  const other = await newOrganization({ visibility: "private" });
-  const author = await newUser("Ann Author", { organization: other, role: "owner" });
-  const [category] = await sql<{ id: string }[]>`
+const agent = await newAgent();
+const other = await newOrganization({ visibility: "private" });
+const author = await newUser("Ann Author", { organization: other, role: "owner" });
+const [category] = await sql<{ id: string }[]>`
     insert into public.categories (organization_id, name, slug) values (${other.id}, ${secret}, 'secret') returning id`;
-  foreign.submission_id = await newSubmission(other, author, { title: secret });
-  foreign.parent_id = await newComment(foreign.submission_id, author);
-  foreign.category_id = category?.id ?? "";
-  foreign.category = foreign.category_id;
-  foreign.target_id = foreign.submission_id;
-  foreign.source_ids = foreign.submission_id;
-  foreign.author = author.id;
-  const [survey] = await sql<{ id: string }[]>`
+foreign.submission_id = await newSubmission(other, author, { title: secret });
+foreign.parent_id = await newComment(foreign.submission_id, author);
+foreign.category_id = category?.id ?? "";
+foreign.category = foreign.category_id;
+foreign.target_id = foreign.submission_id;
+foreign.source_ids = foreign.submission_id;
+foreign.author = author.id;
+const [survey] = await sql<{ id: string }[]>`
     insert into public.surveys (organization_id, title) values (${other.id}, ${secret}) returning id`;
-  foreign.survey_id = survey?.id ?? "";
-  [own, twin] = [
-    await newSubmission(agent.organization, agent),
-    await newSubmission(agent.organization, agent),
-  ];
-});
+foreign.survey_id = survey?.id ?? "";
+const [own, twin] = [
+  await newSubmission(agent.organization, agent),
+  await newSubmission(agent.organization, agent),
+];
 
-/** What each tool takes besides the argument under attack. */
+/** The other arguments of each tool. */
 const others: Record<string, object> = {
   search_submissions: { q: secret },
   find_similar_submissions: { title: secret },
@@ -45,11 +39,11 @@ const others: Record<string, object> = {
   add_comment: { body: "Mine now" },
 };
 
-/** What depends on rows of the agent's own. */
+/** Arguments that depend on rows of the agent. */
 const withOwn = (name: string) =>
   name === "merge_submissions" ? { source_ids: [twin], target_id: own } : others[name];
 
-test("another organization's ids, in every argument of every tool, reach nothing and change nothing", async () => {
+test("ids of another organization, in every argument of every tool, read and change nothing", async () => {
   const state = () => sql`
     select s.title, s.status, s.vote_count, s.comment_count, s.updated_at, (select count(*) from public.follows f where f.submission_id = s.id) as follows
     from public.submissions s where id = ${foreign.submission_id ?? ""}`;
@@ -78,12 +72,12 @@ test("another organization's ids, in every argument of every tool, reach nothing
       };
       const { status, result, error } = await callTool(agent, name, args);
       attacks++;
-      const told = `${name} ${argument}: ${status} ${JSON.stringify(result ?? error)}`;
-      expect(told).not.toContain(secret);
-      if (error) expect(error.code, told).toBe(-32602);
-      else expect(result, told).toMatchObject({ total: 0 });
+      const response = `${name} ${argument}: ${status} ${JSON.stringify(result ?? error)}`;
+      expect(response).not.toContain(secret);
+      if (error) expect(error.code, response).toBe(-32602);
+      else expect(result, response).toMatchObject({ total: 0 });
     }
-    // And what asks for no id at all.
+    // Tools without an id.
     expect(
       JSON.stringify((await callTool(agent, name, { submission_id: own, ...others[name] })).result ?? {}),
     ).not.toContain("secret");
@@ -92,7 +86,7 @@ test("another organization's ids, in every argument of every tool, reach nothing
   expect(await state()).toEqual(before);
 });
 
-describe("input without measure", () => {
+describe("oversized input", () => {
   const post = (raw: string | string[]) =>
     send("POST", "/api/mcp/tools", { as: agent, raw, headers: { "content-type": "application/json" } });
   const call = (args: string) =>
@@ -118,27 +112,27 @@ describe("input without measure", () => {
     ["NUL", call('{"q":"a\\u0000b"}'), 200, -32602],
     ["half a character", call('{"q":"\\ud83d"}'), 200, -32602],
     ["a prototype", call('{"__proto__":{"q":"x"},"constructor":1}'), 200, -32602],
-  ])("%s is refused in the right code", async (_, raw, status, code) => {
-    const told = await post(raw);
-    expect([told.status, told.body]).toMatchObject([status, { error: { code } }]);
-    expect(told.text.length).toBeLessThan(20_000);
+  ])("%s is rejected with the right code", async (_, raw, status, code) => {
+    const response = await post(raw);
+    expect([response.status, response.body]).toMatchObject([status, { error: { code } }]);
+    expect(response.text.length).toBeLessThan(20_000);
   });
 
-  test("a body that is no declared JSON is refused", async () => {
-    const told = await send("POST", "/api/mcp/tools", {
+  test("a body without JSON as its content type is rejected", async () => {
+    const response = await send("POST", "/api/mcp/tools", {
       as: agent,
       raw: "{}",
       headers: { "content-type": "text/plain" },
     });
-    expect([told.status, told.body]).toMatchObject([415, { error: { code: -32600 } }]);
+    expect([response.status, response.body]).toMatchObject([415, { error: { code: -32600 } }]);
   });
 });
 
-test("calls at once never pass the day's limit", async () => {
+test("concurrent calls never exceed the daily limit", async () => {
   const busy = await newAgent({ policies: { calls_a_day: 5 } });
-  const told = await Promise.all(Array.from({ length: 20 }, () => callTool(busy, "list_categories")));
-  expect(told.filter(({ status }) => status === 200)).toHaveLength(5);
-  expect(new Set(told.map(({ error }) => error?.code))).toEqual(new Set([undefined, -32002]));
+  const response = await Promise.all(Array.from({ length: 20 }, () => callTool(busy, "list_categories")));
+  expect(response.filter(({ status }) => status === 200)).toHaveLength(5);
+  expect(new Set(response.map(({ error }) => error?.code))).toEqual(new Set([undefined, -32002]));
 });
 
 test("a second key does not double an agent's limit", async () => {
@@ -154,18 +148,18 @@ test("a second key does not double an agent's limit", async () => {
   expect((await rpc({ token: elsewhere }, "tools/list")).status).toBe(200);
 });
 
-test("an agent that names another organization finds none", async () => {
+test("an agent that selects another organization gets an error", async () => {
   const other = await newOrganization();
-  const told = await send("POST", "/api/mcp/tools", {
+  const response = await send("POST", "/api/mcp/tools", {
     as: agent,
     on: other,
     body: { jsonrpc: "2.0", id: 1, method: "tools/list" },
   });
-  expect([told.status, told.body]).toMatchObject([200, { error: { code: -32602 } }]);
+  expect([response.status, response.body]).toMatchObject([200, { error: { code: -32602 } }]);
 });
 
-test("an error of the service says nothing of its insides", async () => {
-  const told = await send("POST", "/api/mcp/tools", {
+test("an internal error reveals no details", async () => {
+  const response = await send("POST", "/api/mcp/tools", {
     as: agent,
     body: {
       jsonrpc: "2.0",
@@ -174,11 +168,11 @@ test("an error of the service says nothing of its insides", async () => {
       params: { name: "create_submission", arguments: { ...others.create_submission, category_id: own } },
     },
   });
-  expect(told.body).toMatchObject({
+  expect(response.body).toMatchObject({
     error: {
       code: -32602,
       data: { validation_errors: ["category_id is not a category of this organization"] },
     },
   });
-  expect(told.text).not.toMatch(/constraint|sql|private\./i);
+  expect(response.text).not.toMatch(/constraint|sql|private\./i);
 });

@@ -2,18 +2,18 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, expect, test, vi } from "vitest";
 import type { EventStream as Stream } from "../../functions/mcp/event-stream.ts";
 import type { follow as Follow, Follower } from "../../functions/mcp/outbox-reader.ts";
-import { stack } from "../stack.ts";
+import { importFunction } from "../import-function.ts";
 
 let EventStream: typeof Stream;
 let follow: typeof Follow;
 
 beforeAll(async () => {
-  vi.stubGlobal("Deno", {
-    env: { get: (name: string) => (name === "DATABASE_URL" ? stack.superuserUrl : undefined) },
-  });
-  const mcp = new URL("../../functions/mcp/", import.meta.url);
-  ({ EventStream } = (await import(new URL("event-stream.ts", mcp).href)) as { EventStream: typeof Stream });
-  ({ follow } = (await import(new URL("outbox-reader.ts", mcp).href)) as { follow: typeof Follow });
+  ({ EventStream } = await importFunction<{ EventStream: typeof Stream }>(
+    new URL("../../functions/mcp/event-stream.ts", import.meta.url),
+  ));
+  ({ follow } = await importFunction<{ follow: typeof Follow }>(
+    new URL("../../functions/mcp/outbox-reader.ts", import.meta.url),
+  ));
 });
 
 const follower = (): Follower => ({
@@ -30,12 +30,12 @@ const follower = (): Follower => ({
   cursor: { xid: 0n, id: 0n },
 });
 
-test("a stream that opens while the database is asked which keys live is not ended with those it was asked about", async () => {
+test("a stream that opens during the check of live keys is not ended by its result", async () => {
   const ended = follower();
   const { key_id } = ended;
   let late: Follower | undefined;
   Object.defineProperty(ended, "key_id", {
-    // Read when the keys to ask about are gathered.
+    // Read while the keys to check are collected.
     get: () => {
       if (!late) {
         late = follower();

@@ -7,13 +7,17 @@ import { stack } from "../stack.ts";
 
 export type OwnFunctions = Pick<Functions, "port" | "stop">;
 
-/** One more process of the functions, over the database of the shared stack; nothing of it stays. */
-export async function startOwnFunctions(environment: Record<string, string> = {}): Promise<OwnFunctions> {
+/** One more process of a function, over the database of the shared stack; nothing of it stays. */
+export async function startOwnFunctions(
+  environment: Record<string, string> = {},
+  { name = "api", healthPath = "/api/health" } = {},
+): Promise<OwnFunctions> {
   const folder = await mkdtemp(join(tmpdir(), "feedback-functions-"));
   const remove = () => rm(folder, { recursive: true, force: true });
   const { port, stop } = await startFunctions({
     root,
-    entry: join(root, "functions/api/index.ts"),
+    entry: join(root, `functions/${name}/index.ts`),
+    healthPath,
     environment: {
       DATABASE_URL: stack.superuserUrl,
       SUPABASE_URL: stack.supabase_url,

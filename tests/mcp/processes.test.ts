@@ -4,7 +4,7 @@ import { sql } from "../stack.ts";
 import { type Agent, callTool, Listener, newAgent, readStream, rpc } from "./agents.ts";
 import { type OwnFunctions, startOwnFunctions } from "./own-functions.ts";
 
-// What one process of the functions opened, another serves: nothing of it is in memory.
+// A stream opened by one process of the functions is served by another: none of its state is in memory.
 
 let second: OwnFunctions;
 let agent: Agent;
@@ -23,7 +23,7 @@ const elsewhere = (url: unknown) => {
   return there.href;
 };
 
-test("a streamed call is run by whichever process is asked, once, and told again by the other", async () => {
+test("a streamed call runs once, in the process that is asked first, and the other replays it", async () => {
   const args = { title: "Run by one of two", description: "And told by both of them.", type: "idea" };
   const { result } = await callTool(agent, "create_submission", args, { stream: true });
   const here = String(result.stream_url);
@@ -34,16 +34,17 @@ test("a streamed call is run by whichever process is asked, once, and told again
     expect(events.at(-1)?.data).toEqual({ success: true });
     expect(events).toEqual(streams[0]?.events);
   }
-  const [made] = await sql`select count(*)::integer as n from public.submissions where title = ${args.title}`;
-  expect(made).toEqual({ n: 1 });
+  const [created] =
+    await sql`select count(*)::integer as n from public.submissions where title = ${args.title}`;
+  expect(created).toEqual({ n: 1 });
 });
 
-test("a subscription goes on at another process where it broke off, and misses nothing", async () => {
+test("a subscription continues in another process where it was interrupted, without gaps", async () => {
   const { result } = await rpc(agent, "subscribe", { events: ["submission.created"] });
   const author = await newUser();
   const ids: string[] = [];
   const add = async () => ids.push(await newSubmission(agent.organization, author));
-  const heard = ({ events }: Listener) =>
+  const eventIds = ({ events }: Listener) =>
     events.map(({ data }) => (data as { data: { submission: { id: string } } }).data.submission.id);
   await add();
   const first = await new Listener(String(result.stream_url), agent).until(
@@ -56,10 +57,10 @@ test("a subscription goes on at another process where it broke off, and misses n
   await add();
   await next.until(({ events }) => events.length === 2);
   next.close();
-  expect([...heard(first), ...heard(next)]).toEqual(ids);
+  expect([...eventIds(first), ...eventIds(next)]).toEqual(ids);
 });
 
-test("a process that is told to stop ends its open streams and stops", async () => {
+test("a stopping process ends its open streams and exits", async () => {
   const { result } = await rpc(agent, "subscribe", { events: ["submission.created"] });
   const listener = await new Listener(elsewhere(result.stream_url), agent).until(
     ({ status }) => status === 200,

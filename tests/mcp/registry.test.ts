@@ -1,7 +1,9 @@
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { z } from "zod";
 import type { Tool } from "../../functions/mcp/tool.ts";
 import { newComment, newSubmission, newUser } from "../api/world.ts";
+import { tableUnder } from "../docs/markdown.ts";
+import { importFunction } from "../import-function.ts";
 import { type Agent, callTool, newAgent, resultOf, rpc } from "./agents.ts";
 
 let tools: readonly Tool[];
@@ -9,13 +11,9 @@ let agent: Agent;
 const ids: Record<string, string> = {};
 
 beforeAll(async () => {
-  // All the tools take of Deno before a call comes.
-  vi.stubGlobal("Deno", {
-    env: { get: (name: string) => (name === "DATABASE_URL" ? "postgres://127.0.0.1:1" : undefined) },
-  });
-  tools = (
-    (await import(new URL("../../functions/mcp/registry.ts", import.meta.url).href)) as { tools: Tool[] }
-  ).tools;
+  ({ tools } = await importFunction<{ tools: Tool[] }>(
+    new URL("../../functions/mcp/registry.ts", import.meta.url),
+  ));
   agent = await newAgent();
   const author = await newUser();
   ids.submission = await newSubmission(agent.organization, author, { title: "Faster search" });
@@ -32,7 +30,7 @@ beforeAll(async () => {
 });
 
 describe("every tool", () => {
-  test("has a name, a scope and hints that agree", () => {
+  test("has a name, a scope and consistent hints", () => {
     expect(tools.length).toBeLessThanOrEqual(25);
     expect(new Set(tools.map(({ name }) => name)).size).toBe(tools.length);
     for (const { name, description, scope, annotations, input } of tools) {
@@ -49,17 +47,26 @@ describe("every tool", () => {
     }
   });
 
-  test("is listed in a form an agent can keep in mind", async () => {
+  test("is in docs/mcp.md with its scope", () => {
+    const documented = tableUnder("docs/mcp.md", "Tools").flatMap(([names = "", scope = ""]) =>
+      names.split(", ").map((name) => `${name} ${scope}`),
+    );
+    expect(documented.toSorted()).toEqual(
+      tools.map(({ name, scope }) => `\`${name}\` \`${scope}\``).toSorted(),
+    );
+  });
+
+  test("is listed within the size limits", async () => {
     const { result } = await rpc(agent, "tools/list");
     expect((result as { tools: unknown[] }).tools).toHaveLength(tools.length);
     expect(JSON.stringify(result).length).toBeLessThan(25_000);
     expect(JSON.stringify(result)).not.toMatch(/\$ref|\$defs/);
   });
 
-  test("answers what its output says, and marks what people wrote", async () => {
+  test("returns its output schema, and marks user text", async () => {
     const submission_id = ids.submission;
     const survey_id = ids.survey;
-    // In this order: what comes later stands on what was before.
+    // In this order: later calls need the rows of earlier ones.
     const calls: [string, object][] = [
       ["list_submissions", {}],
       ["get_submission", { submission_id }],
@@ -102,7 +109,7 @@ describe("every tool", () => {
   });
 });
 
-/** Whether the field is in the schema, through arrays, so that none is marked that is not there. */
+/** Whether the field is in the schema, through arrays, so that no missing field is marked. */
 function fieldOf(schema: z.ZodType, [name, ...rest]: string[]): boolean {
   if (name === undefined) return true;
   const inner = schema as z.ZodType & {

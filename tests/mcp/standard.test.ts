@@ -1,11 +1,11 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as OldTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { send } from "../api/client.ts";
 import { newSubmission, unknownKey } from "../api/world.ts";
 import { sql } from "../stack.ts";
-import { type Agent, mcpUrl, newAgent } from "./agents.ts";
+import { mcpUrl, newAgent } from "./agents.ts";
 
 const about = { name: "tests", version: "1" };
 const withKey = ({ token }: { token: string }) => ({
@@ -19,7 +19,7 @@ type Answer = { isError?: boolean; structuredContent?: unknown; content: { text?
 
 const clients: Record<string, (as: { token: string }) => Promise<AnyClient>> = {
   "the current client, of 2026-07-28": (as) => connect(as, { mode: { pin: "2026-07-28" } }),
-  "the current client, as it is by default": (as) => connect(as),
+  "the current client with its defaults": (as) => connect(as),
   "the client of 2025": async (as) => {
     const client = new OldClient(about);
     await client.connect(new OldTransport(mcpUrl(), withKey(as)));
@@ -39,14 +39,8 @@ async function connect(
     client.callTool({ name, arguments: { ...args } }, { onprogress }) as Promise<Answer>;
   return Object.assign(client, { call }) as unknown as AnyClient;
 }
-
-let agent: Agent;
-let submissionId: string;
-
-beforeAll(async () => {
-  agent = await newAgent();
-  submissionId = await newSubmission(agent.organization, agent, { title: "Dark mode at night" });
-});
+const agent = await newAgent();
+const submissionId = await newSubmission(agent.organization, agent, { title: "Dark mode at night" });
 
 describe.each(Object.keys(clients))("%s", (name) => {
   const open = (as: { token: string }) => (clients[name] as (typeof clients)[string])(as);
@@ -72,7 +66,7 @@ describe.each(Object.keys(clients))("%s", (name) => {
     await client.close();
   });
 
-  test("hears what is wrong with its arguments as the answer of the tool", async () => {
+  test("gets errors in its arguments as the tool's result", async () => {
     const client = await open(agent);
     const answer = await client.call("list_submissions", { limit: 1000, sort: "age" });
     expect(answer.isError).toBe(true);
@@ -94,11 +88,11 @@ describe.each(Object.keys(clients))("%s", (name) => {
     await client.close();
   });
 
-  test("is not let in with a wrong key", async () => {
+  test("is rejected with a wrong key", async () => {
     for (const as of [await unknownKey(), { token: "garbage" }]) await expect(open(as)).rejects.toThrow();
   });
 
-  test("is refused a tool its key has no scope for", async () => {
+  test("is rejected for a tool whose scope its key lacks", async () => {
     const client = await open(await newAgent({ scopes: ["submissions:read"] }));
     const { tools } = await client.listTools();
     expect(tools.every((tool) => tool.annotations?.readOnlyHint)).toBe(true);
@@ -113,15 +107,15 @@ describe("over HTTP", () => {
   const post = (as: { token: string }, method: string, params?: object, more: object = {}) =>
     send("POST", "/api/mcp", { as, body: body(method, params), headers: { ...headers, ...more } });
 
-  test("a wrong key is 401, a missing scope 403, and both say so in WWW-Authenticate", async () => {
+  test("a wrong key is 401, a missing scope 403, both with WWW-Authenticate", async () => {
     const reader = await newAgent({ scopes: ["submissions:read"] });
     const call = { name: "vote_submission", arguments: { submission_id: submissionId } };
     const expired = await newAgent({ expiresAt: new Date(Date.now() - 1000) });
     for (const as of [expired, { token: "fcs_agt_x" }]) {
       for (const method of ["tools/list", "tools/call", "initialize", "ping"]) {
-        const told = await post(as, method, call);
-        expect([method, told.status]).toEqual([method, 401]);
-        expect(told.headers["www-authenticate"]).toBe('Bearer error="invalid_token"');
+        const response = await post(as, method, call);
+        expect([method, response.status]).toEqual([method, 401]);
+        expect(response.headers["www-authenticate"]).toBe('Bearer error="invalid_token"');
       }
     }
     const told = await post(reader, "tools/call", call);
@@ -131,35 +125,35 @@ describe("over HTTP", () => {
     );
   });
 
-  test("a call too many is 429 with Retry-After, and no code that is not for this wire", async () => {
+  test("a call above the limit is 429 with Retry-After, and no JSON-RPC code of the other endpoint", async () => {
     const busy = await newAgent({ policies: { calls_a_day: 1 } });
     expect((await post(busy, "ping")).status).toBe(200);
     for (const method of ["ping", "tools/call"]) {
-      const told = await post(busy, method, { name: "list_categories" });
-      expect(told.status).toBe(429);
-      expect(Number(told.headers["retry-after"])).toBeGreaterThan(80_000);
-      expect((told.body as { error: { code: number } }).error.code).toBe(-32603);
+      const response = await post(busy, method, { name: "list_categories" });
+      expect(response.status).toBe(429);
+      expect(Number(response.headers["retry-after"])).toBeGreaterThan(80_000);
+      expect((response.body as { error: { code: number } }).error.code).toBe(-32603);
     }
   });
 
-  test("a page that made its name point here is refused by Host, and one of another site by Origin", async () => {
+  test("DNS rebinding is rejected by Host, and a page of another site by Origin", async () => {
     expect((await post(agent, "ping", {}, { host: "evil.example" })).status).toBe(403);
     expect((await post(agent, "ping", {}, { origin: "https://evil.example" })).status).toBe(403);
     await sql`update public.organizations set allowed_origins = '{https://agents.example}' where id = ${agent.organization.id}`;
-    const told = await post(agent, "ping", {}, { origin: "https://agents.example" });
-    expect([told.status, told.headers["access-control-allow-origin"]]).toEqual([
+    const response = await post(agent, "ping", {}, { origin: "https://agents.example" });
+    expect([response.status, response.headers["access-control-allow-origin"]]).toEqual([
       200,
       "https://agents.example",
     ]);
   });
 
-  test("an organization's key and a session are no agent", async () => {
+  test("an organization's key and a session are rejected", async () => {
     const { newKey, newUser } = await import("../api/world.ts");
     for (const as of [await newKey(agent.organization, ["submissions:read"]), await newUser()])
       expect((await post(as, "ping")).status).toBe(401);
   });
 
-  test("what is no JSON, a batch, or nested without end is refused", async () => {
+  test("invalid JSON, a batch, and deep nesting are rejected", async () => {
     const raw = (text: string) =>
       send("POST", "/api/mcp", {
         as: agent,

@@ -1,14 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { agentKeyPrefix, digestOf, newApiKey } from "../../shared/api-keys.ts";
 import { newSubmission, newUser } from "../api/world.ts";
 import { sql, stack } from "../stack.ts";
-import { type Agent, callTool, newAgent, readStream, resultOf } from "./agents.ts";
+import { callTool, newAgent, readStream, resultOf } from "./agents.ts";
 
-let agent: Agent;
-beforeAll(async () => {
-  agent = await newAgent();
-});
+const agent = await newAgent();
 
 type Opened = { request_id: string; stream_url: string };
 async function open(
@@ -17,13 +14,13 @@ async function open(
   args: object = {},
   params: object = {},
 ): Promise<Opened> {
-  const told = await callTool(as, name, args, { stream: true, ...params });
-  if (!told.result) throw new Error(JSON.stringify(told.error));
-  return told.result as Opened;
+  const response = await callTool(as, name, args, { stream: true, ...params });
+  if (!response.result) throw new Error(JSON.stringify(response.error));
+  return response.result as Opened;
 }
 const names = ({ events }: { events: { event: string }[] }) => events.map(({ event }) => event);
 
-test("a streamed call tells progress, the result the call would have had, and done", async () => {
+test("a streamed call sends progress, the result of the call, and done", async () => {
   await newSubmission(agent.organization, agent);
   const { request_id, stream_url } = await open(agent, "list_submissions", { limit: 1 });
   expect(new URL(stream_url).pathname).toBe(`/api/mcp/stream/${request_id}`);
@@ -34,7 +31,7 @@ test("a streamed call tells progress, the result the call would have had, and do
   expect(stream.events[3]?.data).toEqual({ success: true });
 });
 
-test("it runs once, however many read it at once, and each hears the same", async () => {
+test("it runs once for several concurrent readers, and each receives the same", async () => {
   const args = {
     title: "Made once only",
     description: "However many listen to how it is made.",
@@ -43,19 +40,19 @@ test("it runs once, however many read it at once, and each hears the same", asyn
   const { stream_url } = await open(agent, "create_submission", args);
   const streams = await Promise.all(Array.from({ length: 8 }, () => readStream(stream_url, agent)));
   for (const stream of streams) expect(stream.events).toEqual(streams[0]?.events);
-  const [made] =
+  const [created] =
     await sql`select count(*)::integer as n from public.submissions where title = ${args.title} and organization_id = ${agent.organization.id}`;
-  expect(made).toEqual({ n: 1 });
+  expect(created).toEqual({ n: 1 });
 });
 
-test("who comes again with Last-Event-ID hears the rest", async () => {
+test("a reader that reconnects with Last-Event-ID receives the rest", async () => {
   const { stream_url } = await open(agent, "list_categories");
   const whole = await readStream(stream_url, agent);
   const rest = await readStream(stream_url, agent, whole.events[1]?.id);
   expect(rest.events).toEqual(whole.events.slice(2));
 });
 
-test("a call that fails when it runs tells why, and that it did not succeed", async () => {
+test("a call that fails during execution sends the reason, and success: false", async () => {
   const id = await newSubmission(agent.organization, await newUser());
   const { stream_url } = await open(agent, "vote_submission", { submission_id: id });
   await sql`delete from public.submissions where id = ${id}`;
@@ -68,7 +65,7 @@ test("a call that fails when it runs tells why, and that it did not succeed", as
   expect((await readStream(stream_url, agent)).events).toEqual(stream.events);
 });
 
-test("wrong arguments, a missing scope and an unknown tool are refused before there is a stream", async () => {
+test("wrong arguments, a missing scope and an unknown tool are rejected before a stream exists", async () => {
   const reader = await newAgent({ scopes: ["submissions:read"] });
   const stream = { stream: true };
   expect((await callTool(agent, "list_submissions", { limit: 0 }, stream)).error.code).toBe(-32602);
@@ -78,7 +75,7 @@ test("wrong arguments, a missing scope and an unknown tool are refused before th
   );
 });
 
-test("a stream is its agent's only, and its ten minutes long", async () => {
+test("a stream belongs to its agent, and expires after ten minutes", async () => {
   const { request_id, stream_url } = await open(agent, "list_categories");
   const other = await newAgent({ organization: agent.organization });
   for (const [url, as, status] of [
@@ -92,7 +89,7 @@ test("a stream is its agent's only, and its ten minutes long", async () => {
   expect((await readStream(stream_url, agent)).status).toBe(404);
 });
 
-test("another key of the agent reads it, but only if it may call the tool", async () => {
+test("another key of the agent reads it only if it may call the tool", async () => {
   const { stream_url } = await open(agent, "vote_submission", {
     submission_id: await newSubmission(agent.organization, await newUser()),
   });
@@ -109,13 +106,13 @@ test("a key that was revoked meanwhile runs nothing", async () => {
   expect((await readStream(stream_url, own)).status).toBe(401);
 });
 
-test("an agent has at most 100 waiting, and the next is -32002", async () => {
-  const greedy = await newAgent();
+test("an agent has at most 100 pending streams, and the next is -32002", async () => {
+  const busy = await newAgent();
   await sql`
     insert into private.agent_streams (id, organization_id, agent_id, tool, arguments, confirmed, locale)
-    select gen_random_uuid(), ${greedy.organization.id}, ${greedy.id}, 'list_categories', '{}', false, 'en' from generate_series(1, 99)`;
-  const told = await Promise.all(
-    Array.from({ length: 4 }, () => callTool(greedy, "list_categories", {}, { stream: true })),
+    select gen_random_uuid(), ${busy.organization.id}, ${busy.id}, 'list_categories', '{}', false, 'en' from generate_series(1, 99)`;
+  const response = await Promise.all(
+    Array.from({ length: 4 }, () => callTool(busy, "list_categories", {}, { stream: true })),
   );
-  expect(told.map(({ error }) => error?.code).toSorted()).toEqual([-32002, -32002, -32002, undefined]);
+  expect(response.map(({ error }) => error?.code).toSorted()).toEqual([-32002, -32002, -32002, undefined]);
 });

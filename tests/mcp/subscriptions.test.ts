@@ -1,25 +1,21 @@
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { digestOf } from "../../shared/api-keys.ts";
 import { send } from "../api/client.ts";
-import { newComment, newOrganization, newSubmission, newUser, type User } from "../api/world.ts";
+import { newComment, newOrganization, newSubmission, newUser } from "../api/world.ts";
 import { sql, stack } from "../stack.ts";
 import { until } from "../until.ts";
 import { type Agent, Listener, newAgent, readStream, rpc } from "./agents.ts";
 
-let agent: Agent;
-let author: User;
-beforeAll(async () => {
-  [agent, author] = [await newAgent(), await newUser("Ann Author")];
-});
+const [agent, author] = [await newAgent(), await newUser("Ann Author")];
 
 async function subscribe(as: { token: string }, events: string[], filters?: object): Promise<string> {
-  const told = await rpc(as, "subscribe", { events, filters });
-  if (!told.result) throw new Error(JSON.stringify(told.error));
-  expect(new URL(String(told.result.stream_url)).pathname).toBe(
-    `/api/mcp/subscribe/${told.result.subscription_id}`,
+  const response = await rpc(as, "subscribe", { events, filters });
+  if (!response.result) throw new Error(JSON.stringify(response.error));
+  expect(new URL(String(response.result.stream_url)).pathname).toBe(
+    `/api/mcp/subscribe/${response.result.subscription_id}`,
   );
-  return String(told.result.stream_url);
+  return String(response.result.stream_url);
 }
 
 function listen(url: string, as: { token: string }, lastEventId?: string): Listener {
@@ -31,7 +27,7 @@ function listen(url: string, as: { token: string }, lastEventId?: string): Liste
 const emit = (type: string, data: object, organizationId = agent.organization.id) =>
   sql`select private.emit_event(${organizationId}, ${type}, ${randomUUID()}, ${sql.json(data as never)})`;
 
-test("events arrive under the names asked for, in the envelope of webhooks, and no others", async () => {
+test("events arrive with the requested names, in the envelope of webhooks, and no others", async () => {
   const url = await subscribe(agent, ["submission.created", "vote.created"]);
   const listener = listen(url, agent);
   const id = await newSubmission(agent.organization, author, { title: "Heard of at once" });
@@ -53,7 +49,7 @@ test("events arrive under the names asked for, in the envelope of webhooks, and 
   expect(JSON.stringify(events)).not.toContain("@");
 });
 
-test("what came between subscribing and listening is told, and so is what Last-Event-ID missed", async () => {
+test("events between subscribing and connecting are sent, and so are those after Last-Event-ID", async () => {
   const url = await subscribe(agent, ["submission.created"]);
   const ids = [];
   for (let n = 0; n < 3; n++) ids.push(await newSubmission(agent.organization, author));
@@ -61,9 +57,9 @@ test("what came between subscribing and listening is told, and so is what Last-E
     events.map(({ data }) => (data as { data: { submission: { id: string } } }).data.submission.id);
   const first = await listen(url, agent).until(({ events }) => events.length === 3);
   expect(idsOf(first)).toEqual(ids);
-  const again = await listen(url, agent, first.events[0]?.id).until(({ events }) => events.length === 2);
-  expect(idsOf(again)).toEqual(ids.slice(1));
-  // Nobody reads what was before the subscription, whatever they claim to have heard.
+  const resumed = await listen(url, agent, first.events[0]?.id).until(({ events }) => events.length === 2);
+  expect(idsOf(resumed)).toEqual(ids.slice(1));
+  // Events before the subscription cannot be read, whatever Last-Event-ID a client sends.
   const forged = await listen(url, agent, "1-1").until(({ events }) => events.length === 3);
   expect(idsOf(forged)).toEqual(ids);
 });
@@ -81,7 +77,7 @@ test("a transaction that began first and commits last is not skipped", async () 
   ).toEqual(["slow", "fast"]);
 });
 
-test("survey_id narrows to one survey", async () => {
+test("survey_id limits a subscription to one survey", async () => {
   const [one, other] = [randomUUID(), randomUUID()];
   const url = await subscribe(agent, ["survey.response.created"], { survey_id: one });
   const listener = listen(url, agent);
@@ -93,7 +89,7 @@ test("survey_id narrows to one survey", async () => {
   ]);
 });
 
-test("another organization's events are never told", async () => {
+test("events of another organization are never sent", async () => {
   const other = await newAgent();
   const url = await subscribe(agent, ["submission.created"]);
   const listener = listen(url, agent);
@@ -103,19 +99,19 @@ test("another organization's events are never told", async () => {
   expect(listener.text).not.toContain("Of somebody else");
 });
 
-test("an agent kept to categories hears of those only", async () => {
+test("an agent restricted to categories receives their events only", async () => {
   const organization = await newOrganization();
   const [category] = await sql<{ id: string }[]>`
     insert into public.categories (organization_id, name, slug) values (${organization.id}, 'Mobile', 'mobile') returning id`;
-  const kept = await newAgent({ organization, policies: { category_ids: [category?.id] } });
-  const listener = listen(await subscribe(kept, ["submission.created"]), kept);
+  const restricted = await newAgent({ organization, policies: { category_ids: [category?.id] } });
+  const listener = listen(await subscribe(restricted, ["submission.created"]), restricted);
   await newSubmission(organization, author, { title: "About nothing" });
   await newSubmission(organization, author, { title: "About mobile", category_id: category?.id ?? null });
   await listener.until(({ events }) => events.length > 0);
   expect(listener.text).not.toContain("About nothing");
 });
 
-describe("who may not hear", () => {
+describe("rejected subscriptions", () => {
   test.each([
     [["*"], /events.0 has none|events.0 must be one of/],
     [[], /at least 1/],
@@ -142,18 +138,17 @@ describe("who may not hear", () => {
     ["list_survey_responses", ["survey.response.created"], "survey.published"],
     ["vote_submission", [], "submission.vote_added"],
     [undefined, [], "comment.created"],
-  ])("policies that leave %s let an agent hear of %j, and not of %s", async (tool, events, other) => {
-    const narrow = await newAgent({ policies: { tools: tool ? [tool] : [] } });
-    const { status, error } = await rpc(narrow, "subscribe", { events: [...events, other] });
-    expect([status, error.code, error.message]).toEqual([
-      403,
-      -32001,
-      expect.stringContaining(`leave it no tool that reads ${other}`),
-    ]);
-    if (events.length > 0) await subscribe(narrow, events);
-  });
+  ])(
+    "policies that allow %s permit an agent to subscribe to %j, and not to %s",
+    async (tool, events, other) => {
+      const narrow = await newAgent({ policies: { tools: tool ? [tool] : [] } });
+      const { status, error } = await rpc(narrow, "subscribe", { events: [...events, other] });
+      expect([status, error.code, error.message]).toEqual([403, -32001, expect.stringContaining(other)]);
+      if (events.length > 0) await subscribe(narrow, events);
+    },
+  );
 
-  test("a subscription from before policies took its tools away is read no more", async () => {
+  test("a subscription cannot be read after policies removed its tools", async () => {
     const own = await newAgent();
     const url = await subscribe(own, ["submission.created"]);
     await sql`update private.agents set tools = '{list_comments}' where id = ${own.id}`;
@@ -162,7 +157,7 @@ describe("who may not hear", () => {
     await listen(url, own).until(({ status }) => status === 200);
   });
 
-  test("a subscription is its agent's only, and a day long", async () => {
+  test("a subscription belongs to its agent, and expires after a day", async () => {
     const url = await subscribe(agent, ["submission.created"]);
     const other = await newAgent({ organization: agent.organization });
     expect((await readStream(url, other)).status).toBe(404);
@@ -195,14 +190,14 @@ describe("who may not hear", () => {
   });
 
   test("an agent has at most 100 subscriptions and 100 open streams", async () => {
-    const greedy = await newAgent();
+    const busy = await newAgent();
     await sql`
       insert into private.agent_subscriptions (id, organization_id, agent_id, events)
-      select gen_random_uuid(), ${greedy.organization.id}, ${greedy.id}, '{submission.created}' from generate_series(1, 99)`;
-    const url = await subscribe(greedy, ["submission.created"]);
-    const { status, error } = await rpc(greedy, "subscribe", { events: ["submission.created"] });
+      select gen_random_uuid(), ${busy.organization.id}, ${busy.id}, '{submission.created}' from generate_series(1, 99)`;
+    const url = await subscribe(busy, ["submission.created"]);
+    const { status, error } = await rpc(busy, "subscribe", { events: ["submission.created"] });
     expect([status, error.code]).toEqual([429, -32002]);
-    const listeners = Array.from({ length: 110 }, () => listen(url, greedy));
+    const listeners = Array.from({ length: 110 }, () => listen(url, busy));
     await Promise.all(listeners.map((listener) => listener.until(({ status }) => status > 0)));
     expect(listeners.filter(({ status }) => status === 429)).toHaveLength(10);
   });
@@ -210,7 +205,7 @@ describe("who may not hear", () => {
   const openOnes = (of: Agent) =>
     sql`select id from private.open_streams where organization_id = ${of.organization.id} and agent_id = ${of.id}`;
 
-  test("streams of an organization's agents are at most 300 over all processes, until they close or their process dies", async () => {
+  test("an organization's agents have at most 300 streams over all processes, until they close or their process dies", async () => {
     const own = await newAgent();
     const url = await subscribe(own, ["submission.created"]);
     const first = await listen(url, own).until(({ status }) => status === 200);
@@ -219,7 +214,7 @@ describe("who may not hear", () => {
       select gen_random_uuid(), ${own.organization.id}, ${randomUUID()} from generate_series(1, 299) returning id`;
     const { status, headers } = await send("GET", new URL(url).pathname, { as: own });
     expect([status, headers["retry-after"]]).toEqual([429, "5"]);
-    // As those of a process that does not renew them.
+    // As if their process no longer renewed them.
     await sql`update private.open_streams set expires_at = now() - interval '1 second' where id = ${others[0]?.id ?? ""}`;
     await listen(url, own).until(({ status }) => status === 200);
     expect((await readStream(url, own)).status).toBe(429);
@@ -228,7 +223,7 @@ describe("who may not hear", () => {
     await listen(url, own).until(({ status }) => status === 200);
   });
 
-  test("streams that are open, waiting and refused leave the API to others", async () => {
+  test("open, pending and rejected streams do not block the API for others", async () => {
     const others = await newUser();
     const agents = await Promise.all([1, 2, 3].map(() => newAgent()));
     const listeners = await Promise.all(

@@ -1,12 +1,9 @@
-import { beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { api } from "../api/client.ts";
 import { newSubmission, newUser } from "../api/world.ts";
-import { type Agent, callTool, Listener, newAgent, resultOf, rpc } from "./agents.ts";
+import { callTool, Listener, newAgent, resultOf, rpc } from "./agents.ts";
 
-let agent: Agent;
-beforeAll(async () => {
-  agent = await newAgent();
-});
+const agent = await newAgent();
 
 type Shown = {
   survey: { id: string; status: string; questions: { id: string; options?: { text: string }[] }[] };
@@ -17,17 +14,17 @@ const questions = [
   { type: "text", text: "Why?" },
 ];
 
-test("a survey is made, changed, published, answered by people, read, and deleted with its responses", async () => {
-  const made = await resultOf<{ survey_id: string }>(agent, "create_survey", {
+test("a survey is created, changed, published, answered by people, read, and deleted with its responses", async () => {
+  const created = await resultOf<{ survey_id: string }>(agent, "create_survey", {
     title: "How was it?",
     questions,
   });
-  expect(made).toEqual({
+  expect(created).toEqual({
     survey_id: expect.any(String),
     status: "draft",
-    url: expect.stringContaining(made.survey_id),
+    url: expect.stringContaining(created.survey_id),
   });
-  const { survey_id } = made;
+  const { survey_id } = created;
   await resultOf(agent, "update_survey", {
     survey_id,
     title: "How is it?",
@@ -36,8 +33,11 @@ test("a survey is made, changed, published, answered by people, read, and delete
   expect(await resultOf(agent, "list_surveys", { status: "draft" })).toMatchObject({
     surveys: [{ id: survey_id, title: "How is it?" }],
   });
-  const told = await rpc(agent, "subscribe", { events: ["survey.response.created"], filters: { survey_id } });
-  const listener = new Listener(String(told.result?.stream_url), agent);
+  const response = await rpc(agent, "subscribe", {
+    events: ["survey.response.created"],
+    filters: { survey_id },
+  });
+  const listener = new Listener(String(response.result?.stream_url), agent);
   for (let n = 0; n < 2; n++)
     expect(await resultOf(agent, "publish_survey", { survey_id })).toMatchObject({
       survey: { status: "published" },
@@ -92,7 +92,7 @@ test("a survey is made, changed, published, answered by people, read, and delete
   });
 });
 
-test("what is wrong with a question is told by its place", async () => {
+test("an invalid question is reported with its position", async () => {
   const { error } = await callTool(agent, "create_survey", {
     title: "",
     questions: [{ type: "nps" }, { type: "multiple_choice", text: "Which?" }],
@@ -107,7 +107,7 @@ test("what is wrong with a question is told by its place", async () => {
   ]);
 });
 
-test("no agent answers a survey for people", async () => {
+test("agents cannot respond to surveys for people", async () => {
   const { survey_id } = await resultOf<{ survey_id: string }>(agent, "create_survey", {
     title: "Not for it",
     questions,
@@ -118,12 +118,12 @@ test("no agent answers a survey for people", async () => {
   ).toBe(401);
 });
 
-test("survey_ids keep an agent to those surveys, by every tool", async () => {
+test("survey_ids restrict an agent to those surveys, in every tool", async () => {
   const make = async (title: string) =>
     (await resultOf<{ survey_id: string }>(agent, "create_survey", { title, questions })).survey_id;
   const [inside, outside] = [await make("Inside"), await make("Outside")];
-  const kept = await newAgent({ organization: agent.organization, policies: { survey_ids: [inside] } });
-  expect(await resultOf(kept, "list_surveys")).toMatchObject({ surveys: [{ id: inside }], total: 1 });
+  const restricted = await newAgent({ organization: agent.organization, policies: { survey_ids: [inside] } });
+  expect(await resultOf(restricted, "list_surveys")).toMatchObject({ surveys: [{ id: inside }], total: 1 });
   for (const name of [
     "get_survey",
     "publish_survey",
@@ -132,22 +132,27 @@ test("survey_ids keep an agent to those surveys, by every tool", async () => {
     "get_survey_analytics",
     "analyze_sentiment",
   ])
-    expect([name, (await callTool(kept, name, { survey_id: outside })).error?.code]).toEqual([name, -32602]);
-  expect((await callTool(kept, "update_survey", { survey_id: outside, title: "Mine" })).error.code).toBe(
-    -32602,
+    expect([name, (await callTool(restricted, name, { survey_id: outside })).error?.code]).toEqual([
+      name,
+      -32602,
+    ]);
+  expect(
+    (await callTool(restricted, "update_survey", { survey_id: outside, title: "Mine" })).error.code,
+  ).toBe(-32602);
+  expect((await callTool(restricted, "create_survey", { title: "Another", questions })).error.code).toBe(
+    -32001,
   );
-  expect((await callTool(kept, "create_survey", { title: "Another", questions })).error.code).toBe(-32001);
-  expect((await callTool(kept, "publish_survey", { survey_id: inside })).result).toBeDefined();
+  expect((await callTool(restricted, "publish_survey", { survey_id: inside })).result).toBeDefined();
 });
 
-test("sentiment of texts comes in their order, that of a submission with its comments", async () => {
+test("sentiment of texts is returned in their order, that of a submission with its comments", async () => {
   const texts = ["I love it", "It crashes all the time and I hate it", "It is blue"];
-  const told = await resultOf<{ items: { sentiment: string }[] }>(agent, "analyze_sentiment", {
+  const response = await resultOf<{ items: { sentiment: string }[] }>(agent, "analyze_sentiment", {
     texts,
     locale: "en",
   });
-  expect(told.items.map(({ sentiment }) => sentiment)).toEqual(["positive", "negative", "neutral"]);
-  expect(told).toMatchObject({
+  expect(response.items.map(({ sentiment }) => sentiment)).toEqual(["positive", "negative", "neutral"]);
+  expect(response).toMatchObject({
     engine: expect.any(String),
     positive_count: 1,
     neutral_count: 1,

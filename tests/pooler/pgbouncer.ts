@@ -34,7 +34,7 @@ ${isRoot ? "user = nobody" : ""}
 `,
   );
   await writeFile(join(folder, "users.txt"), `"${user}" "${password}"\n`);
-  // It does not run as root, so somebody else has to read these.
+  // It does not run as root, so another user must be able to read these files.
   await chmod(folder, 0o755);
   const child = spawn(program, ["-q", join(folder, "pgbouncer.ini")], { stdio: "ignore" });
   const ended = new Promise((resolve) => child.once("exit", resolve));

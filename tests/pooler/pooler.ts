@@ -3,9 +3,11 @@ import { listen } from "../../local/ports.ts";
 
 export type Pooler = {
   port: number;
-  /** How many transactions were handed out, and how many of them to another server connection than the client's last. */
+  /**
+   * The number of transactions, and of those that used another server connection than the client's last one.
+   */
   handed(): { transactions: number; toAnother: number };
-  /** Server connections that a client holds just now. */
+  /** Server connections that a client currently uses. */
   held(): number;
   close(): void;
 };
@@ -16,24 +18,25 @@ type Server = {
   client?: Client | undefined;
   /** Names that this server connection has prepared. */
   prepared: Set<string>;
-  /** For each Parse on its way, what the answer is for. */
+  /** For each pending Parse, the receiver of its response. */
   parsing: { name: string; isOurs: boolean }[];
 };
 type Client = {
   socket: Socket;
   server?: Server | undefined;
   last?: Server | undefined;
-  /** What it sent and no server connection has yet. */
+  /** Messages of the client that no server connection has received yet. */
   queue: Message[];
-  /** A Sync is on its way: what follows it may go to another server connection. */
+  /** A Sync was sent: the following messages may go to another server connection. */
   isAwaitingReady: boolean;
-  /** Its prepared statements, where they are tracked: name to Parse message. */
+  /** Its prepared statements if they are tracked: name to Parse message. */
   statements: Map<string, Buffer>;
 };
 
 /**
- * Hands each transaction to another server connection, as poolers in transaction mode may. One that tracks prepared
- * statements prepares them where they are missing, as PgBouncer 1.21 and newer does; without, Postgres answers 26000.
+ * Sends each transaction to another server connection, as poolers in transaction mode may. With tracking of
+ * prepared
+ * statements it prepares missing ones, like PgBouncer 1.21 and newer; without, Postgres returns 26000.
  */
 export async function startPooler(
   postgresPort: number,
@@ -48,16 +51,11 @@ export async function startPooler(
 
   const listener = createServer((socket) => {
     track(socket);
-    const client: Client = {
-      socket,
-      queue: [],
-      isAwaitingReady: false,
-      statements: new Map(),
-    };
+    const client: Client = { socket, queue: [], isAwaitingReady: false, statements: new Map() };
     logIn(client);
   });
 
-  /** The client's own log-in goes through to Postgres; the connection it opens is everybody's afterwards. */
+  /** The client's own login is forwarded to Postgres; the connection is shared by all clients afterwards. */
   function logIn(client: Client) {
     const socket = connect(postgresPort, "127.0.0.1");
     track(socket);
@@ -207,7 +205,7 @@ export async function startPooler(
   };
 }
 
-/** Whole messages out of what arrives in pieces. The first of a client has no type. */
+/** Complete messages from a byte stream. The first message of a client has no type. */
 function splitter({ startsUp = false } = {}): (chunk: Buffer) => Message[] {
   let rest: Buffer = Buffer.alloc(0);
   let isFirst = startsUp;

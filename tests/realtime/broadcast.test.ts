@@ -11,44 +11,41 @@ interface Message {
   payload: Record<string, unknown>;
   meta?: { id: string };
 }
-
-let author: User;
-let stranger: User;
-beforeAll(async () => {
-  [author, stranger] = (await manyUsers(2)) as [User, User];
-});
+const [author, stranger] = (await manyUsers(2)) as [User, User];
 afterEach(hangUp);
 
-async function hear(channel: RealtimeChannel, event = "*"): Promise<Message[]> {
-  const heard: Message[] = [];
-  channel.on("broadcast", { event }, (message) => heard.push(message as never));
+async function receive(channel: RealtimeChannel, event = "*"): Promise<Message[]> {
+  const received: Message[] = [];
+  channel.on("broadcast", { event }, (message) => received.push(message as never));
   await joined(channel);
-  return heard;
+  return received;
 }
 
 const pause = () => new Promise((resume) => setTimeout(resume, 150));
 
 describe.each(["1.0.0", "2.0.0"])("broadcast, serializer %s", (vsn) => {
-  test("reaches the others on the topic, and the sender only if asked", async () => {
+  test("reaches other subscribers of the topic, and the sender only on request", async () => {
     const topic = randomUUID();
-    const other = await hear(client(undefined, { vsn: vsn === "1.0.0" ? "2.0.0" : "1.0.0" }).channel(topic));
+    const other = await receive(
+      client(undefined, { vsn: vsn === "1.0.0" ? "2.0.0" : "1.0.0" }).channel(topic),
+    );
     const quiet = client(undefined, { vsn }).channel(topic, { config: { broadcast: { ack: true } } });
-    const own = await hear(quiet);
+    const own = await receive(quiet);
     expect(await quiet.send({ type: "broadcast", event: "cursor", payload: { x: 1, name: "日本" } })).toBe(
       "ok",
     );
     await until(() => other.length === 1);
     expect(other).toMatchObject([{ type: "broadcast", event: "cursor", payload: { x: 1, name: "日本" } }]);
     expect(own).toEqual([]);
-    const loud = client(undefined, { vsn }).channel(topic, { config: { broadcast: { self: true } } });
-    const echo = await hear(loud);
-    await loud.send({ type: "broadcast", event: "again", payload: {} });
+    const echoing = client(undefined, { vsn }).channel(topic, { config: { broadcast: { self: true } } });
+    const echo = await receive(echoing);
+    await echoing.send({ type: "broadcast", event: "again", payload: {} });
     await until(() => echo.length === 1 && own.length === 1 && other.length === 2);
   });
 
   test("does not reach other topics, nor a private one of the same name", async () => {
     const topic = randomUUID();
-    const elsewhere = await hear(client(undefined, { vsn }).channel(`${topic}-2`));
+    const elsewhere = await receive(client(undefined, { vsn }).channel(`${topic}-2`));
     const sender = client(undefined, { vsn }).channel(topic, { config: { broadcast: { ack: true } } });
     await joined(sender);
     await sender.send({ type: "broadcast", event: "x", payload: {} });
@@ -58,31 +55,31 @@ describe.each(["1.0.0", "2.0.0"])("broadcast, serializer %s", (vsn) => {
 
   test("can be sent over HTTP", async () => {
     const topic = `over http ${randomUUID()}`;
-    const heard = await hear(client(undefined, { vsn }).channel(topic));
+    const received = await receive(client(undefined, { vsn }).channel(topic));
     expect(await client().channel(topic).httpSend("ping", { n: 1 })).toEqual({ success: true });
     expect(
       await client()
         .channel(topic)
         .send({ type: "broadcast", event: "ping", payload: { n: 2 } }),
     ).toBe("ok");
-    await until(() => heard.length === 2);
-    expect(heard).toMatchObject([{ payload: { n: 1 } }, { payload: { n: 2 } }]);
+    await until(() => received.length === 2);
+    expect(received).toMatchObject([{ payload: { n: 1 } }, { payload: { n: 2 } }]);
   });
 });
 
-test("bytes reach 2.0.0 clients as bytes", async () => {
+test("binary payloads reach 2.0.0 clients as bytes", async () => {
   const topic = randomUUID();
-  const heard = await hear(client(undefined, { vsn: "2.0.0" }).channel(topic));
+  const received = await receive(client(undefined, { vsn: "2.0.0" }).channel(topic));
   const sender = client(undefined, { vsn: "2.0.0" }).channel(topic);
   await joined(sender);
   await sender.send({ type: "broadcast", event: "bytes", payload: new Uint8Array([1, 2, 255]).buffer });
-  await until(() => heard.length === 1);
-  expect(new Uint8Array(heard[0]?.payload as unknown as ArrayBuffer)).toEqual(new Uint8Array([1, 2, 255]));
+  await until(() => received.length === 1);
+  expect(new Uint8Array(received[0]?.payload as unknown as ArrayBuffer)).toEqual(new Uint8Array([1, 2, 255]));
 });
 
-test("a message sent from the database arrives when it commits, and not when it does not", async () => {
+test("a message sent in the database arrives at commit, and not after a rollback", async () => {
   const topic = randomUUID();
-  const heard = await hear(client().channel(topic), "news");
+  const received = await receive(client().channel(topic), "news");
   await sql
     .begin(async (transaction) => {
       await transaction`select realtime.send('{"n": 1}'::jsonb, 'news', ${topic}, false)`;
@@ -92,41 +89,41 @@ test("a message sent from the database arrives when it commits, and not when it 
   await sql.begin(async (transaction) => {
     await transaction`select realtime.send('{"n": 2}'::jsonb, 'news', ${topic}, false)`;
     await pause();
-    expect(heard).toEqual([]);
+    expect(received).toEqual([]);
   });
-  await until(() => heard.length === 1);
-  expect(heard[0]?.payload).toMatchObject({ n: 2 });
-  expect(heard[0]?.meta?.id).toEqual(expect.any(String));
+  await until(() => received.length === 1);
+  expect(received[0]?.payload).toMatchObject({ n: 2 });
+  expect(received[0]?.meta?.id).toEqual(expect.any(String));
 });
 
 describe("presence", () => {
-  test("shows who is here, who comes and who goes", async () => {
+  test("sends the present clients, joins and leaves", async () => {
     const topic = randomUUID();
-    const mine = client().channel(topic, { config: { presence: { key: "me" } } });
+    const own = client().channel(topic, { config: { presence: { key: "me" } } });
     const events: string[] = [];
-    mine
+    own
       .on("presence", { event: "sync" }, () => events.push("sync"))
       .on("presence", { event: "join" }, ({ key }) => events.push(`join ${key}`))
       .on("presence", { event: "leave" }, ({ key }) => events.push(`leave ${key}`));
-    await joined(mine);
-    expect(await mine.track({ page: 1 })).toBe("ok");
+    await joined(own);
+    expect(await own.track({ page: 1 })).toBe("ok");
     const otherClient = client(undefined, { vsn: "1.0.0" });
     const other = otherClient.channel(topic, { config: { presence: { key: "other" } } });
     other.on("presence", { event: "sync" }, () => undefined);
     await joined(other);
     await until(() => "me" in other.presenceState());
     await other.track({ page: 2 });
-    await until(() => "other" in mine.presenceState());
-    expect(mine.presenceState()).toMatchObject({ me: [{ page: 1 }], other: [{ page: 2 }] });
+    await until(() => "other" in own.presenceState());
+    expect(own.presenceState()).toMatchObject({ me: [{ page: 1 }], other: [{ page: 2 }] });
     await other.track({ page: 3 });
-    await until(() => (mine.presenceState().other?.[0] as unknown as { page: number })?.page === 3);
-    expect(mine.presenceState().other).toHaveLength(1);
+    await until(() => (own.presenceState().other?.[0] as unknown as { page: number })?.page === 3);
+    expect(own.presenceState().other).toHaveLength(1);
     await other.untrack();
-    await until(() => !("other" in mine.presenceState()));
+    await until(() => !("other" in own.presenceState()));
     await other.track({ page: 4 });
-    await until(() => "other" in mine.presenceState());
+    await until(() => "other" in own.presenceState());
     await otherClient.realtime.disconnect();
-    await until(() => !("other" in mine.presenceState()));
+    await until(() => !("other" in own.presenceState()));
     expect(events).toEqual(expect.arrayContaining(["sync", "join me", "join other", "leave other"]));
   });
 });
@@ -141,18 +138,18 @@ describe("the topic of a submission", () => {
   test.each([
     ["anon", () => undefined],
     ["someone signed in", () => stranger],
-  ])("tells %s of votes, comments and status", async (_, who) => {
-    const mine = client(who());
-    await mine.realtime.setAuth();
-    const heard = await hear(mine.channel(`submission:${submission}`, privately));
+  ])("sends votes, comments and status changes to %s", async (_, who) => {
+    const own = client(who());
+    await own.realtime.setAuth();
+    const received = await receive(own.channel(`submission:${submission}`, privately));
     const [voter] = (await manyUsers(1)) as [User];
     const id = await vote(submission, voter);
     await comment(submission, author, "told to all");
     await sql`insert into status_changes (submission_id, new_status) values (${submission}, 'planned')`;
     await sql`delete from votes where id = ${id}`;
     await sql`insert into status_changes (submission_id, new_status) values (${submission}, 'open')`;
-    await until(() => heard.filter(({ payload }) => payload.table === "submissions").length === 2);
-    expect(heard.filter(({ payload }) => payload.table !== "submissions")).toMatchObject([
+    await until(() => received.filter(({ payload }) => payload.table === "submissions").length === 2);
+    expect(received.filter(({ payload }) => payload.table !== "submissions")).toMatchObject([
       {
         event: "INSERT",
         payload: { table: "votes", record: { id }, old_record: null, submission: { id: submission } },
@@ -163,12 +160,14 @@ describe("the topic of a submission", () => {
         payload: { table: "votes", record: null, old_record: { id, submission_id: submission } },
       },
     ]);
-    const states = heard.flatMap(({ payload }) => (payload.table === "submissions" ? [payload.record] : []));
+    const states = received.flatMap(({ payload }) =>
+      payload.table === "submissions" ? [payload.record] : [],
+    );
     expect(states.map((record) => (record as { status: string }).status)).toContain("planned");
-    expect(JSON.stringify(heard)).not.toContain(voter.id);
+    expect(JSON.stringify(received)).not.toContain(voter.id);
   });
 
-  test("is not open to strangers where the submission is not, and opens to its team", async () => {
+  test("rejects callers who cannot see the submission, and accepts its team", async () => {
     const [organization] = await sql<{ id: string }[]>`
       insert into organizations (slug, name, visibility) values (${`vault-${randomUUID().slice(0, 8)}`}, 'Vault', 'private') returning id`;
     await sql`insert into memberships (organization_id, user_id) values (${organization?.id ?? ""}, ${author.id})`;
@@ -180,37 +179,37 @@ describe("the topic of a submission", () => {
       "any",
     ]) {
       for (const who of [undefined, stranger]) {
-        const theirs = client(who);
-        await theirs.realtime.setAuth();
-        await expect(joined(theirs.channel(topic, privately))).rejects.toThrow(/permissions to read/);
+        const foreign = client(who);
+        await foreign.realtime.setAuth();
+        await expect(joined(foreign.channel(topic, privately))).rejects.toThrow(/permissions to read/);
       }
     }
-    const mine = client(author);
-    await mine.realtime.setAuth();
-    const heard = await hear(mine.channel(`submission:${secret}:team`, privately));
+    const own = client(author);
+    await own.realtime.setAuth();
+    const received = await receive(own.channel(`submission:${secret}:team`, privately));
     await comment(secret, author, "among us");
-    await until(() => heard.some(({ payload }) => payload.table === "comments"));
+    await until(() => received.some(({ payload }) => payload.table === "comments"));
   });
 
-  test("carries nothing a client sends, and nothing to a public channel of its name", async () => {
-    const mine = client(author);
-    await mine.realtime.setAuth();
-    const heard = await hear(client().channel(`submission:${submission}`, privately));
-    const open = await hear(client().channel(`submission:${submission}`));
-    const forging = mine.channel(`submission:${submission}`, privately);
+  test("rejects messages of clients, and does not send to a public channel of its name", async () => {
+    const own = client(author);
+    await own.realtime.setAuth();
+    const received = await receive(client().channel(`submission:${submission}`, privately));
+    const open = await receive(client().channel(`submission:${submission}`));
+    const forging = own.channel(`submission:${submission}`, privately);
     await joined(forging);
     await forging.send({ type: "broadcast", event: "INSERT", payload: { table: "votes", forged: true } });
-    await mine.channel(`submission:${submission}`, privately).httpSend("INSERT", { forged: true });
+    await own.channel(`submission:${submission}`, privately).httpSend("INSERT", { forged: true });
     expect(await forging.track({ forged: true })).toBe("error");
     await comment(submission, author, "real");
-    await until(() => heard.some(({ payload }) => payload.table === "comments"));
+    await until(() => received.some(({ payload }) => payload.table === "comments"));
     await pause();
-    expect(JSON.stringify(heard)).not.toContain("forged");
+    expect(JSON.stringify(received)).not.toContain("forged");
     expect(open).toEqual([]);
   });
 
-  test("falls silent by the operator's switch; row changes go on", async () => {
-    const heard = await hear(client().channel(`submission:${submission}`, privately));
+  test("stops with the operator's switch; row changes continue", async () => {
+    const received = await receive(client().channel(`submission:${submission}`, privately));
     const rows: unknown[] = [];
     const channel = client()
       .channel("rows")
@@ -220,29 +219,29 @@ describe("the topic of a submission", () => {
         (change) => rows.push(change),
       );
     await new Promise((resolve) => channel.on("system", {}, resolve).subscribe());
-    await sql`update private.switches set is_on = false where name = 'broadcast_changes'`;
+    await sql`update private.feature_flags set is_on = false where name = 'broadcast_changes'`;
     await comment(submission, author, "quietly");
     await until(() => rows.length === 1);
-    await sql`update private.switches set is_on = true where name = 'broadcast_changes'`;
-    expect(heard).toEqual([]);
+    await sql`update private.feature_flags set is_on = true where name = 'broadcast_changes'`;
+    expect(received).toEqual([]);
     await comment(submission, author, "aloud");
-    await until(() => heard.length > 0);
+    await until(() => received.length > 0);
   });
 });
 
 describe("the topic of a board", () => {
   const privately = { config: { private: true } };
 
-  test("tells of new submissions, statuses, comments and, by the schedule, votes; privately once the board is private", async () => {
+  test("sends new submissions, statuses, comments and, by the schedule, votes; privately once the board is private", async () => {
     const [organization] = await sql<{ id: string }[]>`
       insert into organizations (slug, name) values (${`board-${randomUUID().slice(0, 8)}`}, 'Board') returning id`;
     const board = organization?.id ?? "";
     const [member, voter] = (await manyUsers(2)) as [User, User];
     await sql`insert into memberships (organization_id, user_id) values (${board}, ${member.id})`;
-    const heard = await hear(client().channel(`organization:${board}`, privately));
-    const theirs = client(member);
-    await theirs.realtime.setAuth();
-    const team = await hear(theirs.channel(`organization:${board}:team`, privately));
+    const received = await receive(client().channel(`organization:${board}`, privately));
+    const foreign = client(member);
+    await foreign.realtime.setAuth();
+    const team = await receive(foreign.channel(`organization:${board}:team`, privately));
 
     const submission = await newSubmission(author, sql, board);
     await sql`insert into status_changes (submission_id, new_status) values (${submission}, 'planned')`;
@@ -250,16 +249,16 @@ describe("the topic of a board", () => {
     await vote(submission, voter);
     await until(async () => {
       await sql`select private.broadcast_counts()`;
-      return heard.some(({ event }) => event === "COUNTS");
+      return received.some(({ event }) => event === "COUNTS");
     });
-    expect(heard).toMatchObject([
+    expect(received).toMatchObject([
       { event: "INSERT", payload: { table: "submissions", record: { id: submission, vote_count: 1 } } },
       { event: "UPDATE", payload: { record: { id: submission, status: "planned" } } },
       { event: "UPDATE", payload: { record: { id: submission, comment_count: 1 } } },
       { event: "COUNTS", payload: { records: [{ id: submission, vote_count: 2, comment_count: 1 }] } },
     ]);
-    expect(JSON.stringify(heard)).not.toContain(voter.id);
-    expect(JSON.stringify(heard)).not.toContain("description");
+    expect(JSON.stringify(received)).not.toContain(voter.id);
+    expect(JSON.stringify(received)).not.toContain("description");
 
     await sql`update organizations set visibility = 'private' where id = ${board}`;
     await newSubmission(member, sql, board);
@@ -267,7 +266,7 @@ describe("the topic of a board", () => {
     await until(() =>
       team.some(({ payload }) => (payload.record as { status?: string })?.status === "completed"),
     );
-    expect(heard.slice(4)).toMatchObject([
+    expect(received.slice(4)).toMatchObject([
       { event: "DELETE", payload: { record: null, old_record: { id: submission } } },
     ]);
     const late = client(stranger);
@@ -278,8 +277,8 @@ describe("the topic of a board", () => {
   });
 });
 
-test("policies decide who may send on a private topic and be present there", async () => {
-  // Hosted lets postgres make them too, by an extension.
+test("policies decide who may send to a private topic and be present there", async () => {
+  // Hosted Supabase lets postgres create them too, by an extension.
   await withDatabase(stack.superuserUrl, (superuser) =>
     superuser.unsafe(`
     create policy "test members read" on realtime.messages for select to authenticated using (realtime.topic() = 'test-room');
@@ -289,13 +288,13 @@ test("policies decide who may send on a private topic and be present there", asy
     const [one, two] = [client(author), client(stranger)];
     await Promise.all([one.realtime.setAuth(), two.realtime.setAuth()]);
     const config = { config: { private: true, broadcast: { ack: true }, presence: { key: "k" } } };
-    const heard = await hear(one.channel("test-room", config));
+    const received = await receive(one.channel("test-room", config));
     const sender = two.channel("test-room", config);
     await joined(sender);
     expect(await sender.send({ type: "broadcast", event: "hi", payload: {} })).toBe("ok");
     expect(await sender.track({ here: true })).toBe("ok");
     await two.channel("test-room", config).httpSend("hi", {});
-    await until(() => heard.length === 2);
+    await until(() => received.length === 2);
     await expect(joined(client().channel("test-room", config))).rejects.toThrow(/permissions to read/);
   } finally {
     await withDatabase(stack.superuserUrl, (superuser) =>
@@ -306,7 +305,7 @@ test("policies decide who may send on a private topic and be present there", asy
   }
 });
 
-test("the topic of a survey tells its admins of responses, and nobody else", async () => {
+test("the topic of a survey sends responses to its admins only", async () => {
   const [admin, member] = (await manyUsers(2)) as [User, User];
   const [organization] = await sql<{ id: string }[]>`
     insert into organizations (slug, name) values (${`asks-${randomUUID().slice(0, 8)}`}, 'Asks') returning id`;
@@ -319,20 +318,20 @@ test("the topic of a survey tells its admins of responses, and nobody else", asy
   await sql`update surveys set status = 'published' where id = ${survey?.id ?? ""}`;
   const privately = { config: { private: true } };
   for (const who of [undefined, stranger, member]) {
-    const theirs = client(who);
-    await theirs.realtime.setAuth();
-    await expect(joined(theirs.channel(topic, privately))).rejects.toThrow(/permissions to read/);
+    const foreign = client(who);
+    await foreign.realtime.setAuth();
+    await expect(joined(foreign.channel(topic, privately))).rejects.toThrow(/permissions to read/);
   }
-  const mine = client(admin);
-  await mine.realtime.setAuth();
-  const heard = await hear(mine.channel(topic, privately));
+  const own = client(admin);
+  await own.realtime.setAuth();
+  const received = await receive(own.channel(topic, privately));
   await sql`
     insert into survey_responses (survey_id, user_id, answers)
     select survey_id, ${stranger.id}, jsonb_build_array(jsonb_build_object('question_id', id, 'value', 'someone@example.org'))
     from survey_questions where survey_id = ${survey?.id ?? ""}`;
-  await until(() => heard.length === 1);
-  expect(heard).toMatchObject([
+  await until(() => received.length === 1);
+  expect(received).toMatchObject([
     { event: "INSERT", payload: { table: "survey_responses", record: { survey_id: survey?.id } } },
   ]);
-  expect(JSON.stringify(heard)).not.toContain("someone@example.org");
+  expect(JSON.stringify(received)).not.toContain("someone@example.org");
 });

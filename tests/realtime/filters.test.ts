@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { manyUsers, sql, type User } from "../stack.ts";
 import { until } from "../until.ts";
 import {
@@ -12,13 +12,9 @@ import {
   subscribed,
 } from "./listening.ts";
 
-let author: User;
-let submission: string;
-beforeAll(async () => {
-  [author] = (await manyUsers(1)) as [User];
-  submission = await newSubmission(author);
-  await settled();
-});
+const [author] = (await manyUsers(1)) as [User];
+const submission = await newSubmission(author);
+await settled();
 afterEach(hangUp);
 
 describe("filters, on a new comment", () => {
@@ -53,7 +49,7 @@ describe("filters, on a new comment", () => {
   ];
 
   test.each(operators)("%s: %s", async (filter, passes) => {
-    const heard = await listen(client(), {
+    const received = await listen(client(), {
       table: "comments",
       filter: `submission_id=eq.${submission},${filter}`,
     });
@@ -61,27 +57,25 @@ describe("filters, on a new comment", () => {
     await comment(submission, author, body);
     await until(() => all.length === 1);
     await new Promise((resume) => setTimeout(resume, 20));
-    expect(heard.map((change) => change.new.body)).toEqual(passes ? [body] : []);
+    expect(received.map((change) => change.new.body)).toEqual(passes ? [body] : []);
   });
 
-  test("a uuid is found however it is written", async () => {
-    const heard = await listen(client(), {
+  test("a UUID matches in every notation", async () => {
+    const received = await listen(client(), {
       table: "comments",
       filter: `submission_id=eq.${submission.toUpperCase()}`,
     });
     await comment(submission, author, "shouted");
-    await until(() => heard.length === 1);
+    await until(() => received.length === 1);
   });
 
-  test("several bindings of a channel each get their own", async () => {
+  test("each binding of a channel gets its own changes", async () => {
     const [inserts, updates]: [string[], string[]] = [[], []];
-    const mine = { schema: "public", table: "comments", filter: `submission_id=eq.${submission}` };
+    const own = { schema: "public", table: "comments", filter: `submission_id=eq.${submission}` };
     const channel = client()
       .channel("both")
-      .on("postgres_changes", { event: "INSERT", ...mine }, (change) => inserts.push(String(change.new.body)))
-      .on("postgres_changes", { event: "UPDATE", ...mine }, (change) =>
-        updates.push(String(change.new.body)),
-      );
+      .on("postgres_changes", { event: "INSERT", ...own }, (change) => inserts.push(String(change.new.body)))
+      .on("postgres_changes", { event: "UPDATE", ...own }, (change) => updates.push(String(change.new.body)));
     await subscribed(channel);
     const id = await comment(submission, author, "first");
     await until(() => inserts.length === 1);
@@ -90,28 +84,28 @@ describe("filters, on a new comment", () => {
     expect([inserts, updates]).toEqual([["first"], ["second"]]);
   });
 
-  test("select narrows what is sent to those columns and the key", async () => {
-    const heard = await listen(client(), {
+  test("select limits the payload to those columns and the key", async () => {
+    const received = await listen(client(), {
       table: "comments",
       filter: `submission_id=eq.${submission}`,
       select: ["body"],
     });
     const id = await comment(submission, author, "short");
-    await until(() => heard.length === 1);
-    expect(heard[0]?.new).toEqual({ id, body: "short" });
+    await until(() => received.length === 1);
+    expect(received[0]?.new).toEqual({ id, body: "short" });
   });
 });
 
-test("every table of the publication is heard by its schema", async () => {
-  const heard = await listen(client(), { schema: "*" });
+test("every table of the publication is received with a filter by schema", async () => {
+  const received = await listen(client(), { schema: "*" });
   await comment(submission, author, "anywhere");
   await until(() =>
-    ["comments", "submissions"].every((table) => heard.some((change) => change.table === table)),
+    ["comments", "submissions"].every((table) => received.some((change) => change.table === table)),
   );
 });
 
-describe("a subscription that cannot be", () => {
-  const refusals: [Asked, RegExp][] = [
+describe("an invalid subscription", () => {
+  const rejected: [Asked, RegExp][] = [
     [
       { table: "votes", filter: "user_id=eq.00000000-0000-0000-0000-000000000000" },
       /invalid column for filter user_id/,
@@ -135,15 +129,15 @@ describe("a subscription that cannot be", () => {
     [{ table: "votes", select: ["user_id"] }, /invalid column for select user_id/],
     [{ table: "*", select: ["id"] }, /wildcard/],
   ];
-  test.each(refusals)("%o", async (asked, message) => {
+  test.each(rejected)("%o", async (asked, message) => {
     await expect(listen(client(), asked)).rejects.toThrow(message);
   });
 
-  test("harms no other on the same socket", async () => {
-    const mine = client();
-    await expect(listen(mine, { table: "votes", filter: "user_id=eq.1" })).rejects.toThrow();
-    const heard = await listen(mine, { table: "comments", filter: `submission_id=eq.${submission}` });
+  test("does not affect others on the same socket", async () => {
+    const own = client();
+    await expect(listen(own, { table: "votes", filter: "user_id=eq.1" })).rejects.toThrow();
+    const received = await listen(own, { table: "comments", filter: `submission_id=eq.${submission}` });
     await comment(submission, author, "still here");
-    await until(() => heard.length === 1);
+    await until(() => received.length === 1);
   });
 });

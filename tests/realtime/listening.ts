@@ -5,8 +5,8 @@ import WebSocket from "ws";
 import { manyUsers, sql, stack, type TestStack, type User } from "../stack.ts";
 import { until } from "../until.ts";
 
-/** A change as a test reads it. */
-export interface Heard {
+/** A change in the form that tests compare. */
+export interface ReceivedChange {
   eventType: string;
   table: string;
   new: Record<string, unknown>;
@@ -17,28 +17,28 @@ export interface Heard {
 
 const clients = new Set<SupabaseClient>();
 
-/** A client of its own socket; `vsn` picks the serializer. */
+/** A client with its own socket; `vsn` selects the serializer. */
 export function client(
   user?: User,
   options: { vsn?: string; key?: string; against?: TestStack } = {},
 ): SupabaseClient {
   const against = options.against ?? stack;
-  const made = createClient(against.supabase_url, options.key ?? against.publishable_key, {
+  const client = createClient(against.supabase_url, options.key ?? against.publishable_key, {
     auth: { persistSession: false, autoRefreshToken: false, detectSessionInUrl: false },
     realtime: { transport: WebSocket as never, ...(options.vsn ? { vsn: options.vsn } : {}) },
     ...(user ? { accessToken: async () => user.token } : {}),
   });
-  clients.add(made);
-  return made;
+  clients.add(client);
+  return client;
 }
 
 /** For afterEach: no socket outlives its test. */
 export async function hangUp(): Promise<void> {
-  await Promise.all([...clients].map((made) => made.realtime.disconnect()));
+  await Promise.all([...clients].map((client) => client.realtime.disconnect()));
   clients.clear();
 }
 
-/** Resolves once the server has said that the channel hears changes. */
+/** Resolves after the server has confirmed that the channel receives changes. */
 export function subscribed(channel: RealtimeChannel): Promise<RealtimeChannel> {
   return new Promise((resolve, reject) => {
     channel.on("system", {}, (message: { status: string; message: string; extension: string }) => {
@@ -69,30 +69,30 @@ export interface Asked {
   select?: string[];
 }
 
-/** Subscribes to changes on a channel and keeps what arrives. */
+/** Subscribes to changes on a channel and collects them. */
 export async function listen(
   by: SupabaseClient,
   asked: Asked,
   name = `test:${randomUUID()}`,
-): Promise<Heard[]> {
-  const heard: Heard[] = [];
+): Promise<ReceivedChange[]> {
+  const received: ReceivedChange[] = [];
   const channel = by
     .channel(name)
     .on("postgres_changes", { event: "*", schema: "public", ...asked } as never, (change: unknown) =>
-      heard.push(change as Heard),
+      received.push(change as ReceivedChange),
     );
   await by.realtime.setAuth();
   await subscribed(channel);
-  return heard;
+  return received;
 }
 
-/** Once a change made now has arrived, what was made before has too. */
+/** When a change made now has arrived, all earlier ones have too. */
 export async function settled(against = sql): Promise<void> {
   const listener = client();
   const { id, submission } = await marker(against);
-  const heard = await listen(listener, { table: "votes", filter: `submission_id=eq.${submission}` });
+  const received = await listen(listener, { table: "votes", filter: `submission_id=eq.${submission}` });
   await against`delete from votes where id = ${id}`;
-  await until(() => heard.length > 0);
+  await until(() => received.length > 0);
   await listener.realtime.disconnect();
 }
 
@@ -102,7 +102,7 @@ async function marker(against: typeof sql): Promise<{ id: string; submission: st
   return { id: vote?.id ?? "", submission };
 }
 
-/** A public submission by a new person (or the given one). */
+/** A public submission by a new user (or the given one). */
 export async function newSubmission(author?: User, against = sql, organization?: string): Promise<string> {
   const [person] = author ? [author] : await manyUsers(1, against);
   const [row] = await against<{ id: string }[]>`

@@ -10,7 +10,7 @@ let own: OwnStack;
 let author: User;
 let submission: string;
 beforeAll(async () => {
-  own = await startOwnStack();
+  own = await startOwnStack({ parts: ["realtime"] });
   [author] = (await manyUsers(1, own.sql)) as [User];
   submission = await newSubmission(author, own.sql);
 }, 60_000);
@@ -23,7 +23,7 @@ interface Listening {
   channel: RealtimeChannel;
 }
 
-/** As an application does: it stays, and hears of every time the channel is (again) subscribed. */
+/** Like an application: it stays, and is notified each time the channel is subscribed again. */
 async function listenForGood(): Promise<Listening> {
   const listening = { bodies: [] as unknown[], statuses: [] as string[] };
   const channel = client(undefined, { against: own })
@@ -42,8 +42,8 @@ async function listenForGood(): Promise<Listening> {
 const timesSubscribed = ({ statuses }: Listening) =>
   statuses.filter((status) => status === "SUBSCRIBED").length;
 
-/** Says something until it is heard: a database that recovers refuses for a while. */
-async function saidAndHeard(listening: Listening, body: string): Promise<void> {
+/** Sends until a message is received: a recovering database rejects requests for a while. */
+async function expectDelivered(listening: Listening, body: string): Promise<void> {
   const end = Date.now() + 15_000;
   while (
     !(await comment(submission, author, body, own.sql).then(
@@ -55,35 +55,35 @@ async function saidAndHeard(listening: Listening, body: string): Promise<void> {
     await new Promise((resume) => setTimeout(resume, 200));
   }
   await until(() => listening.bodies.includes(body), 10_000);
-  expect(listening.bodies.filter((heard) => heard === body)).toHaveLength(1);
+  expect(listening.bodies.filter((received) => received === body)).toHaveLength(1);
 }
 
-test("after Postgres lost every connection clients join again by themselves and hear on", async () => {
+test("after all connections to Postgres are lost, clients rejoin and continue to receive", async () => {
   const listening = await listenForGood();
-  await saidAndHeard(listening, "before");
+  await expectDelivered(listening, "before");
   await own.sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'realtime'`;
   await until(() => timesSubscribed(listening) === 2, 15_000);
-  await saidAndHeard(listening, "after");
+  await expectDelivered(listening, "after");
   expect(listening.statuses).toContain("CHANNEL_ERROR");
 }, 60_000);
 
-test("after Postgres crashed, too", async () => {
+test("after a crash of Postgres too", async () => {
   const listening = await listenForGood();
   const [{ pid } = { pid: 0 }] = await own.sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
-  // A backend that is killed makes Postgres end all others and recover.
+  // A killed backend makes Postgres end all others and recover.
   process.kill(pid, "SIGKILL");
   await until(() => timesSubscribed(listening) === 2, 20_000);
-  await saidAndHeard(listening, "after the crash");
+  await expectDelivered(listening, "after the crash");
 }, 60_000);
 
-test("after realtime itself was killed, too", async () => {
+test("after realtime was killed too", async () => {
   const listening = await listenForGood();
   process.kill(await realtimePid(), "SIGKILL");
   await until(() => timesSubscribed(listening) === 2, 20_000);
-  await saidAndHeard(listening, "after the kill");
+  await expectDelivered(listening, "after the kill");
 }, 60_000);
 
-test("who is away makes Postgres keep no log", async () => {
+test("a disconnected client does not make Postgres retain WAL", async () => {
   const slots = () => own.sql<{ temporary: boolean }[]>`select temporary from pg_replication_slots`;
   expect(await slots()).toEqual([{ temporary: true }]);
   const [row] = await own.sql<{ setting: string }[]>`

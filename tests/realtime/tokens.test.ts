@@ -1,21 +1,16 @@
-import { afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import WebSocket from "ws";
 import { accessToken, manyUsers, sql, stack, type User } from "../stack.ts";
 import { until } from "../until.ts";
 import { client, comment, hangUp, joined, listen, newSubmission, settled, subscribed } from "./listening.ts";
 
-let author: User;
-let stranger: User;
-let hidden: string;
-beforeAll(async () => {
-  [author, stranger] = (await manyUsers(2)) as [User, User];
-  hidden = await newSubmission(author);
-  await sql`update submissions set moderation_state = 'pending' where id = ${hidden}`;
-  await settled();
-});
+const [author, stranger] = (await manyUsers(2)) as [User, User];
+const hidden = await newSubmission(author);
+await sql`update submissions set moderation_state = 'pending' where id = ${hidden}`;
+await settled();
 afterEach(hangUp);
 
-/** What the handshake answers to a raw upgrade. */
+/** The response of the handshake to a raw upgrade request. */
 function handshake(query: string): Promise<{ status: number; body: string }> {
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(`${stack.supabase_url.replace("http", "ws")}/realtime/v1/websocket${query}`);
@@ -40,21 +35,21 @@ describe("the handshake", () => {
     ["with a wrong key", () => "?apikey=sb_publishable_wrong&vsn=2.0.0"],
     ["with an organization's API key", () => `?apikey=${stack.demo?.api_keys.full}&vsn=2.0.0`],
     ["with a session's token in place of a key", () => `?apikey=${author.token}`],
-  ])("%s is 401, in JSON", async (_, query) => {
+  ])("%s returns 401 in JSON", async (_, query) => {
     const answer = await handshake(query());
     expect(answer.status).toBe(401);
     expect(JSON.parse(answer.body)).toEqual({ error: expect.any(String) });
   });
-  test("of an unknown serializer is 400", async () => {
+  test("with an unknown serializer returns 400", async () => {
     expect((await handshake(`?apikey=${stack.publishable_key}&vsn=9.9.9`)).status).toBe(400);
   });
-  test("with either key is let in", async () => {
+  test("succeeds with either key", async () => {
     expect((await handshake(`?apikey=${stack.publishable_key}`)).status).toBe(101);
     expect((await handshake(`?apikey=${stack.secret_key}&vsn=2.0.0`)).status).toBe(101);
   });
 });
 
-describe("a token is refused", () => {
+describe("a token is rejected", () => {
   const unsigned = (claims: object) =>
     `${[{ alg: "none", typ: "JWT" }, claims].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".")}.`;
   test.each([
@@ -70,9 +65,9 @@ describe("a token is refused", () => {
     ["that is not signed", () => unsigned({ role: "service_role", exp: 4102444800 }), /./],
     ["that is none", () => "nonsense", /not a valid JWT/],
   ])("%s", async (_, token, message) => {
-    const mine = client();
-    await mine.realtime.setAuth(await token());
-    await expect(joined(mine.channel("votes:any"))).rejects.toThrow(message);
+    const own = client();
+    await own.realtime.setAuth(await token());
+    await expect(joined(own.channel("votes:any"))).rejects.toThrow(message);
   });
 
   test("with its claims changed after signing", async () => {
@@ -82,71 +77,71 @@ describe("a token is refused", () => {
       string,
     ];
     const claims = { ...JSON.parse(Buffer.from(body, "base64url").toString()), role: "service_role" };
-    const mine = client();
-    await mine.realtime.setAuth(
+    const own = client();
+    await own.realtime.setAuth(
       `${head}.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.${signature}`,
     );
-    await expect(joined(mine.channel("votes:any"))).rejects.toThrow(/signature/);
+    await expect(joined(own.channel("votes:any"))).rejects.toThrow(/signature/);
   });
 });
 
-test("what a channel hears follows its token, without leaving", async () => {
-  const mine = client();
-  await mine.realtime.setAuth(stranger.token);
-  const heard: unknown[] = [];
-  const channel = mine
+test("the rows that a channel receives follow its current token, without rejoining", async () => {
+  const own = client();
+  await own.realtime.setAuth(stranger.token);
+  const received: unknown[] = [];
+  const channel = own
     .channel("mine")
     .on(
       "postgres_changes",
       { event: "*", schema: "public", table: "comments", filter: `submission_id=eq.${hidden}` },
-      (change) => heard.push(change.new),
+      (change) => received.push(change.new),
     );
   await subscribed(channel);
   await comment(hidden, author, "not for strangers");
   await settled();
-  expect(heard).toEqual([]);
+  expect(received).toEqual([]);
   const renewed = new Promise((resolve) => channel.on("system", {}, resolve));
-  await mine.realtime.setAuth(author.token);
+  await own.realtime.setAuth(author.token);
   await renewed;
   await comment(hidden, author, "mine");
-  await until(() => heard.length === 1);
+  await until(() => received.length === 1);
 });
 
-test("a token that is renewed in time leaves no gap", async () => {
-  const mine = client();
-  await mine.realtime.setAuth(await accessToken({ sub: author.id }, 3));
-  const heard = await listenOn(mine);
+test("a token that is refreshed in time leaves no gap", async () => {
+  const own = client();
+  await own.realtime.setAuth(await accessToken({ sub: author.id }, 3));
+  const received = await listenOn(own);
   const statuses: string[] = [];
-  mine.getChannels()[0]?.on("system", {}, (message: { message: string }) => statuses.push(message.message));
-  for (let turn = 0; turn < 20; turn++) {
-    if (turn % 4 === 0) await mine.realtime.setAuth(await accessToken({ sub: author.id, turn }, 30));
-    await comment(hidden, author, `turn ${turn}`);
+  own.getChannels()[0]?.on("system", {}, (message: { message: string }) => statuses.push(message.message));
+  for (let round = 0; round < 20; round++) {
+    if (round % 4 === 0) await own.realtime.setAuth(await accessToken({ sub: author.id, turn: round }, 30));
+    await comment(hidden, author, `turn ${round}`);
     await new Promise((resume) => setTimeout(resume, 200));
   }
-  await until(() => heard.length === 20);
-  expect(heard).toEqual(Array.from({ length: 20 }, (_, turn) => `turn ${turn}`));
+  await until(() => received.length === 20);
+  expect(received).toEqual(Array.from({ length: 20 }, (_, round) => `turn ${round}`));
   expect(statuses.every((message) => message === "Subscribed to PostgreSQL")).toBe(true);
 });
 
-async function listenOn(mine: ReturnType<typeof client>): Promise<unknown[]> {
-  const heard: unknown[] = [];
-  const channel = mine
+async function listenOn(own: ReturnType<typeof client>): Promise<unknown[]> {
+  const received: unknown[] = [];
+  const channel = own
     .channel("kept")
     .on(
       "postgres_changes",
       { event: "INSERT", schema: "public", table: "comments", filter: `submission_id=eq.${hidden}` },
-      (change) => heard.push(change.new.body),
+      (change) => received.push(change.new.body),
     );
   await subscribed(channel);
-  return heard;
+  return received;
 }
 
 test("a token that expires ends the channel with a reason", async () => {
-  const mine = client();
-  await mine.realtime.setAuth(await accessToken({ sub: author.id }, 2));
+  const own = client();
+  await own.realtime.setAuth(await accessToken({ sub: author.id }, 2));
   const messages: { status: string; message: string }[] = [];
   let closed = false;
-  const channel = mine.channel("short").on("system", {}, (message) => messages.push(message));
+  const channel = own.channel("short").on("system", {}, (message) => messages.push(message));
   channel.subscribe((status) => {
     if (status === "CLOSED") closed = true;
   });
@@ -156,16 +151,16 @@ test("a token that expires ends the channel with a reason", async () => {
   ]);
 });
 
-test("a bad token in place of a good one ends the channel", async () => {
-  const mine = client(author);
-  await mine.realtime.setAuth(author.token);
-  const channel = await joined(mine.channel("ends"));
+test("replacing a valid token by an invalid one ends the channel", async () => {
+  const own = client(author);
+  await own.realtime.setAuth(author.token);
+  const channel = await joined(own.channel("ends"));
   const ended = new Promise<{ status: string }>((resolve) => channel.on("system", {}, resolve));
-  await mine.realtime.setAuth(await accessToken({ sub: author.id, role: "supabase_admin" }));
+  await own.realtime.setAuth(await accessToken({ sub: author.id, role: "supabase_admin" }));
   expect((await ended).status).toBe("error");
 });
 
-test("an upgrade at another address is 404, and the server goes on", async () => {
+test("an upgrade at another path returns 404, and the server continues", async () => {
   const answer = await new Promise<number>((resolve) => {
     const socket = new WebSocket(`${stack.supabase_url.replace("http", "ws")}/realtime/v1/elsewhere`);
     socket.on("unexpected-response", (_, response) => resolve(response.statusCode ?? 0));

@@ -57,7 +57,7 @@ afterAll(async () => {
   await finished;
 });
 
-/** As nobody, about the board of that size. */
+/** As an anonymous caller, about the board of that size. */
 async function on<Result>(
   size: number,
   use: (board: (typeof boards)[number]) => Promise<Result>,
@@ -135,8 +135,8 @@ const texts = [
   "we we we",
 ];
 
-describe("a read costs about as much on four times the board", () => {
-  // What a walk and a sort cost in the worst case grows with the root of the board.
+describe("a read costs about the same on a board four times as large", () => {
+  // The worst case cost of an index scan and a sort grows with the square root of the board.
   const most = 2;
   type Read = (board: (typeof boards)[number]) => Statement<unknown>;
   const reads: [string, Read][] = [
@@ -178,7 +178,7 @@ describe("a read costs about as much on four times the board", () => {
     const dear: string[] = [];
     for (const [name, read] of reads) {
       const [small, big] = [await blocks(some, read), await blocks(many, read)];
-      // A scan of the big board reads more than 40,000 blocks; a few thousand rows are what may be looked at.
+      // A scan of the large board reads more than 40,000 blocks; reading a few thousand rows is allowed.
       if (big > Math.max(most * small, 15_000)) dear.push(`${name}: ${small} and ${big} blocks`);
     }
     expect(dear).toEqual([]);
@@ -192,7 +192,7 @@ describe("a read costs about as much on four times the board", () => {
       return (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0);
     });
 
-  it("but for comments, whose total is exact", async () => {
+  it("except for comments, whose total is exact", async () => {
     const page = { page: 1, limit: 50, sort: "created_at", order: "asc" } as const;
     const total = (size: number) =>
       on(
@@ -203,8 +203,8 @@ describe("a read costs about as much on four times the board", () => {
   });
 });
 
-describe("on boards up to some thousand", () => {
-  it("a search finds what a scan finds, in its order", async () => {
+describe("on boards of up to some thousand submissions", () => {
+  it("a search returns the same as a full scan, in its order", async () => {
     for (const q of texts) {
       const expected = await scan(few, q);
       const { total, total_is_capped, hits } = await on(few, () => search(q));
@@ -218,7 +218,7 @@ describe("on boards up to some thousand", () => {
     }
   });
 
-  it("a list with any filter and sort is what a scan is, page by page", async () => {
+  it("a list with any filter and sort matches a full scan, page by page", async () => {
     for (const [name, filter] of Object.entries({
       ...filters,
       words: { q: "need" },
@@ -238,8 +238,8 @@ describe("on boards up to some thousand", () => {
   }, 60_000);
 });
 
-describe("on a big board", () => {
-  it("a total is exact, or says that there are at least so many", async () => {
+describe("on a large board", () => {
+  it("a total is exact, or marked as a lower bound", async () => {
     for (const q of texts.filter((_, n) => n % 5 === 0)) {
       const truth = (await scan(many, q)).length;
       const { total, total_is_capped, hits } = await on(many, () => search(q));
@@ -249,7 +249,7 @@ describe("on a big board", () => {
     }
   });
 
-  it("what is rare is found all, what is common at least a thousand times", async () => {
+  it("all rare matches are found, and at least a thousand common ones", async () => {
     const totals = await on(many, async () => [
       await search("needle"),
       await search("we need"),
@@ -259,13 +259,13 @@ describe("on a big board", () => {
     expect(totals[1]?.total_is_capped).toBe(true);
   });
 
-  it("a list with common words is read to its end by cursors, newest first", async () => {
+  it("a list with common words can be read completely by cursors, newest first", async () => {
     const expected = await scanList(many, { q: "every day", status: "declined" }, "created_at");
     const { ids } = await on(many, () => readOn({ q: "every day", status: "declined", limit: 100 }, 400));
     expect(ids).toEqual(expected);
   }, 60_000);
 
-  it("a page that stops before it is full says so", async () => {
+  it("a page that ends before it is full is marked", async () => {
     const page = await on(many, () => list({ q: "calendar", tag: "common", type: "idea" }));
     expect(page.total).toBeLessThanOrEqual(1000);
     const meta = listMeta(
@@ -288,7 +288,7 @@ describe("on a big board", () => {
     });
   });
 
-  it("finds a duplicate by the rare words of its title, and by parts of them", async () => {
+  it("finds a duplicate by rare words of its title, and by parts of them", async () => {
     const [known] = await sql<{ id: string; title: string }[]>`
       select id, title from public.submissions where organization_id = ${boards[many]?.id ?? ""} and title like '%calendar%' order by id limit 1`;
     for (const title of [known?.title ?? "", (known?.title ?? "").replace("calendar", "calender")]) {
@@ -298,7 +298,7 @@ describe("on a big board", () => {
     }
   });
 
-  it("shows nothing that waits for approval, was merged, or is another organization's", async () => {
+  it("returns no pending or merged submissions, nor those of another organization", async () => {
     const id = boards[many]?.id ?? "";
     const hidden = await sql<{ id: string }[]>`
       select submission_id as id from private.submission_search where organization_id = ${id} and content like '%needle%' order by 1 limit 10`;
@@ -319,7 +319,7 @@ describe("on a big board", () => {
   });
 });
 
-/** Follows cursors for at most so many pages. */
+/** Follows cursors for at most that many pages. */
 async function readOn(query: Partial<SubmissionListQuery>, pages: number) {
   const ids: string[] = [];
   let total: number | undefined;
@@ -338,7 +338,7 @@ async function readOn(query: Partial<SubmissionListQuery>, pages: number) {
   return { ids, total };
 }
 
-/** What a search has to find, told by looking at everything. */
+/** The expected result of a search, from a full scan. */
 function scan(size: number, q: string) {
   return sql<{ id: string; relevance: number }[]>`
     select c.submission_id as id, round((ts_rank(c.document, words)

@@ -16,7 +16,7 @@ test("the scores of the demo's texts are those of the lexicon", () => {
   }
 });
 
-test("the demo has a survey that was, one that runs and one to come, answered in eight languages over weeks", async () => {
+test("the demo has a past, a running and a planned survey, with responses in eight languages over weeks", async () => {
   const surveys = await sql`
     select s.status, count(r.id)::int as responses, count(distinct r.locale)::int as locales,
       count(distinct r.submitted_at::date)::int > 20 as for_weeks, bool_and(r.submitted_at between s.published_at and coalesce(s.closed_at, now())) as meanwhile

@@ -5,7 +5,7 @@ export type Labelled = { text: string; expected: "positive" | "neutral" | "negat
 
 const expected = { "+": "positive", "-": "negative", "=": "neutral" } as const;
 
-/** Sentences with the sentiment a person reads in them: one a line, after +, - or =. */
+/** Sentences with the sentiment that a person assigned: one per line, after +, - or =. */
 export function labelled(set: "evaluation" | "development", locale: Locale): Labelled[] {
   const lines = readFileSync(new URL(`${set}/${locale}.txt`, import.meta.url), "utf8")
     .trim()

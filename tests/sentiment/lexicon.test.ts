@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { scoreAnswers } from "../../functions/_shared/sentiment/answers.ts";
 import { scoreText } from "../../functions/_shared/sentiment/lexicon.ts";
 import { type Locale, locales } from "../../shared/locales.ts";
+import fc from "../fuzz.ts";
 import { labelled } from "./evaluation.ts";
 
-describe("what is measured is what docs/sentiment.md says", () => {
+describe("the measurements match docs/sentiment.md", () => {
   const page = readFileSync(new URL("../../docs/sentiment.md", import.meta.url), "utf8");
 
   test.each(locales)("%s", (locale) => {
@@ -16,21 +16,25 @@ describe("what is measured is what docs/sentiment.md says", () => {
 });
 
 function measured(locale: Locale): string {
-  const judged = labelled("evaluation", locale).map(({ text, expected }) => ({
+  const results = labelled("evaluation", locale).map(({ text, expected }) => ({
     expected,
     said: scoreText(text, locale).sentiment,
   }));
-  const right = judged.filter(({ expected, said }) => said === expected).length;
-  const swapped = judged.filter(
+  const right = results.filter(({ expected, said }) => said === expected).length;
+  const swapped = results.filter(
     ({ expected, said }) => expected !== said && expected !== "neutral" && said !== "neutral",
   ).length;
-  const missed = judged.filter(({ expected, said }) => expected !== "neutral" && said === "neutral").length;
-  const invented = judged.filter(({ expected, said }) => expected === "neutral" && said !== "neutral").length;
-  const share = Math.round((right / judged.length) * 100);
-  return `| ${locale} | ${judged.length} | ${right} | ${share} % | ${swapped} | ${missed} | ${invented} |`;
+  const falseNegatives = results.filter(
+    ({ expected, said }) => expected !== "neutral" && said === "neutral",
+  ).length;
+  const falsePositives = results.filter(
+    ({ expected, said }) => expected === "neutral" && said !== "neutral",
+  ).length;
+  const share = Math.round((right / results.length) * 100);
+  return `| ${locale} | ${results.length} | ${right} | ${share} % | ${swapped} | ${falseNegatives} | ${falsePositives} |`;
 }
 
-test.each(locales)("%s: what the lexicon was made with comes out as it should", (locale) => {
+test.each(locales)("%s: the training examples have the expected result", (locale) => {
   for (const { text, expected } of labelled("development", locale)) {
     expect.soft(scoreText(text, locale).sentiment, text).toBe(expected);
   }
@@ -46,7 +50,7 @@ test.each([
   ["pt-BR", "gostei", "não gostei"],
   ["ja", "使いやすいです", "使いやすくないです"],
   ["it", "mi piace", "non mi piace"],
-] satisfies [Locale, string, string][])("%s: a negation turns %j round", (locale, plain, negated) => {
+] satisfies [Locale, string, string][])("%s: a negation inverts %j", (locale, plain, negated) => {
   expect(scoreText(plain, locale).score * scoreText(negated, locale).score).toBeLessThan(0);
 });
 
@@ -54,23 +58,20 @@ test.each([
   ["en", "slow", "very slow"],
   ["de", "schlecht", "sehr schlecht"],
   ["it", "lento", "molto lento"],
-] satisfies [Locale, string, string][])("%s: %j is less than %j", (locale, plain, stronger) => {
+] satisfies [Locale, string, string][])("%s: %j scores lower than %j", (locale, plain, stronger) => {
   expect(scoreText(stronger, locale).score).toBeLessThan(scoreText(plain, locale).score);
 });
 
-test.each(["", "   ", "12345", "…", "asdfgh", "\u200b\u200b", "\ud83d", "مرحبا"])(
-  "%j says nothing",
-  (text) => {
-    for (const locale of locales) {
-      expect(scoreText(text, locale)).toEqual({
-        score: 0,
-        sentiment: "neutral",
-        confidence: 0,
-        engine: "lexicon-1",
-      });
-    }
-  },
-);
+test.each(["", "   ", "12345", "…", "asdfgh", "\u200b\u200b", "\ud83d", "مرحبا"])("%j is neutral", (text) => {
+  for (const locale of locales) {
+    expect(scoreText(text, locale)).toEqual({
+      score: 0,
+      sentiment: "neutral",
+      confidence: 0,
+      engine: "lexicon-1",
+    });
+  }
+});
 
 test.each([
   ["case, width and accents", "EXCELLENT", "ｅｘｃｅｌｌｅｎｔ"],
@@ -82,12 +83,12 @@ test.each([
   expect(scoreText(plain, "en").score).not.toBe(0);
 });
 
-test("a script says more of the language than the browser does", () => {
+test("the script determines the language before the browser's does", () => {
   expect(scoreText("とても使いやすいです", "en")).toEqual(scoreText("とても使いやすいです", "ja"));
   expect(scoreText("Очень удобно", "en")).toEqual(scoreText("Очень удобно", "ru"));
 });
 
-test("any text has a score within bounds, the same each time", () => {
+test("any text has a score within bounds, always the same", () => {
   const text = fc.oneof(
     fc.string({ unit: "binary" }),
     fc.lorem(),
@@ -96,22 +97,22 @@ test("any text has a score within bounds, the same each time", () => {
   fc.assert(
     fc.property(fc.array(text), fc.constantFrom(...locales), (parts, locale) => {
       const joined = parts.join("");
-      const judged = scoreText(joined, locale);
-      expect(Math.abs(judged.score)).toBeLessThanOrEqual(1);
-      expect(judged.confidence).toBeGreaterThanOrEqual(0);
-      expect(judged.confidence).toBeLessThanOrEqual(1);
-      expect(judged.sentiment === "neutral").toBe(Math.abs(judged.score) < 0.2);
-      expect(scoreText(joined, locale)).toEqual(judged);
+      const results = scoreText(joined, locale);
+      expect(Math.abs(results.score)).toBeLessThanOrEqual(1);
+      expect(results.confidence).toBeGreaterThanOrEqual(0);
+      expect(results.confidence).toBeLessThanOrEqual(1);
+      expect(results.sentiment === "neutral").toBe(Math.abs(results.score) < 0.2);
+      expect(scoreText(joined, locale)).toEqual(results);
     }),
   );
 });
 
-test("what stands after 2,000 characters is not read", () => {
+test("text after 2,000 characters is ignored", () => {
   expect(scoreText(`${"a".repeat(2_000)} terrible`, "en").score).toBe(0);
   expect(scoreText(`terrible ${"a ".repeat(100_000)}`, "en").sentiment).toBe("negative");
 });
 
-test("a response has a score for each text it can afford to read", () => {
+test("a response has a score for each text within its budget", () => {
   const answers = [{ value: 9 }, { value: "I love it" }, { value: ["I love it"] }, { value: " " }, {}];
   expect(scoreAnswers(answers, "en")).toEqual({
     engine: "lexicon-1",

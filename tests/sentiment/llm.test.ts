@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { scoreText } from "../../functions/_shared/sentiment/lexicon.ts";
-import { llmJudge } from "../../functions/_shared/sentiment/llm.ts";
+import { llmScorer } from "../../functions/_shared/sentiment/llm.ts";
 
 type Asked = {
   path?: string;
@@ -13,12 +13,12 @@ type Asked = {
 let server: Server;
 let url: string;
 let asked: Asked[] = [];
-/** How the service answers: status and body, or nothing at all. */
+/** The response of the service: status and body, or none at all. */
 let reply: (
   texts: string[],
 ) => { status: number; body: string; headers?: Record<string, string> } | undefined;
 
-const says = (content: unknown) => ({
+const completionOf = (content: unknown) => ({
   status: 200,
   body: JSON.stringify({
     choices: [
@@ -55,11 +55,11 @@ beforeEach(() => {
 });
 
 const judge = (report?: (problem: string) => void) =>
-  llmJudge({ url, key: "of-the-operator", name: "small" }, report, 1_000);
+  llmScorer({ url, key: "of-the-operator", name: "small" }, report, 1_000);
 
-test("the model judges each text, and says so", async () => {
+test("the model scores each text, and is recorded as the engine", async () => {
   reply = (texts) =>
-    says({ judgements: texts.map((_, i) => ({ score: i === 0 ? 0.9 : -0.51234, confidence: 0.8 })) });
+    completionOf({ judgements: texts.map((_, i) => ({ score: i === 0 ? 0.9 : -0.51234, confidence: 0.8 })) });
   expect(await judge()(["Sick!", "Meh"], "en")).toEqual([
     { score: 0.9, sentiment: "positive", confidence: 0.8, engine: "llm:small" },
     { score: -0.512, sentiment: "negative", confidence: 0.8, engine: "llm:small" },
@@ -70,19 +70,19 @@ test("the model judges each text, and says so", async () => {
   expect(asked[0]?.body.model).toBe("small");
 });
 
-test("a model that is not sure is neutral", async () => {
-  reply = () => says({ judgements: [{ score: -1, confidence: 0.4 }] });
+test("an uncertain model is neutral", async () => {
+  reply = () => completionOf({ judgements: [{ score: -1, confidence: 0.4 }] });
   expect(await judge()(["?"], "en")).toEqual([
     { score: 0, sentiment: "neutral", confidence: 0.4, engine: "llm:small" },
   ]);
 });
 
-test("many texts are asked for fifty at a time, and come back in order", async () => {
+test("many texts are sent in batches of fifty, and returned in order", async () => {
   reply = (texts) =>
-    says({ judgements: texts.map((text) => ({ score: Number(text) / 1000, confidence: 1 })) });
+    completionOf({ judgements: texts.map((text) => ({ score: Number(text) / 1000, confidence: 1 })) });
   const texts = Array.from({ length: 120 }, (_, i) => String(i));
-  const judged = await judge()(texts, "en");
-  expect(judged.map(({ score }) => score)).toEqual(texts.map((text) => Number(text) / 1000));
+  const results = await judge()(texts, "en");
+  expect(results.map(({ score }) => score)).toEqual(texts.map((text) => Number(text) / 1000));
   expect(asked).toHaveLength(3);
 });
 
@@ -94,14 +94,14 @@ test.each([
   ["a redirect", elsewhere],
   ["nothing in time", () => undefined],
 ] satisfies [string, typeof reply][])(
-  "after %s the lexicon judges, and the service is left alone for a while",
+  "after %s the lexicon is used, and the service is not called for a while",
   async (_, answer) => {
     reply = answer;
     const problems: string[] = [];
-    const judging = judge((problem) => problems.push(problem));
+    const scorer = judge((problem) => problems.push(problem));
     const lexicons = [scoreText("I love it", "en")];
-    expect(await judging(["I love it"], "en")).toEqual(lexicons);
-    expect(await judging(["I love it"], "en")).toEqual(lexicons);
+    expect(await scorer(["I love it"], "en")).toEqual(lexicons);
+    expect(await scorer(["I love it"], "en")).toEqual(lexicons);
     expect(asked).toHaveLength(1);
     expect(problems).toHaveLength(1);
   },
@@ -109,23 +109,23 @@ test.each([
 
 test.each([
   ["another shape", () => ({ status: 200, body: "{}" })],
-  ["prose", () => says("It sounds positive to me.")],
-  ["too few judgements", () => says({ judgements: [] })],
-  ["a score out of range", () => says({ judgements: [{ score: 5, confidence: 1 }] })],
+  ["prose", () => completionOf("It sounds positive to me.")],
+  ["too few judgements", () => completionOf({ judgements: [] })],
+  ["a score out of range", () => completionOf({ judgements: [{ score: 5, confidence: 1 }] })],
 ] satisfies [string, typeof reply][])(
-  "after %s the lexicon judges, and the next text is the model's again: no text talks it out of its work",
+  "after %s the lexicon is used, and the next text is sent to the model again: no text can disable it",
   async (_, answer) => {
     reply = answer;
     const problems: string[] = [];
-    const judging = judge((problem) => problems.push(problem));
-    expect(await judging(["I love it"], "en")).toEqual([scoreText("I love it", "en")]);
+    const scorer = judge((problem) => problems.push(problem));
+    expect(await scorer(["I love it"], "en")).toEqual([scoreText("I love it", "en")]);
     expect(problems).toEqual(["it answered something else than it was asked for"]);
-    reply = () => says({ judgements: [{ score: -1, confidence: 1 }] });
-    expect(await judging(["I love it"], "en")).toMatchObject([{ score: -1, engine: "llm:small" }]);
+    reply = () => completionOf({ judgements: [{ score: -1, confidence: 1 }] });
+    expect(await scorer(["I love it"], "en")).toMatchObject([{ score: -1, engine: "llm:small" }]);
   },
 );
 
-test("a service that is not there is no error either", async () => {
-  const nowhere = llmJudge({ url: "http://127.0.0.1:1", name: "small" });
+test("an unreachable service is not an error either", async () => {
+  const nowhere = llmScorer({ url: "http://127.0.0.1:1", name: "small" });
   expect(await nowhere(["I love it"], "en")).toEqual([scoreText("I love it", "en")]);
 });

@@ -22,7 +22,7 @@ test.each([commentCreate, commentCreateByKey, commentPatch])(
   },
 );
 
-test("nobody makes their own comment official or writes as somebody else", () => {
+test("a body cannot set is_official or the author", () => {
   const forged = { is_official: true, author_id: id, user_id: id, vote_count: 5, submission_id: id };
   expect(commentCreate.parse({ body: "Yes", ...forged, author_email: "a@example.org" })).toEqual({
     body: "Yes",
@@ -35,23 +35,23 @@ test("a reply names its parent by UUID", () => {
   expect(commentCreate.safeParse({ body: "Yes", parent_id: "1" }).success).toBe(false);
 });
 
-test("a key names for whom it writes, or writes for itself", () => {
+test("a key names the author, or writes as itself", () => {
   const onBehalf = { body: "Yes", author_email: "a@example.org", author_name: "Ann" };
   expect(commentCreateByKey.parse(onBehalf)).toEqual(onBehalf);
   expect(commentCreateByKey.parse({ body: "Yes" })).toEqual({ body: "Yes" });
 });
 
-test("the oldest come first", () => {
+test("the default order is oldest first", () => {
   expect(commentListQuery.parse({})).toEqual({ page: 1, limit: 50, sort: "created_at", order: "asc" });
   expect(commentListQuery.safeParse({ sort: "title" }).success).toBe(false);
 });
 
-test("replies are the one expansion", () => {
+test("replies is the only expansion", () => {
   expect(commentDetailQuery.parse({ expand: "replies" })).toEqual({ expand: ["replies"] });
   expect(commentDetailQuery.safeParse({ expand: "author" }).success).toBe(false);
 });
 
-test("a comment shows no e-mail address, its author's neither, at any depth", () => {
+test("a comment contains no e-mail address, of its author either, at any depth", () => {
   const written = {
     id,
     submission_id: id,

@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { sentimentOf } from "../../functions/_shared/sentiment/lexicon.ts";
@@ -6,11 +5,14 @@ import { apiKeyCreate } from "../../shared/admin.ts";
 import { agentCreate } from "../../shared/agents.ts";
 import { commentCreate } from "../../shared/comments.ts";
 import { errorCodes, errors } from "../../shared/errors.ts";
-import { emailAddress, moderationState, personName, webAddress } from "../../shared/fields.ts";
+import { canonicalEventName, type EventName, eventAliases, eventNames } from "../../shared/events.ts";
+import { emailAddress, moderationState, newSlug, personName, webAddress } from "../../shared/fields.ts";
+import { identifyClaims } from "../../shared/identify.ts";
 import { recordSchemas } from "../../shared/imports.ts";
 import { locales } from "../../shared/locales.ts";
+import { mailPreferencesAnswer } from "../../shared/mail.ts";
 import { notificationListAnswer } from "../../shared/notifications.ts";
-import { memberRoles, newSlug, organizationPatch } from "../../shared/organizations.ts";
+import { memberRoles, organizationPatch } from "../../shared/organizations.ts";
 import {
   statusChangeCreate,
   submissionCreateByKey,
@@ -22,15 +24,16 @@ import { surveyCreate, surveyDetailAnswer, surveyStatus } from "../../shared/sur
 import { categoryCreate, tagCreate } from "../../shared/taxonomy.ts";
 import { trimText, whiteSpace } from "../../shared/text.ts";
 import { webhookAnswer, webhookCreate } from "../../shared/webhooks.ts";
+import fc from "../fuzz.ts";
 import { sql } from "../stack.ts";
 
-// The database holds the rules; shared/ says them once more, so that a refusal names the field.
+// The database enforces the rules; shared/ repeats them, so that an error names the field.
 
 const constraints = await sql<{ table: string; rule: string }[]>`
   select conrelid::regclass::text as table, pg_get_constraintdef(k.oid) as rule
   from pg_constraint k where contype = 'c' and connamespace in ('public'::regnamespace, 'private'::regnamespace)`;
 
-/** What each pattern finds in the checks of all tables, by table and column. */
+/** The matches of each pattern in the check constraints of all tables, by table and column. */
 function found<Value>(pattern: RegExp, read: (match: string[]) => Value): Map<string, Value> {
   return new Map(
     constraints.flatMap(({ table, rule }) => {
@@ -50,9 +53,10 @@ const ofQuestion = (fields: (text: string) => object) => (length: number) =>
   ]);
 const submission = submissionCreateByKey.shape;
 
-/** Whether shared/ takes a text so long. */
+/** Whether shared/ accepts a text of that length. */
 const lengths: Record<string, (length: number) => boolean> = {
   "organizations.name": ofText(organizationPatch.shape.name),
+  "organizations.logo_url": ofAddress(organizationPatch.shape.logo_url),
   "profiles.name": ofText(personName),
   "profiles.avatar_url": ofAddress(webAddress),
   "private.api_keys.name": ofText(apiKeyCreate.shape.name),
@@ -70,21 +74,26 @@ const lengths: Record<string, (length: number) => boolean> = {
   "surveys.redirect_url": ofAddress(webAddress),
   "survey_questions.text": ofQuestion((text) => ({ text })),
   "survey_options.text": ofQuestion((text) => ({ options: [text] })),
+  "private.identified_people.subject": ofText(identifyClaims.shape.sub),
   "private.webhooks.url": ofAddress(webhookCreate.shape.url),
 };
-// An Idempotency-Key is no field, and the engine of a judgement is written by the service.
-const nobodySends = ["private.idempotency_keys.key", "survey_responses.sentiment_engine"];
+// An Idempotency-Key is not a field, and the engine of a score is written by the service.
+const sampleData = [
+  "private.idempotency_keys.key",
+  "private.mails.last_error",
+  "survey_responses.sentiment_engine",
+];
 
-test("texts may be as long as the database holds them", () => {
+test("the length limits of texts match the constraints of the database", () => {
   const bounds = found(
     /char_length\((\w+)\) (?:>= (\d+)\) AND \(char_length\(\w+\) )?<= (\d+)\)+$/,
     ([, , least = "0", most = ""]) => ({ least: Number(least), most: Number(most) }),
   );
-  expect([...bounds.keys()].toSorted()).toEqual([...Object.keys(lengths), ...nobodySends].toSorted());
+  expect([...bounds.keys()].toSorted()).toEqual([...Object.keys(lengths), ...sampleData].toSorted());
   for (const [name, fits] of Object.entries(lengths)) {
     const { least, most } = bounds.get(name) ?? { least: 0, most: 0 };
-    const told = [least > 1 && fits(least - 1), fits(least), fits(most), fits(most + 1)];
-    expect(told, name).toEqual([false, true, true, false]);
+    const accepted = [least > 1 && fits(least - 1), fits(least), fits(most), fits(most + 1)];
+    expect(accepted, name).toEqual([false, true, true, false]);
   }
 });
 
@@ -93,7 +102,7 @@ function optionsOf(schema: z.ZodType): unknown[] {
   return optionsOf((schema.def as unknown as { innerType: z.ZodType }).innerType);
 }
 
-test("what is one of a list is one of the same list in the database", () => {
+test("the enumerations match the constraints of the database", () => {
   const lists = found(/\(?\(?(\w+) (?:= ANY|<@) \(?(ARRAY\[[^\]]*\])\)+$/, ([, , values = ""]) =>
     [...values.matchAll(/'([^']*)'/g)].map(([, value]) => value).toSorted(),
   );
@@ -113,22 +122,42 @@ test("what is one of a list is one of the same list in the database", () => {
     "notifications.type": notificationListAnswer.shape.data.element.shape.type.options,
     "surveys.status": surveyStatus.options,
     "surveys.audience": optionsOf(targeting.shape.audience),
-    "surveys.locales": locales,
     "survey_questions.type":
       surveyDetailAnswer.shape.data.shape.questions.unwrap().element.shape.type.options,
-    "survey_responses.locale": locales,
+    "private.mail_suppressions.reason": optionsOf(mailPreferencesAnswer.shape.data.shape.stopped),
     "private.webhooks.disabled_reason": optionsOf(webhookAnswer.shape.data.shape.disabled_reason),
   };
-  // Of these the database knows more than it shows.
-  const own = ["external_ids.kind", "imports.state", "retired_labels.kind", "webhook_deliveries.status"].map(
-    (name) => `private.${name}`,
-  );
+  // The database stores more values of these than it returns.
+  const own = [
+    "external_ids.kind",
+    "imports.state",
+    "mails.kind",
+    "mails.status",
+    "retired_labels.kind",
+    "webhook_deliveries.status",
+  ].map((name) => `private.${name}`);
   expect([...lists.keys()].toSorted()).toEqual([...Object.keys(schemas), ...own, "profiles.kind"].toSorted());
   for (const [name, options] of Object.entries(schemas))
     expect(lists.get(name), name).toEqual(options.toSorted());
 });
 
-test("names are translated into the languages of shared/locales.ts and no other", async () => {
+test("the languages, events and editable fields of the database are those of shared/", async () => {
+  const names = [...eventNames, ...Object.keys(eventAliases)];
+  const [row] = await sql<
+    { locales: string[]; canonical: string[]; unscoped: string[]; editable: string[] }[]
+  >`
+    select private.locales() as locales,
+      array(select private.canonical_event(name) from unnest(${names}::text[]) with ordinality e (name, n) order by n) as canonical,
+      array(select name from unnest(${eventNames}::text[]) name where private.feed_scopes(name) = '{}') as unscoped,
+      array(select attname::text from pg_attribute where attrelid = 'public.submissions'::regclass and attnum > 0
+        and not attisdropped and has_column_privilege('authenticated', attrelid, attnum, 'update')) as editable`;
+  expect(row?.locales).toEqual(locales);
+  expect(row?.canonical).toEqual(names.map((name) => canonicalEventName(name as EventName)));
+  expect(row?.unscoped).toEqual([]);
+  expect(row?.editable.toSorted()).toEqual(Object.keys(submissionPatch.shape).toSorted());
+});
+
+test("names are translated into exactly the languages of shared/locales.ts", async () => {
   const letters = [..."abcdefghijklmnopqrstuvwxyz"];
   const codes = letters.flatMap((first) => letters.map((second) => first + second));
   const asked = [...new Set([...locales, ...codes, "EN", "de-AT", "pt-PT", ""])];
@@ -137,7 +166,7 @@ test("names are translated into the languages of shared/locales.ts and no other"
   expect(rows.map(({ locale }) => locale).toSorted()).toEqual(locales.toSorted());
 });
 
-test("a score is positive, neutral or negative by the same bounds", async () => {
+test("the thresholds of positive, neutral and negative scores match", async () => {
   const scores = [-1, -0.2, -0.199, 0, 0.199, 0.2, 1];
   const [{ rule } = { rule: "" }] = await sql<{ rule: string }[]>`
     select pg_get_expr(adbin, adrelid) as rule from pg_attrdef join pg_attribute a on a.attrelid = adrelid and a.attnum = adnum
@@ -160,7 +189,7 @@ const addresses = fc
 test.each([
   ["is_email", emailAddress, addresses],
   ["is_slug", newSlug, madeOf("a", "9", "-", "A", "_", "ü", "x".repeat(63))],
-])("private.%s takes what shared/ takes", async (name, schema, texts) => {
+])("private.%s accepts the same values as shared/", async (name, schema, texts) => {
   const samples = [...new Set(fc.sample(texts, 20_000))];
   const rows = await sql<{ value: string }[]>`
     select value from unnest(${samples}::text[]) as value where private.${sql(name)}(value)`;
@@ -168,7 +197,7 @@ test.each([
   expect(rows.length).toBeGreaterThan(20);
 });
 
-test("private.trim_text takes off what trimText does", async () => {
+test("private.trim_text removes the same characters as trimText", async () => {
   const samples = [...whiteSpace, "\u200B", "\u2060"].map((space) => `${space}a${space}b${space}`);
   const rows = await sql<
     { trimmed: string }[]
@@ -176,7 +205,7 @@ test("private.trim_text takes off what trimText does", async () => {
   expect(rows.map(({ trimmed }) => trimmed)).toEqual(samples.map(trimText));
 });
 
-test("the database raises by the SQLSTATEs of shared/errors.ts", async () => {
+test("the database raises the SQLSTATEs of shared/errors.ts", async () => {
   const rows = await sql<{ code: string; sqlstate: string }[]>`
     select code, private.error_state(code) as sqlstate from unnest(${errorCodes}::text[]) as code`;
   expect(rows.map((row) => [row.code, row.sqlstate])).toEqual(

@@ -7,24 +7,21 @@ import {
   lowercaseErrorEnvelope,
 } from "../../shared/errors.ts";
 
-test("every error has a SQLSTATE and a lowercase form of its own", () => {
+test("every error has a unique SQLSTATE and lowercase code", () => {
   expect(new Set(errorCodes.map((code) => errors[code].sqlstate)).size).toBe(errorCodes.length);
   expect(new Set(errorCodes.map((code) => errors[code].lowercase)).size).toBe(errorCodes.length);
 });
 
-test.each(errorCodes)("%s has a SQLSTATE of class FB that leads back to it", (code) => {
+test.each(errorCodes)("%s has a SQLSTATE of class FB that maps back to it", (code) => {
   expect(errors[code].sqlstate).toMatch(/^FB[0-9A-Z]\d\d$/);
   expect(errorOfSqlState(errors[code].sqlstate)).toBe(code);
 });
 
-test.each(["23505", "42501", "", "constructor", "__proto__"])(
-  "the SQLSTATE %j is none of ours",
-  (sqlstate) => {
-    expect(errorOfSqlState(sqlstate)).toBeUndefined();
-  },
-);
+test.each(["23505", "42501", "", "constructor", "__proto__"])("the SQLSTATE %j is unknown", (sqlstate) => {
+  expect(errorOfSqlState(sqlstate)).toBeUndefined();
+});
 
-test("the codes of the specification have its statuses and lowercase forms", () => {
+test("the codes of the specification have its statuses and lowercase codes", () => {
   expect(errors.VALIDATION_ERROR).toMatchObject({
     status: 400,
     lowercase: "validation_error",
@@ -53,7 +50,7 @@ test("details are always in the general envelope", () => {
   expect(errorEnvelope.safeParse({ error }).success).toBe(false);
 });
 
-test("the submission-creation flow speaks lowercase only", () => {
+test("the submission creation endpoint for keys uses the lowercase envelope only", () => {
   expect(lowercaseErrorEnvelope.safeParse({ error: "rate_limited" }).success).toBe(true);
   expect(lowercaseErrorEnvelope.safeParse({ error: "RATE_LIMIT_EXCEEDED" }).success).toBe(false);
 });

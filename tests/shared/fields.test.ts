@@ -25,7 +25,7 @@ test.each([
   "{3f2b8a7e-4f5d-4c1e-9a53-0d9c2f6f6a11}",
   "3f2b8a7e-4f5d-4c1e-9a53-0d9c2f6f6a1g",
   null,
-])("%j is no UUID", (value) => expect(accepts(uuid, value)).toBe(false));
+])("%j is not a UUID", (value) => expect(accepts(uuid, value)).toBe(false));
 
 test.each([
   "a@example.org",
@@ -58,14 +58,14 @@ test.each([
   "Name <a@example.org>",
   `${"a".repeat(65)}@example.org`,
   `a@${"b".repeat(63)}.${"c".repeat(63)}.${"d".repeat(63)}.${"e".repeat(57)}.org`,
-])("%j is no e-mail address", (value) => expect(accepts(emailAddress, value)).toBe(false));
+])("%j is not an e-mail address", (value) => expect(accepts(emailAddress, value)).toBe(false));
 
-test("an e-mail address is trimmed and otherwise kept as written", () => {
+test("an e-mail address is trimmed and otherwise unchanged", () => {
   expect(emailAddress.parse(" Ann@Example.org\n")).toBe("Ann@Example.org");
 });
 
 test.each([["a@".repeat(1 << 19)], [`a@${"b.".repeat(1 << 19)}`], ["a".repeat(1 << 20)]])(
-  "a megabyte is refused as an e-mail address in no time (%#)",
+  "a megabyte is rejected as an e-mail address immediately (%#)",
   (value) => {
     const start = performance.now();
     expect(accepts(emailAddress, value)).toBe(false);
@@ -74,7 +74,7 @@ test.each([["a@".repeat(1 << 19)], [`a@${"b.".repeat(1 << 19)}`], ["a".repeat(1 
 );
 
 test.each(["https://tracker.example/T-1?a=b#c", "http://127.0.0.1:8080/", "https://例え.jp/パス"])(
-  "%s is a web address",
+  "%s is a URL",
   (value) => expect(accepts(webAddress, value)).toBe(true),
 );
 
@@ -95,13 +95,13 @@ test.each([
   "https://user@a.example",
   "https://a.example:99999",
   `https://a.example/${"a".repeat(2000)}`,
-])("%j is no web address", (value) => expect(accepts(webAddress, value)).toBe(false));
+])("%j is not a URL", (value) => expect(accepts(webAddress, value)).toBe(false));
 
-test("the scheme of a web address is written small, as the database wants it", () => {
+test("the scheme of a URL is lowercased, as the database requires", () => {
   expect(webAddress.parse(" HTTPS://a.example/B ")).toBe("https://a.example/B");
 });
 
-test.each(["Ui", "a_b", "ü", "", "a".repeat(65), "а-cyrillic"])("%j is no slug", (value) =>
+test.each(["Ui", "a_b", "ü", "", "a".repeat(65), "а-cyrillic"])("%j is not a slug", (value) =>
   expect(accepts(slug, value)).toBe(false),
 );
 
@@ -109,11 +109,11 @@ test.each(["2026-11-21T09:36:00Z", "2026-11-21T09:36:00.123456+00:00"])("%s is a
   expect(accepts(timestamp, value)).toBe(true),
 );
 
-test("a timestamp without an offset is none", () => {
+test("a timestamp without an offset is rejected", () => {
   expect(accepts(timestamp, "2026-11-21T09:36:00")).toBe(false);
 });
 
-test("an array past its limit is refused whole, however large, without looking at its items", () => {
+test("an array above its limit is rejected at any size, without validating its items", () => {
   const result = shortArrayOf(uuid, 2).safeParse(Array(500_000).fill(0));
   expect(result.error?.issues).toMatchObject([{ path: [], message: "must have at most 2 items" }]);
   expect(accepts(shortArrayOf(uuid, 2), Array(2).fill("11111111-1111-1111-1111-111111111111"))).toBe(true);
@@ -126,7 +126,7 @@ test.each([
   ["tags", ["tags"]],
   ["tags,author", ["author", "tags"]],
   [" tags , tags ", ["tags"]],
-])("expand=%j asks for %j", (value, expected) => expect(expand.parse(value)).toEqual(expected));
+])("expand=%j is parsed as %j", (value, expected) => expect(expand.parse(value)).toEqual(expected));
 
 test.each([
   "",
@@ -138,7 +138,7 @@ test.each([
   "__proto__",
   "constructor",
   `${"tags,".repeat(100)}tags`,
-])("expand=%j is refused and told what there is", (value) => {
+])("expand=%j is rejected with the allowed names", (value) => {
   expect(expand.safeParse(value).error?.issues).toMatchObject([
     { path: [], message: "must be a comma-separated list of author, tags" },
   ]);

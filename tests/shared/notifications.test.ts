@@ -8,22 +8,22 @@ test.each([
   [{}, undefined],
   [{ unread: "true" }, true],
   [{ unread: "false" }, false],
-])("%j asks for unread: %j", (query, unread) =>
+])("%j is parsed as unread: %j", (query, unread) =>
   expect(notificationListQuery.parse(query).unread).toBe(unread),
 );
 
-test.each(["1", "yes", "", "TRUE"])("unread=%j is refused", (unread) => {
+test.each(["1", "yes", "", "TRUE"])("unread=%j is rejected", (unread) => {
   const result = notificationListQuery.safeParse({ unread });
   expect(result.success ? [] : validationDetails(result.error)).toEqual([
     { field: "unread", message: "must be true or false" },
   ]);
 });
 
-test("all are marked as read where none is named", () => {
+test("all are marked as read without ids", () => {
   expect(notificationsRead.parse({})).toEqual({});
 });
 
-test("up to 100 are marked at once", () => {
+test("up to 100 are marked in one request", () => {
   expect(notificationsRead.safeParse({ ids: Array(100).fill(id) }).success).toBe(true);
   const result = notificationsRead.safeParse({ ids: Array(101).fill(id) });
   expect(result.success ? [] : validationDetails(result.error)).toEqual([
@@ -31,7 +31,7 @@ test("up to 100 are marked at once", () => {
   ]);
 });
 
-test("an id that is malformed is named by its place", () => {
+test("a malformed id is reported with its position", () => {
   const result = notificationsRead.safeParse({ ids: [id, "x"] });
   expect(result.success ? [] : validationDetails(result.error)).toEqual([
     { field: "ids.1", message: "must be a UUID" },

@@ -12,11 +12,11 @@ const exported = modules
   .flatMap((module) => Object.entries(module))
   .flatMap(([name, value]) => (value instanceof z.ZodType ? [{ name, schema: value }] : []));
 
-test.each(exported)("$name can be shown in the OpenAPI document", ({ schema }) => {
+test.each(exported)("$name can be represented in the OpenAPI document", ({ schema }) => {
   expect(() => z.toJSONSchema(schema, { io: "input" })).not.toThrow();
 });
 
-test("no two schemas share an id", () => {
+test("schema ids are unique", () => {
   const schemaById = new Map<string, z.ZodType>();
   for (const { name, schema } of exported) {
     const id = schema.meta()?.id;
@@ -26,7 +26,7 @@ test("no two schemas share an id", () => {
   }
 });
 
-test("the query of the list shows types, ranges and defaults, and requires nothing", () => {
+test("the query of the list has types, ranges and defaults, and no required parameter", () => {
   const { $defs } = z.toJSONSchema(submissionListQuery, { io: "input" });
   const query = $defs?.SubmissionListQuery;
   expect(query?.required).toBeUndefined();
@@ -37,12 +37,12 @@ test("the query of the list shows types, ranges and defaults, and requires nothi
   });
 });
 
-test("lengths are shown, in code points as JSON Schema counts them", () => {
+test("lengths are present, in code points as in JSON Schema", () => {
   const { $defs } = z.toJSONSchema(submissionCreate, { io: "input" });
   expect($defs?.SubmissionCreate?.properties).toMatchObject({ title: { minLength: 5, maxLength: 200 } });
 });
 
-test("what a schema shows of ids at up to 100 is an array of UUIDs", () => {
+test("the schema of up to 100 ids is an array of UUIDs", () => {
   const { $defs } = z.toJSONSchema(notificationsRead, { io: "input" });
   expect($defs?.NotificationsRead?.properties).toMatchObject({
     ids: { type: "array", maxItems: 100, items: { format: "uuid" } },

@@ -15,7 +15,7 @@ import { validationDetails } from "../../shared/validation.ts";
 const id = "3f2b8a7e-4f5d-4c1e-9a53-0d9c2f6f6a11";
 const good = { title: "Dark mode", description: "Please add a dark theme.", type: "idea" };
 
-const refused = (schema: z.ZodType, value: unknown) => {
+const isRejected = (schema: z.ZodType, value: unknown) => {
   const result = schema.safeParse(value);
   return result.success ? [] : validationDetails(result.error).map(({ field }) => field);
 };
@@ -24,16 +24,16 @@ describe("creating", () => {
   test.each([
     ["title", "🎉".repeat(5), "🎉".repeat(200)],
     ["description", "ש".repeat(20), "🎉".repeat(5000)],
-  ])("%s is accepted at its limits and refused past them", (field, shortest, longest) => {
+  ])("%s is accepted at its limits and rejected beyond them", (field, shortest, longest) => {
     for (const value of [shortest, longest])
-      expect(refused(submissionCreate, { ...good, [field]: value })).toEqual([]);
+      expect(isRejected(submissionCreate, { ...good, [field]: value })).toEqual([]);
     for (const value of [[...shortest].slice(1).join(""), `${longest}x`]) {
-      expect(refused(submissionCreate, { ...good, [field]: value })).toEqual([field]);
+      expect(isRejected(submissionCreate, { ...good, [field]: value })).toEqual([field]);
     }
   });
 
-  test("every missing field is named", () => {
-    expect(refused(submissionCreate, {})).toEqual(["title", "description", "type"]);
+  test("every missing field is reported", () => {
+    expect(isRejected(submissionCreate, {})).toEqual(["title", "description", "type"]);
   });
 
   test("text is trimmed", () => {
@@ -42,10 +42,10 @@ describe("creating", () => {
 
   test("a category may be null but not malformed", () => {
     expect(submissionCreate.parse({ ...good, category_id: null }).category_id).toBeNull();
-    expect(refused(submissionCreate, { ...good, category_id: "ui" })).toEqual(["category_id"]);
+    expect(isRejected(submissionCreate, { ...good, category_id: "ui" })).toEqual(["category_id"]);
   });
 
-  test("what the service decides is left out, and so is what only a key may say", () => {
+  test("read-only fields, and fields for keys only, are dropped", () => {
     const forged = { user_id: id, author_id: id, is_official: true, vote_count: 99, status: "completed", id };
     const onBehalf = { author_email: "a@example.org", author_name: "Ann", source: "web" };
     expect(submissionCreate.parse({ ...good, ...forged, ...onBehalf })).toEqual(good);
@@ -55,11 +55,11 @@ describe("creating", () => {
     });
   });
 
-  test("keys named like prototypes change nothing", () => {
+  test("properties named like prototypes have no effect", () => {
     const body = JSON.parse(
       `{"__proto__": {"title": "From a prototype", "polluted": 1}, "constructor": 5, "type": "idea"}`,
     );
-    expect(refused(submissionCreate, body)).toEqual(["title", "description"]);
+    expect(isRejected(submissionCreate, body)).toEqual(["title", "description"]);
     const parsed = submissionCreate.parse({ ...good, ...JSON.parse(`{"__proto__": {"polluted": 1}}`) });
     expect(parsed).not.toHaveProperty("polluted");
     expect({}).not.toHaveProperty("polluted");
@@ -73,16 +73,16 @@ describe("creating", () => {
     ["source", "s".repeat(65)],
     ["source", "a\0b"],
   ])("by key, %s cannot be %j", (field, value) => {
-    expect(refused(submissionCreateByKey, { ...good, [field]: value })).toEqual([field]);
+    expect(isRejected(submissionCreateByKey, { ...good, [field]: value })).toEqual([field]);
   });
 });
 
 describe("listing", () => {
-  test("the newest come first, without filters", () => {
+  test("the default is newest first, without filters", () => {
     expect(submissionListQuery.parse({})).toEqual({ page: 1, limit: 50, sort: "created_at", order: "desc" });
   });
 
-  test("every filter is read", () => {
+  test("every filter is parsed", () => {
     const query = {
       page: "2",
       limit: "10",
@@ -112,47 +112,47 @@ describe("listing", () => {
     ["sort", "relevance"],
     ["order", "DESC"],
     ["cursor", "?"],
-  ])("%s=%j is refused", (name, value) =>
-    expect(refused(submissionListQuery, { [name]: value })).toEqual([name]),
+  ])("%s=%j is rejected", (name, value) =>
+    expect(isRejected(submissionListQuery, { [name]: value })).toEqual([name]),
   );
 });
 
-test("a search wants 1 to 200 characters to look for", () => {
-  expect(refused(submissionSearchQuery, {})).toEqual(["q"]);
-  expect(refused(submissionSearchQuery, { q: " " })).toEqual(["q"]);
-  expect(refused(submissionSearchQuery, { q: "🎉".repeat(200) })).toEqual([]);
-  expect(refused(submissionSearchQuery, { q: "🎉".repeat(201) })).toEqual(["q"]);
+test("a search needs 1 to 200 characters", () => {
+  expect(isRejected(submissionSearchQuery, {})).toEqual(["q"]);
+  expect(isRejected(submissionSearchQuery, { q: " " })).toEqual(["q"]);
+  expect(isRejected(submissionSearchQuery, { q: "🎉".repeat(200) })).toEqual([]);
+  expect(isRejected(submissionSearchQuery, { q: "🎉".repeat(201) })).toEqual(["q"]);
 });
 
 test("an unknown expansion is an error of expand", () => {
   expect(submissionDetailQuery.parse({ expand: "comments,author,category,tags" }).expand).toHaveLength(4);
-  expect(refused(submissionDetailQuery, { expand: "author,voters" })).toEqual(["expand"]);
+  expect(isRejected(submissionDetailQuery, { expand: "author,voters" })).toEqual(["expand"]);
 });
 
 describe("changing", () => {
   test.each([[{}], [{ status: "completed" }], [{ vote_count: 5, user_id: id }]])(
-    "%j names nothing that can be changed",
-    (body) => expect(refused(submissionPatch, body)).toEqual(["body"]),
+    "%j has no editable field",
+    (body) => expect(isRejected(submissionPatch, body)).toEqual(["body"]),
   );
 
-  test("one field is enough, and null takes away what may be missing", () => {
+  test("one field is enough, and null clears optional fields", () => {
     expect(submissionPatch.parse({ title: " Light mode " })).toEqual({ title: "Light mode" });
     expect(submissionPatch.parse({ category_id: null, tracker_issue_url: null })).toEqual({
       category_id: null,
       tracker_issue_url: null,
     });
-    expect(refused(submissionPatch, { title: null, description: null })).toEqual(["title", "description"]);
+    expect(isRejected(submissionPatch, { title: null, description: null })).toEqual(["title", "description"]);
   });
 
-  test("the link of a tracker issue is a web address", () => {
-    expect(refused(submissionPatch, { tracker_issue_url: "javascript:alert(1)" })).toEqual([
+  test("the issue link is a URL", () => {
+    expect(isRejected(submissionPatch, { tracker_issue_url: "javascript:alert(1)" })).toEqual([
       "tracker_issue_url",
     ]);
   });
 });
 
 describe("the status", () => {
-  test("followers are told unless the change says otherwise", () => {
+  test("followers are notified by default", () => {
     expect(statusChangeCreate.parse({ status: "planned" })).toEqual({ status: "planned", notify: true });
     expect(statusChangeCreate.parse({ status: "planned", notify: false, note: " soon " })).toEqual({
       status: "planned",
@@ -162,18 +162,18 @@ describe("the status", () => {
   });
 
   test.each([[{ status: "duplicate" }], [{ status: "closed" }], [{}], [{ status: null }]])(
-    "%j is refused",
-    (body) => expect(refused(statusChangeCreate, body)).toEqual(["status"]),
+    "%j is rejected",
+    (body) => expect(isRejected(statusChangeCreate, body)).toEqual(["status"]),
   );
 
   test("a note has at most 2000 characters", () => {
-    expect(refused(statusChangeCreate, { status: "open", note: "🎉".repeat(2000) })).toEqual([]);
-    expect(refused(statusChangeCreate, { status: "open", note: "x".repeat(2001) })).toEqual(["note"]);
+    expect(isRejected(statusChangeCreate, { status: "open", note: "🎉".repeat(2000) })).toEqual([]);
+    expect(isRejected(statusChangeCreate, { status: "open", note: "x".repeat(2001) })).toEqual(["note"]);
   });
 });
 
 describe("checking for duplicates", () => {
-  test("five are shown, and a draft shorter than a submission will do", () => {
+  test("the default is five, and a draft shorter than a submission is accepted", () => {
     expect(duplicateCheck.parse({ title: "Da", description: "" })).toEqual({
       title: "Da",
       description: "",
@@ -182,11 +182,11 @@ describe("checking for duplicates", () => {
   });
 
   test.each([0, 21, 1.5, "5", null])("limit cannot be %j", (limit) => {
-    expect(refused(duplicateCheck, { title: "Dark mode", limit })).toEqual(["limit"]);
+    expect(isRejected(duplicateCheck, { title: "Dark mode", limit })).toEqual(["limit"]);
   });
 
-  test("a title is needed", () => {
-    expect(refused(duplicateCheck, { description: "Please add a dark theme." })).toEqual(["title"]);
-    expect(refused(duplicateCheck, { title: "x".repeat(201) })).toEqual(["title"]);
+  test("a title is required", () => {
+    expect(isRejected(duplicateCheck, { description: "Please add a dark theme." })).toEqual(["title"]);
+    expect(isRejected(duplicateCheck, { title: "x".repeat(201) })).toEqual(["title"]);
   });
 });

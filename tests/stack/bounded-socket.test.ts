@@ -1,15 +1,15 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { boundResults } from "../../local/lite/bounded-socket.ts";
+import fc from "../fuzz.ts";
 
 function message(type: string, length: number): Buffer {
-  const made = Buffer.alloc(5 + length, type.toLowerCase());
-  made.write(type);
-  made.writeInt32BE(length + 4, 1);
-  return made;
+  const created = Buffer.alloc(5 + length, type.toLowerCase());
+  created.write(type);
+  created.writeInt32BE(length + 4, 1);
+  return created;
 }
 
-/** The types of the messages that came through. */
+/** The types of the forwarded messages. */
 function typesOf(bytes: Buffer): string {
   let types = "";
   for (let at = 0; at < bytes.length; at += bytes.readInt32BE(at + 1) + 1)
@@ -23,7 +23,7 @@ const results = Buffer.concat([
   ...["T", "D", "D", "C", "Z"].map((type) => message(type, 0)),
 ]);
 
-test("a result that is too large becomes an error, and those before and after stay, however they are cut into pieces", () => {
+test("a result that is too large becomes an error, and those before and after are unchanged, for any packet boundaries", () => {
   fc.assert(
     fc.property(fc.array(fc.nat(results.length), { maxLength: 20 }), (cuts) => {
       const ends = [...cuts, results.length].sort((a, b) => a - b);
@@ -34,6 +34,6 @@ test("a result that is too large becomes an error, and those before and after st
   );
 });
 
-test("what is small enough passes unchanged", () => {
+test("smaller results pass unchanged", () => {
   expect(boundResults(1_000)(results).equals(results)).toBe(true);
 });

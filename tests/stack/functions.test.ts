@@ -1,19 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { startStack } from "../../local/stack.ts";
+import { startOwnStack } from "../own-stack.ts";
 import { functionsPid, processesOf } from "../processes.ts";
-import { temporaryFolder } from "./launcher.ts";
 
-test("functions that die are started again, at the same address", async () => {
+test("functions that exit are restarted at the same address", async () => {
   const troubles: string[] = [];
-  const dataDir = await temporaryFolder();
-  const stack = await startStack({
-    port: 0,
-    dbPort: 0,
-    dataDir,
-    seed: "none",
-    trouble: (message) => troubles.push(message),
-  });
+  const stack = await startOwnStack({ trouble: (message) => troubles.push(message) });
   try {
     process.kill(await functionsPid(), "SIGKILL");
     let down = 0;
@@ -27,7 +19,7 @@ test("functions that die are started again, at the same address", async () => {
     expect((await fetch(`${stack.base_url}/api/health`)).status).toBe(200);
     expect(troubles).toEqual([expect.stringContaining("the functions ended (code 137) and start again")]);
   } finally {
-    await stack.stop();
+    await stack.remove();
   }
-  expect(await processesOf(dataDir)).toEqual([]);
+  expect(await processesOf(stack.folder)).toEqual([]);
 });

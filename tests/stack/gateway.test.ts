@@ -7,7 +7,7 @@ import { stack } from "../stack.ts";
 
 const key = { apikey: stack.publishable_key };
 
-// A function that tells what it got, behind a gateway of its own.
+// A function that echoes its request, behind its own gateway.
 let upstream: Server;
 let gateway: Server;
 let base: string;
@@ -57,7 +57,7 @@ interface Echo {
   length: number;
 }
 
-/** Without fetch, which would tidy the path up. */
+/** Without fetch, which would normalize the path. */
 function raw(
   to: string,
   path: string,
@@ -74,20 +74,21 @@ function raw(
   });
 }
 
-test.each([
-  "/",
-  "/apish",
-  "/storage/v1/bucket",
-  "/functions/v1",
-  "/functions/v1/other/x",
-  "/_system/config",
-  "//api/health",
-])("%s is nothing", async (path) => {
+test.each(["/storage/v1/bucket", "/realtime/v1x", "/functions/v1", "/functions/v1/other/x"])(
+  "%s returns 404",
+  async (path) => {
+    const { status, text } = await raw(stack.supabase_url, path);
+    expect(status).toBe(404);
+    expect(JSON.parse(text)).toEqual({
+      error: { code: "NOT_FOUND", message: "The route does not exist.", details: [] },
+    });
+  },
+);
+
+test.each(["/apish", "/_system/config", "//api/health"])("%s returns a 404 page", async (path) => {
   const { status, text } = await raw(stack.supabase_url, path);
   expect(status).toBe(404);
-  expect(JSON.parse(text)).toEqual({
-    error: { code: "NOT_FOUND", message: "There is nothing at this address.", details: [] },
-  });
+  expect(text).toMatch(/^<!doctype html>/);
 });
 
 test.each([
@@ -96,13 +97,13 @@ test.each([
   "/auth/v1/..%2f..%2f_system/config",
   "/rest/v1//_system/config",
   "http://127.0.0.1/_system/config",
-])("the back rooms of the data API are not reached by %s", async (path) => {
+])("the internal endpoints of the data API are not reachable by %s", async (path) => {
   const { status, text } = await raw(stack.supabase_url, path, key);
   expect([401, 404]).toContain(status);
   expect(text).not.toMatch(/jwt_secret|connection/);
 });
 
-test("a function hears the path after /functions/v1, the query and the body as they came", async () => {
+test("a function receives the path after /functions/v1, the query and the body unchanged", async () => {
   const answer = await fetch(`${base}/functions/v1/api/echo?a=%20b&a=c`, {
     method: "POST",
     body: "x".repeat(3_000_000),
@@ -124,7 +125,21 @@ test("a client cannot choose its address", async () => {
   expect(JSON.stringify(headers)).not.toContain("9.9.9.9");
 });
 
-test("an address comes from a header only where the operator names it, and then its proxy's last word", async () => {
+test("the pages forward the client address in a header whose name no client knows", async () => {
+  const behind = createGateway({
+    addressHeader: "x-address-secret",
+    visitorHeader: "x-visitor-secret",
+    litePort: () => null,
+    functionPort: () => (upstream.address() as AddressInfo).port,
+  });
+  const address = `http://127.0.0.1:${await listening(behind)}/api/echo`;
+  const answer = await fetch(address, { headers: { "x-visitor-secret": "9.9.9.9" } });
+  expect(((await answer.json()) as Echo).headers["x-address-secret"]).toBe("9.9.9.9");
+  behind.closeAllConnections();
+  behind.close();
+});
+
+test("a client address is read from a header only when the operator configures it, and then from its last entry", async () => {
   const behind = createGateway({
     addressHeader: "x-address-secret",
     proxyHeader: "x-forwarded-for",
@@ -132,20 +147,20 @@ test("an address comes from a header only where the operator names it, and then 
     functionPort: () => (upstream.address() as AddressInfo).port,
   });
   const port = await listening(behind);
-  const told = async (forwarded?: string) => {
+  const addressFor = async (forwarded?: string) => {
     const answer = await fetch(`http://127.0.0.1:${port}/api/echo`, {
       headers: forwarded === undefined ? {} : { "x-forwarded-for": forwarded },
     });
     return ((await answer.json()) as Echo).headers["x-address-secret"];
   };
-  expect(await told("9.9.9.9, 203.0.113.7")).toBe("203.0.113.7");
-  expect(await told("2001:db8::1")).toBe("2001:db8::1");
-  expect([await told(), await told("unknown")]).toEqual(["127.0.0.1", "127.0.0.1"]);
+  expect(await addressFor("9.9.9.9, 203.0.113.7")).toBe("203.0.113.7");
+  expect(await addressFor("2001:db8::1")).toBe("2001:db8::1");
+  expect([await addressFor(), await addressFor("unknown")]).toEqual(["127.0.0.1", "127.0.0.1"]);
   behind.closeAllConnections();
   behind.close();
 });
 
-test("an event stream arrives as it is written, and the function hears when its reader leaves", async () => {
+test("an event stream is not buffered, and the function sees when its reader disconnects", async () => {
   const abort = new AbortController();
   const left = new Promise((resolve) =>
     upstream.once("request", (_, response) => response.once("close", resolve)),
@@ -157,7 +172,7 @@ test("an event stream arrives as it is written, and the function hears when its 
   await left;
 });
 
-test("while the functions are down there is a 503 that says so", async () => {
+test("while the functions are down it returns 503", async () => {
   functionIsUp = false;
   const answer = await fetch(`${base}/api/echo`);
   functionIsUp = true;
@@ -172,7 +187,7 @@ test("while the functions are down there is a 503 that says so", async () => {
   });
 });
 
-test("pages of any origin may use auth and the data API; the functions speak for themselves", async () => {
+test("auth and the data API allow any origin; the functions set their own CORS headers", async () => {
   const preflight = await fetch(`${stack.supabase_url}/rest/v1/submissions`, {
     method: "OPTIONS",
     headers: {
@@ -190,7 +205,7 @@ test("pages of any origin may use auth and the data API; the functions speak for
   expect(api.headers.get("access-control-allow-origin")).toBeNull();
 });
 
-test("a body of more than 10 MiB for the data API is refused", async () => {
+test("a body of more than 10 MiB for the data API is rejected", async () => {
   const answer = await fetch(`${stack.supabase_url}/rest/v1/submissions`, {
     method: "POST",
     headers: key,
@@ -199,7 +214,7 @@ test("a body of more than 10 MiB for the data API is refused", async () => {
   expect(answer.status).toBe(413);
 });
 
-test("a websocket upgrade nobody takes is refused", async () => {
+test("an unknown websocket upgrade is rejected", async () => {
   const { port } = new URL(base);
   const socket = connect(Number(port), "127.0.0.1");
   socket.write(

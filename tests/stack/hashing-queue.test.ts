@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createHashingQueue } from "../../local/auth/hashing-queue.ts";
 
-/** Work that ends when it is told to, and notes the order in which it began. */
+/** Work that ends on command, and records the order of starts. */
 function bench(limits: Partial<Parameters<typeof createHashingQueue>[0]> = {}) {
   const queue = createHashingQueue({ running: 1, waiting: 8, waitingEach: 4, patience: 60_000, ...limits });
   const begun: string[] = [];
@@ -19,7 +19,7 @@ function bench(limits: Partial<Parameters<typeof createHashingQueue>[0]> = {}) {
   return { run, begun, endOne };
 }
 
-test("addresses take turns: whoever comes to a flood waits for one of its own, not for all", async () => {
+test("addresses take turns: requests queue behind those of their own address only", async () => {
   const { run, begun, endOne } = bench();
   for (let index = 0; index < 5; index++) void run("flood");
   void run("other");
@@ -27,7 +27,7 @@ test("addresses take turns: whoever comes to a flood waits for one of its own, n
   expect(begun).toEqual(["flood", "flood", "other", "flood"]);
 });
 
-test("no more run at once than it was told", async () => {
+test("concurrency is limited", async () => {
   const { run, begun, endOne } = bench({ running: 2 });
   for (const address of ["a", "b", "c", "d"]) void run(address);
   expect(begun).toEqual(["a", "b"]);
@@ -35,7 +35,7 @@ test("no more run at once than it was told", async () => {
   expect(begun).toEqual(["a", "b", "c"]);
 });
 
-test("who finds it full is told at once: too many of an address, or of all", async () => {
+test("a full queue rejects immediately: by address, or in total", async () => {
   const { run } = bench({ waiting: 5, waitingEach: 3 });
   for (let index = 0; index < 4; index++) void run("a");
   expect(await run("a")).toBe("full");
@@ -43,7 +43,7 @@ test("who finds it full is told at once: too many of an address, or of all", asy
   expect(await run("d")).toBe("full");
 });
 
-test("who waits too long is let go, and takes no turn later", async () => {
+test("a request that waits too long is rejected, and does not run later", async () => {
   const { run, begun, endOne } = bench({ patience: 10 });
   void run("a");
   expect(await run("b")).toBe("full");
@@ -52,7 +52,7 @@ test("who waits too long is let go, and takes no turn later", async () => {
   expect(begun).toEqual(["a", "c"]);
 });
 
-test("work that fails leaves its place to the next", async () => {
+test("failed work frees its slot", async () => {
   const queue = createHashingQueue({ running: 1, waiting: 8, waitingEach: 4, patience: 60_000 });
   const failing = queue.run("a", () => Promise.reject(new Error("it failed")));
   const next = queue.run("b", async () => new Response("b"));

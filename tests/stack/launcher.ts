@@ -1,26 +1,34 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { onTestFinished } from "vitest";
+import { inject, onTestFinished } from "vitest";
 import type { StackAddresses } from "../../local/stack.ts";
+import { makeTemporaryFolder } from "../../local/temporary-folder.ts";
+import { copyTemplate } from "../data-template.ts";
 import { noneLeft } from "../processes.ts";
 
-/** `npm start` as a process of its own; the test's end takes it and its folder away. */
+/** `npm start` as a separate process, which is stopped when the test ends. */
 export interface Launcher {
   pid: number;
   output(): string;
-  /** What it wrote to standard error: one line when it cannot go on. */
+  /** Its standard error: one line if it cannot continue. */
   errors(): string;
   ended: Promise<number | null>;
   ready(): Promise<StackAddresses>;
-  /** Until it says so, or ends. */
+  /** Waits until it is ready, or exits. */
   says(text: string): Promise<void>;
   kill(signal: NodeJS.Signals): Promise<number | null>;
+  /** Like a terminal or a supervisor: the launcher and the processes of its group. */
+  killGroup(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-export function launch(dataDir: string, environment: Record<string, string | undefined> = {}): Launcher {
+/** `atEnd` registers what stops it. */
+export function launch(
+  dataDir: string,
+  environment: Record<string, string | undefined> = {},
+  atEnd: (stop: () => Promise<void>) => void = onTestFinished,
+): Launcher {
   const child = spawn(process.execPath, ["--import", "tsx", "local/start.ts"], {
     env: {
       ...process.env,
@@ -33,6 +41,7 @@ export function launch(dataDir: string, environment: Record<string, string | und
       ...environment,
     },
     stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
   });
   let output = "";
   let errors = "";
@@ -43,8 +52,8 @@ export function launch(dataDir: string, environment: Record<string, string | und
     errors += chunk.toString();
   });
   const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
-  onTestFinished(() => end(child, ended));
-  const says = async (text: string) => {
+  atEnd(() => end(child, ended));
+  const prints = async (text: string) => {
     while (!output.includes(text) && child.exitCode === null && child.signalCode === null) await sleep(10);
   };
   return {
@@ -52,14 +61,18 @@ export function launch(dataDir: string, environment: Record<string, string | und
     output: () => output,
     errors: () => errors,
     ended,
-    says,
+    says: prints,
     async ready() {
-      await says("Stop with Ctrl-C");
+      await prints("Stop with Ctrl-C");
       if (!output.includes("Stop with Ctrl-C")) throw new Error(`it did not start: ${output}${errors}`);
       return JSON.parse(await readFile(join(dataDir, "stack.json"), "utf8")) as StackAddresses;
     },
     async kill(signal) {
       child.kill(signal);
+      return ended;
+    },
+    async killGroup(signal) {
+      process.kill(-(child.pid ?? 0), signal);
       return ended;
     },
   };
@@ -70,12 +83,20 @@ async function end(child: ChildProcess, ended: Promise<unknown>): Promise<void> 
   await ended;
 }
 
-/** An empty folder for one test, removed after what runs in it. */
+/** An empty folder for one test, removed after its processes. */
 export async function temporaryFolder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), "feedback-start-"));
+  const path = await makeTemporaryFolder("start");
   onTestFinished(async () => {
     await noneLeft(path);
     await rm(path, { recursive: true, force: true });
   });
+  return path;
+}
+
+/** A data folder for one test that an earlier start without demo data has migrated. */
+export async function migratedFolder(): Promise<string> {
+  const path = await temporaryFolder();
+  await rm(path, { recursive: true });
+  await copyTemplate(inject("template"), path, "none");
   return path;
 }

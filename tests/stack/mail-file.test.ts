@@ -4,26 +4,26 @@ import { expect, test } from "vitest";
 import { mailFile } from "../../local/auth/mail-file.ts";
 import { temporaryFolder } from "./launcher.ts";
 
-test("mails that come at once are a line each, and no text makes a line of its own", async () => {
+test("concurrent mails are one line each, and text cannot add a line", async () => {
   const path = join(await temporaryFolder(), "mail.log");
-  const { send } = mailFile(path);
+  const { send } = mailFile(path, "http://site.example");
   const texts = Array.from({ length: 20 }, (_, index) => `code ${index}\n{"to":"forged@test.example"}`);
   await Promise.all(texts.map((text) => send({ to: "a@test.example", subject: "s", text })));
   const lines = (await readFile(path, "utf8")).trimEnd().split("\n");
   expect(lines.map((line) => JSON.parse(line).text)).toEqual(texts);
 });
 
-test("a file that others could read is closed to them", async () => {
+test("a file that others can read is made private", async () => {
   const path = join(await temporaryFolder(), "mail.log");
   await writeFile(path, "");
   await chmod(path, 0o644);
-  await mailFile(path).send({ to: "a@test.example", subject: "s", text: "t" });
+  await mailFile(path, "http://site.example").send({ to: "a@test.example", subject: "s", text: "t" });
   expect((await stat(path)).mode & 0o777).toBe(0o600);
 });
 
-test("the file is set aside at a megabyte, so that two are kept", async () => {
+test("the file is rotated at one megabyte, and two are kept", async () => {
   const path = join(await temporaryFolder(), "mail.log");
-  const { send } = mailFile(path);
+  const { send } = mailFile(path, "http://site.example");
   for (let index = 0; index < 5; index++)
     await send({ to: "a@test.example", subject: String(index), text: "x".repeat(600_000) });
   expect((await stat(path)).size).toBeLessThan(1_300_000);

@@ -9,7 +9,7 @@ import { withTemporaryDatabase } from "../../local/temporary-database.ts";
 import { signUp, sql, stack, supabase } from "../stack.ts";
 import { temporaryFolder } from "./launcher.ts";
 
-test("our migrations ran as a role that is no superuser and owns what they made", async () => {
+test("migrations ran as a role that is not a superuser and owns its objects", async () => {
   const [role] = await sql`
     select rolsuper, rolcreatedb, rolcreaterole, rolreplication, rolbypassrls from pg_roles where rolname = current_user`;
   expect(role).toEqual({
@@ -25,21 +25,7 @@ test("our migrations ran as a role that is no superuser and owns what they made"
   expect(foreign).toHaveLength(0);
 });
 
-test("the first request of the data API grants nothing", async () => {
-  await supabase(await signUp())
-    .from("submissions")
-    .select("id")
-    .limit(1)
-    .throwOnError();
-  const [row] = await sql`
-    select has_column_privilege('authenticated', 'public.votes', 'user_id', 'select') as voters,
-      has_column_privilege('authenticated', 'public.votes', 'id', 'select') as votes,
-      has_column_privilege('anon', 'public.profiles', 'email', 'select') as emails,
-      has_table_privilege('anon', 'public.submissions', 'truncate') as truncate`;
-  expect(row).toEqual({ voters: false, votes: true, emails: false, truncate: false });
-});
-
-test("what a user gives at sign-up is JSON, as hosted auth keeps it", async () => {
+test("user metadata is JSON, as hosted auth stores it", async () => {
   const { id } = await signUp("Ada");
   const [user] =
     await sql`select raw_user_meta_data ->> 'name' as name, raw_app_meta_data ->> 'provider' as provider from auth.users where id = ${id}`;
@@ -54,7 +40,7 @@ test.each([
   ["an error of ours", "FB404", 400],
   ["a plain exception", "P0001", 400],
   ["a deadlock", "40P01", 500],
-])("the data API answers %s with code, details and hint, as PostgREST does", (_, code, status) => {
+])("the data API returns %s with code, details and hint, as PostgREST does", (_, code, status) => {
   const answer = asPostgrest(Object.assign(new Error("m"), { code, detail: "d", hint: "h" })) as Record<
     string,
     string
@@ -64,7 +50,7 @@ test.each([
   expect(JSON.parse(answer.detail ?? "")).toEqual({ status, headers: {} });
 });
 
-test("a constraint that refuses a direct client is named to it", async () => {
+test("a violated constraint is named in the error for a direct client", async () => {
   const user = await signUp();
   const { error, status } = await supabase(user).rpc("create_submission", {
     title: "x",
@@ -74,7 +60,7 @@ test("a constraint that refuses a direct client is named to it", async () => {
   expect([status, error?.code, error?.message]).toEqual([400, "23514", expect.stringContaining("title_has")]);
 });
 
-test("the logins of auth and the data API own nothing, inherit nothing and may do only what each is for", async () => {
+test("the logins of auth and the data API own nothing, inherit nothing and have only the needed rights", async () => {
   const rows = await sql`
     select rolname, rolsuper or rolbypassrls or rolcreaterole or rolcreatedb or rolreplication or rolinherit as strong,
       (select count(*)::int from pg_class where relowner = r.oid) + (select count(*)::int from pg_proc where proowner = r.oid) as owned,
@@ -109,7 +95,7 @@ test("the logins of auth and the data API own nothing, inherit nothing and may d
   ]);
 });
 
-test("a start on the data of an earlier version takes away the login that both shared", async () => {
+test("a start on the data of an earlier version removes the login that both shared", async () => {
   await withTemporaryDatabase(
     async ({ superuserUrl }) => {
       await withDatabase(superuserUrl, async (superuser) => {
@@ -127,7 +113,7 @@ test("a start on the data of an earlier version takes away the login that both s
   );
 });
 
-test("a bare database has what a hosted project has, and lets migrations do what they may there", async () => {
+test("a new database has what a hosted project has, and migrations have the same rights there", async () => {
   const migrations = await temporaryFolder();
   await writeFile(
     join(migrations, "20260101000000_things.sql"),
@@ -161,7 +147,7 @@ test("a bare database has what a hosted project has, and lets migrations do what
   }, migrations);
 });
 
-test("the data API refuses to change or delete every row, as safeupdate does", async () => {
+test("the data API rejects changing or deleting every row, as safeupdate does", async () => {
   const client = supabase(await signUp());
   const everything = [
     client.from("survey_options").delete(),
@@ -178,7 +164,7 @@ test("the data API refuses to change or delete every row, as safeupdate does", a
   expect(error).toBeNull();
 });
 
-test("auth.uid() and its like read single claims and the whole", async () => {
+test("auth.uid() and similar functions read single claims and the JSON claims", async () => {
   const id = "3f2b8a7e-4f5d-4c1e-9a53-0d9c2f6f6a11";
   const claims = JSON.stringify({ sub: id, role: "authenticated", email: "a@b.example", aal: "aal2" });
   const read = (set: Record<string, string>) =>
@@ -202,7 +188,7 @@ test("auth.uid() and its like read single claims and the whole", async () => {
   expect(await read({})).toEqual({ uid: null, role: null, email: null, aal: null });
 });
 
-test("realtime.send keeps a message with an id of its own", async () => {
+test("realtime.send stores a message with its own id", async () => {
   const rows = await sql.begin(async (transaction) => {
     await transaction`select realtime.send(${transaction.json({ a: 1 })}, 'e', 'topic:1', true)`;
     return transaction`select topic, event, extension, private, payload - 'id' as payload, payload ->> 'id' = id::text as named, realtime.topic() as current
@@ -221,7 +207,7 @@ test("realtime.send keeps a message with an id of its own", async () => {
   ]);
 });
 
-test("the stack says where it is", () => {
+test("stack.json contains the addresses", () => {
   expect(new URL(stack.db_url)).toMatchObject({
     username: "postgres",
     hostname: "127.0.0.1",

@@ -1,12 +1,13 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, inject, onTestFinished, test } from "vitest";
 import { startStack } from "../../local/stack.ts";
+import { copyTemplate } from "../data-template.ts";
 import { noneLeft } from "../processes.ts";
-import { launch, temporaryFolder } from "./launcher.ts";
+import { launch, migratedFolder, temporaryFolder } from "./launcher.ts";
 
-async function refusal(folder: string, environment: Record<string, string>): Promise<string> {
+async function startError(folder: string, environment: Record<string, string>): Promise<string> {
   const launcher = launch(folder, environment);
   expect(await launcher.ended).toBe(1);
   expect(await noneLeft(folder)).toEqual([]);
@@ -24,9 +25,9 @@ async function takenPort(): Promise<string> {
 
 test.each(["PORT", "DB_PORT"])("%s in use", async (variable) => {
   const port = await takenPort();
-  const line = await refusal(await temporaryFolder(), { [variable]: port });
+  const line = await startError(await temporaryFolder(), { [variable]: port });
   expect(line).toBe(
-    `Cannot go on: port ${port} is in use: stop what listens there, or set ${variable} (0 picks a free port)\n`,
+    `Cannot continue: port ${port} is in use: stop what listens there, or set ${variable} (0 picks a free port)\n`,
   );
 });
 
@@ -35,17 +36,17 @@ test.each([
   ["DB_PORT", "70000"],
   ["SEED", "everything"],
 ])("%s=%s", async (variable, value) => {
-  expect(await refusal(await temporaryFolder(), { [variable]: value })).toContain(
+  expect(await startError(await temporaryFolder(), { [variable]: value })).toContain(
     `${variable} is ${JSON.stringify(value)}: set it to`,
   );
 });
 
-test("a data folder that cannot be written", async () => {
+test("a data folder without write permission", async () => {
   const file = join(await temporaryFolder(), "file");
   await writeFile(file, "");
-  const line = await refusal(join(file, "data"), {});
+  const line = await startError(join(file, "data"), {});
   expect(line).toMatch(
-    /^Cannot go on: the data folder \S+ cannot be written \(ENOTDIR\): make it writable, or set DATA_DIR\n$/,
+    /^Cannot continue: the data folder \S+ cannot be written \(ENOTDIR\): make it writable, or set DATA_DIR\n$/,
   );
 });
 
@@ -53,26 +54,23 @@ test.each(["postgres", "."])("a data folder of another Postgres version (%s)", a
   const folder = await temporaryFolder();
   await mkdir(join(folder, inner), { recursive: true });
   await writeFile(join(folder, inner, "PG_VERSION"), "16\n");
-  expect(await refusal(folder, {})).toMatch(/is of Postgres 16, this is Postgres 17: .* set DATA_DIR/);
+  expect(await startError(folder, {})).toMatch(/is of Postgres 16, this is Postgres 17: .* set DATA_DIR/);
 });
 
 test("a data folder without its secrets", async () => {
-  const folder = await temporaryFolder();
-  const first = launch(folder);
-  await first.ready();
-  await first.kill("SIGTERM");
+  const folder = await migratedFolder();
   await rm(join(folder, "secrets.json"));
-  expect(await refusal(folder, {})).toContain("has a database and not its secrets.json");
+  expect(await startError(folder, {})).toContain("has a database and not its secrets.json");
 });
 
 test("a data folder that a running stack uses", async () => {
-  const folder = await temporaryFolder();
+  const folder = await migratedFolder();
   const first = launch(folder);
   const { supabase_url } = await first.ready();
   const second = launch(folder);
   expect(await second.ended).toBe(1);
   expect(second.errors()).toBe(
-    `Cannot go on: the data folder ${folder} is in use by a running stack (process ${first.pid}): stop it, or set DATA_DIR\n`,
+    `Cannot continue: the data folder ${folder} is in use by a running stack (process ${first.pid}): stop it, or set DATA_DIR\n`,
   );
   expect((await fetch(`${supabase_url}/api/health`)).status).toBe(200);
 });
@@ -91,7 +89,7 @@ async function startWith(migrations: Record<string, string>, folder: string): Pr
   return reason;
 }
 
-test("a migration that fails is named with its line, and leaves nothing of itself", async () => {
+test("a migration that fails is reported with its line, and is rolled back", async () => {
   const folder = await temporaryFolder();
   const bad = "create table public.a (id int);\n\n-- second\ninsert into public.a\nvalues ('x');\n";
   expect(
@@ -99,7 +97,7 @@ test("a migration that fails is named with its line, and leaves nothing of itsel
   ).toBe(
     'StartError: migration 2_bad.sql failed at line 5: invalid input syntax for type integer: "x" (22P02)',
   );
-  // Repaired, it applies from its beginning.
+  // After the repair, it applies from its beginning.
   expect(
     await startWith(
       { "2_bad.sql": bad.replace("'x'", "1").concat("create role feedback_api login; nonsense;") },
@@ -108,7 +106,7 @@ test("a migration that fails is named with its line, and leaves nothing of itsel
   ).toBe('StartError: migration 2_bad.sql failed at line 6: syntax error at or near "nonsense" (42601)');
 });
 
-test("a migration changed after it was applied, and one the database has that is not there", async () => {
+test("a migration that changed after it was applied, and an applied one whose file is missing", async () => {
   const folder = await temporaryFolder();
   const good = "create table public.a (id int);";
   const bad = "nonsense";
@@ -120,14 +118,18 @@ test("a migration changed after it was applied, and one the database has that is
 
 test("functions that do not start", async () => {
   const folder = await temporaryFolder();
-  const entry = join(folder, "index.ts");
-  await writeFile(entry, "throw new Error('no such setting');\n");
+  const functions = join(folder, "functions");
+  await mkdir(join(functions, "api"), { recursive: true });
+  await writeFile(join(functions, "deno.json"), "{}");
+  await writeFile(join(functions, "api", "index.ts"), "throw new Error('no such setting');\n");
+  await copyTemplate(inject("template"), join(folder, "data"), "none");
   const started = startStack({
     port: 0,
     dbPort: 0,
     dataDir: join(folder, "data"),
     seed: "none",
-    functionsEntry: entry,
+    parts: [],
+    functions,
   });
   await expect(started).rejects.toThrow(/^the functions did not start: error: .*no such setting/);
   expect(await noneLeft(folder)).toEqual([]);

@@ -36,11 +36,11 @@ test.each([
   expect(sqlStatements(source).map(({ text }) => text)).toEqual(statements);
 });
 
-test("a statement knows its line", () => {
+test("a statement has its line number", () => {
   expect(sqlStatements("select 1;\n\n  select\n2; select 3").map(({ line }) => line)).toEqual([1, 3, 4]);
 });
 
-test("what was applied is recorded as the Supabase CLI records it", async () => {
+test("applied migrations are recorded as the Supabase CLI records them", async () => {
   const rows =
     await sql`select version, name, statements from supabase_migrations.schema_migrations order by version limit 1`;
   const source = await readFile(join(defaultMigrations, "20261121000000_baseline.sql"), "utf8");

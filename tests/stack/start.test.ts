@@ -1,12 +1,13 @@
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { withDatabase } from "../../local/database.ts";
 import { signUp } from "../../local/sign-up.ts";
 import type { StackAddresses } from "../../local/stack.ts";
+import { makeTemporaryFolder } from "../../local/temporary-folder.ts";
 import { noneLeft, processesOf } from "../processes.ts";
-import { launch, temporaryFolder } from "./launcher.ts";
+import { type Launcher, launch, temporaryFolder } from "./launcher.ts";
 
 const authOf = (stack: StackAddresses) => ({
   url: stack.supabase_url,
@@ -14,13 +15,14 @@ const authOf = (stack: StackAddresses) => ({
   fetch: (request: Request) => fetch(request),
 });
 
-test("a start from an empty folder brings everything up, and SIGTERM takes everything down", async () => {
+test("a start from an empty folder runs all processes, and SIGTERM stops them and prints only that", async () => {
   const folder = await temporaryFolder();
   const launcher = launch(folder, { SEED: "demo" });
   const stack = await launcher.ready();
 
   expect(launcher.output()).toMatch(/ready\n/);
   expect(Object.keys(stack)).toEqual([
+    "site_url",
     "supabase_url",
     "base_url",
     "publishable_key",
@@ -59,128 +61,148 @@ test("a start from an empty folder brings everything up, and SIGTERM takes every
   expect(launcher.output()).toContain(mail);
   expect(launcher.output() + launcher.errors()).not.toContain(code);
 
-  expect(await launcher.kill("SIGTERM")).toBe(0);
+  expect(await launcher.killGroup("SIGTERM")).toBe(0);
   expect(launcher.errors()).toBe("");
+  expect(launcher.output()).toMatch(/Stop with Ctrl-C\.\nstopped\n$/);
   expect(await processesOf(folder)).toEqual([]);
   expect(await readdir(folder)).not.toContain("stack.json");
 });
 
-test("text is Unicode though LANG is unset", async () => {
-  const stack = await launch(await temporaryFolder()).ready();
-  await withDatabase(stack.db_url, async (sql) => {
-    const [row] = await sql`
-      select current_setting('server_encoding') as encoding, char_length('👍🏽') as emoji,
-        cardinality(extensions.show_trgm('写真を添付')) > 0 as trigrams, lower('ÄÉ') as lowered`;
-    expect(row).toEqual({ encoding: "UTF8", emoji: 2, trigrams: true, lowered: "äé" });
+describe("one data folder, by one start after the other", () => {
+  let folder: string;
+  let launcher: Launcher;
+  let stack: StackAddresses;
+  const person = { email: "kept@test.example", password: "a long enough password" };
+  const ends: (() => Promise<void>)[] = [];
+
+  async function start(environment: Record<string, string> = {}): Promise<void> {
+    launcher = launch(folder, environment, (stop) => ends.push(stop));
+    stack = await launcher.ready();
+  }
+
+  beforeAll(async () => {
+    folder = await makeTemporaryFolder("start");
+  });
+  afterAll(async () => {
+    for (const stop of ends) await stop();
+    await noneLeft(folder);
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  test("without LANG text is Unicode, and no role logs in without its password", async () => {
+    await start();
+    await withDatabase(stack.db_url, async (sql) => {
+      const [row] = await sql`
+        select current_setting('server_encoding') as encoding, char_length('👍🏽') as emoji,
+          cardinality(extensions.show_trgm('写真を添付')) > 0 as trigrams, lower('ÄÉ') as lowered`;
+      expect(row).toEqual({ encoding: "UTF8", emoji: 2, trigrams: true, lowered: "äé" });
+    });
+    for (const role of [
+      "postgres",
+      "supabase_admin",
+      "feedback_api",
+      "embedded_auth",
+      "embedded_rest",
+      "auth_guard",
+    ]) {
+      const url = new URL(stack.db_url);
+      url.username = role;
+      url.password = "guess";
+      const sql = postgres(url.href, { max: 1 });
+      await expect(sql`select 1`).rejects.toThrow("password authentication failed");
+      await sql.end();
+    }
+  });
+
+  test("a second start continues with the data of the first", async () => {
+    const before = stack;
+    await signUp(authOf(before), person);
+    await launcher.kill("SIGINT");
+
+    await start({ SEED: "demo" });
+    expect(stack.publishable_key).toBe(before.publishable_key);
+    expect(stack.secret_key).toBe(before.secret_key);
+    // SEED is read only for an empty folder.
+    expect(stack.demo).toBeNull();
+    expect((await signUp(authOf(stack), person)).user.email).toBe(person.email);
+  });
+
+  test("after kill -9 of the launcher no process is left, and a new start has all data", async () => {
+    const before = stack;
+    const another = { ...person, email: "kept-too@test.example" };
+    await signUp(authOf(before), another);
+    await launcher.kill("SIGKILL");
+    expect(await noneLeft(folder)).toEqual([]);
+    await expect(fetch(`${before.base_url}/api/health`)).rejects.toThrow();
+
+    await start();
+    expect((await signUp(authOf(stack), another)).user.email).toBe(another.email);
+  });
+
+  test("a Postgres that survived launcher and keeper is shut down by the next start", async () => {
+    const family = await processesOf(folder);
+    const watchers = family.filter(({ command }) => command.startsWith("/bin/sh"));
+    for (const { pid } of watchers) process.kill(pid, "SIGKILL");
+    await launcher.kill("SIGKILL");
+    const orphans = (await processesOf(folder)).filter(({ command }) => command.includes(`-D ${folder}`));
+    expect(orphans.length).toBeGreaterThan(0);
+
+    await start();
+    const running = await processesOf(folder);
+    for (const { pid } of orphans) expect(running.map((process) => process.pid)).not.toContain(pid);
+  });
+
+  test("when Postgres dies it is restarted at the same address; without its data folder the launcher exits", async () => {
+    const servers = async () =>
+      (await processesOf(folder)).filter(
+        ({ command }) => /postgres -D/.test(command) && !command.startsWith("/bin/sh"),
+      );
+    const [first] = await servers();
+    process.kill(first?.pid ?? 0, "SIGQUIT");
+    await expect
+      .poll(() => withDatabase(stack.db_url, (sql) => sql`select 1 as one`).catch(() => null), {
+        timeout: 20_000,
+      })
+      .toEqual([{ one: 1 }]);
+    const [second] = await servers();
+    expect(second?.pid).not.toBe(first?.pid);
+    expect(launcher.errors()).toMatch(/^Postgres ended \(code \d+\) and starts again$/m);
+
+    const logged = launcher.errors().length;
+    await rm(folder, { recursive: true });
+    process.kill(second?.pid ?? 0, "SIGQUIT");
+    expect(await launcher.ended).toBe(1);
+    // Realtime may detect the closed connection before the launcher checks the folder.
+    const lines = launcher.errors().slice(logged).trimEnd().split("\n");
+    expect(lines.filter((line) => !line.startsWith("realtime lost its connection to Postgres"))).toEqual([
+      `Cannot continue: the data folder ${folder} was removed while the stack ran: restore it from a backup, or start again with an empty one`,
+    ]);
+    expect(await noneLeft(folder)).toEqual([]);
   });
 });
 
-test("no one comes in without the password", async () => {
-  const stack = await launch(await temporaryFolder()).ready();
-  for (const role of [
-    "postgres",
-    "supabase_admin",
-    "feedback_api",
-    "embedded_auth",
-    "embedded_rest",
-    "auth_guard",
-  ]) {
-    const url = new URL(stack.db_url);
-    url.username = role;
-    url.password = "guess";
-    const sql = postgres(url.href, { max: 1 });
-    await expect(sql`select 1`).rejects.toThrow("password authentication failed");
-    await sql.end();
+test("a first start that is killed at each step is completed by the next", async () => {
+  const folder = await temporaryFolder();
+  for (const step of ["starting Postgres", "starting migrations", "starting demo data"]) {
+    // SEED is read only for an empty folder.
+    const killed = launch(folder, step === "starting Postgres" ? { SEED: "demo" } : {});
+    await killed.says(step);
+    await killed.kill("SIGKILL");
+    expect(killed.output(), step).not.toContain("ready");
   }
-});
 
-test("a second start continues where the first stopped", async () => {
-  const folder = await temporaryFolder();
-  const first = launch(folder);
-  const before = await first.ready();
-  const person = { email: "kept@test.example", password: "a long enough password" };
-  await signUp(authOf(before), person);
-  await first.kill("SIGINT");
-
-  const after = await launch(folder, { SEED: "demo" }).ready();
-  expect(after.publishable_key).toBe(before.publishable_key);
-  expect(after.secret_key).toBe(before.secret_key);
-  // What to seed is asked once, of an empty folder.
-  expect(after.demo).toBeNull();
-  expect((await signUp(authOf(after), person)).user.email).toBe(person.email);
-});
-
-test("after kill -9 of the launcher nothing runs on, and a new start has everything", async () => {
-  const folder = await temporaryFolder();
-  const first = launch(folder);
-  const before = await first.ready();
-  const person = { email: "kept@test.example", password: "a long enough password" };
-  await signUp(authOf(before), person);
-  await first.kill("SIGKILL");
-  expect(await noneLeft(folder)).toEqual([]);
-  await expect(fetch(`${before.base_url}/api/health`)).rejects.toThrow();
-
-  const after = await launch(folder).ready();
-  expect((await signUp(authOf(after), person)).user.email).toBe(person.email);
-});
-
-test("when Postgres dies it is started again at the same address, and the launcher says so", async () => {
-  const folder = await temporaryFolder();
-  const launcher = launch(folder);
-  const { db_url } = await launcher.ready();
-  const servers = async () =>
-    (await processesOf(folder)).filter(
-      ({ command }) => /postgres -D/.test(command) && !command.startsWith("/bin/sh"),
-    );
-  const [first] = await servers();
-  process.kill(first?.pid ?? 0, "SIGQUIT");
-  await expect
-    .poll(() => withDatabase(db_url, (sql) => sql`select 1 as one`).catch(() => null), { timeout: 20_000 })
-    .toEqual([{ one: 1 }]);
-  const [second] = await servers();
-  expect(second?.pid).not.toBe(first?.pid);
-  expect(launcher.errors()).toMatch(/^Postgres ended \(code \d+\) and starts again$/m);
-  expect(await launcher.kill("SIGTERM")).toBe(0);
-  expect(await noneLeft(folder)).toEqual([]);
-});
-
-test("a Postgres that outlived launcher and keeper is shut down by the next start", async () => {
-  const folder = await temporaryFolder();
-  const first = launch(folder);
-  await first.ready();
-  const family = await processesOf(folder);
-  const keepers = family.filter(({ command }) => command.startsWith("/bin/sh"));
-  for (const { pid } of keepers) process.kill(pid, "SIGKILL");
-  await first.kill("SIGKILL");
-  const orphans = (await processesOf(folder)).filter(({ command }) => command.includes(`-D ${folder}`));
-  expect(orphans.length).toBeGreaterThan(0);
-
-  await launch(folder).ready();
-  const running = await processesOf(folder);
-  for (const { pid } of orphans) expect(running.map((process) => process.pid)).not.toContain(pid);
-});
-
-test.each(["starting Postgres", "starting migrations", "starting demo data"])(
-  "a first start killed at %j is made whole by the next",
-  async (step) => {
-    const folder = await temporaryFolder();
-    const first = launch(folder, { SEED: "demo" });
-    await first.says(step);
-    await first.kill("SIGKILL");
-
-    const stack = await launch(folder).ready();
-    await withDatabase(stack.db_url, async (sql) => {
-      const [row] = await sql`
+  const stack = await launch(folder).ready();
+  await withDatabase(stack.db_url, async (sql) => {
+    const [row] = await sql`
         select (select count(*) from public.organizations) as organizations,
           (select count(*) from auth.users where email like '%@demo.example') as users,
           (select count(*) from private.api_keys) as keys,
           (select count(*) from public.submissions) >= 60 as submissions`;
-      expect(row).toEqual({ organizations: "1", users: "4", keys: "3", submissions: true });
-    });
-    const { demo } = stack;
-    const answer = await fetch(`${stack.base_url}/api/submissions`, {
-      headers: { authorization: `Bearer ${demo?.api_keys.read_only}` },
-    });
-    expect(answer.status).toBe(200);
-  },
-);
+    expect(row).toEqual({ organizations: "1", users: "4", keys: "3", submissions: true });
+  });
+  const { demo } = stack;
+  const answer = await fetch(`${stack.base_url}/api/submissions`, {
+    headers: { authorization: `Bearer ${demo?.api_keys.read_only}` },
+  });
+  expect(answer.status).toBe(200);
+});

@@ -1,28 +1,28 @@
 import { createHmac } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { expect, test } from "vitest";
+import { isServiceSignature, verifyWebhook } from "../../packages/client/src/verify-webhook.ts";
 import { type EventName, eventNames, events } from "../../shared/events.ts";
-import { isServiceSignature, verifyWebhook } from "../../shared/verify-webhook.ts";
 import { webhookEnvelope } from "../../shared/webhooks.ts";
 import { api } from "../api/client.ts";
 import { change, newSurvey, respond } from "../api/survey-world.ts";
 import { longEnough, newSubmission, newUser } from "../api/world.ts";
 import { stack, supabase } from "../stack.ts";
 import { until } from "../until.ts";
-import { type Hook, heard, newHook, newWorld } from "./world.ts";
+import { deliveriesTo, type Hook, newHook, newWorld } from "./world.ts";
 
 const world = await newWorld();
 const guest = await newUser("Gus Guest");
 const on = world.organization;
 
-/** The first delivery, checked by whoever may check it. */
+/** The first delivery, with its signature verified. */
 async function received({ receiver, secret }: Hook, at = 0) {
   const delivery = await until(() => receiver.heard[at]);
   const body = delivery.raw.toString();
   const request = { body, headers: delivery.headers };
   expect(await verifyWebhook(request, secret)).toEqual(delivery.body);
   expect(await isServiceSignature(request, secret)).toBe(true);
-  // As section 6.1 of the specification says, and no more.
+  // Exactly the fields of section 6.1 of the specification.
   expect(delivery.headers["x-service-signature"]).toBe(
     createHmac("sha256", secret).update(body).digest("hex"),
   );
@@ -72,7 +72,7 @@ const causes: Record<EventName, () => Promise<unknown>> = {
 };
 
 test.each(eventNames)(
-  "%s reaches its receiver, signed, with the data its schema says and no e-mail address",
+  "%s reaches its receiver, signed, with the data of its schema and no e-mail address",
   async (name) => {
     const hook = await newHook(world, [name]);
     await causes[name]();
@@ -84,7 +84,7 @@ test.each(eventNames)(
   },
 );
 
-test("the payload of submission.created is the one the specification publishes", async () => {
+test("the payload of submission.created matches the specification", async () => {
   const hook = await newHook(world, ["submission.created"]);
   const { id, url } = await submit();
   const { envelope } = await received(hook);
@@ -114,7 +114,7 @@ test.each([
   await api("DELETE", hook.path, { as: world.key });
 });
 
-test("what supabase-js writes is told as soon", async () => {
+test("changes by supabase-js are delivered as fast", async () => {
   const hook = await newHook(world, ["submission.vote_added"]);
   const id = await newSubmission(on, world.author);
   const { error } = await supabase(world.admin).rpc("vote", { submission_id: id });
@@ -122,7 +122,7 @@ test("what supabase-js writes is told as soon", async () => {
   expect((await received(hook)).envelope.data).toEqual({ submission_id: id, vote_count: 2 });
 });
 
-test("titles cannot break out of body or headers", async () => {
+test("titles cannot inject into body or headers", async () => {
   const hook = await newHook(world, ["submission.created"]);
   const title = `"},"event":"org.updated"\r\nX-Injected: 1\r\n\r\n\u2028</script>`;
   await submit(title);
@@ -142,7 +142,7 @@ test.each([
   expect(verified).toEqual(JSON.parse(raw.toString()));
 });
 
-test("any other secret is its own key, in the package's raw form too", async () => {
+test("any other secret is used as its own key, in the package's raw form too", async () => {
   const hook = await newHook(world, ["org.updated"], { secret: "whsec_not base64".replace(" ", "-") });
   await api("POST", `${hook.path}/test`, { as: world.key });
   const { raw, headers } = await received(hook);
@@ -152,7 +152,7 @@ test("any other secret is its own key, in the package's raw form too", async () 
   );
 });
 
-test("for a while after a rotation both secrets verify, and then the new one alone", async () => {
+test("both secrets verify for a while after a rotation, and then the new one only", async () => {
   const hook = await newHook(world, ["org.updated"]);
   const rotate = async (body: object) => {
     const answer = await api("POST", `${hook.path}/rotate`, { as: world.key, body });
@@ -160,7 +160,7 @@ test("for a while after a rotation both secrets verify, and then the new one alo
   };
   const next = await rotate({});
   await api("POST", `${hook.path}/test`, { as: world.key });
-  const [both] = await heard(hook);
+  const [both] = await deliveriesTo(hook);
   if (!both) throw new Error("nothing was heard");
   const request = { body: both.raw.toString(), headers: both.headers };
   for (const secret of [hook.secret, next]) {
@@ -171,28 +171,28 @@ test("for a while after a rotation both secrets verify, and then the new one alo
 
   const last = await rotate({ overlap_seconds: 0 });
   await api("POST", `${hook.path}/test`, { as: world.key });
-  const [, alone] = await heard(hook, 2);
+  const [, alone] = await deliveriesTo(hook, 2);
   if (!alone) throw new Error("nothing more was heard");
   const second = { body: alone.raw.toString(), headers: alone.headers };
   expect(await verifyWebhook(second, last)).toEqual(alone.body);
   await expect(verifyWebhook(second, next)).rejects.toThrow("webhook-signature");
 });
 
-test("an event that is asked for again comes again under its id", async () => {
+test("a redelivered event has the same id", async () => {
   const hook = await newHook(world, ["submission.created"]);
   await submit();
-  const [first] = await heard(hook);
+  const [first] = await deliveriesTo(hook);
   const path = `${hook.path}/deliveries/${first?.body.id}`;
   await until(async () => {
     const { body } = await api("GET", path, { as: world.key });
     return (body as { data: { status: string } }).data.status === "delivered" || undefined;
   });
   expect((await api("POST", `${path}/redeliver`, { as: world.admin })).status).toBe(200);
-  const [, again] = await heard(hook, 2);
-  expect(again?.raw).toEqual(first?.raw);
+  const [, repeated] = await deliveriesTo(hook, 2);
+  expect(repeated?.raw).toEqual(first?.raw);
 });
 
-test("the dispatcher asks for its password, by whatever door", async () => {
+test("the dispatcher requires its password, through every URL", async () => {
   for (const password of [undefined, "wrong", stack.secret_key]) {
     const answer = await fetch(`${stack.supabase_url}/functions/v1/webhook-dispatch`, {
       method: "POST",

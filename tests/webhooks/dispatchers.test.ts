@@ -4,7 +4,7 @@ import postgres from "postgres";
 import { expect, test } from "vitest";
 import { withTemporaryDatabase } from "../../local/temporary-database.ts";
 
-// What dispatchers do at the same time in the database, with nothing else in it. They send nothing here.
+// Concurrent work of dispatchers in a database without other data. They send no requests here.
 
 /** An empty database, its owner, and four logins of dispatchers. */
 function withDispatchers(
@@ -27,13 +27,13 @@ async function newEndpoints(owner: postgres.Sql): Promise<string> {
   const organization = randomUUID();
   await owner`insert into public.organizations (id, slug, name) values (${organization}, ${`o-${organization}`}, 'Busy')`;
   await owner`
-    insert into private.webhooks (id, organization_id, url, events, sealed_secret, is_healthy)
+    insert into private.webhooks (id, organization_id, url, events, encrypted_secret, is_healthy)
     select gen_random_uuid(), ${organization}, 'https://receiver.example/', ${["org.updated"]}, 'none.none', n % 3 > 0
     from generate_series(1, ${endpoints}::integer) n`;
   return organization;
 }
 
-test("events of transactions that overlap and end in any order are fanned out once each by four dispatchers", () =>
+test("events of overlapping transactions that end in any order are fanned out once each by four dispatchers", () =>
   withDispatchers(async (owner, dispatchers) => {
     const organization = await newEndpoints(owner);
     let writing = true;
@@ -41,7 +41,7 @@ test("events of transactions that overlap and end in any order are fanned out on
       for (let n = worker; n < events; n += 4) {
         await owner.begin(async (sql) => {
           await sql`select private.emit_event(${organization}, 'org.updated', ${randomUUID()}, '{}')`;
-          // The later one commits first, now and then.
+          // The later one sometimes commits first.
           await sleep((n * 7) % 5);
         });
       }
@@ -58,13 +58,13 @@ test("events of transactions that overlap and end in any order are fanned out on
     await Promise.all([0, 1, 2, 3].map(write));
     writing = false;
     await Promise.all(fanning);
-    const [told] = await owner`
+    const [delivery] = await owner`
     select count(*)::integer as deliveries, count(distinct event_id)::integer as events
     from private.webhook_deliveries where organization_id = ${organization}`;
-    expect(told).toEqual({ deliveries: events * endpoints, events });
+    expect(delivery).toEqual({ deliveries: events * endpoints, events });
   }));
 
-test("no delivery is claimed by two dispatchers at once, and all are in the end", () =>
+test("no delivery is claimed by two dispatchers at the same time, and all are claimed", () =>
   withDispatchers(async (owner, dispatchers) => {
     const organization = await newEndpoints(owner);
     await owner`
@@ -77,12 +77,12 @@ test("no delivery is claimed by two dispatchers at once, and all are in the end"
       for (let idle = 0; idle < 20; ) {
         const claims: Claim[] = await sql<
           Claim[]
-        >`select webhook_id, event_id, attempt from private.exchange_deliveries('[]', 60, 30)`;
+        >`select webhook_id, event_id, attempt from private.record_and_claim_deliveries('[]', 60, 30)`;
         claimed.push(
           ...claims.map(({ webhook_id, event_id, attempt }) => `${webhook_id} ${event_id} ${attempt}`),
         );
         const results = claims.map((claim) => ({ ...claim, duration_ms: 1, status_code: 204 }));
-        await sql`select count(*) from private.exchange_deliveries(${JSON.stringify(results)}::text::jsonb, 0, 0)`;
+        await sql`select count(*) from private.record_and_claim_deliveries(${JSON.stringify(results)}::text::jsonb, 0, 0)`;
         idle = claims.length === 0 ? idle + 1 : 0;
       }
     };

@@ -1,22 +1,22 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 
-interface Heard {
+interface ReceivedRequest {
   headers: IncomingHttpHeaders;
-  /** As it was sent. */
+  /** The body, unchanged. */
   raw: Buffer;
   body: { id: string; event: string; org_id: string; timestamp: string; data: Record<string, unknown> };
 }
 
-/** What a receiver does with a request; it may also do nothing at all. */
-export type Behaviour = (response: ServerResponse, heard: Heard) => unknown;
+/** The receiver's handling of a request; it may also do nothing. */
+export type Behaviour = (response: ServerResponse, received: ReceivedRequest) => unknown;
 
-/** A real HTTP server on a free port that remembers what it was sent and behaves as it is told. */
+/** A real HTTP server on a free port that records its requests and behaves as configured. */
 export interface Receiver {
   url: string;
-  heard: Heard[];
+  heard: ReceivedRequest[];
   behave: Behaviour;
-  /** How often an event came, by its id. */
+  /** How often an event arrived, by its id. */
   counts(): Map<string, number>;
   close(): Promise<void>;
 }
@@ -26,13 +26,13 @@ export const refuse =
   (status: number, headers: Record<string, string> = {}): Behaviour =>
   (response) =>
     response.writeHead(status, headers).end("not now");
-export const sayNothing: Behaviour = () => undefined;
+export const neverRespond: Behaviour = () => undefined;
 export const reset: Behaviour = (response) => (response.socket as Socket).resetAndDestroy();
 export const answerHalf: Behaviour = (response) => {
   response.writeHead(200, { "content-length": "100" }).write("only this");
   setTimeout(() => response.destroy(), 50);
 };
-/** One byte of an endless answer at a time. */
+/** One byte of an endless response at a time. */
 export const drip: Behaviour = (response) => {
   response.writeHead(200, { "content-length": "1000000" });
   const timer = setInterval(() => response.write("."), 100);
@@ -40,14 +40,18 @@ export const drip: Behaviour = (response) => {
 };
 
 export async function startReceiver(behave: Behaviour = ok): Promise<Receiver> {
-  const heard: Heard[] = [];
+  const received: ReceivedRequest[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
       const raw = Buffer.concat(chunks);
-      const one = { headers: request.headers, raw, body: JSON.parse(raw.toString()) as Heard["body"] };
-      heard.push(one);
+      const one = {
+        headers: request.headers,
+        raw,
+        body: JSON.parse(raw.toString()) as ReceivedRequest["body"],
+      };
+      received.push(one);
       receiver.behave(response, one);
     });
   });
@@ -55,11 +59,11 @@ export async function startReceiver(behave: Behaviour = ok): Promise<Receiver> {
   await new Promise((resolve) => server.once("listening", resolve));
   const receiver: Receiver = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`,
-    heard,
+    heard: received,
     behave,
     counts() {
       const counts = new Map<string, number>();
-      for (const { body } of heard) counts.set(body.id, (counts.get(body.id) ?? 0) + 1);
+      for (const { body } of received) counts.set(body.id, (counts.get(body.id) ?? 0) + 1);
       return counts;
     },
     async close() {

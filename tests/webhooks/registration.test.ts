@@ -28,14 +28,14 @@ async function call<Schema extends z.ZodType>(
   return schema.parse(answer.body);
 }
 
-test("a webhook is registered, listed, shown, changed and deleted", async () => {
-  const { data: made } = await call("POST", world.path, newWebhookAnswer, { body: { url, events } });
-  const { secret, ...shown } = made;
+test("a webhook is created, listed, read, changed and deleted", async () => {
+  const { data: created } = await call("POST", world.path, newWebhookAnswer, { body: { url, events } });
+  const { secret, ...shown } = created;
   expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
   expect(shown).toMatchObject({ url, events, enabled: true, disabled_reason: null });
   const list = await call("GET", world.path, webhookListAnswer);
   expect(list).toEqual({ data: [shown], meta: { total: 1 } });
-  const one = `${world.path}/${made.id}`;
+  const one = `${world.path}/${created.id}`;
   expect((await call("GET", one, webhookAnswer)).data).toEqual(shown);
   const { data: changed } = await call("PATCH", one, webhookAnswer, {
     as: world.admin,
@@ -49,17 +49,27 @@ test("a webhook is registered, listed, shown, changed and deleted", async () => 
   expect((await api("DELETE", one, { as: world.key })).status).toBe(404);
 });
 
-test("what is done to a webhook stands in the audit trail, by host and without secrets", async () => {
+test("creating a webhook is charged once, although its host is resolved in between", async () => {
+  const { key, path } = await newWorld();
+  const remaining = async (method: Method, body?: object) =>
+    Number((await api(method, path, { as: key, body })).headers["x-ratelimit-remaining"]);
+  const before = await remaining("GET");
+  expect(await remaining("POST", { url, events })).toBe(before - 1);
+  expect(await remaining("POST", { url: "https://127.0.0.1/hooks", events })).toBe(before - 2);
+  expect(await remaining("GET")).toBe(before - 3);
+});
+
+test("changes of a webhook are in the audit trail, with its host and without secrets", async () => {
   const body = { url: "https://first.example:8443/hooks?token=geheim", events };
-  const { data: made } = await call("POST", world.path, newWebhookAnswer, { body });
-  const one = `${world.path}/${made.id}`;
+  const { data: created } = await call("POST", world.path, newWebhookAnswer, { body });
+  const one = `${world.path}/${created.id}`;
   const moved = { url: "https://second.example/geheim", enabled: false };
   await call("PATCH", one, webhookAnswer, { as: world.admin, body: moved });
   await call("PATCH", one, webhookAnswer, { as: world.admin, body: { events: ["org.updated"] } });
   await call("POST", `${one}/rotate`, newWebhookAnswer, { body: { overlap_seconds: 0 } });
   await api("DELETE", one, { as: world.key });
   for (const gone of [one, `${one}/rotate`]) await api("POST", gone, { as: world.key, body: {} });
-  const target = `${made.id.slice(3, 11)}-${made.id.slice(11).replace(/(.{4})(.{4})(.{4})(.+)/, "$1-$2-$3-$4")}`;
+  const target = `${created.id.slice(3, 11)}-${created.id.slice(11).replace(/(.{4})(.{4})(.{4})(.+)/, "$1-$2-$3-$4")}`;
   const trail = await api("GET", `/api/admin/audit?target_id=${target}`, {
     as: world.admin,
     on: world.organization,
@@ -80,7 +90,7 @@ test("what is done to a webhook stands in the audit trail, by host and without s
   expect(trail.text).not.toMatch(/geheim|whsec/);
 });
 
-test("a secret that is given is never shown; one that is made is shown once, and a repeated request makes another", async () => {
+test("a given secret is never returned; a generated one is returned once, and a repeated request generates another", async () => {
   const secret = "a-secret-of-the-receiver";
   const given = await api("POST", world.path, { as: world.key, body: { url, events, secret } });
   expect(given.text).not.toContain(secret);
@@ -101,7 +111,7 @@ test("a secret that is given is never shown; one that is made is shown once, and
   }
 });
 
-/** All that the database keeps of this organization's webhooks and answers. */
+/** All rows of this organization's webhooks and responses. */
 async function everythingStored(): Promise<string> {
   const rows = await sql`
     select row_to_json(w)::text as text from private.webhooks w where w.organization_id = ${world.organization.id}
@@ -111,20 +121,20 @@ async function everythingStored(): Promise<string> {
   return rows.map(({ text }) => text).join("\n");
 }
 
-test("a sealed secret opens for its own webhook alone", async () => {
-  const [ours, theirs] = [await newHook(world, events), await newHook(world, events)];
+test("an encrypted secret can be decrypted for its own webhook only", async () => {
+  const [own, foreign] = [await newHook(world, events), await newHook(world, events)];
   await sql`
-    update private.webhooks w set sealed_secret = t.sealed_secret from private.webhooks t
-    where w.id = ${ours.id.slice(3)} and t.id = ${theirs.id.slice(3)}`;
-  const { data } = (await api("POST", `${ours.path}/test`, { as: world.key })).body as {
+    update private.webhooks w set encrypted_secret = t.encrypted_secret from private.webhooks t
+    where w.id = ${own.id.slice(3)} and t.id = ${foreign.id.slice(3)}`;
+  const { data } = (await api("POST", `${own.path}/test`, { as: world.key })).body as {
     data: { id: string };
   };
   const attempts = await until(async () => {
-    const detail = await call("GET", `${ours.path}/deliveries/${data.id}`, deliveryDetailAnswer);
+    const detail = await call("GET", `${own.path}/deliveries/${data.id}`, deliveryDetailAnswer);
     return detail.data.attempts.length > 0 ? detail.data.attempts : undefined;
   });
-  expect(attempts[0]).toMatchObject({ error: "The delivery could not be made.", status_code: null });
-  expect(ours.receiver.heard).toEqual([]);
+  expect(attempts[0]).toMatchObject({ error: "The delivery failed.", status_code: null });
+  expect(own.receiver.heard).toEqual([]);
 });
 
 test.each([
@@ -137,7 +147,7 @@ test.each([
   ["an unknown event", { url, events: ["submission.deleted"] }, "events.0"],
   ["a short secret", { url, events, secret: "short" }, "secret"],
   ["a secret that is no header's", { url, events, secret: "with a line\nbreak" }, "secret"],
-])("%s: 400 names the field", async (_, body, field) => {
+])("%s: 400 with the name of the field", async (_, body, field) => {
   const answer = await api("POST", world.path, { as: world.key, body });
   expect(answer.status).toBe(400);
   expect(answer.body).toMatchObject({ error: { code: "VALIDATION_ERROR", details: [{ field }] } });
@@ -153,7 +163,7 @@ test.each([
   expect((await api("GET", world.path + path, { as: world.key })).status).toBe(404);
 });
 
-test("nobody manages the webhooks of another organization", async () => {
+test("webhooks of another organization cannot be managed", async () => {
   const other: World = await newWorld();
   const { id } = await newHook(other, events);
   for (const path of [other.path, `${other.path}/${id}`, `${world.path}/${id}`]) {
@@ -164,7 +174,7 @@ test("nobody manages the webhooks of another organization", async () => {
   expect((await api("GET", other.path, { as: other.admin, on: world.organization })).status).toBe(404);
 });
 
-test("the log lists deliveries newest first, with their answers cut at 8 KiB", async () => {
+test("the log lists deliveries newest first, with responses cut at 8 KiB", async () => {
   const hook = await newHook(world, events, {
     behave: (response) => response.writeHead(200).end("x".repeat(100_000)),
   });

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, test } from "vitest";
-import { isServiceSignature, verifyWebhook } from "../../shared/verify-webhook.ts";
+import { isServiceSignature, verifyWebhook } from "../../packages/client/src/verify-webhook.ts";
 
 const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
 const id = `evt_${"0".repeat(32)}`;
@@ -23,16 +23,16 @@ const signed = (by = secret, when = at, content = body) => ({
 });
 
 describe("verifyWebhook", () => {
-  test("gives the event of a request signed by the standardwebhooks package", async () => {
+  test("returns the event of a request signed by the standardwebhooks package", async () => {
     expect(await verifyWebhook({ body, headers: signed() }, secret, { now })).toEqual(JSON.parse(body));
   });
 
-  test("takes bytes and a Headers object as well", async () => {
+  test("accepts bytes and a Headers object too", async () => {
     const request = { body: new TextEncoder().encode(body), headers: new Headers(signed()) };
     expect(await verifyWebhook(request, secret, { now })).toEqual(JSON.parse(body));
   });
 
-  test("takes any of several secrets and signatures", async () => {
+  test("accepts any of several secrets and signatures", async () => {
     const before = `whsec_${Buffer.alloc(32, 2).toString("base64")}`;
     const headers = signed();
     headers["webhook-signature"] =
@@ -63,13 +63,13 @@ describe("verifyWebhook", () => {
     ["an empty signature", { body, headers: { ...signed(), "webhook-signature": "v1," } }],
     ["no signature", { body, headers: { "webhook-id": id, "webhook-timestamp": String(now / 1000) } }],
   ];
-  test.each(forged)("refuses %s", async (_, request) => {
+  test.each(forged)("rejects %s", async (_, request) => {
     await expect(verifyWebhook(request, secret, { now })).rejects.toThrow(/^webhook-/);
   });
 });
 
 describe("isServiceSignature", () => {
-  test("is the lowercase hex HMAC-SHA256 of the body by the whole secret", async () => {
+  test("verifies the lowercase hex HMAC-SHA256 of the body with the whole secret", async () => {
     for (const one of [secret, "any other secret"]) {
       expect(
         await isServiceSignature(
@@ -84,7 +84,7 @@ describe("isServiceSignature", () => {
     ["another body", `${body} `, signed()["x-service-signature"]],
     ["upper case", body, signed()["x-service-signature"].toUpperCase()],
     ["half of it", body, signed()["x-service-signature"].slice(0, 32)],
-  ])("refuses %s", async (_, content, signature) => {
+  ])("rejects %s", async (_, content, signature) => {
     expect(
       await isServiceSignature({ body: content, headers: { "x-service-signature": signature } }, secret),
     ).toBe(false);

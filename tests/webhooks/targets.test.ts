@@ -5,11 +5,12 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { root } from "../../local/database-server.ts";
 import { denoProgram } from "../../local/functions.ts";
 import { api } from "../api/client.ts";
 import { newOrganization, newUser } from "../api/world.ts";
+import { importFunction } from "../import-function.ts";
 import { sql } from "../stack.ts";
 import { until } from "../until.ts";
 import { startReceiver } from "./receivers.ts";
@@ -77,10 +78,10 @@ const privateAddresses = [
 describe("an address", () => {
   let isPublic: (address: string) => boolean;
   beforeAll(async () => {
-    vi.stubGlobal("Deno", { env: { get: () => undefined } });
-    ({ isPublic } = await import("../../functions/_shared/webhook-target.ts"));
+    ({ isPublic } = await importFunction<{ isPublic: typeof isPublic }>(
+      new URL("../../functions/_shared/webhook-target.ts", import.meta.url),
+    ));
   });
-  afterAll(() => vi.unstubAllGlobals());
 
   test.each(privateAddresses)("%s is not public", (address) => {
     expect(isPublic(address)).toBe(false);
@@ -88,10 +89,10 @@ describe("an address", () => {
   test.each([
     ...["8.8.8.8", "93.184.216.34", "161.25.255.255", "166.12.0.1", "168.63.129.17"],
     "2606:2800:220:1:248:1893:25c8:1946",
-  ])("%s is", (address) => {
+  ])("%s is public", (address) => {
     expect(isPublic(address)).toBe(true);
   });
-  test.each(["", "localhost", "8.8.8.8 ", "::1%eth0"])("%j is no address", (address) => {
+  test.each(["", "localhost", "8.8.8.8 ", "::1%eth0"])("%j is not an IP address", (address) => {
     expect(isPublic(address)).toBe(false);
   });
 });
@@ -111,7 +112,7 @@ const hiding = [
 ];
 
 test.each([...privateAddresses.map((address) => `https://${hostOf(address)}/`), ...hiding])(
-  "%s is refused at registration",
+  "%s is rejected at registration",
   async (url) => {
     const answer = await api("POST", world.path, { as: world.key, body: { url, events: ["org.updated"] } });
     expect(answer.status).toBe(400);
@@ -125,15 +126,15 @@ test("a webhook cannot be moved to such an address", async () => {
   expect(answer.status).toBe(400);
 });
 
-test("who may not manage webhooks does not learn where a name leads: 403 or 404 for every address", async () => {
+test("a caller who may not manage webhooks gets the same 403 or 404 for every host", async () => {
   const { organization } = world;
   const member = await newUser("Member", { organization, role: "member" });
   const stranger = await newUser("Stranger");
   const hook = await newHook(world, ["org.updated"]);
   for (const url of ["https://localhost/", "https://10.0.0.1/", "https://receiver.example/"]) {
     for (const as of [member, stranger]) {
-      const made = await api("POST", world.path, { as, body: { url, events: ["org.updated"] } });
-      expect(made.status, url).toBe(403);
+      const created = await api("POST", world.path, { as, body: { url, events: ["org.updated"] } });
+      expect(created.status, url).toBe(403);
       expect((await api("PATCH", hook.path, { as, body: { url } })).status, url).toBe(403);
     }
     const hidden = await newOrganization({ visibility: "private" });
@@ -143,7 +144,7 @@ test("who may not manage webhooks does not learn where a name leads: 403 or 404 
   }
 });
 
-/** What came of a test event, once something has. */
+/** The result of a test event, when there is one. */
 async function attempted(hook: Hook): Promise<{ status_code: number | null; error: string | null }> {
   const { body } = await api("POST", `${hook.path}/test`, { as: world.key });
   const { id } = (body as { data: { id: string } }).data;
@@ -155,7 +156,7 @@ async function attempted(hook: Hook): Promise<{ status_code: number | null; erro
 }
 
 test.each(["https://10.0.0.1/", "https://[::1]/", "https://localhost/", "http://receiver.example/"])(
-  "%s is refused at connection too, however it came there",
+  "%s is rejected at connection too, however it was stored",
   async (url) => {
     const hook = await newHook(world, ["org.updated"]);
     await sql`update private.webhooks set url = ${url} where id = ${hook.id.slice(3)}`;
@@ -166,7 +167,7 @@ test.each(["https://10.0.0.1/", "https://[::1]/", "https://localhost/", "http://
   },
 );
 
-test("a redirect is an answer and is not followed", async () => {
+test("a redirect is a response and is not followed", async () => {
   const elsewhere = await startReceiver();
   const hook = await newHook(world, ["org.updated"], {
     behave: (response) => response.writeHead(307, { location: elsewhere.url }).end(),
@@ -175,11 +176,11 @@ test("a redirect is an answer and is not followed", async () => {
   expect(elsewhere.heard).toEqual([]);
 });
 
-/** What the dispatcher's own client makes of addresses, where names lead to what they are said to, one answer a question. */
-describe("a name", () => {
+/** The dispatcher's HTTP client with a mock resolver that has one answer per query. */
+describe("a host name", () => {
   let folder: string;
   let server: Server;
-  let heard = 0;
+  let received = 0;
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "feedback-targets-"));
@@ -211,7 +212,7 @@ describe("a name", () => {
       readFile(join(folder, "own.pem")),
     ]);
     server = createServer({ key, cert }, (_, response) => {
-      heard++;
+      received++;
       response.writeHead(200, { connection: "close" }).end();
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -254,20 +255,20 @@ describe("a name", () => {
     return stdout.trim().split("\n");
   }
 
-  test("that leads to a private address is refused at connection, also where only one of several does", async () => {
+  test("that resolves to a private address is rejected at connection, also if only one of several does", async () => {
     const names = { "hook.test": [["127.0.0.1"]], "other.test": [["93.184.216.34", "10.0.0.1"]] };
-    const refused = `The address ${isPrivate}.`;
-    expect(await posted(names, "", "hook.test", "other.test")).toEqual([refused, refused]);
-    expect(heard).toBe(0);
+    const error = `The address ${isPrivate}.`;
+    expect(await posted(names, "", "hook.test", "other.test")).toEqual([error, error]);
+    expect(received).toBe(0);
   });
 
-  test("is asked once a connection, which goes where the answer said, and TLS checks the name", async () => {
-    // Were it asked again, there would be no answer left.
+  test("is resolved once per connection, which uses that address, and TLS verifies the name", async () => {
+    // A second query would have no answer.
     const names = { "hook.test": [["127.0.0.1"]], "other.test": [["127.0.0.1"]] };
     const [right, wrong] = await posted(names, "hook.test,other.test", "hook.test", "other.test");
     expect(right).toBe("200");
     expect(wrong).toMatch(/^TLS failed: /);
-    expect(heard).toBe(1);
+    expect(received).toBe(1);
   });
 });
 

@@ -4,13 +4,13 @@ import { type Key, newKey, newOrganization, newUser, type Organization, type Use
 import { until } from "../until.ts";
 import { type Behaviour, ok, type Receiver, startReceiver } from "./receivers.ts";
 
-/** An organization with an admin, a key that manages webhooks, and somebody who submits. */
+/** An organization with an admin, a key that manages webhooks, and an author. */
 export interface World {
   organization: Organization;
   admin: User;
   author: User;
   key: Key;
-  /** Of its webhooks. */
+  /** The path of its webhooks. */
   path: string;
 }
 
@@ -28,7 +28,7 @@ export async function newWorld(): Promise<World> {
 export interface Hook {
   id: string;
   secret: string;
-  /** Of the webhook itself. */
+  /** The path of the webhook itself. */
   path: string;
   receiver: Receiver;
 }
@@ -48,5 +48,5 @@ export async function newHook(
   return { id: data.id, secret: secret ?? data.secret ?? "", path: `${world.path}/${data.id}`, receiver };
 }
 
-export const heard = ({ receiver }: Hook, count = 1) =>
+export const deliveriesTo = ({ receiver }: Hook, count = 1) =>
   until(() => (receiver.heard.length >= count ? receiver.heard : undefined));

@@ -2,52 +2,56 @@ import { createHash } from "node:crypto";
 import { type ImportQuery, type RecordKind, recordSchemas } from "../../../shared/imports.ts";
 import { validationDetails } from "../../../shared/validation.ts";
 import { toApiError } from "../api-error.ts";
-import { type Allowance, type Draft, draftsOf, mostCounted, slugOf } from "./formats.ts";
+import { type Allowance, type Draft, draftsOf, maxVotes, slugOf } from "./formats.ts";
 import type { Row } from "./rows.ts";
 
 type Fields = Record<string, unknown>;
-/** `kept`: the record was taken all the same. */
+/** `kept`: the record was imported without the failed part. */
 type Failure = { line: number; field?: string; message: string; kept?: true };
 type Entry = { line: number; kind: RecordKind | "merged"; fields: Fields };
 
-/** What private.run_import takes at once: records by kind, the people, categories and tags they name, and lines that were refused; of a zip, those of one file. */
+/**
+ * Input of private.run_import: records by kind, the people, categories and tags they reference, and rejected
+ * lines; for a zip, records of one file.
+ */
 export type Chunk = { file?: string; entries: Entry[]; refused: Failure[] };
 
-const mostRecords = 500;
-const mostCharacters = 1_000_000;
+const maxRecords = 500;
+const maxCharacters = 1_000_000;
 
-/** The records of a file, checked, in chunks of one transaction each. Where the file cannot be read on, what stood before comes first. */
+/**
+ * Yields validated records in chunks, each for one transaction. If the file becomes unreadable, yields the
+ * records before it first.
+ */
 export async function* chunksOf(
   rows: AsyncIterable<Row> | Iterable<Row>,
   query: ImportQuery,
-  allowance: Allowance = { votes: mostCounted },
+  allowance: Allowance = { votes: maxVotes },
 ): AsyncGenerator<Chunk> {
   let chunk: Chunk = { entries: [], refused: [] };
   let characters = 0;
   let failure: { error: unknown } | undefined;
   const full = () =>
-    chunk.entries.length >= mostRecords ||
-    chunk.refused.length >= mostRecords ||
-    characters >= mostCharacters;
+    chunk.entries.length >= maxRecords || chunk.refused.length >= maxRecords || characters >= maxCharacters;
   const isEmpty = () => chunk.entries.length === 0 && chunk.refused.length === 0;
-  const taken = () => {
-    const whole = chunk;
-    chunk = { ...(whole.file && { file: whole.file }), entries: [], refused: [] };
+  const finishChunk = () => {
+    const finished = chunk;
+    chunk = { ...(finished.file && { file: finished.file }), entries: [], refused: [] };
     characters = 0;
-    return whole;
+    return finished;
   };
   try {
     for await (const row of rows) {
       if (row.file && row.file !== chunk.file) {
-        if (!isEmpty()) yield taken();
+        if (!isEmpty()) yield finishChunk();
         chunk.file = row.file;
       }
       if ("message" in row) chunk.refused.push({ line: row.line, message: row.message });
       else {
-        // What hangs on a submission without an id hangs on the one it is known by.
+        // Records nested in a submission without id refer to its generated id.
         let submissionId: unknown;
-        const asked = row.what ? { ...query, what: row.what } : query;
-        for (const draft of draftsOf(row.values, asked, allowance)) {
+        const rowQuery = row.what ? { ...query, what: row.what } : query;
+        for (const draft of draftsOf(row.values, rowQuery, allowance)) {
           if ("message" in draft) {
             chunk.refused.push({ line: row.line, ...draft, kept: true });
             continue;
@@ -65,15 +69,15 @@ export async function* chunksOf(
             chunk.entries.push(checked);
             characters += sizeOf(checked.fields);
           }
-          if (full()) yield taken();
+          if (full()) yield finishChunk();
         }
       }
-      if (full()) yield taken();
+      if (full()) yield finishChunk();
     }
   } catch (error) {
     failure = { error };
   }
-  if (!isEmpty()) yield taken();
+  if (!isEmpty()) yield finishChunk();
   if (failure) throw failure.error;
 }
 
@@ -91,11 +95,11 @@ function checkedOf({ kind, values }: Draft, line: number, query: ImportQuery): E
   const { author_email, author_id, author_name, category, tags, ...fields } = result.data as Fields;
   const author = (author_email ?? asId(author_id ?? asName(author_name))) as string | undefined;
   if (!author && (kind === "vote" || kind === "comment_vote" || kind === "follow"))
-    return { line, field: "author_email", message: "is required: whose vote or follow it is" };
+    return { line, field: "author_email", message: "is required: it identifies the person" };
   const labels = { category: category as string | undefined, tags: (tags ?? []) as string[] };
   const entry = { ...fields, author: author ?? "#nobody", author_name };
   if (kind === "submission") {
-    // What a merged one had is with its target.
+    // Votes, comments and follows of a merged submission are exported with its target.
     const isMerged = fields.merged_into_id !== undefined;
     return {
       line,
@@ -134,12 +138,12 @@ const asId = (id: unknown) => (id === undefined ? undefined : `#${id}`);
 const asName = (name: unknown) =>
   name === undefined ? undefined : `name ${String(name).toLowerCase()}`.slice(0, 200);
 
-/** What has no id of its own is known by what it says. */
+/** Id of a record without one: a digest of its content. */
 function digestOf(...parts: unknown[]): string {
   return `sha256 ${createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 40)}`;
 }
 
-/** The chunk as the database takes it. */
+/** The chunk in the form of private.run_import. */
 export function recordsOf({ file, entries }: Chunk): Record<string, unknown> {
   const records: Record<string, Fields[]> = {};
   const people: Record<string, string | null> = {};
@@ -163,8 +167,8 @@ export function recordsOf({ file, entries }: Chunk): Record<string, unknown> {
   return { file, people, categories, tags, ...records };
 }
 
-/** What an import that could not go on says of it; the rest is for the log. */
-export function problemOf(error: unknown, unknown = "Something went wrong on our side."): string {
+/** The public description of why an import failed; other errors go to the log. */
+export function problemOf(error: unknown, unknown = "An internal error occurred."): string {
   const known = toApiError(error);
   if (!known) return unknown;
   return known.details.map(({ field, message }) => `${field} ${message}`).join("; ") || known.message;

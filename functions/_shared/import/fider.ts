@@ -2,32 +2,32 @@ import { ApiError, invalid } from "../api-error.ts";
 import { type Row, rowsOf } from "./rows.ts";
 import { type Bytes, openZip } from "./zip.ts";
 
-// backup.zip of Fider: a JSON array a table, with the columns of its database, and what was uploaded in blobs/. Its tables name
-// each other by ids, so they are told here as Fider's API would, in an order that an import can take.
+// Fider's backup.zip: one JSON array for each database table, and uploads in blobs/. Tables reference each
+// other by id; this module joins them into the form of Fider's API, in an order suitable for an import.
 
 type Values = Record<string, unknown>;
 type Known = Extract<Row, { values: Values }>;
 
-// As Fider numbers them.
+// Status numbers of Fider.
 const statuses = ["open", "started", "completed", "declined", "planned", "duplicate", "deleted"];
 const duplicate = 5;
 const deleted = 6;
 const activeSubscriber = 1;
 
 /**
- * The rows of a backup, each with its file, as draftsOf takes those of Fider's API; `line` counts the objects of the file. People,
- * posts and tags are kept to join the tables: `hold` is told how many bytes of each, and throws where that is too much.
+ * Yields the rows of a backup with their file, in the form that draftsOf accepts; `line` is the object's
+ * number in the file. People, posts and tags are kept in memory for joins: `hold` is called with their size
+ * in bytes and throws above the limit.
  */
 export async function* fiderRows(
   bytes: Bytes,
-  largest: number,
+  maxBytes: number,
   hold: (size: number) => void,
 ): AsyncGenerator<Row> {
-  const zip = await openZip(bytes, largest);
-  if (!zip("posts.json"))
-    throw invalid("body", "holds no posts.json: send the backup.zip that Fider made, as it is");
-  // What a Map takes for an entry, and two bytes a character.
-  const keep = (...texts: unknown[]) =>
+  const zip = await openZip(bytes, maxBytes);
+  if (!zip("posts.json")) throw invalid("body", "has no posts.json: send the unchanged backup.zip of Fider");
+  // Overhead of a Map entry, and two bytes for each character.
+  const addToBudget = (...texts: unknown[]) =>
     hold(100 + 2 * texts.reduce((sum: number, text) => sum + String(text).length, 0));
 
   async function* table(name: string): AsyncGenerator<Row> {
@@ -39,7 +39,7 @@ export async function* fiderRows(
       for await (const row of rowsOf(content, "json")) yield { ...row, file, line: ++line };
     } catch (error) {
       const [detail] = error instanceof ApiError ? error.details : [];
-      throw detail ? invalid("body", `holds ${file}, which ${detail.message}`) : error;
+      throw detail ? invalid("body", `contains ${file}, which ${detail.message}`) : error;
     }
   }
 
@@ -49,17 +49,17 @@ export async function* fiderRows(
     else {
       const name = String(row.values.name ?? "").slice(0, 200);
       const email = String(row.values.email ?? "").slice(0, 400);
-      keep(name, email, row.values.id, row.values.id);
+      addToBudget(name, email, row.values.id, row.values.id);
       users.set(row.values.id, { name, email, author_id: `user ${row.values.id}` });
     }
   }
 
   const tags = new Map<unknown, string>();
   for await (const row of table("tags")) {
-    // What only the team may see has no place here.
+    // Internal notes of the team are skipped.
     if ("values" in row && row.values.is_public !== false) {
       const name = String(row.values.name ?? "").slice(0, 200);
-      keep(name, row.values.id);
+      addToBudget(name, row.values.id);
       tags.set(row.values.id, name);
     }
     yield { ...row, what: "tags" };
@@ -70,7 +70,7 @@ export async function* fiderRows(
     else {
       const tag = tags.get(row.values.tag_id);
       if (tag === undefined) continue;
-      keep(row.values.post_id);
+      addToBudget(row.values.post_id);
       const others = tagsOf.get(row.values.post_id);
       if (others) others.push(tag);
       else tagsOf.set(row.values.post_id, [tag]);
@@ -87,7 +87,7 @@ export async function* fiderRows(
       number: values.number,
       title: values.title,
       description: values.description,
-      status: statuses[Number(values.status)],
+      status: statuses[Number(values.status)] ?? values.status,
       created_at: values.created_at,
       user: users.get(values.user_id),
       tags: tagsOf.get(values.id),
@@ -98,7 +98,7 @@ export async function* fiderRows(
         user: users.get(values.response_user_id),
       },
       merged_into_id,
-      // Who votes and follows stands in tables of its own.
+      // Votes and follows are in separate tables.
       author_votes: false,
       follow: false,
     },
@@ -109,7 +109,7 @@ export async function* fiderRows(
       continue;
     }
     const { id, number, status, original_id } = row.values;
-    keep(id, number, original_id);
+    addToBudget(id, number, original_id);
     if (status === deleted) left.add(id);
     else {
       numbers.set(id, number);
@@ -117,7 +117,7 @@ export async function* fiderRows(
       else yield postOf(row);
     }
   }
-  /** The post that a duplicate, or a duplicate of one, is of. */
+  /** The original post of a duplicate, across chains of duplicates. */
   const originalOf = (id: unknown): unknown => {
     const passed = new Set<unknown>();
     let found = id;
@@ -131,14 +131,18 @@ export async function* fiderRows(
     for await (const row of table("posts"))
       if ("values" in row && originals.has(row.values.id)) yield postOf(row, originalOf(row.values.id));
 
-  async function* ofPosts(name: string, what: Known["what"], told: (values: Values) => Values | undefined) {
+  async function* ofPosts(
+    name: string,
+    what: Known["what"],
+    convert: (values: Values) => Values | undefined,
+  ) {
     for await (const row of table(name)) {
       if ("message" in row) yield row;
       else if (!left.has(row.values.post_id)) {
         const id = numbers.get(row.values.post_id);
-        const values = told(row.values);
+        const values = convert(row.values);
         if (id === undefined)
-          yield { line: row.line, file: row.file, message: "names no post of posts.json" };
+          yield { line: row.line, file: row.file, message: "must be a post of posts.json" };
         else if (values)
           yield {
             ...row,

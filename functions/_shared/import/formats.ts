@@ -1,21 +1,35 @@
 import { createHash } from "node:crypto";
+import { commentPatch } from "../../../shared/comments.ts";
+import { newSlug, personName } from "../../../shared/fields.ts";
 import { type ImportQuery, kindOf, moment, type RecordKind } from "../../../shared/imports.ts";
-import type { SubmissionStatus } from "../../../shared/submissions.ts";
-import { trimText } from "../../../shared/text.ts";
+import { type SubmissionStatus, statusNote, submissionText } from "../../../shared/submissions.ts";
+import { labelName } from "../../../shared/taxonomy.ts";
+import { lengthOf, trimText } from "../../../shared/text.ts";
 import { nameOf } from "./rows.ts";
 
 type Values = Record<string, unknown>;
-/** A record as a file has it, its kind known and its fields still unchecked. */
+/** A record from a file: its kind is known, its fields are not validated. */
 export type Draft = { kind: RecordKind; values: Values };
-/** What is left out of a record that is taken all the same, and why. */
+/** Part of a record that is skipped, with the reason; the rest is imported. */
 type Omission = { field: string; message: string };
-/** Nameless votes a file may still ask for. */
+/** Remaining anonymous votes that the file may still create. */
 export type Allowance = { votes: number };
 
+const lengths = {
+  title: lengthOf(submissionText.title),
+  description: lengthOf(submissionText.description),
+  body: lengthOf(commentPatch.shape.body).max,
+  note: lengthOf(statusNote).max,
+  label: lengthOf(labelName).max,
+  person: lengthOf(personName).max,
+  slug: newSlug.maxLength ?? 0,
+};
 const kinds = new Set<string>(Object.values(kindOf));
 const listNames = ["records", "data", "submissions", "posts", "votes", "comments"];
 
-/** The records of one object of a file: a submission may hold its votes and comments, a page of an API its rows. */
+/**
+ * Records of one object in a file: a submission may contain votes and comments, an API page contains rows.
+ */
 export function* draftsOf(
   values: Values,
   query: ImportQuery,
@@ -31,12 +45,12 @@ const isRecord = (values: Values) => "title" in values || "kind" in values;
 
 function* ownDrafts(values: Values, { what, type }: ImportQuery): Generator<Draft> {
   const kind = typeof values.kind === "string" && kinds.has(values.kind) ? values.kind : undefined;
-  // What an export tells of the organization itself is not an import's to change.
+  // An import does not change the organization record of an export.
   if (values.kind !== undefined && !kind) return;
   yield* withParts((kind as RecordKind | undefined) ?? kindOf[what], withoutNulls({ type, ...values }));
 }
 
-/** A submission, then its comments from the first on, then its votes. */
+/** A submission, then its comments in order, then its votes. */
 function* withParts(kind: RecordKind, values: Values): Generator<Draft> {
   yield { kind, values };
   if (kind !== "submission") return;
@@ -48,7 +62,8 @@ function* withParts(kind: RecordKind, values: Values): Generator<Draft> {
     yield { kind: "vote", values: withoutNulls({ ...vote, submission_id }) };
 }
 
-// Of other services -----------------------------------------------------------------------------------------------
+// Other services
+// --------------------------------------------------------------------------------------------------
 
 const serviceNames = { canny: "Canny", fider: "Fider" };
 
@@ -70,7 +85,11 @@ function* foreignDrafts(
   if (kind === "vote") return yield voteOf(row, post);
   if (kind === "comment") return yield* commentOf(row, post);
   const id = textOf(row, "number", "post_id", "id", "url", "post_url");
-  const status = statusOf(textOf(row, "status", "state", "post_status"));
+  const givenStatus = textOf(row, "status", "state", "post_status") ?? "open";
+  const known = statuses.get(nameOf(givenStatus));
+  if (!known)
+    yield { field: "status", message: `"${shortened(givenStatus, 50)}" is not known: imported as open` };
+  const status = known ?? "open";
   const author = authorOf(row, "author", "created_by", "user", "post_author");
   const created_at = timeOf(row, "created_at", "created", "post_created", "date");
   yield {
@@ -89,7 +108,7 @@ function* foreignDrafts(
       source: service,
       created_at,
       ...author,
-      // Where they are known, as in a backup.
+      // Included if the source contains them, like a backup.
       moderation_state: row.moderation_state,
       merged_into_id: row.merged_into_id,
       author_votes: row.author_votes,
@@ -125,15 +144,15 @@ function followOf(row: Values, submission_id: unknown): Draft {
 }
 
 function* tagOf(row: Values): Generator<Draft> {
-  // What only the team may see has no place here.
+  // Internal notes of the team are skipped.
   if (row.is_public === false) return;
-  const name = shortened(trimText(textOf(row, "name") ?? ""), 100);
+  const name = shortened(trimText(textOf(row, "name") ?? ""), lengths.label);
   const color = textOf(row, "color")?.replace(/^#?/, "#").toLowerCase();
   yield { kind: "tag", values: withoutNulls({ slug: slugOf(name), name, color }) };
 }
 
 function* commentOf(row: Values, submission_id: unknown): Generator<Draft> {
-  // Notes of the team are not for everyone, and there is no place for them here.
+  // Internal notes of the team are skipped.
   if (row.internal === true || row.internal === "true" || row.private === true) return;
   const body = trimText(textOf(row, "value", "content", "body", "comment") ?? "");
   yield {
@@ -142,7 +161,7 @@ function* commentOf(row: Values, submission_id: unknown): Generator<Draft> {
       id: textOf(row, "id", "comment_id"),
       submission_id,
       parent_id: textOf(row, "parent_id"),
-      body: shortened(body, 2000),
+      body: shortened(body, lengths.body),
       created_at: orderOf(row),
       updated_at: timeOf(row, "edited_at"),
       moderation_state: row.moderation_state,
@@ -152,7 +171,7 @@ function* commentOf(row: Values, submission_id: unknown): Generator<Draft> {
   };
 }
 
-/** What the team answered in Fider stands in the history of the status, as a note. */
+/** Fider's official response becomes a note in the status history. */
 function* responseOf(
   row: Values,
   submission_id: unknown,
@@ -169,19 +188,19 @@ function* responseOf(
     values: withoutNulls({
       submission_id,
       new_status,
-      note: shortened(note, 2000),
+      note: shortened(note, lengths.note),
       created_at: timeOf(answer, "responded_at") ?? created,
       ...authorOf(answer, "user"),
     }),
   };
 }
 
-/** All that one file may ask for: a row of a hundred characters asks for thousands. */
-export const mostCounted = 1_000_000;
-const mostCountedOfARow = 10_000;
+/** Limit for a whole file: 100 bytes of input could otherwise request thousands of votes. */
+export const maxVotes = 1_000_000;
+const maxVotesPerRow = 10_000;
 const countNames = ["votes_count", "total_votes", "vote_count", "votes", "score", "upvotes"];
 
-/** The author is one of those a file counts. */
+/** The author is included in the vote count of the file. */
 function* countedVotes(
   row: Values,
   submission_id: unknown,
@@ -191,61 +210,61 @@ function* countedVotes(
   if (!field) return;
   const hasAuthor = Object.keys(authorOf(row, "author", "created_by", "user", "post_author")).length > 0;
   const first = hasAuthor ? 2 : 1;
-  const last = Math.min(Math.floor(Number(textOf(row, field))), mostCountedOfARow);
+  const last = Math.min(Math.floor(Number(textOf(row, field))), maxVotesPerRow);
   if (!(last >= first)) return;
-  const asked = last - first + 1;
-  if (asked > allowance.votes) {
-    const most = mostCounted.toLocaleString("en");
+  const count = last - first + 1;
+  if (count > allowance.votes) {
+    const max = maxVotes.toLocaleString("en");
     yield {
       field,
-      message: `is not imported: a file counts at most ${most} nameless votes. Send the rest in another file`,
+      message: `is not imported: a file may create at most ${max} nameless votes. Send the rest in another file`,
     };
     return;
   }
-  allowance.votes -= asked;
+  allowance.votes -= count;
   for (let n = first; n <= last; n++)
     yield { kind: "vote", values: { submission_id, author_id: `voter ${n}`, follow: false } };
 }
 
-const statuses: Record<string, SubmissionStatus> = {
-  under_review: "under_review",
-  reviewing: "under_review",
-  planned: "planned",
-  in_progress: "in_progress",
-  started: "in_progress",
-  complete: "completed",
-  completed: "completed",
-  done: "completed",
-  shipped: "completed",
-  closed: "declined",
-  declined: "declined",
-  rejected: "declined",
-  archived: "declined",
-  // Of what, a file often does not say.
-  duplicate: "declined",
+/** Status names of other services by status of this service; normalized like nameOf. */
+const statusNames: Record<SubmissionStatus, readonly string[]> = {
+  open: ["open"],
+  under_review: ["under_review", "reviewing"],
+  planned: ["planned"],
+  in_progress: ["in_progress", "started"],
+  completed: ["complete", "completed", "done", "shipped"],
+  // A file often does not contain the original of a duplicate.
+  declined: ["closed", "declined", "rejected", "archived", "duplicate"],
+  duplicate: [],
 };
+const statuses = new Map(
+  Object.entries(statusNames).flatMap(([status, names]) =>
+    names.map((name) => [name, status as SubmissionStatus] as const),
+  ),
+);
 
-/** A status of their own making is open here. */
-const statusOf = (name = "open"): SubmissionStatus => statuses[nameOf(name)] ?? "open";
-
-/** They take any length; what does not fit is completed or cut, and a cut title goes on in the description. */
+/**
+ * Fits texts of other services into the limits: short ones are extended, long ones are cut, and the rest of
+ * a title moves to the description.
+ */
 function fittingTexts(givenTitle: string, givenDescription: string, service: string) {
   const title = trimText(givenTitle);
   const details = trimText(givenDescription);
   const length = [...title].length;
-  const whole = length > 200 ? `${title}\n\n${details}` : details;
-  const description = [...whole].length < 20 ? trimText(`${whole}\n\nImported from ${service}.`) : whole;
+  const text = length > lengths.title.max ? `${title}\n\n${details}` : details;
+  const description =
+    [...text].length < lengths.description.min ? trimText(`${text}\n\nImported from ${service}.`) : text;
   return {
-    // A line without a title is wrong, not short.
-    title: length > 0 && length < 5 ? `Idea: ${title}` : shortened(title, 200),
-    description: shortened(description, 5000),
+    // A missing title is an error, not a short title.
+    title: length > 0 && length < lengths.title.min ? `Idea: ${title}` : shortened(title, lengths.title.max),
+    description: shortened(description, lengths.description.max),
   };
 }
 
-function shortened(text: string, most: number): string {
-  if (text.length <= most) return text;
+function shortened(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text;
   const characters = [...text];
-  return characters.length <= most ? text : `${characters.slice(0, most - 1).join("")}…`;
+  return characters.length <= maxLength ? text : `${characters.slice(0, maxLength - 1).join("")}…`;
 }
 
 function authorOf(row: Values, ...names: string[]): Values {
@@ -256,7 +275,7 @@ function authorOf(row: Values, ...names: string[]): Values {
   );
   const author_email =
     textOf(given, "email") ?? textOf(row, "author_email", "user_email", "voter_email", "email");
-  const author_name = named === "" || named.includes("@") ? undefined : shortened(named, 100);
+  const author_name = named === "" || named.includes("@") ? undefined : shortened(named, lengths.person);
   const address = author_email ?? (named.includes("@") ? named : undefined);
   return withoutNulls({ author_email: address, author_name, author_id: textOf(given, "author_id") });
 }
@@ -269,7 +288,7 @@ function timeOf(row: Values, ...names: string[]): string | undefined {
 function tagsOf(value: unknown): string[] {
   const list = Array.isArray(value) ? value : typeof value === "string" ? value.split(",") : [];
   return list
-    .map((tag) => shortened(trimText(nameIn(tag) ?? ""), 100))
+    .map((tag) => shortened(trimText(nameIn(tag) ?? ""), lengths.label))
     .filter(Boolean)
     .slice(0, 50);
 }
@@ -290,7 +309,7 @@ function normalized(values: Values): Values {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [nameOf(name), value]));
 }
 
-/** The first of the fields that says something. */
+/** The first non-empty field. */
 function textOf(values: unknown, ...names: string[]): string | undefined {
   if (!isObject(values)) return undefined;
   for (const name of names) {
@@ -305,14 +324,14 @@ function withoutNulls(values: Values): Values {
   );
 }
 
-/** A name as a slug; one without a Latin letter is known by a digest. */
+/** A name as a slug; a digest if it has no Latin letter. */
 export function slugOf(name: string): string {
   const slug = name
     .normalize("NFKD")
     .replaceAll(/\p{Mark}/gu, "")
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, "-")
-    .slice(0, 64)
+    .slice(0, lengths.slug)
     .replaceAll(/^-|-$/g, "");
   return slug || `n-${createHash("sha256").update(name).digest("hex").slice(0, 12)}`;
 }

@@ -1,20 +1,20 @@
 import { toApiError } from "../api-error.ts";
 import { type Admission, alone, run } from "../database.ts";
 import { log } from "../log.ts";
-import { type Claimed, claimImport } from "../statements/exchange.ts";
+import { type Claimed, claimImport } from "../statements/import-export.ts";
 import { problemOf } from "./chunks.ts";
 import { runJob } from "./job.ts";
 
 const isHosted = "EdgeRuntime" in globalThis;
-// Hosted Supabase ends a request that used 2 s of CPU or took 150 s; a chunk took 70 ms of CPU on a busy machine.
+// Hosted Supabase stops a request after 2 s of CPU or 150 s; a chunk took 70 ms of CPU on a busy machine.
 const budget = { chunks: 12, milliseconds: isHosted ? 60_000 : 2_000 };
 
 let running: Promise<void> | undefined;
-let asked = false;
+let isRequested = false;
 
-/** Runs imports that wait, each for a while in turn: on hosted Supabase one of them, elsewhere until none waits. */
+/** Runs pending imports in turn: one on hosted Supabase, all elsewhere. */
 export function runImports(): Promise<void> {
-  asked = true;
+  isRequested = true;
   running ??= runAll()
     .catch((error) => log({ requestId: "imports", error }))
     .finally(() => {
@@ -26,20 +26,22 @@ export function runImports(): Promise<void> {
 async function runAll(): Promise<void> {
   let previous: string | null = null;
   let problem: string | null = null;
-  for (let turn = 0; ; turn++) {
-    asked = false;
-    const takes = !(isHosted && turn > 0);
+  for (let round = 0; ; round++) {
+    isRequested = false;
+    const takes = !(isHosted && round > 0);
     const [claimed]: readonly Claimed[] = await alone(claimImport(previous, problem, takes));
     [previous, problem] = [null, null];
     if (claimed) {
       const outcome = await runClaimed(claimed);
       if (outcome !== "later") previous = claimed.id;
       if (typeof outcome === "object") problem = outcome.problem;
-    } else if (!asked || !takes) return;
+    } else if (!isRequested || !takes) return;
   }
 }
 
-/** later: somebody else runs it, or what stopped it may pass; it is claimed again in some seconds. */
+/**
+ * Retryable: another process runs it, or a temporary error occurred; it is claimed again in a few seconds.
+ */
 async function runClaimed(claimed: Claimed): Promise<"ran" | "later" | { problem: string }> {
   const admission = admissionOf(claimed);
   try {
@@ -54,13 +56,16 @@ async function runClaimed(claimed: Claimed): Promise<"ran" | "later" | { problem
   }
 }
 
-/** As if who sent the import called on: charged to them, and refused once they may not import any more. */
+/**
+ * Runs with the credential that sent the import: charges it, and fails if the caller may no longer import.
+ */
 function admissionOf({ organization_id, user_id, digest }: Claimed): Admission {
   return {
     requestId: crypto.randomUUID(),
     userId: user_id,
     digest,
-    refused: false,
+    isSession: false,
+    invalidCredential: false,
     address: null,
     operations: [],
     organization: organization_id,

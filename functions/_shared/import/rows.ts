@@ -3,17 +3,17 @@ import type { ImportQuery } from "../../../shared/imports.ts";
 import { invalid } from "../api-error.ts";
 import { unguarded } from "../csv.ts";
 
-/** A place between two rows of a file, from which it can be read on. */
+/** A position between two rows of a file, from which reading can continue. */
 export type Position = {
-  /** In bytes. */
+  /** Byte offset. */
   at: number;
   line: number;
-  /** Of CSV: what its first lines said. */
+  /** CSV header and delimiter. */
   header?: string[];
   delimiter?: string;
 };
 
-/** A line of a file with what it says, or what is wrong with it; in a zip, of which file, and what its lines are. */
+/** A row with its content or its error; for a zip with its file and the kind of its records. */
 export type Row = { line: number; file?: string; what?: ImportQuery["what"]; next?: Position } & (
   | { values: Record<string, unknown> }
   | { message: string }
@@ -21,10 +21,12 @@ export type Row = { line: number; file?: string; what?: ImportQuery["what"]; nex
 
 export type FileType = "csv" | "json" | "jsonl";
 
-const longestRecord = 1024 * 1024;
+const maxRecordBytes = 1024 * 1024;
 const tooLong = "is longer than 1 MiB";
 
-/** The rows of a file as its bytes come in from a position on; throws VALIDATION_ERROR where it cannot be read on. */
+/**
+ * Yields the rows of a file from a position on; throws VALIDATION_ERROR where it cannot be parsed further.
+ */
 export function rowsOf(
   bytes: AsyncIterable<Uint8Array>,
   type: FileType,
@@ -41,7 +43,7 @@ function textOf(decoder: TextDecoder, bytes?: Uint8Array, options?: { stream: bo
   try {
     return decoder.decode(bytes, options);
   } catch {
-    throw invalid("body", "is not UTF-8: save the file in that encoding");
+    throw invalid("body", "is not valid UTF-8: save the file in UTF-8");
   }
 }
 
@@ -67,11 +69,11 @@ async function* csvRows(bytes: AsyncIterable<Uint8Array>, from: Position): Async
     for await (const part of bytes) {
       const text = textOf(decoder, part, { stream: true });
       delimiter ??= delimiterOf(text);
-      // Records are taken as they are found: a stream would lose those it still holds when a later one fails.
+      // Records are collected as parsed: a stream would lose buffered records when a later one fails.
       parser ??= parse({
         bom: true,
         delimiter,
-        max_record_size: longestRecord,
+        max_record_size: maxRecordBytes,
         on_record: (cells: string[], { lines, bytes }) => {
           found.push({ cells, lines, bytes });
           return null;
@@ -111,7 +113,7 @@ function isOfCsv(error: unknown): error is CsvError {
   return error instanceof Error && "code" in error && String(error.code).startsWith("CSV_");
 }
 
-/** Spreadsheets of some countries write semicolons. */
+/** Spreadsheets of some locales use semicolons. */
 function delimiterOf(text: string): string {
   const [head = ""] = text.split(/[\r\n]/, 1);
   const count = (delimiter: string) => head.split(delimiter).length;
@@ -120,7 +122,7 @@ function delimiterOf(text: string): string {
 
 function rowOf(header: string[], cells: string[], line: number): Row {
   if (cells.slice(header.length).some((cell) => cell !== "")) {
-    return { line, message: `has ${cells.length} cells, and the first line ${header.length}` };
+    return { line, message: `has ${cells.length} cells, but the first line has ${header.length}` };
   }
   const values: Record<string, unknown> = {};
   for (const [i, name] of header.entries()) {
@@ -130,7 +132,7 @@ function rowOf(header: string[], cells: string[], line: number): Row {
   return { line, values };
 }
 
-/** Names of columns and fields as we write them: `Post Title`, `postTitle` and `post_title` are one. */
+/** Normalizes column and field names: `Post Title`, `postTitle` and `post_title` are equal. */
 export function nameOf(name: string): string {
   return name
     .trim()
@@ -142,7 +144,7 @@ export function nameOf(name: string): string {
 
 // JSON ------------------------------------------------------------------------------------------------------------
 
-/** Bytes of a record that may have come in many parts. */
+/** Bytes of a record that may arrive in many chunks. */
 function recordBytes() {
   let parts: Uint8Array[] = [];
   let length = 0;
@@ -151,23 +153,23 @@ function recordBytes() {
       parts.push(part);
       length += part.length;
     },
-    isTooLong: () => length > longestRecord,
-    /** With what is left of it; begins anew. */
+    isTooLong: () => length > maxRecordBytes,
+    /** Returns the bytes including the rest, and resets. */
     text(decoder: TextDecoder, last: Uint8Array): string {
       this.add(last);
       const [only] = parts;
-      let whole = only;
+      let line = only;
       if (!only || parts.length > 1) {
-        whole = new Uint8Array(length);
+        line = new Uint8Array(length);
         let at = 0;
         for (const part of parts) {
-          whole.set(part, at);
+          line.set(part, at);
           at += part.length;
         }
       }
       parts = [];
       length = 0;
-      return textOf(decoder, whole);
+      return textOf(decoder, line);
     },
   };
 }
@@ -205,14 +207,17 @@ function* jsonRow(text: string, line: number): Generator<Row> {
       return;
     }
   } catch {
-    // Said below.
+    // Reported below.
   }
   yield { line, message: "is not a JSON object" };
 }
 
 const betweenObjects = new Set([...new TextEncoder().encode(" \t\r\n,[]\uFEFF")]);
 
-/** The objects of an array, or the only one, found by their braces: whatever is not ASCII stands inside them. */
+/**
+ * Finds the objects of an array, or a single object, by their braces; non-ASCII bytes occur only inside of
+ * them.
+ */
 async function* jsonRows(bytes: AsyncIterable<Uint8Array>, from: Position): AsyncGenerator<Row> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let { at, line } = from;
@@ -250,5 +255,5 @@ async function* jsonRows(bytes: AsyncIterable<Uint8Array>, from: Position): Asyn
     at += part.length;
     if (record.isTooLong()) throw invalid("body", `has an object at line ${startLine} that ${tooLong}`);
   }
-  if (depth > 0) throw invalid("body", `is not whole: the object at line ${startLine} does not end`);
+  if (depth > 0) throw invalid("body", `is incomplete: the object at line ${startLine} does not end`);
 }

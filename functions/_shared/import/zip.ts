@@ -3,16 +3,16 @@ import { createInflateRaw } from "node:zlib";
 import { crc32 } from "../../../shared/crc32.ts";
 import { ApiError, invalid } from "../api-error.ts";
 
-// As much of the format as a backup needs: one disk, stored or deflated, no zip64. Sizes and sums are those of the directory at
-// the end, since a writer that streams leaves them out of the headers before the data.
+// The subset of the zip format that backups need: one disk, stored or deflated, no zip64. Sizes and checksums
+// come from the central directory, because streaming writers omit them in the local headers.
 
-/** Bytes that are read from anywhere: a body that came whole, or a file. */
+/** A byte source with random access: a complete body or a file. */
 export type Bytes = {
   size: number;
   read: (start: number, end: number) => Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 };
 
-/** What a file of the zip holds, as it is inflated; undefined where there is none of that name. */
+/** Yields the inflated content of a file in the zip; undefined if there is none with this name. */
 export type Zip = (name: string) => AsyncGenerator<Uint8Array> | undefined;
 
 type Entry = {
@@ -26,15 +26,15 @@ type Entry = {
 };
 
 const endSize = 22;
-const longestComment = 65_535;
-const largestDirectory = 16 * 1024 * 1024;
+const maxCommentBytes = 65_535;
+const maxDirectoryBytes = 16 * 1024 * 1024;
 const isEncrypted = 0x2041;
 
-/** Reads the directory of a zip. What is wrong with a file of it, or larger than `largest` bytes inflated, is thrown when that is read. */
-export async function openZip(bytes: Bytes, largest: number): Promise<Zip> {
-  const tail = await viewOf(bytes, Math.max(0, bytes.size - endSize - longestComment), bytes.size);
+/** Reads the central directory. An invalid file, or one above `maxBytes` inflated, throws when it is read. */
+export async function openZip(bytes: Bytes, maxBytes: number): Promise<Zip> {
+  const tail = await viewOf(bytes, Math.max(0, bytes.size - endSize - maxCommentBytes), bytes.size);
   const end = endOf(tail);
-  if (end === undefined) throw invalid("body", "is not a whole zip: its end is missing");
+  if (end === undefined) throw invalid("body", "is an incomplete zip: its end is missing");
   const endAt = bytes.size - tail.byteLength + end;
   const count = tail.getUint16(end + 10, true);
   const size = tail.getUint32(end + 12, true);
@@ -42,20 +42,20 @@ export async function openZip(bytes: Bytes, largest: number): Promise<Zip> {
   const hasLocator = end >= 20 && tail.getUint32(end - 20, true) === 0x07064b50;
   if (hasLocator || count === 0xffff || size === 0xffffffff || start === 0xffffffff) throw zip64();
   if (tail.getUint32(end + 4, true) !== 0 || tail.getUint16(end + 8, true) !== count)
-    throw invalid("body", "is part of a zip: send it whole");
-  if (start + size !== endAt || size > largestDirectory) throw directoryDamaged();
+    throw invalid("body", "is a part of a split zip: send one complete file");
+  if (start + size !== endAt || size > maxDirectoryBytes) throw directoryDamaged();
   const entries = new Map<string, Entry>();
   for (const entry of entriesOf(await viewOf(bytes, start, endAt), count)) {
-    if (entries.has(entry.name)) throw invalid("body", `holds two files named ${entry.name}`);
+    if (entries.has(entry.name)) throw invalid("body", `contains two files named ${entry.name}`);
     entries.set(entry.name, entry);
   }
   return (name) => {
     const entry = entries.get(name);
-    return entry && contentOf(bytes, entry, start, largest);
+    return entry && contentOf(bytes, entry, start, maxBytes);
   };
 }
 
-/** Where the end record begins: its comment reaches to the end of the file. */
+/** Position of the end record; its comment extends to the end of the file. */
 function endOf(tail: DataView): number | undefined {
   for (let at = tail.byteLength - endSize; at >= 0; at--)
     if (
@@ -90,16 +90,16 @@ async function* contentOf(
   bytes: Bytes,
   entry: Entry,
   directoryAt: number,
-  largest: number,
+  maxBytes: number,
 ): AsyncGenerator<Uint8Array> {
   const { name, flags, method, sum, packed, size, at } = entry;
-  if (flags & isEncrypted) throw invalid("body", "is encrypted: send it without a password");
+  if (flags & isEncrypted) throw invalid("body", "is encrypted: send a zip without a password");
   if ([packed, size, at].includes(0xffffffff)) throw zip64();
   if (method !== 0 && method !== 8)
-    throw invalid("body", "is packed in another way than deflate: pack it anew");
+    throw invalid("body", "uses a compression other than deflate: create the zip again");
   const tooLarge = () =>
-    new ApiError("PAYLOAD_TOO_LARGE", `${name} is larger than ${largest >> 20} MiB unpacked.`);
-  if (size > largest) throw tooLarge();
+    new ApiError("PAYLOAD_TOO_LARGE", `${name} is larger than ${maxBytes >> 20} MiB when inflated.`);
+  if (size > maxBytes) throw tooLarge();
   const header = await viewOf(bytes, at, Math.min(at + 30, directoryAt));
   if (header.byteLength < 30 || header.getUint32(0, true) !== 0x04034b50) throw damaged();
   const nameEnd = at + 30 + header.getUint16(26, true);
@@ -110,7 +110,7 @@ async function* contentOf(
   let found = 0;
   for await (const part of inflated(bytes.read(start, start + packed), method)) {
     length += part.length;
-    // What the directory says may be a lie.
+    // Do not trust the size in the directory.
     if (length > size) throw damaged();
     found = crc32(part, found);
     yield part;
@@ -122,7 +122,7 @@ async function* inflated(packed: ReturnType<Bytes["read"]>, method: number): Asy
   if (method === 0) return yield* packed;
   const inflate = createInflateRaw({ chunkSize: 65_536 });
   pipeline(Readable.from(packed), inflate, () => {
-    // Said where it is read.
+    // Reported where it is read.
   });
   try {
     yield* inflate;
@@ -147,13 +147,14 @@ async function viewOf(bytes: Bytes, start: number, end: number): Promise<DataVie
 const textOf = (view: DataView, start = 0, end = view.byteLength) =>
   new TextDecoder().decode(new Uint8Array(view.buffer, view.byteOffset + start, end - start));
 
-const directoryDamaged = () => invalid("body", "is a zip whose directory is damaged: send it anew");
+const directoryDamaged = () => invalid("body", "is a zip with a damaged directory: send it again");
 const damaged = () => invalid("body", "is damaged");
-const zip64 = () => invalid("body", "is zip64, which is not read: leave out the blobs and pack it anew");
+const zip64 = () =>
+  invalid("body", "is in zip64 format, which is not supported: create the zip again without the blobs");
 
 const blockSize = 1024 * 1024;
 
-/** Bytes kept as they come, in blocks: parts may be of a byte each. */
+/** Stores chunks in larger blocks, since chunks may be one byte each. */
 export function heldBytes(): Bytes & { add: (part: Uint8Array) => void } {
   const blocks: Uint8Array[] = [];
   return {
@@ -162,10 +163,10 @@ export function heldBytes(): Bytes & { add: (part: Uint8Array) => void } {
       for (let rest = part; rest.length > 0; ) {
         const used = this.size % blockSize;
         if (used === 0) blocks.push(new Uint8Array(blockSize));
-        const taken = rest.subarray(0, blockSize - used);
-        blocks.at(-1)?.set(taken, used);
-        this.size += taken.length;
-        rest = rest.subarray(taken.length);
+        const chunk = rest.subarray(0, blockSize - used);
+        blocks.at(-1)?.set(chunk, used);
+        this.size += chunk.length;
+        rest = rest.subarray(chunk.length);
       }
     },
     *read(start, end) {

@@ -1,15 +1,15 @@
 import type { Locale } from "../../../shared/locales.ts";
 import { lexiconEngine, scoreText } from "./lexicon.ts";
 
-/** What each text says, an answer each; null for what is no text. */
+/** Scores the text answers; null for other answers. */
 export type Sentiment = { engine: string; scores: (number | null)[] };
 
-// Two hundred answers of 5,000 characters would take a moment from everybody else.
-const mostCharacters = 20_000;
+// Limits the total text: 200 answers of 5,000 characters would block the process.
+const maxCharacters = 20_000;
 
-/** Scores of the answers of a response, in their order; the database uses those of text questions, after the numbers. */
+/** Scores of the answers in order; the database uses those of text questions. */
 export function scoreAnswers(answers: readonly { value?: unknown }[], locale: Locale): Sentiment {
-  let left = mostCharacters;
+  let left = maxCharacters;
   const scores = answers.map(({ value }) => {
     if (typeof value !== "string" || value.trim() === "" || left <= 0) return null;
     left -= value.length;

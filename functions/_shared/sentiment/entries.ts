@@ -1,11 +1,11 @@
 import { folded } from "./tokens.ts";
 
 /**
- * The words of a language, by what they do. White space separates entries, `_` the words of a phrase,
- * and a final `*` stands for any ending. Values go from -3 to 3; 0 is for phrases that look like more than they say.
+ * Words of a language by effect. White space separates entries, `_` joins the words of a phrase, and a final
+ * `*` matches any ending. Values range from -3 to 3; 0 neutralizes a phrase.
  */
 export type Source = {
-  /** Texts are looked through character by character: words are not separated. */
+  /** Matched by character, for languages without word separators. */
   characters?: true;
   values: [value: number, entries: string][];
   negations: string;
@@ -13,7 +13,9 @@ export type Source = {
   weaker: string;
   contrasts: string;
   wishes: string;
-  /** How many words (or characters) a negation may stand before and behind what it negates. */
+  /**
+   * Maximum distance in words (or characters) between a negation and the negated word, before and after it.
+   */
   reach: { before: number; behind: number };
 };
 
@@ -28,7 +30,7 @@ type Node = { next: Map<string, Node>; open: Map<string, Node>; entry?: Entry };
 export type Lexicon = Pick<Source, "reach"> & { characters: boolean; root: Node };
 
 const shortestStem = 2;
-const longestWord = 40;
+const maxWordLength = 40;
 
 export function compile(source: Source): Lexicon {
   const lexicon = { reach: source.reach, characters: source.characters === true, root: node() };
@@ -44,7 +46,7 @@ export function compile(source: Source): Lexicon {
   return lexicon;
 }
 
-// What means the same in every language.
+// Entries with the same meaning in every language.
 const signs: [number, string][] = [
   [
     2,
@@ -69,12 +71,12 @@ function insert(lexicon: Lexicon, entry: string, kind: Entry["kind"], value: num
 
 const node = (): Node => ({ next: new Map(), open: new Map() });
 
-/** The longest entry that begins at a word. */
+/** The longest entry that starts at a word. */
 export function lookUp({ root }: Lexicon, words: string[], at: number): Entry | undefined {
   return longest(root, words, at);
 }
 
-// As deep as the longest phrase: each word follows its own branch and the best of the open ones.
+// Recursion is limited by the longest phrase: each word follows its own branch and the best open-ended one.
 function longest(from: Node, words: string[], at: number): Entry | undefined {
   const word = words[at];
   if (word === undefined) return from.entry;
@@ -86,14 +88,14 @@ function longest(from: Node, words: string[], at: number): Entry | undefined {
 }
 
 function branchOf(open: Map<string, Node>, word: string): Node | undefined {
-  for (let length = Math.min(word.length, longestWord); length >= shortestStem; length--) {
+  for (let length = Math.min(word.length, maxWordLength); length >= shortestStem; length--) {
     const branch = open.get(word.slice(0, length));
     if (branch) return branch;
   }
   return undefined;
 }
 
-/** Doubled letters are the commonest slip: "recomend", "dissappointed". */
+/** Doubled letters are the most frequent misspelling: "recomend", "dissappointed". */
 function stemOf(word: string): string {
   return word.replace(/(.)\1+/gu, "$1");
 }

@@ -10,8 +10,8 @@ import { ptBR } from "./lexicons/pt-br.ts";
 import { ru } from "./lexicons/ru.ts";
 import { type Clause, clausesOf } from "./tokens.ts";
 
-/** What a text says: score from -1 to 1, and 0 where confidence (0 to 1) is too low to say anything. */
-export type Judgement = {
+/** Sentiment of a text: score from -1 to 1 (0 if confidence is too low) and confidence from 0 to 1. */
+export type SentimentScore = {
   score: number;
   sentiment: "positive" | "neutral" | "negative";
   confidence: number;
@@ -31,56 +31,56 @@ const lexicons: Record<Locale, Lexicon> = {
   it: compile(it),
 };
 
-/** Below it a text is taken for neutral. */
+/** Below this confidence a text is neutral. */
 const leastConfidence = 0.3;
-/** What is negated says less than its opposite: "not good" is milder than "bad". */
+/** Negation weakens: "not good" is milder than "bad". */
 const negatedPraise = -0.8;
 const negatedComplaint = -0.7;
-/** What follows "but" is what the writer came to say. */
+/** The part after "but" counts more. */
 const afterContrast = 1.25;
 const beforeContrast = 0.75;
-/** "It would be great if" praises nothing yet; nor does "is it fast?". */
+/** Wishes and questions express no praise: "it would be great if", "is it fast?". */
 const wished = 0.1;
 
-/** Words and phrases that say something, weighed by what stands around them. The same text gives the same score everywhere. */
-export function scoreText(text: string, locale: Locale): Judgement {
+/** Sums the values of words and phrases, weighted by context. Deterministic across platforms. */
+export function scoreText(text: string, locale: Locale): SentimentScore {
   const lexicon = lexicons[languageOf(text, locale)];
   const clauses = clausesOf(text, lexicon.characters).flatMap((clause) => splitAtContrasts(clause, lexicon));
   let praise = 0;
   let complaint = 0;
   const lastContrast = clauses.findLastIndex((clause) => isContrast(clause, lexicon));
   clauses.forEach((clause, index) => {
-    const place = lastContrast <= 0 ? 1 : index >= lastContrast ? afterContrast : beforeContrast;
+    const weight = lastContrast <= 0 ? 1 : index >= lastContrast ? afterContrast : beforeContrast;
     for (const value of valuesOf(clause, lexicon)) {
-      if (value > 0) praise += value * place;
-      else complaint -= value * place;
+      if (value > 0) praise += value * weight;
+      else complaint -= value * weight;
     }
   });
   return judgementOf(praise, complaint);
 }
 
-function judgementOf(praise: number, complaint: number): Judgement {
-  const said = praise + complaint;
+function judgementOf(praise: number, complaint: number): SentimentScore {
+  const total = praise + complaint;
   const balance = praise - complaint;
-  // Confident where much is said, and all of it one way.
-  const confidence = said === 0 ? 0 : rounded((Math.abs(balance) / said) * (said / (said + 1)));
+  // Confidence is high if there are many hits of the same sign.
+  const confidence = total === 0 ? 0 : rounded((Math.abs(balance) / total) * (total / (total + 1)));
   const sure = confidence >= leastConfidence;
   const score = sure ? rounded(balance / (Math.abs(balance) + 1.5)) : 0;
   return { score, sentiment: sentimentOf(score), confidence, engine: lexiconEngine };
 }
 
-/** The bounds the database uses for whole responses. */
-export function sentimentOf(score: number): Judgement["sentiment"] {
+/** The same thresholds as in the database for whole responses. */
+export function sentimentOf(score: number): SentimentScore["sentiment"] {
   return score >= 0.2 ? "positive" : score <= -0.2 ? "negative" : "neutral";
 }
 
-/** Browsers often ask for English where people write in their own script. */
+/** Browsers often send English although people write in another script. */
 function languageOf(text: string, locale: Locale): Locale {
   if (/[\u3040-\u30ff]/.test(text)) return "ja";
   return /[\u0400-\u04ff]{3}/.test(text) ? "ru" : locale;
 }
 
-/** What stands before "but", and the rest from it on. */
+/** Splits a text at "but". */
 function splitAtContrasts(clause: Clause, lexicon: Lexicon): Clause[] {
   const { words } = clause;
   const starts = words.flatMap((_, at) =>
@@ -93,7 +93,7 @@ function isContrast({ words }: Clause, lexicon: Lexicon): boolean {
   return words[0] !== undefined && lookUp(lexicon, words, 0)?.kind === "contrast";
 }
 
-/** saysNo: a phrase that begins with a negation is meant as it stands, as in "no tengo ninguna queja". */
+/** A phrase that starts with a negation has its own value, as in "no tengo ninguna queja". */
 type Hit = Entry & { start: number; end: number; saysNo: boolean };
 
 function valuesOf(clause: Clause, lexicon: Lexicon): number[] {
@@ -104,14 +104,14 @@ function valuesOf(clause: Clause, lexicon: Lexicon): number[] {
     let value = hit.value;
     if (isNegated(hits, index, lexicon)) value *= value > 0 ? negatedPraise : negatedComplaint;
     value *= strengthOf(hits, index);
-    // A question doubts praise, and a wish has none.
+    // Questions and wishes cancel praise.
     if (value > 0 && (isWish || clause.isQuestion)) value *= wished;
     else if (value < 0 && isWish) value *= 0.5;
     return value === 0 ? [] : [clause.isExclaimed ? value * 1.15 : value];
   });
 }
 
-/** The longest entry at each place, left to right. */
+/** The longest entries from left to right. */
 function hitsOf({ words }: Clause, lexicon: Lexicon): Hit[] {
   const hits: Hit[] = [];
   for (let at = 0; at < words.length; ) {
@@ -125,7 +125,9 @@ function hitsOf({ words }: Clause, lexicon: Lexicon): Hit[] {
   return hits;
 }
 
-/** Whether a negation reaches the hit: from before, or from behind in languages that put it there and nothing else is said between. */
+/**
+ * Whether a negation applies to the hit: one before it, or one after it in languages with that word order.
+ */
 function isNegated(hits: Hit[], index: number, { reach }: Lexicon): boolean {
   const hit = hits[index] as Hit;
   if (hit.saysNo) return false;
@@ -142,7 +144,7 @@ function isNegated(hits: Hit[], index: number, { reach }: Lexicon): boolean {
   return false;
 }
 
-/** By the two words before, or the one behind: "a bit too slow", "crashes constantly". */
+/** Intensifiers: the two words before, or the one after: "a bit too slow", "crashes constantly". */
 function strengthOf(hits: Hit[], index: number): number {
   const hit = hits[index] as Hit;
   let strength = 1;

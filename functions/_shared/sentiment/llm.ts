@@ -1,14 +1,15 @@
 import { z } from "zod";
 import type { Locale } from "../../../shared/locales.ts";
-import { askFor, type LanguageModel } from "../language-model.ts";
-import { type Judgement, scoreText, sentimentOf } from "./lexicon.ts";
+import { type LanguageModel, modelQuery } from "../language-model.ts";
+import { type SentimentScore, scoreText, sentimentOf } from "./lexicon.ts";
 
-/** One judgement a text, in their order. */
-export type Judge = (texts: readonly string[], locale: Locale) => Promise<Judgement[]>;
+/** One result for each text, in order. */
+export type TextScorer = (texts: readonly string[], locale: Locale) => Promise<SentimentScore[]>;
 
-export const lexiconJudge: Judge = async (texts, locale) => texts.map((text) => scoreText(text, locale));
+export const lexiconScorer: TextScorer = async (texts, locale) =>
+  texts.map((text) => scoreText(text, locale));
 
-const longestText = 2_000;
+const maxTextLength = 2_000;
 const batchSize = 50;
 const leastConfidence = 0.5;
 
@@ -21,14 +22,14 @@ const judgements = z.object({
   judgements: z.array(z.object({ score: z.number().min(-1).max(1), confidence: z.number().min(0).max(1) })),
 });
 
-/** Asks the model, and the lexicon wherever the model does not answer as it should; `engine` says who judged. */
-export function llmJudge(
+/** Scores with the model, and with the lexicon where the model fails; `engine` names the one used. */
+export function llmScorer(
   model: LanguageModel,
   report: (problem: string) => void = () => {},
   timeoutMs = 10_000,
-): Judge {
-  const read = (said: unknown, { texts }: { locale: Locale; texts: string[] }) => {
-    const answer = judgements.parse(said).judgements;
+): TextScorer {
+  const read = (output: unknown, { texts }: { locale: Locale; texts: string[] }) => {
+    const answer = judgements.parse(output).judgements;
     if (answer.length !== texts.length) throw new Error(`${answer.length} of ${texts.length} were judged`);
     return answer.map(({ score: exact, confidence }) => {
       const score = confidence < leastConfidence ? 0 : Math.round(exact * 1000) / 1000;
@@ -36,17 +37,17 @@ export function llmJudge(
       return { score, sentiment: sentimentOf(score), confidence, engine };
     });
   };
-  const ask = askFor(model, { instructions, read, timeoutMs }, report);
-  const batch: Judge = async (texts, locale) => {
-    const shortened = texts.map((text) => text.slice(0, longestText));
-    return (await ask({ locale, texts: shortened })) ?? lexiconJudge(texts, locale);
+  const query = modelQuery(model, { instructions, read, timeoutMs }, report);
+  const batch: TextScorer = async (texts, locale) => {
+    const shortened = texts.map((text) => text.slice(0, maxTextLength));
+    return (await query({ locale, texts: shortened })) ?? lexiconScorer(texts, locale);
   };
-  // All at once: however many, they take as long as one may.
+  // In parallel, so that all batches take as long as one.
   return async (texts, locale) => {
     const starts = Array.from({ length: Math.ceil(texts.length / batchSize) }, (_, i) => i * batchSize);
-    const judged = await Promise.all(
+    const scored = await Promise.all(
       starts.map((from) => batch(texts.slice(from, from + batchSize), locale)),
     );
-    return judged.flat();
+    return scored.flat();
   };
 }

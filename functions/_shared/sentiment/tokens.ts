@@ -1,9 +1,9 @@
-/** A part of a text between marks, as words; or as characters in languages that do not separate words. */
+/** A clause of a text as words, or as characters in languages without word separators. */
 export type Clause = { words: string[]; isQuestion: boolean; isExclaimed: boolean };
 
-// Not Intl.Segmenter: its words change with the ICU of the runtime, and a score must not.
+// Not Intl.Segmenter: its results depend on the ICU version, and scores must not.
 
-const longestText = 2_000;
+const maxTextLength = 2_000;
 const mark = /[.!?;,…\n。、！？；，:()"«»“”„—–]+/u;
 const emoticon = /(?::-?[()d/]|;\)|<3|\^\^)(?![\p{L}\p{N}/])/gu;
 const token = new RegExp(
@@ -13,7 +13,7 @@ const token = new RegExp(
 const endsQuestion = /[?？]/;
 const endsExclamation = /[!！]/;
 
-/** One form for what people write in several: case, width, accents, long vowels for emphasis, invisible characters. */
+/** Normalizes spelling: case, width, accents, lengthened vowels, invisible characters. */
 export function folded(text: string, characters: boolean): string {
   const plain = text
     .normalize("NFKC")
@@ -29,7 +29,7 @@ export function folded(text: string, characters: boolean): string {
     .replace(/(\p{L})\1{2,}/gu, "$1");
 }
 
-/** Of a text as long as is read: what comes later costs nothing. */
+/** Long texts are truncated to bound the cost. */
 export function clausesOf(text: string, characters: boolean): Clause[] {
   const clauses: Clause[] = [];
   let words: string[] = [];
@@ -38,15 +38,15 @@ export function clausesOf(text: string, characters: boolean): Clause[] {
     if (words.length > 0) clauses.push({ words, isQuestion: false, isExclaimed: false });
     words = [];
     if (!/[.!?…\n。！？]/u.test(end)) return;
-    // How a sentence ends is true of all of it.
+    // The end of a sentence determines its kind.
     for (const clause of clauses.slice(sentence)) {
       clause.isQuestion = endsQuestion.test(end);
       clause.isExclaimed = endsExclamation.test(end);
     }
     sentence = clauses.length;
   };
-  for (const [found] of folded(text.slice(0, longestText), characters)
-    .slice(0, longestText)
+  for (const [found] of folded(text.slice(0, maxTextLength), characters)
+    .slice(0, maxTextLength)
     .matchAll(token)) {
     if (isMark.test(found)) close(found);
     else if (characters) words.push(...found);

@@ -9,7 +9,7 @@ export function openStream({ id, tool, arguments: args, confirmed, locale }: New
     select private.open_stream(${id}, ${tool}, ${JSON.stringify(args)}::text::jsonb, ${confirmed}, ${locale})`;
 }
 
-/** Locked until the transaction ends, so that one process runs it. */
+/** Locks the stream until the transaction ends, so that one process runs it. */
 export function claimStream(id: string): Statement<MaybeData> {
   return (sql) => sql`select private.claim_stream(${id})::text as data`;
 }
@@ -18,7 +18,7 @@ export function finishStream(id: string, events: unknown): Statement {
   return (sql) => sql`select private.finish_stream(${id}, ${JSON.stringify(events)}::text::jsonb)`;
 }
 
-/** As the login role: null until it ran. */
+/** Runs as the login role: null until the call ran. */
 export function streamEvents(id: string): Statement<MaybeData> {
   return (sql) => sql`select private.stream_events(${id})::text as data`;
 }
@@ -37,27 +37,27 @@ export function readSubscription(id: string): Statement<MaybeData> {
   return (sql) => sql`select private.read_subscription(${id})::text as data`;
 }
 
-/** Counts a stream that is about to open; raises where the agent, its organization or the address has too many. */
+/** Registers a stream about to open; raises RATE_LIMIT_EXCEEDED above a limit. */
 export function holdStream(id: string, address: string | null): Statement {
-  return (sql) => sql`select private.hold_stream(${id}, ${address})`;
+  return (sql) => sql`select private.register_stream(${id}, ${address})`;
 }
 
-/** As the login role. */
+/** Runs as the login role. */
 export function renewStreams(renewed: string[], closed: string[]): Statement {
   return (sql) => sql`select private.renew_streams(${renewed}::uuid[], ${closed}::uuid[])`;
 }
 
 /**
- * As the login role: events of organizations after a cursor, and where the outbox stands;
- * of keys those still valid, and when their agent last changed.
+ * Runs as the login role: events of organizations after a cursor and the current outbox position; which keys
+ * are still valid, and when their agents last changed.
  */
 export function eventsAfter(
   { xid, id }: { xid: string; id: string },
   organizationIds: string[],
-  most: number,
+  limit: number,
   keyIds: string[],
 ): Statement<{ data: string; living: Record<string, string> }> {
   return (sql) => sql`
-    select private.events_after(${xid}::text::xid8, ${id}::text::bigint, ${organizationIds}::uuid[], ${most})::text as data,
-      (select coalesce(json_object_agg(k.key_id, k.version), '{}') from private.living_keys(${keyIds}::uuid[]) k) as living`;
+    select private.events_after(${xid}::text::xid8, ${id}::text::bigint, ${organizationIds}::uuid[], ${limit})::text as data,
+      (select coalesce(json_object_agg(k.key_id, k.version), '{}') from private.active_keys(${keyIds}::uuid[]) k) as living`;
 }

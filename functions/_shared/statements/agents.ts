@@ -31,7 +31,7 @@ export function retireAgent(id: string): Statement<Data> {
   return (sql) => sql`select private.admin_retire_agent(${id})::text as data`;
 }
 
-/** With policies, sets them first. */
+/** Replaces the policies if given. */
 export function agentPolicies(id: string, policies: AgentPolicies | null): Statement<Data> {
   const json = policies && JSON.stringify(policies);
   return (sql) => sql`select private.admin_agent_policies(${id}, ${json}::text::jsonb)::text as data`;

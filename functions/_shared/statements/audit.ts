@@ -2,15 +2,30 @@ import type { AuditQuery } from "../../../shared/audit.ts";
 import { decodeCursor } from "../cursor.ts";
 import type { Statement } from "../database.ts";
 
-/** A page of the organization's audit trail, newest first, and where the next one starts. */
+/** A page of the audit log, newest first, and the cursor of the next page. */
 export function listAudit({
   limit,
   cursor,
   target_id,
   actor_id,
+  action,
+  from: fromDay,
+  to: toDay,
 }: AuditQuery): Statement<{ data: string; more: boolean; last: [string, string] | null }> {
   const from = cursor === undefined ? undefined : decodeCursor(cursor, "created_at", "desc");
   return (sql) => sql`
     select data::text as data, more, last
-    from private.admin_audit(${target_id ?? null}, ${actor_id ?? null}, ${from?.value ?? null}::text::timestamptz, ${from?.id ?? null}, ${limit})`;
+    from private.admin_audit(${target_id ?? null}, ${actor_id ?? null}, ${from?.value ?? null}::text::timestamptz, ${from?.id ?? null}, ${limit},
+      ${action ?? null}, ${fromDay ?? null}::text::date, ${toDay ?? null}::text::date)`;
+}
+
+/** What the audit log can be filtered by. */
+export type AuditChoices = {
+  time_zone: string;
+  actions: string[];
+  actors: { id: string; name: string; kind: string }[];
+};
+
+export function auditChoices(): Statement<{ data: AuditChoices }> {
+  return (sql) => sql`select private.admin_audit_choices() as data`;
 }

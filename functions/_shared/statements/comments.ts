@@ -1,9 +1,9 @@
-import type { CommentCreateByKey, CommentListQuery } from "../../../shared/comments.ts";
+import type { Comment, CommentCreateByKey, CommentListQuery } from "../../../shared/comments.ts";
 import type { Sql, Statement } from "../database.ts";
 import { commentShape, type Data } from "./shapes.ts";
 import { actor } from "./votes.ts";
 
-/** The comment of that id, where the caller may see it and the request names no other organization. */
+/** The comment with this id if the caller may see it and the request names no other organization. */
 const namedComment = (sql: Sql, id: string) =>
   sql`c.id = ${id}::uuid and private.in_organization(c.organization_id)`;
 
@@ -26,14 +26,62 @@ export function listComments(
   };
 }
 
-const mostReplies = 100;
+const threadsOfPage = 50;
+const maxShownComments = 500;
+
+/** A comment as pages show it; `seconds_to_edit` is set for the caller's own comments, null for others. */
+export type ThreadComment = Comment & { has_voted?: boolean; seconds_to_edit?: number | null };
+
+/**
+ * A level of a submission's threads (top-level comments, or the replies to a comment), official ones first,
+ * each followed by
+ * its replies, up to 500 in all: reply_count shows how many are missing. `data` is a flat array of
+ * ThreadComment in display order.
+ */
+export function commentThreads(
+  submissionId: string,
+  { parent_id, page, isSignedIn }: { parent_id?: string | undefined; page: number; isSignedIn: boolean },
+): Statement<{ total: number; data: string }> {
+  return (sql) => {
+    const level = sql`c.submission_id = ${submissionId}::uuid and ${parent_id ? sql`c.parent_id = ${parent_id}::uuid` : sql`c.parent_id is null`}`;
+    const own = sql`jsonb_build_object('has_voted', private.comment_vote_of(c.id, private.caller_id()) is not null,
+      'seconds_to_edit', case when c.author_id = private.caller_id() then
+        ${secondsLeft(sql)} end)`;
+    return sql`
+      with recursive level as materialized (
+        select * from public.comments c where ${level}
+        order by c.is_official desc, c.created_at, c.id limit ${threadsOfPage} offset ${(page - 1) * threadsOfPage}
+      ), thread as (
+        select * from level
+        union all
+        select c.* from thread t join public.comments c on c.parent_id = t.id
+      ), shown as (select * from thread limit ${maxShownComments})
+      select (select count(*) from public.comments c where ${level}) as total,
+        coalesce((select json_agg(${isSignedIn ? sql`${commentShape(sql)}::jsonb || ${own}` : commentShape(sql)}
+          order by c.is_official desc, c.created_at, c.id) from shown c), '[]')::text as data`;
+  };
+}
+
+const secondsLeft = (sql: Sql) =>
+  sql`greatest(0, extract(epoch from c.created_at + private.comment_edit_window() - now()))::integer`;
+
+/** How long the caller may still edit their own comment, in seconds. */
+export function secondsToEdit(id: string): Statement<{ seconds: number }> {
+  return (sql) => sql`
+    select ${secondsLeft(sql)} as seconds from public.comments c
+    where ${namedComment(sql, id)} and c.author_id = private.caller_id()`;
+}
+
+export const pagesOfThreads = (total: number) => Math.ceil(total / threadsOfPage);
+
+const maxReplies = 100;
 
 export function commentDetail(id: string, withReplies: boolean): Statement<Data> {
   return (sql) => {
     if (!withReplies)
       return sql`select ${commentShape(sql)}::text as data from public.comments c where ${namedComment(sql, id)}`;
     const replies = sql`coalesce((select json_agg(${commentShape(sql)} order by c.is_official desc, c.created_at, c.id)
-      from (select * from public.comments c where c.parent_id = p.id order by c.is_official desc, c.created_at, c.id limit ${mostReplies}) c), '[]')`;
+      from (select * from public.comments c where c.parent_id = p.id order by c.is_official desc, c.created_at, c.id limit ${maxReplies}) c), '[]')`;
     return sql`
       select (p.shape::jsonb || jsonb_build_object('replies', ${replies}))::text as data
       from (select c.id, ${commentShape(sql)} as shape from public.comments c where ${namedComment(sql, id)}) p`;
@@ -47,7 +95,7 @@ export function findComment(id: string): Statement<{ found: number }> {
 
 type NewComment = Pick<CommentCreateByKey, "body" | "parent_id"> & Partial<CommentCreateByKey>;
 
-/** No row where the caller sees no such submission. */
+/** No row if the caller sees no such submission. */
 export function createComment(
   id: string,
   submissionId: string,
@@ -80,7 +128,7 @@ export function deleteComment(id: string): Statement {
 
 type OnBehalf = Parameters<typeof actor>[1];
 
-/** One row where it made the vote, none where it was there or the comment is not. */
+/** One row if the vote was created; none if it existed or there is no such comment. */
 export function castCommentVote(id: string, onBehalf: OnBehalf, byKey: boolean): Statement {
   return (sql) =>
     byKey

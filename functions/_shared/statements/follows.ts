@@ -2,7 +2,7 @@ import type { Statement } from "../database.ts";
 import type { Data } from "./shapes.ts";
 import { named } from "./submissions.ts";
 
-/** One row where it made the follow. */
+/** One row if the follow was created. */
 export function follow(id: string): Statement {
   return (sql) => sql`
     insert into public.follows (submission_id) select s.id from public.submissions s where ${named(sql, id)} and not private.is_following(s.id)

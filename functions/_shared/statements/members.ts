@@ -2,13 +2,23 @@ import { digestOf, type NewApiKey } from "../../../shared/api-keys.ts";
 import type { InviteCreate } from "../../../shared/members.ts";
 import type { PageQuery } from "../../../shared/pagination.ts";
 import type { Statement } from "../database.ts";
+import { idOf } from "./organizations.ts";
 import type { Data } from "./shapes.ts";
 
 type List = { total: number; data: string };
 
-export function listMembers(id: string, { page, limit }: PageQuery): Statement<List> {
+/** Without an id, of the request's organization. */
+export function listMembers(id: string | undefined, { page, limit }: PageQuery): Statement<List> {
   return (sql) =>
-    sql`select total, data::text from private.admin_members(${id}, ${limit}, ${(page - 1) * limit})`;
+    sql`select total, data::text from private.admin_members(${idOf(sql, id)}, ${limit}, ${(page - 1) * limit})`;
+}
+
+/** Of the request's organization; no row if the team has no such member. */
+export function showMember(userId: string): Statement<Data> {
+  return (sql) => sql`
+    select m.value::text as data
+    from private.admin_members(private.current_organization_id(), 10000, 0) l, json_array_elements(l.data) m
+    where m.value ->> 'user_id' = ${userId}::uuid::text`;
 }
 
 export function changeRole(id: string, userId: string, role: string): Statement<Data> {
@@ -23,9 +33,10 @@ export function transferOwnership(id: string, userId: string): Statement<Data> {
   return (sql) => sql`select private.admin_transfer_ownership(${id}, ${userId})::text as data`;
 }
 
-export function listInvites(id: string, { page, limit }: PageQuery): Statement<List> {
+/** Without an id, of the request's organization. */
+export function listInvites(id: string | undefined, { page, limit }: PageQuery): Statement<List> {
   return (sql) =>
-    sql`select total, data::text from private.admin_invites(${id}, ${limit}, ${(page - 1) * limit})`;
+    sql`select total, data::text from private.admin_invites(${idOf(sql, id)}, ${limit}, ${(page - 1) * limit})`;
 }
 
 export function createInvite(

@@ -13,7 +13,7 @@ export function unmergeSubmission(id: string): Statement<Data> {
 
 type QueuePage = { total: number; data: string; more: boolean; last: [string, string] | null };
 
-/** A page of what others do not see, oldest first. */
+/** A page of pending, rejected or spam content, oldest first. */
 export function moderationQueue({ state, type, limit, cursor }: ModerationQuery): Statement<QueuePage> {
   const from = cursor === undefined ? undefined : decodeCursor(cursor, "created_at", "asc");
   return (sql) => sql`
@@ -33,8 +33,25 @@ export function moderate({
 }
 
 export function changeMany(bulk: Bulk): Statement<Data> {
-  const wanted = "value" in bulk ? [bulk.value ?? []].flat() : [];
+  const values = "value" in bulk ? [bulk.value ?? []].flat() : [];
   const { note = null, notify = true } = bulk.action === "set_status" ? bulk : {};
   return (sql) => sql`
-    select private.admin_bulk(${bulk.ids}::uuid[], ${bulk.action}, ${wanted}::text[], ${note}, ${notify})::text as data`;
+    select private.admin_bulk(${bulk.ids}::uuid[], ${bulk.action}, ${values}::text[], ${note}, ${notify})::text as data`;
+}
+
+type Moderated = Pick<Moderation, "target_type" | "target_id">;
+
+/** Each on its own, with a result for each. */
+export function moderateMany(
+  targets: Moderated[],
+  { action, reason, trust_author }: Pick<Moderation, "action" | "reason" | "trust_author">,
+): Statement<Data> {
+  return (sql) => sql`
+    select private.admin_moderate_many(${targets.map(({ target_type }) => target_type)}::text[],
+      ${targets.map(({ target_id }) => target_id)}::uuid[], ${action}, ${reason || null}, ${trust_author ?? null})::text as data`;
+}
+
+/** What a merge would make. */
+export function mergePreview(sourceIds: string[], targetId: string): Statement<Data> {
+  return (sql) => sql`select private.admin_merge_preview(${sourceIds}::uuid[], ${targetId})::text as data`;
 }

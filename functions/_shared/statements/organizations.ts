@@ -1,9 +1,24 @@
 import type { OrganizationPatch } from "../../../shared/organizations.ts";
-import type { Statement } from "../database.ts";
+import type { Sql, Statement } from "../database.ts";
 import type { Data } from "./shapes.ts";
 
-export function organizationDetail(id: string): Statement<Data> {
-  return (sql) => sql`select private.admin_organization(${id})::text as data`;
+export const idOf = (sql: Sql, id: string | undefined) =>
+  id === undefined ? sql`private.current_organization_id()` : sql`${id}::uuid`;
+
+/** Without an id, of the request's organization. */
+export function organizationDetail(id?: string): Statement<Data> {
+  return (sql) => sql`select private.admin_organization(${idOf(sql, id)})::text as data`;
+}
+
+/** The logo before a change, for admins only. */
+export function logoOf(id?: string): Statement<{ id: string; logo_url: string | null }> {
+  return (sql) => sql`select * from private.admin_logo(${idOf(sql, id)})`;
+}
+
+/** Sets the path of an uploaded logo. */
+export function setLogo(id: string, path: string): Statement<Data> {
+  return (sql) =>
+    sql`select private.admin_update_organization(${id}, ${JSON.stringify({ logo_url: path })}::text::jsonb)::text as data`;
 }
 
 export function updateOrganization(id: string, fields: OrganizationPatch): Statement<Data> {

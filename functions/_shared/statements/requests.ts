@@ -1,42 +1,45 @@
 import type { Admission, Sql, Statement, Verdict } from "../database.ts";
 
-/** What private.admit says of a request that it refuses. */
-export type Refused = {
+/** The error of private.admit_request, if any. */
+export type AdmissionError = {
   code: string | null;
   message: string;
   field: string | null;
   retry_after: number | null;
 };
 
-/** Charges a request by itself, in a transaction of its own. */
-export function chargeRequest(admission: Admission): Statement<Verdict & Refused> {
+/** Charges a request in a transaction of its own. */
+export function chargeRequest(admission: Admission): Statement<Verdict & AdmissionError> {
   return (
     sql,
   ) => sql`select code, message, field, retry_after, max_requests, remaining, reset_at, origin_allowed
-    from private.admit(${caller(sql, admission)}, true)`;
+    from private.admit_request(${caller(sql, admission)}, true)`;
 }
 
-/** The first statement of a request's transaction: what follows runs as the caller. */
-export function enter(admission: Admission, charge: boolean): Statement<Verdict> {
+/** First statement of a request's transaction: the following statements run as the caller. */
+export function assumeCaller(admission: Admission, charge: boolean): Statement<Verdict> {
   const { requestId, access, scopes } = admission;
   return (sql) => sql`select max_requests, remaining, reset_at, origin_allowed
-    from private.enter(${requestId}, ${caller(sql, admission)}, ${charge}, ${access}, ${scopes})`;
+    from private.assume_caller(${requestId}, ${caller(sql, admission)}, ${charge}, ${access}, ${scopes})`;
 }
 
 function caller(sql: Sql, admission: Admission) {
-  const { userId, digest, refused, address, operations, organization } = admission;
+  const { userId, digest, invalidCredential, address, operations, organization } = admission;
   const { onBehalf, origin, needsOrigin, resource, resourceId } = admission;
-  return sql`${userId}, ${digest}, ${refused}, ${address}, ${operations}, ${organization}, ${onBehalf},
+  return sql`${userId}, ${digest}, ${invalidCredential}, ${address}, ${operations}, ${organization}, ${onBehalf},
     ${origin}, ${needsOrigin}, ${resource}, ${resourceId}`;
 }
 
-/** The answer that an Idempotency-Key gave before; null the first time. */
-export function replay(key: string, request: Uint8Array): Statement<{ answer: string | null }> {
-  return (sql) => sql`select private.replay(${key}, ${request}) as answer`;
+/** The stored response of an Idempotency-Key; null the first time. */
+export function findIdempotentResponse(
+  key: string,
+  request: Uint8Array,
+): Statement<{ answer: string | null }> {
+  return (sql) => sql`select private.find_idempotent_response(${key}, ${request}) as answer`;
 }
 
-export function remember(key: string, answer: string): Statement {
-  return (sql) => sql`select private.remember(${key}, ${answer})`;
+export function saveIdempotentResponse(key: string, answer: string): Statement {
+  return (sql) => sql`select private.save_idempotent_response(${key}, ${answer})`;
 }
 
 export function newestMigration(): Statement<{ version: string }> {

@@ -6,6 +6,7 @@ import type {
   SubmissionListQuery,
   SubmissionPatch,
   SubmissionSearchQuery,
+  SubmissionStatus,
 } from "../../../shared/submissions.ts";
 import { decodeCursor, type Page } from "../cursor.ts";
 import type { Sql, Statement } from "../database.ts";
@@ -19,28 +20,35 @@ const columns = {
 } as const;
 const types = { created_at: "timestamptz", votes: "integer", comments: "integer", title: "text" } as const;
 
-/** How many rows a page walks at most: where few of them pass the filters, it is short, and the cursor says where to go on. */
-const longestWalk = 3_000;
-/** Where each of them is looked at for words too. */
-const longestSearch = 1_000;
-/** Stands for a category or tag that is not there. */
+/** Maximum rows scanned for a page: with selective filters a page may be short, and its cursor continues. */
+const maxScannedRows = 3_000;
+/** Lower maximum if each row is also searched for words. */
+const maxSearchMatches = 1_000;
+/** An id that matches nothing, for an unknown category or tag. */
 const unknownId = "00000000-0000-0000-0000-000000000000";
-/** Totals that are counted row by row end here. */
-const largestCount = 1_000;
+/** Totals are counted up to this number. */
+const maxTotal = 1_000;
 
-/** One page, one row more than asked to know whether there is another, and where that would start. */
-export function listSubmissions(query: SubmissionListQuery): Statement<Page> {
-  return needsNarrowing(query) ? listNarrowed(query) : listWalked(query);
+/**
+ * Additional fields of a list: whether the caller voted, and with `q` the matches, as HTML of text and
+ * <mark>.
+ */
+type Shown = { hasVoted?: boolean; highlight?: boolean };
+
+/** One page, plus one row to detect a following page and its cursor. */
+export function listSubmissions(query: SubmissionListQuery, show: Shown = {}): Statement<Page> {
+  return needsNarrowing(query) ? listNarrowed(query, show) : listWalked(query, show);
 }
 
-/** A filter that the index of the sort leads by costs nothing, and the number of what it leaves is kept counted. */
-function needsNarrowing({ sort, status, type, category, tag, author, q }: SubmissionListQuery): boolean {
-  if (tag || author || q || type) return true;
+/** Filters covered by the sort index are cheap, and their totals are maintained by counters. */
+function needsNarrowing(query: SubmissionListQuery): boolean {
+  const { sort, status, type, category } = query;
+  if (isCounted(query) || type) return true;
   if (status) return Boolean(category) || (sort !== "created_at" && sort !== "votes");
   return Boolean(category) && sort !== "created_at";
 }
 
-function listWalked(query: SubmissionListQuery): Statement<Page> {
+function listWalked(query: SubmissionListQuery, show: Shown): Statement<Page> {
   const { limit, page, cursor } = query;
   return (sql) => {
     const { after, sorted, place } = sortOf(sql, query);
@@ -52,17 +60,17 @@ function listWalked(query: SubmissionListQuery): Statement<Page> {
       )
       select
         ${keptTotal(sql, query)} as total, false as total_is_capped,
-        coalesce((select json_agg(r) from (${shown(sql)} order by ${sorted} limit ${limit}) r), '[]')::text as data,
+        coalesce((select json_agg(r) from (${shown(sql, query, show)} order by ${sorted} limit ${limit}) r), '[]')::text as data,
         (select count(*) from page) > ${limit} as more,
         (select ${place} from page s order by ${sorted} limit 1 offset ${limit - 1}) as last`;
   };
 }
 
-/** Sorts the few that pass the filters, or walks the index of the sort where they are many. */
-function listNarrowed(query: SubmissionListQuery): Statement<Page> {
+/** Sorts the matches if they are few, otherwise scans the sort index. */
+function listNarrowed(query: SubmissionListQuery, show: Shown): Statement<Page> {
   const { limit, page, cursor, status, type, tag, author, q } = query;
-  const counted = Boolean(tag || author || q);
-  const steps = q ? longestSearch : longestWalk;
+  const counted = isCounted(query);
+  const steps = q ? maxSearchMatches : maxScannedRows;
   return (sql) => {
     const { after, sorted, place } = sortOf(sql, query);
     const some = sql`limit ${limit + 1} offset ${cursor ? 0 : (page - 1) * limit}`;
@@ -76,7 +84,7 @@ function listNarrowed(query: SubmissionListQuery): Statement<Page> {
     const walked = sql`select s.* from (${walk} limit ${steps}) s where ${matches(sql, query)}`;
     return sql`
       with narrow as materialized (
-        select n.* from private.narrow_submissions(private.current_organization_id(),
+        select n.* from private.candidate_submissions(private.current_organization_id(),
           ${status ?? null}, ${type ?? null}, ${category},
           ${tag ? sql`coalesce((${tagId(sql, tag)}), ${unknownId})` : sql`null`}, ${author ?? null}, ${q ?? null}) n
       ), passing as materialized (
@@ -84,7 +92,7 @@ function listNarrowed(query: SubmissionListQuery): Statement<Page> {
         select s.id, s.created_at, s.vote_count, s.comment_count, s.title from public.submissions s
         where (${counted} or (select is_few from narrow))
           and s.id = any ((select submission_ids from narrow)::uuid[]) and ${matches(sql, { ...query, tag: undefined })}
-        limit (select case when not is_few then ${largestCount + 1}::bigint end from narrow)
+        limit (select case when not is_few then ${maxTotal + 1}::bigint end from narrow)
       ), few as materialized (
         select s.id from passing s where (select is_few from narrow) ${after} order by ${sorted} ${some}
       ), many as materialized (
@@ -103,15 +111,15 @@ function listNarrowed(query: SubmissionListQuery): Statement<Page> {
         select ${place} as place from (${walk} limit 1 offset ${steps - 1}) s where (select count(*) from page) <= ${limit}
       ), counted as materialized (select count(*) as n from passing)
       select
-        ${counted ? sql`(select least(n, ${largestCount}) from counted)` : keptTotal(sql, query)} as total,
-        ${counted ? sql`(select n > ${largestCount} from counted) or not (select is_complete from narrow)` : sql`false`} as total_is_capped,
-        coalesce((select json_agg(r) from (${shown(sql)} order by ${sorted} limit ${limit}) r), '[]')::text as data,
+        ${counted ? sql`(select least(n, ${maxTotal}) from counted)` : keptTotal(sql, query)} as total,
+        ${counted ? sql`(select n > ${maxTotal} from counted) or not (select is_complete from narrow)` : sql`false`} as total_is_capped,
+        coalesce((select json_agg(r) from (${shown(sql, query, show)} order by ${sorted} limit ${limit}) r), '[]')::text as data,
         (select count(*) from page) > ${limit} or exists (select from stopped) as more,
         coalesce((select place from stopped), (select ${place} from page s order by ${sorted} limit 1 offset ${limit - 1})) as last`;
   };
 }
 
-/** The filters that an index of the sort leads by. */
+/** Filters covered by a sort index. */
 function leading({ sort, status, author }: SubmissionListQuery): Filters {
   if (sort === "created_at" && author) return { author };
   return status && (sort === "created_at" || sort === "votes") ? { status } : {};
@@ -130,42 +138,70 @@ function sortOf(sql: Sql, { sort, order, cursor }: SubmissionListQuery) {
   };
 }
 
-type Filters = Partial<Pick<SubmissionListQuery, "status" | "type" | "category" | "tag" | "author">>;
+type FilterName = Exclude<keyof SubmissionListQuery, "page" | "limit" | "cursor" | "sort" | "order">;
+type Filters = { [Name in FilterName]?: SubmissionListQuery[Name] };
+type Condition<Name extends FilterName> = (sql: Sql, value: NonNullable<Filters[Name]>) => ReturnType<Sql>;
 
-function matches(sql: Sql, { status, type, category, tag, author }: Filters) {
-  return sql`s.organization_id = (select private.current_organization_id()) and s.merged_into_id is null
-    ${status ? sql`and s.status = ${status}` : sql``}
-    ${type ? sql`and s.type = ${type}` : sql``}
-    ${author ? sql`and s.author_id = ${author}` : sql``}
-    ${category ? sql`and s.category_id = (${categoryId(sql, category)})` : sql``}
-    ${
-      tag
-        ? // As a value, not with exists: it is asked of each row that is walked, and not joined with all that carry the tag.
-          sql`and (select true from public.submission_tags st where st.submission_id = s.id and st.tag_id = (${tagId(sql, tag)}))`
-        : sql``
-    }`;
+/** The condition of each filter for a row s; full-text search runs separately, over all rows at once. */
+const conditions: { [Name in FilterName]: Condition<Name> } = {
+  status: (sql, status) => sql`and s.status = ${status}`,
+  type: (sql, type) => sql`and s.type = ${type}`,
+  author: (sql, author) => sql`and s.author_id = ${author}`,
+  category: (sql, category) => sql`and s.category_id = (${categoryId(sql, category)})`,
+  // As a scalar, not with exists: it is evaluated for each scanned row, and not joined with all rows that
+  // have the tag.
+  tag: (sql, tag) => sql`
+    and (select true from public.submission_tags st where st.submission_id = s.id and st.tag_id = (${tagId(sql, tag)}))`,
+  q: (sql) => sql``,
+};
+const filterNames = Object.keys(conditions) as FilterName[];
+
+/** Filters with totals from private.count_submissions. */
+const keptFilters = ["status", "type", "category"] as const satisfies FilterName[];
+
+/** Whether the total is counted row by row: set if a filter has no maintained totals. */
+function isCounted(query: Filters): boolean {
+  return filterNames.some((name) => query[name] && !keptFilters.some((kept) => kept === name));
+}
+
+function matches(sql: Sql, filters: Filters) {
+  const condition = <Name extends FilterName>(name: Name) => {
+    const value = filters[name];
+    return value === undefined ? sql`` : conditions[name](sql, value as NonNullable<Filters[Name]>);
+  };
+  return filterNames.reduce(
+    (all, name) => sql`${all} ${condition(name)}`,
+    sql`s.organization_id = (select private.current_organization_id()) and s.merged_into_id is null`,
+  );
 }
 
 const tagId = (sql: Sql, tag: string) => sql`
   select t.id from public.tags t where t.organization_id = (select private.current_organization_id()) and t.slug = ${tag}`;
 
-const keptTotal = (sql: Sql, { status, type, category }: SubmissionListQuery) =>
+const keptTotal = (sql: Sql, { status, type, category }: Pick<Filters, (typeof keptFilters)[number]>) =>
   sql`private.count_submissions(private.current_organization_id(), ${status ?? null}, ${type ?? null},
     ${category ? sql`array(${categoryId(sql, category)})` : sql`null`})`;
 
-// An id before a slug, should one look like the other.
+// Id before slug, if a slug looks like an id.
 const categoryId = (sql: Sql, category: string) => sql`
   select c.id from public.categories c
   where c.organization_id = (select private.current_organization_id()) and ${category.toLowerCase()} in (c.slug, c.id::text)
   order by c.slug = ${category.toLowerCase()} limit 1`;
 
-// A row becomes JSON faster than an object built key by key; the columns' names are the keys.
-const shown = (sql: Sql) => sql`
+// row_to_json is faster than building objects key by key; column names are the keys.
+const shown = (sql: Sql, { q }: Filters & { q?: string | undefined }, { hasVoted, highlight }: Shown) => sql`
   select s.id, s.title, s.description, s.type, s.status, s.vote_count, s.comment_count, s.author_id, s.category_id,
     coalesce(t.slugs, '[]') as tags, s.created_at, s.updated_at
+    ${hasVoted ? sql`, private.my_vote(s.id) is not null as has_voted` : sql``}
+    ${
+      q && highlight
+        ? sql`, private.highlight(s.title, ${q}, private.search_query(${q}), true) as marked_title,
+          private.highlight(s.description, ${q}, private.search_query(${q}), false) as marked_description`
+        : sql``
+    }
   from page s left join private.tags_of(array(select id from page)) t on t.submission_id = s.id`;
 
-/** Full text over titles and descriptions, best first. */
+/** Full-text search in titles and descriptions, best first. */
 export function searchSubmissions({
   q,
   status,
@@ -185,8 +221,8 @@ export function searchSubmissions({
     ), shown as (
       select * from hits order by relevance desc, id limit ${limit} offset ${(page - 1) * limit}
     )
-    select (select least(count(*), ${largestCount}) from hits) as total,
-      (select count(*) > ${largestCount} from hits) or not (select is_complete from found) as total_is_capped,
+    select (select least(count(*), ${maxTotal}) from hits) as total,
+      (select count(*) > ${maxTotal} from hits) or not (select is_complete from found) as total_is_capped,
       coalesce((select json_agg(json_build_object(
         'id', s.id, 'title', s.title, 'description', s.description, 'relevance', round(s.relevance::numeric, 4),
         'highlight', json_build_object(
@@ -194,27 +230,66 @@ export function searchSubmissions({
         order by s.relevance desc, s.id) from shown s, private.search_query(${q}) as words), '[]')::text as data`;
 }
 
-/** Submissions like one not yet made, among those the caller may see. */
+/** Submissions similar to a draft, among those visible to the caller; none for a draft without a title. */
 export function similarSubmissions(
   title: string,
   description: string | null | undefined,
   limit: number,
+  { hasVoted }: Pick<Shown, "hasVoted"> = {},
 ): Statement<Data> {
   return (sql) => sql`
     select coalesce(json_agg(json_build_object('id', s.id, 'title', s.title, 'similarity', round(f.similarity::numeric, 4),
-      'vote_count', s.vote_count, 'status', s.status) order by f.similarity desc, s.id), '[]')::text as data
-    from (
-      select f.submission_id, f.similarity
-      from private.similar_submissions(private.current_organization_id(), ${title}, ${description || null}) f
-      join public.submissions s on s.id = f.submission_id
-      where s.merged_into_id is null and f.similarity >= 0.25
-      order by f.similarity desc, f.submission_id limit ${limit}
-    ) f join public.submissions s on s.id = f.submission_id`;
+      'vote_count', s.vote_count, 'status', s.status ${hasVoted ? sql`, 'has_voted', private.my_vote(s.id) is not null` : sql``})
+      order by f.similarity desc, s.id), '[]')::text as data
+    from (${similar(sql, title, description, limit)}) f join public.submissions s on s.id = f.submission_id`;
+}
+
+/** Raises CONFLICT if there are submissions similar to the new one, unless its author has seen them. */
+export function requireUnlike(title: string, description: string, hasLooked: boolean): Statement {
+  return (sql) => sql`
+    select private.raise_error('CONFLICT', 'There are submissions like this one: look at them first.')
+    where not ${hasLooked}::boolean and exists (${similar(sql, title, description, 1)})`;
+}
+
+const similar = (sql: Sql, title: string, description: string | null | undefined, limit: number) => sql`
+  select f.submission_id, f.similarity
+  from private.similar_submissions(private.current_organization_id(), ${title}, ${description || null}) f
+  join public.submissions s on s.id = f.submission_id
+  where s.merged_into_id is null and f.similarity >= 0.25
+  order by f.similarity desc, f.submission_id limit ${limit}`;
+
+/**
+ * Candidates for a merge target, best first: search results, the submission whose id or URL was entered,
+ * otherwise similar ones.
+ */
+export function mergeCandidates(id: string, words: string | undefined): Statement<Data> {
+  const namedId = words && /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i.exec(words)?.[0];
+  return (sql) => {
+    const found = namedId
+      ? sql`select ${namedId}::uuid as submission_id, 1 as rank`
+      : words
+        ? sql`select h.submission_id, h.rank from source, private.find_submissions(source.organization_id, ${words}, null, 1250) f
+            cross join unnest(f.submission_ids, f.relevances) h (submission_id, rank)`
+        : sql`select f.submission_id, f.similarity as rank
+            from source, private.similar_submissions(source.organization_id, source.title, source.description) f
+            where f.similarity >= 0.15`;
+    return sql`
+      with source as materialized (select s.* from public.submissions s where ${named(sql, id)}),
+        found as materialized (${found})
+      select coalesce(json_agg(json_build_object('id', t.id, 'title', t.title, 'status', t.status, 'vote_count', t.vote_count)
+        order by t.rank desc, t.id), '[]')::text as data
+      from (
+        select s.id, s.title, s.status, s.vote_count, found.rank
+        from source, found join public.submissions s on s.id = found.submission_id
+        where s.organization_id = source.organization_id and s.id <> source.id
+          and s.merged_into_id is null and s.moderation_state = 'approved'
+        order by found.rank desc, s.id limit 10) t`;
+  };
 }
 
 const firstComments = 50;
 
-/** A submission as its own page shows it. */
+/** A submission with all detail fields. */
 export function submissionDetail(
   id: string,
   expand: SubmissionDetailQuery["expand"],
@@ -254,9 +329,15 @@ export function submissionDetail(
     from public.submissions s where ${named(sql, id)}`;
 }
 
-/** The submission of that id, where the caller may see it and the request names no other organization. */
+/** The submission with this id if the caller may see it and the request names no other organization. */
 export const named = (sql: Sql, id: string) =>
   sql`s.id = ${id}::uuid and private.in_organization(s.organization_id)`;
+
+/** The target of a merged submission; no row if it was not merged. */
+export function mergeTarget(id: string): Statement<{ id: string; title: string }> {
+  return (sql) => sql`
+    select t.id, t.title from public.submissions s join public.submissions t on t.id = s.merged_into_id where ${named(sql, id)}`;
+}
 
 /** Whether the caller sees the submission: one row or none. */
 export function findSubmission(id: string): Statement<{ found: number }> {
@@ -301,7 +382,10 @@ export function deleteSubmission(id: string): Statement {
   return (sql) => sql`delete from public.submissions s where ${named(sql, id)} returning s.id`;
 }
 
-/** Raises FORBIDDEN unless the caller is Admin of a submission's organization; no row where there is no such submission. */
+/**
+ * Raises FORBIDDEN unless the caller is Admin of the submission's organization; no row if there is no such
+ * submission.
+ */
 export function requireAdminOf(id: string): Statement {
   return (sql) =>
     sql`select private.require_admin(s.organization_id, 'submissions:moderate') from public.submissions s where ${named(sql, id)}`;
@@ -311,7 +395,7 @@ const statusChangeShape = (sql: Sql) => sql`json_build_object(
   'submission_id', h.submission_id, 'previous_status', h.previous_status, 'new_status', h.new_status,
   'changed_by', coalesce(private.author(h.changed_by, h.organization_id) ->> 'name', 'System'), 'note', h.note, 'changed_at', h.created_at)`;
 
-/** No row where the status is that already. */
+/** No row if the status is unchanged. */
 export function changeStatus(
   id: string,
   { status, note = null, notify }: StatusChangeCreate,
@@ -322,7 +406,7 @@ export function changeStatus(
     returning ${statusChangeShape(sql)}::text as data`;
 }
 
-/** What an unchanged status answers: the state as it is. */
+/** Response for an unchanged status: the current state. */
 export function unchangedStatus(id: string): Statement<Data> {
   return (sql) => sql`
     select json_build_object('submission_id', s.id, 'previous_status', s.status, 'new_status', s.status,
@@ -330,12 +414,62 @@ export function unchangedStatus(id: string): Statement<Data> {
     from public.submissions s where ${named(sql, id)}`;
 }
 
-const mostChanges = 200;
+const maxStatusChanges = 200;
 
 export function statusHistory(id: string): Statement<Data> {
   return (sql) => sql`
     select coalesce(json_agg(${statusChangeShape(sql)} order by h.created_at desc, h.id desc), '[]')::text as data
     from (
       select h.id, h.organization_id, h.submission_id, h.previous_status, h.new_status, h.changed_by, h.note, h.created_at
-      from public.status_changes h where h.submission_id = ${id}::uuid order by h.created_at desc, h.id desc limit ${mostChanges}) h`;
+      from public.status_changes h where h.submission_id = ${id}::uuid order by h.created_at desc, h.id desc limit ${maxStatusChanges}) h`;
+}
+
+export type Chosen = {
+  id: string;
+  title: string;
+  status: SubmissionStatus;
+  vote_count: number;
+  comment_count: number;
+};
+
+const chosenShape = (sql: Sql) => sql`json_build_object(
+  'id', s.id, 'title', s.title, 'status', s.status, 'vote_count', s.vote_count, 'comment_count', s.comment_count)`;
+
+/** Those of the organization that were chosen by id, most voted first; merged ones are left out. */
+export function chosenSubmissions(ids: string[]): Statement<Data> {
+  return (sql) => sql`
+    select coalesce(json_agg(${chosenShape(sql)} order by s.vote_count desc, s.id), '[]')::text as data
+    from public.submissions s
+    where s.id = any (${ids}::uuid[]) and s.organization_id = (select private.current_organization_id())
+      and s.merged_into_id is null`;
+}
+
+/** The organization's merged submissions, the last changed first. */
+export function mergedSubmissions(limit: number): Statement<Data> {
+  return (sql) => sql`
+    select coalesce(json_agg(json_build_object('id', m.id, 'title', m.title, 'merged_at', m.updated_at,
+      'target_id', t.id, 'target_title', t.title) order by m.updated_at desc, m.id), '[]')::text as data
+    from (
+      select s.id, s.title, s.updated_at, s.merged_into_id from public.submissions s
+      where s.organization_id = (select private.current_organization_id()) and s.merged_into_id is not null
+      order by s.updated_at desc, s.id limit ${limit}) m
+    join public.submissions t on t.id = m.merged_into_id`;
+}
+
+/** For each of the newest that are not done: which are much like it. */
+export function similarPairs(newest: number): Statement<Data> {
+  return (sql) => sql`
+    select coalesce(json_agg(json_build_object('one', ${chosenShape(sql)}, 'other', p.other)), '[]')::text as data
+    from (
+      select n.id as one_id, ${chosenShape(sql)} as other
+      from (
+        select o.id, o.organization_id, o.title, o.description from public.submissions o
+        where o.organization_id = (select private.current_organization_id()) and o.merged_into_id is null
+          and o.moderation_state = 'approved' and o.status not in ('completed', 'declined')
+        order by o.created_at desc, o.id desc limit ${newest}) n
+      cross join lateral private.similar_submissions(n.organization_id, n.title, n.description) f
+      join public.submissions s on s.id = f.submission_id
+      where f.similarity >= 0.5 and s.id <> n.id and s.merged_into_id is null and s.moderation_state = 'approved'
+        and s.status not in ('completed', 'declined')) p
+    join public.submissions s on s.id = p.one_id`;
 }

@@ -9,17 +9,20 @@ import type { Sql, Statement } from "../database.ts";
 import { surveyPage } from "../web-pages.ts";
 import type { Data } from "./shapes.ts";
 
-/** Raises where the caller is not Admin of the current organization. */
+/** Raises FORBIDDEN unless the caller is Admin of the current organization. */
 export function requireSurveyReader(): Statement {
   return (sql) => sql`select private.require_admin(private.current_organization_id(), 'surveys:read')`;
 }
 
-/** Raises where the caller does not see the survey or, for what the scope names, is not Admin. */
+/**
+ * Raises NOT_FOUND if the caller does not see the survey, FORBIDDEN if a scope is given and the caller is not
+ * Admin.
+ */
 export function requireSurvey(id: string, scope: string | null): Statement {
   return (sql) => sql`select private.require_survey(${id}, ${scope})`;
 }
 
-/** One page, one row more than asked to know whether there is another, and where that would start. */
+/** One page, plus one row to detect a following page and its cursor. */
 export function listSurveys({ status, page, limit, cursor }: SurveyListQuery): Statement<Page> {
   const from = cursor === undefined ? undefined : decodeCursor(cursor, "created_at", "desc");
   return (sql) => {
@@ -44,7 +47,7 @@ export function listSurveys({ status, page, limit, cursor }: SurveyListQuery): S
   };
 }
 
-/** A survey as its own page shows it; no row where the caller sees none. */
+/** A survey with all detail fields; no row if the caller sees none. */
 export function surveyDetail(id: string, expand: SurveyExpansions): Statement<Data> {
   const shows = (name: SurveyExpansions[number]) => expand.includes(name);
   return (sql) => sql`
@@ -70,6 +73,35 @@ const questions = (sql: Sql) => sql`coalesce((
     'multiple', case when q.type = 'multiple_choice' then q.multiple end, 'scale', q.scale)) order by q.position)
   from public.survey_questions q where q.survey_id = s.id), '[]')`;
 
+/**
+ * Submissions that the audience of a survey may be of: the one that is stored, the one that is chosen, and up to ten
+ * that the words find.
+ */
+export function audienceSubmissions(
+  id: string | undefined,
+  chosenId: string | undefined,
+  words: string | undefined,
+): Statement<Data> {
+  return (sql) => sql`
+    with found (submission_id, rank) as materialized (
+      select n, 'infinity'::real from unnest(array[${chosenId ?? null}::uuid,
+        ${id ? sql`(private.survey_targeting(${id}) ->> 'submission_id')::uuid` : sql`null`}]) n
+      ${
+        words
+          ? sql`union all (select h.submission_id, h.rank
+              from private.find_submissions(private.current_organization_id(), ${words}, null, 1250) f
+                cross join unnest(f.submission_ids, f.relevances) h (submission_id, rank)
+              order by h.rank desc, h.submission_id limit 10)`
+          : sql``
+      })
+    select coalesce(json_agg(json_build_object('id', s.id, 'title', s.title, 'vote_count', s.vote_count)
+      order by f.rank desc, s.id), '[]')::text as data
+    from (select submission_id, max(rank) as rank from found group by 1) f
+      join public.submissions s on s.id = f.submission_id
+    where s.organization_id = (select private.current_organization_id())
+      and (s.merged_into_id is null or f.rank = 'infinity')`;
+}
+
 export function createSurvey(survey: SurveyCreate): Statement<{ id: string }> {
   return (sql) => sql`select private.create_survey(${JSON.stringify(survey)}::text::jsonb) as id`;
 }
@@ -84,7 +116,12 @@ export function changeSurveyStatus(id: string, action: SurveyAction): Statement 
   return (sql) => sql`select private.change_survey_status(${id}, ${action})`;
 }
 
-/** A draft like it, under an id of its own. */
+/** Asks the audience by mail, or reminds who did not answer. */
+export function mailSurvey(id: string, isReminder: boolean): Statement<Data> {
+  return (sql) => sql`select private.mail_survey(${id}, ${isReminder}::boolean)::text as data`;
+}
+
+/** A draft copy with a new id. */
 export function createSurveyVersion(id: string, newId: string): Statement {
   return (sql) => sql`select private.create_survey_version(${id}, ${newId})`;
 }
@@ -93,7 +130,7 @@ export function deleteSurvey(id: string, force: boolean): Statement {
   return (sql) => sql`select private.delete_survey(${id}, ${force})`;
 }
 
-/** All metrics where none is named. */
+/** All metrics if none is named. */
 export function surveyAnalytics(id: string, metrics: readonly string[]): Statement<Data> {
   return (sql) =>
     metrics.length === 0

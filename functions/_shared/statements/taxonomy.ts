@@ -1,24 +1,33 @@
 import type { Locale } from "../../../shared/locales.ts";
-import type { Statement } from "../database.ts";
+import type { Sql, Statement } from "../database.ts";
 import type { Data } from "./shapes.ts";
 
 type Kind = "categories" | "tags";
 
-/** All of an organization's categories or tags, localized, by default of the one the request is about; no row where the caller sees no such organization. */
+/**
+ * Localized categories or tags of an organization: of its id, of a submission's organization, or by default that of
+ * the request; no row if the caller sees no such organization.
+ */
 export function listTaxonomy(
-  organizationId: string | undefined,
+  of: string | { submissionId: string } | undefined,
   kind: Kind,
   locale: Locale,
 ): Statement<{ data: string }> {
+  const organizationId = (sql: Sql) =>
+    of === undefined
+      ? sql`private.current_organization_id()`
+      : typeof of === "string"
+        ? sql`${of}::uuid`
+        : sql`(select s.organization_id from public.submissions s where s.id = ${of.submissionId}::uuid)`;
   return (sql) => sql`
     select coalesce((
       select json_agg(json_build_object('id', t.id, 'name', private.localized(t.name, t.translations, ${locale}), 'slug', t.slug, 'color', t.color)
         order by ${kind === "categories" ? sql`t.position, t.slug` : sql`t.slug`})
       from public.${sql(kind)} t where t.organization_id = o.id), '[]')::text as data
-    from public.organizations o where o.id = ${organizationId === undefined ? sql`private.current_organization_id()` : sql`${organizationId}::uuid`} and private.in_organization(o.id)`;
+    from public.organizations o where o.id = ${organizationId(sql)} and private.in_organization(o.id)`;
 }
 
-/** With all their translations, for admins. */
+/** With all translations, for Admin. */
 export function listKept(kind: Kind): Statement<Data> {
   return (sql) => sql`select private.admin_labels(${kind})::text as data`;
 }

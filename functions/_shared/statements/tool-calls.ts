@@ -3,13 +3,13 @@ import type { Data } from "./shapes.ts";
 
 type Leave = { tool: string; scope: string; destructive: boolean; confirmed: boolean };
 
-/** Raises unless the agent's key has the scope and its policies allow the tool. */
-export function beginCall({ tool, scope, destructive, confirmed }: Leave): Statement {
-  return (sql) => sql`select private.begin_call(${tool}, ${scope}, ${destructive}, ${confirmed})`;
+/** Raises FORBIDDEN unless the agent's key has the scope and its policies allow the tool. */
+export function authorizeToolCall({ tool, scope, destructive, confirmed }: Leave): Statement {
+  return (sql) => sql`select private.authorize_tool_call(${tool}, ${scope}, ${destructive}, ${confirmed})`;
 }
 
-/** Within the transaction of a call that changes something. */
-export function recordCall(
+/** In the transaction of the call. */
+export function recordToolCall(
   requestId: string,
   tool: string,
   scope: string,
@@ -17,12 +17,12 @@ export function recordCall(
   address: string | null,
 ): Statement {
   return (sql) =>
-    sql`select private.record_call(${requestId}, ${tool}, ${scope}, ${argumentNames}, ${address})`;
+    sql`select private.record_tool_call(${requestId}, ${tool}, ${scope}, ${argumentNames}, ${address})`;
 }
 
-/** As the login role. */
-export function recordCalls(calls: object[]): Statement {
-  return (sql) => sql`select private.record_calls(${JSON.stringify(calls)}::text::jsonb)`;
+/** Runs as the login role. */
+export function recordToolCalls(calls: object[]): Statement {
+  return (sql) => sql`select private.record_tool_calls(${JSON.stringify(calls)}::text::jsonb)`;
 }
 
 export function agentSelf(): Statement<Data> {

@@ -6,11 +6,11 @@ import { named } from "./submissions.ts";
 
 type OnBehalf = Partial<VoteByKey>;
 
-/** Whom the request acts as: a key's author, the key itself, or the person signed in. */
+/** The profile the request acts as: the author named by a key, the key itself, or the signed-in user. */
 export const actor = (sql: Sql, { author_email = null, author_name = null }: OnBehalf) =>
   sql`private.author_of_key(${author_email}, ${author_name})`;
 
-/** One row where it made the vote, none where it was there or the submission is not. */
+/** One row if the vote was created; none if it existed or there is no such submission. */
 export function castVote(id: string, onBehalf: OnBehalf, byKey: boolean): Statement {
   return (sql) =>
     byKey

@@ -17,7 +17,7 @@ const samplesOfFormat: Record<string, string> = {
   "date-time": "2026-01-31T12:00:00Z",
 };
 
-/** A value the schema accepts; `required` leaves out what may be left out. */
+/** An example value of the schema; `required` omits optional fields. */
 export function exampleOf(
   schema: Schema,
   schemas: Record<string, Schema>,

@@ -3,7 +3,7 @@ export class Html {
 }
 type Value = string | Html | Value[] | false | undefined;
 
-/** Everything put in is escaped, but what came from here. */
+/** Escapes all interpolated values except nested html. */
 export function html(parts: TemplateStringsArray, ...values: Value[]): Html {
   return new Html(String.raw({ raw: parts }, ...values.map(textOf)));
 }
@@ -30,7 +30,7 @@ export function join(values: Value[], separator: Value): Value[] {
   return values.flatMap((value, i) => (i === 0 ? [value] : [separator, value]));
 }
 
-/** Text of a description: what stands in backticks is code. */
+/** Renders a description: text in backticks is code. */
 export function prose(text = ""): Value[] {
   return text.split("`").map((piece, i) => (i % 2 === 1 ? html`<code>${piece}</code>` : piece));
 }

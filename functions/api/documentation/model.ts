@@ -1,8 +1,8 @@
 import type { z } from "zod";
-import type { Endpoint } from "../../_shared/endpoint.ts";
+import type { EndpointDescription } from "../../_shared/endpoint.ts";
 
-/** What the document reads of an endpoint: all but how it is served. */
-export type DocumentedEndpoint = Omit<Endpoint, "prepare" | "vet" | "call" | "respond" | "work">;
+/** The part of an endpoint that the document needs. */
+export type DocumentedEndpoint = EndpointDescription;
 
 export type Schema = z.core.JSONSchema.BaseSchema;
 export type Reference = { $ref: string };
@@ -45,7 +45,7 @@ export type OpenApi = {
   };
 };
 
-/** The component a reference points to, or the schema itself. */
+/** Resolves a reference to its component; returns other schemas as they are. */
 export function resolve(schema: Schema, schemas: Record<string, Schema>): Schema {
   return (schema.$ref && schemas[schema.$ref.split("/").at(-1) ?? ""]) || schema;
 }

@@ -3,7 +3,9 @@ import { type ErrorStatus, errorEnvelope, lowercaseErrorEnvelope } from "../../.
 import { locales } from "../../../shared/locales.ts";
 import { organizationReference } from "../../../shared/organizations.ts";
 import { category, tag, tagReference } from "../../../shared/taxonomy.ts";
+import { version } from "../../../shared/version.ts";
 import { descriptionOf, securityOf } from "./access.ts";
+import { codesOf, errorResponses, errorStatusesOf } from "./error-responses.ts";
 import { exampleOf } from "./example.ts";
 import type {
   DocumentedEndpoint,
@@ -16,68 +18,64 @@ import type {
   Schema,
 } from "./model.ts";
 import { pathParameters, queryParameters, sharedParameters } from "./parameters.ts";
-import { codesOf, refusals, statusesOfRefusals } from "./refusals.ts";
 
 const introduction = `Product feedback for many organizations: submissions, votes, comments, followers and notifications, and surveys.
 
-Requests and answers are JSON in UTF-8. An answer is \`{data, meta?}\`; a refusal is \`{error: {code, message, details}}\`. Answers may gain fields; fields of a body that are not known are ignored.
+Requests and responses are JSON in UTF-8. A successful response is \`{data, meta?}\`, an error \`{error: {code, message, details}}\`. Responses may gain fields. Unknown fields of a body are ignored.
 
-A caller is a signed-in person, an organization's key, or nobody. A credential that is sent and no good is refused with 401, also where none is needed. What the caller may not see answers 404.
+The caller is a signed-in user, an organization's key, or anonymous. An invalid credential is a 401, also on public routes. A row that the caller may not see is a 404.
 
-Where a deployment holds several organizations, \`X-Organization\` or the parameter \`organization\` names one by id or slug; a key always acts for its own.
+If a deployment has several organizations, \`X-Organization\` or the parameter \`organization\` selects one by id or slug. A key always acts for its own organization.
 
-Lists take \`page\` and \`limit\`. Every answer carries \`X-Request-Id\` and the state of the rate limit that is closest to its end.`;
+Lists accept \`page\` and \`limit\`. Every response has \`X-Request-Id\` and the rate limit headers of the counter with the fewest remaining requests.`;
 
 const bearer = { type: "http", scheme: "bearer" };
 const securitySchemes = {
   session: {
     ...bearer,
     bearerFormat: "JWT",
-    description: "The access token of a signed-in person, as the auth service issues it.",
+    description: "Access token of a signed-in user, issued by the auth service.",
   },
   apiKey: {
     ...bearer,
     bearerFormat: "fcs_org_…",
-    description: "A key of an organization; each operation names the scopes it takes.",
+    description: "Key of an organization; each operation lists the scopes it accepts.",
   },
 };
 
 const text: Schema = { type: "string" };
 const headers: Record<string, Header> = {
   "X-RateLimit-Limit": {
-    description: "Requests the window allows.",
+    description: "Requests allowed in the window.",
     schema: { type: "integer", minimum: 0 },
   },
   "X-RateLimit-Remaining": {
-    description: "Requests left in the window.",
+    description: "Requests remaining in the window.",
     schema: { type: "integer", minimum: 0 },
   },
   "X-RateLimit-Reset": {
-    description: "When the window ends, in Unix seconds.",
+    description: "End of the window in Unix seconds.",
     schema: { type: "integer", minimum: 0 },
   },
   "X-Request-Id": {
-    description: "Names this request in the service's log.",
+    description: "Id of this request in the service's log.",
     schema: { type: "string", format: "uuid" },
   },
   "Content-Language": {
-    description: "Language of the names in the answer.",
+    description: "Language of names in the response.",
     schema: { type: "string", enum: [...locales] },
   },
-  Vary: { description: "`Accept-Language`: a cache keeps one answer a language.", schema: text },
-  "Retry-After": {
-    description: "Seconds to wait before the next try.",
-    schema: { type: "integer", minimum: 0 },
-  },
+  Vary: { description: "`Accept-Language`: caches store one response for each language.", schema: text },
+  "Retry-After": { description: "Seconds to wait before a retry.", schema: { type: "integer", minimum: 0 } },
 };
-const onEveryAnswer = referencesTo(
+const commonHeaders = referencesTo(
   "X-RateLimit-Limit",
   "X-RateLimit-Remaining",
   "X-RateLimit-Reset",
   "X-Request-Id",
 );
 
-/** The OpenAPI 3.1 document of the endpoints, from the very schemas that validate. */
+/** The OpenAPI 3.1 document of the endpoints, generated from the schemas that validate requests. */
 export function openApi(endpoints: readonly DocumentedEndpoint[]): OpenApi {
   const schemas: Record<string, Schema> = {};
   const responses: Record<string, Response> = {};
@@ -91,9 +89,9 @@ export function openApi(endpoints: readonly DocumentedEndpoint[]): OpenApi {
 
   return {
     openapi: "3.1.0",
-    info: { title: "Feedback collection service", version: "0.1.0", description: introduction },
-    // Wherever the document is served from, /api begins one step above it.
-    servers: [{ url: "..", description: "What stands before /api in the address of this document." }],
+    info: { title: "Feedback collection service", version, description: introduction },
+    // Relative URL: /api is one level above the document.
+    servers: [{ url: "..", description: "The part of this document's URL before `/api`." }],
     tags: [
       ...new Set(
         Object.values(paths)
@@ -111,15 +109,13 @@ export function openApi(endpoints: readonly DocumentedEndpoint[]): OpenApi {
     },
   };
 
-  /** The schema as JSON Schema; what has an id becomes a component. */
+  /** The schema as JSON Schema; a schema with an id becomes a component. */
   function show(schema: z.ZodType, io: "input" | "output"): Schema {
     const { $schema: _, $defs, ...shown } = asComponents(z.toJSONSchema(schema, { io, override: tidy }));
     for (const [id, definition] of Object.entries($defs ?? {})) {
       const known = schemas[id];
       if (known && JSON.stringify(known) !== JSON.stringify(definition)) {
-        throw new Error(
-          `Two schemas are called ${id}: one that is sent and one that is answered need two ids.`,
-        );
+        throw new Error(`Two schemas have the id ${id}: an input and an output schema need different ids.`);
       }
       schemas[id] = definition;
     }
@@ -127,11 +123,11 @@ export function openApi(endpoints: readonly DocumentedEndpoint[]): OpenApi {
   }
 
   function operationOf(endpoint: DocumentedEndpoint): Operation {
-    const { method, access, tag, summary, answers } = endpoint;
-    const shownAnswers = Object.entries(answers).map(
-      ([status, answer]) => [status, show(answer, "output")] as const,
+    const { method, access, tag, summary, responses } = endpoint;
+    const shownResponses = Object.entries(responses).map(
+      ([status, schema]) => [status, show(schema, "output")] as const,
     );
-    const localized = method === "get" && shownAnswers.some(([, schema]) => isLocalized(schema, schemas));
+    const localized = method === "get" && shownResponses.some(([, schema]) => isLocalized(schema, schemas));
     const requestBody = requestBodyOf(endpoint);
     return {
       operationId: operationIdOf(endpoint),
@@ -143,7 +139,7 @@ export function openApi(endpoints: readonly DocumentedEndpoint[]): OpenApi {
         ...pathParameters(endpoint.path),
         ...(endpoint.query ? queryParameters(show(endpoint.query, "input"), schemas) : []),
         ...(localized ? [parameter("AcceptLanguage")] : []),
-        ...(method === "post" && access !== "person" && !endpoint.showsSecret && !endpoint.takes
+        ...(method === "post" && access !== "person" && !endpoint.showsSecret && !endpoint.consumes
           ? [parameter("IdempotencyKey")]
           : []),
         parameter("Organization"),
@@ -152,32 +148,32 @@ export function openApi(endpoints: readonly DocumentedEndpoint[]): OpenApi {
       ...(requestBody && { requestBody }),
       responses: {
         ...Object.fromEntries(
-          shownAnswers.map(([status, schema]) => [
+          shownResponses.map(([status, schema]) => [
             status,
             {
-              description: meaningOf(status, answers),
-              headers: { ...onEveryAnswer, ...(localized && referencesTo("Content-Language", "Vary")) },
-              content: { "application/json": { schema }, ...asText(endpoint.gives) },
+              description: meaningOf(status, responses),
+              headers: { ...commonHeaders, ...(localized && referencesTo("Content-Language", "Vary")) },
+              content: { "application/json": { schema }, ...asText(endpoint.produces) },
             },
           ]),
         ),
         ...Object.fromEntries(
-          statusesOfRefusals(endpoint).map((status) => [
+          errorStatusesOf(endpoint).map((status) => [
             String(status),
-            refusalOf(status, endpoint.lowercaseErrorsToKeys),
+            errorResponseOf(status, endpoint.lowercaseErrorsToKeys),
           ]),
         ),
       },
     };
   }
 
-  function requestBodyOf({ body, bodyByKey, takes }: DocumentedEndpoint): RequestBody | undefined {
-    if (takes)
+  function requestBodyOf({ body, bodyByKey, consumes }: DocumentedEndpoint): RequestBody | undefined {
+    if (consumes)
       return {
-        description: "A file, read as it comes in.",
+        description: "A file, which is read as a stream.",
         required: true,
         content: {
-          ...asText(takes),
+          ...asText(consumes),
           "application/json": { schema: { type: "array", items: { type: "object" } } },
         },
       };
@@ -186,12 +182,12 @@ export function openApi(endpoints: readonly DocumentedEndpoint[]): OpenApi {
     if (!byPerson && !byKey) return undefined;
     const examples = {
       ...(byPerson && {
-        person: { summary: "By a signed-in person", value: exampleOf(byPerson, schemas, "required") },
+        person: { summary: "By a signed-in user", value: exampleOf(byPerson, schemas, "required") },
       }),
       ...(byKey && { key: { summary: "By an organization's key", value: exampleOf(byKey, schemas, "all") } }),
     };
     return {
-      ...(!byPerson && { description: "For keys; people send none." }),
+      ...(!byPerson && { description: "For keys; users send no body." }),
       required: ![body, bodyByKey].some((schema) => schema?.safeParse({}).success),
       content: {
         "application/json": {
@@ -202,15 +198,15 @@ export function openApi(endpoints: readonly DocumentedEndpoint[]): OpenApi {
     };
   }
 
-  function refusalOf(status: ErrorStatus, lowercaseToKeys = false): Reference {
-    const name = `${refusals[status].name}${lowercaseToKeys ? "InEitherForm" : ""}`;
+  function errorResponseOf(status: ErrorStatus, lowercaseToKeys = false): Reference {
+    const name = `${errorResponses[status].name}${lowercaseToKeys ? "InEitherForm" : ""}`;
     if (!responses[name]) {
       const general = show(errorEnvelope, "output");
       const schema = lowercaseToKeys ? { anyOf: [general, show(lowercaseErrorEnvelope, "output")] } : general;
       responses[name] = {
-        description: `${refusals[status].description} ${lowercaseToKeys ? "Keys get the lowercase form. " : ""}${codesOf(status)}`,
+        description: `${errorResponses[status].description} ${lowercaseToKeys ? "Keys get the lowercase form. " : ""}${codesOf(status)}`,
         headers: {
-          ...onEveryAnswer,
+          ...commonHeaders,
           ...(status === 429 || status === 503 ? referencesTo("Retry-After") : {}),
         },
         content: { "application/json": { schema } },
@@ -227,7 +223,7 @@ function asComponents(schema: Schema): Schema {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'));
 }
 
-/** Takes away what only zod needs to say: closed objects, the bounds of safe integers, patterns of what has a format. */
+/** Removes details of zod: closed objects, safe integer bounds, patterns of values with a format. */
 function tidy({ jsonSchema }: { jsonSchema: Schema }) {
   if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
@@ -235,7 +231,7 @@ function tidy({ jsonSchema }: { jsonSchema: Schema }) {
   if (jsonSchema.format) delete jsonSchema.pattern;
 }
 
-/** In order of their names, without those only their fields are shown of: the queries. */
+/** Components sorted by name, without query schemas, whose fields are parameters. */
 function usedOf(schemas: Record<string, Schema>, elsewhere: unknown[]): Record<string, Schema> {
   const users = JSON.stringify([schemas, ...elsewhere]);
   const used = Object.entries(schemas).filter(([id]) => users.includes(`"#/components/schemas/${id}"`));
@@ -246,7 +242,7 @@ function pathOf({ path }: DocumentedEndpoint): string {
   return `/api${path.replaceAll(/:(\w+)/g, "{$1}")}`;
 }
 
-/** The method and the path in camel case: stable, and unique as they are. */
+/** Method and path in camel case: stable and unique. */
 function operationIdOf({ method, path }: DocumentedEndpoint): string {
   const words = path
     .split("/")
@@ -267,7 +263,7 @@ function parameter(name: keyof ReturnType<typeof sharedParameters>): Reference {
 
 const localizedIds = [category, tag, tagReference].map((schema) => schema.meta()?.id);
 
-/** Whether names of categories or tags are in it, however deep. */
+/** Whether the schema contains localized names of categories or tags. */
 function isLocalized(schema: Schema, schemas: Record<string, Schema>): boolean {
   const seen = new Set<string>();
   const visit = (text: string) => {
@@ -281,12 +277,12 @@ function isLocalized(schema: Schema, schemas: Record<string, Schema>): boolean {
   return localizedIds.some((id) => id !== undefined && seen.has(id));
 }
 
-function meaningOf(status: string, answers: DocumentedEndpoint["answers"]): string {
+function meaningOf(status: string, responses: DocumentedEndpoint["responses"]): string {
   if (status === "201") return "Created.";
-  return 201 in answers ? "It was there already." : "OK.";
+  return 201 in responses ? "The row existed already." : "OK.";
 }
 
-/** Whether a body can say anything at all. */
+/** Whether the body schema has any fields. */
 function isSomething(body: z.ZodType): boolean {
   return !(body instanceof z.ZodObject) || Object.keys(body.shape).length > 0;
 }
@@ -296,23 +292,23 @@ const readiness = z.object({
   database: z.enum(["ok", "unreachable"]),
   migrations: z
     .enum(["current", "behind"])
-    .describe("Whether the database has every migration the functions need."),
+    .describe("Whether the database has every migration that the functions need."),
   unset_variables: z
     .array(z.string())
     .describe(
-      "Names of variables that the operator should set (docs/deploy.md); their absence keeps nothing from answering.",
+      "Environment variables that the operator should set (docs/deploy.md); the service works without them.",
     ),
 });
 
 function pathsOfHealth(show: (schema: z.ZodType, io: "output") => Schema): OpenApi["paths"] {
   const answer = (description: string, shape: z.ZodType): Response => ({
     description,
-    headers: onEveryAnswer,
+    headers: commonHeaders,
     content: { "application/json": { schema: show(shape, "output") } },
   });
   const common = {
     tags: ["Service"],
-    description: "Open to everyone; no limit counts it.",
+    description: "Public; not rate limited.",
     security: [{}],
     parameters: [],
   };
@@ -320,17 +316,17 @@ function pathsOfHealth(show: (schema: z.ZodType, io: "output") => Schema): OpenA
     "/api/health": {
       get: {
         operationId: "getHealth",
-        summary: "Whether the service runs",
+        summary: "Check whether the service runs",
         ...common,
-        responses: { 200: answer("It does.", z.object({ status: z.literal("ok") })) },
+        responses: { 200: answer("It does.", z.object({ status: z.literal("ok"), version: z.string() })) },
       },
     },
     "/api/ready": {
       get: {
         operationId: "getReady",
-        summary: "Whether it can answer: the database is there and migrated",
+        summary: "Check whether the service is ready: the database responds and is migrated",
         ...common,
-        responses: { 200: answer("It can.", readiness), 503: answer("It cannot just now.", readiness) },
+        responses: { 200: answer("It can.", readiness), 503: answer("Not ready.", readiness) },
       },
     },
   };

@@ -12,7 +12,7 @@ import { style } from "./style.ts";
 
 type Entry = { path: string; method: string; operation: Operation };
 
-/** The document as one page, without script. */
+/** The document as one HTML page without script. */
 export function page(document: OpenApi): string {
   const { info, components } = document;
   const entries = Object.entries(document.paths).flatMap(([path, operations]) =>
@@ -38,7 +38,7 @@ ${groups.map(navigationOf)}
 <main>
 <h1>${info.title}</h1>
 ${info.description.split("\n\n").map((paragraph) => html`<p>${prose(paragraph)}</p>`)}
-<p>The same as a document for programs: <a href="openapi.json">openapi.json</a>, OpenAPI ${document.openapi}. In the examples <code>$BASE_URL</code> is what stands before <code>/api</code> in this page's address, and <code>$TOKEN</code> an access token or a key.</p>
+<p>The OpenAPI ${document.openapi} document is <a href="openapi.json">openapi.json</a>. In the examples <code>$BASE_URL</code> is the part of this page's URL before <code>/api</code>, and <code>$TOKEN</code> an access token or a key.</p>
 ${Object.entries(components.securitySchemes).map(([name, scheme]) => html`<p><strong>${name}</strong>: <code>Authorization: Bearer ${scheme.bearerFormat ?? ""}</code>. ${prose(scheme.description)}</p>`)}
 ${groups.map(
   (group) => html`<section>
@@ -74,15 +74,15 @@ function anchorOf(name: string): string {
   return `tag-${name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}`;
 }
 
-// The introduction tells of them, once.
-const saidOfAll = new Set(["X-Organization", "organization"]);
+// Documented once, in the introduction.
+const commonParameters = new Set(["X-Organization", "organization"]);
 
 function sectionOf(entry: Entry, document: OpenApi): Html {
   const { path, method, operation } = entry;
   const { schemas } = document.components;
   const parameters = operation.parameters
     .map((parameter) => parameterOf(parameter, document))
-    .filter(({ name }) => !saidOfAll.has(name));
+    .filter(({ name }) => !commonParameters.has(name));
   const body = operation.requestBody?.content["application/json"].schema;
   return html`<article>
 <h3 id="${operation.operationId}"><a href="#${operation.operationId}"><span class="method">${method.toUpperCase()}</span> <code>${path}</code></a></h3>
@@ -112,27 +112,29 @@ function parameterOf(parameter: Parameter | Reference, document: OpenApi): Param
   return found;
 }
 
-function parameterRow({ name, in: place, required, description, schema }: Parameter): Html {
+function parameterRow({ name, in: location, required, description, schema }: Parameter): Html {
   return row(
     name,
-    html`${typeOf(schema)} <span class="muted">in ${place}${required ? ", required" : ""}</span>`,
+    html`${typeOf(schema)} <span class="muted">in ${location}${required ? ", required" : ""}</span>`,
     description,
     schema,
   );
 }
 
-/** Own answers with their shape; refusals by link, for they are alike everywhere. */
+/** Success responses with their schema; error responses by link, because they are shared. */
 function answersOf({ responses }: Operation): Html[] {
   const own: Html[] = [];
-  const refusals: Html[] = [];
+  const errorLinks: Html[] = [];
   for (const [status, response] of Object.entries(responses)) {
-    if ("$ref" in response) refusals.push(html`<a href="#refusal-${nameOf(response.$ref)}">${status}</a>`);
+    if ("$ref" in response) errorLinks.push(html`<a href="#refusal-${nameOf(response.$ref)}">${status}</a>`);
     else
       own.push(
         html`<p><strong>${status}</strong> ${prose(response.description)} ${shapeOf(response.content)}</p>`,
       );
   }
-  return refusals.length > 0 ? [...own, html`<p class="muted">Refusals: ${join(refusals, ", ")}</p>`] : own;
+  return errorLinks.length > 0
+    ? [...own, html`<p class="muted">Refusals: ${join(errorLinks, ", ")}</p>`]
+    : own;
 }
 
 function schemaSection(name: string, schema: Schema): Html {
@@ -156,7 +158,7 @@ function row(name: string, type: Html, description: string | undefined, schema: 
 `;
 }
 
-/** A row a field; those of an object without a name of its own follow it, dotted. */
+/** One row for each field; fields of anonymous objects follow with dotted names. */
 function rowsOf({ properties = {}, required = [] }: Schema, prefix = ""): Html[] {
   return Object.entries(properties).flatMap(([name, value]) => {
     const schema = value as Schema;
@@ -177,7 +179,7 @@ function shapeOf(content: Content): Html {
   return html`${typeOf(json.schema, true)}${Object.keys(others).map((type) => html` or <code>${type}</code>`)}`;
 }
 
-/** A schema in a few words, with links to those that have a name; `deep` shows the fields of those that have none. */
+/** A schema in a few words with links to named schemas; `deep` shows the fields of anonymous ones. */
 function typeOf(schema: Schema, deep = false): Html {
   if (schema.$ref) return html`<a href="#schema-${nameOf(schema.$ref)}">${nameOf(schema.$ref)}</a>`;
   if (schema.const !== undefined) return html`<code>${JSON.stringify(schema.const)}</code>`;
@@ -206,10 +208,10 @@ function nameOf(reference: string): string {
   return reference.split("/").at(-1) ?? "";
 }
 
-/** A call as one types it; with the credential where one is needed. */
+/** A curl example, with the credential if one is needed. */
 function curlOf({ path, method, operation }: Entry): string {
   const open = operation.security.some((scheme) => Object.keys(scheme).length === 0);
-  // People send no body where only keys have something to say.
+  // Users send no body if only keys have fields.
   const body = operation.requestBody?.content["application/json"].examples?.person?.value;
   const [file] = Object.keys(operation.requestBody?.content ?? {}).filter((type) => type === "text/csv");
   const address = `$BASE_URL${path.replaceAll(/\{(\w+)\}/g, (_, id: string) => `$${id.toUpperCase()}`)}${queryOf(operation)}`;
@@ -224,7 +226,7 @@ function curlOf({ path, method, operation }: Entry): string {
     .join(" \\\n");
 }
 
-/** What must be asked, and nothing else. */
+/** Required parameters only. */
 function queryOf({ parameters }: Operation): string {
   const needed = parameters.flatMap((parameter) =>
     "in" in parameter && parameter.in === "query" && parameter.required ? [`${parameter.name}=dark`] : [],

@@ -2,7 +2,7 @@ import { locales } from "../../../shared/locales.ts";
 import { patternOf } from "../../../shared/path-parameters.ts";
 import { type Parameter, resolve, type Schema } from "./model.ts";
 
-/** Parameters of many operations, as components. */
+/** Parameters shared by many operations, as components. */
 export function sharedParameters(organization: Schema) {
   const optional = { required: false };
   const { description: _, ...reference } = organization;
@@ -11,21 +11,21 @@ export function sharedParameters(organization: Schema) {
       ...optional,
       name: "X-Organization",
       in: "header",
-      description: "Id or slug of the organization, where there are several.",
+      description: "Id or slug of the organization, required if there are several.",
       schema: reference,
     },
     OrganizationInQuery: {
       ...optional,
       name: "organization",
       in: "query",
-      description: "As `X-Organization`, which goes first.",
+      description: "Like `X-Organization`, which takes precedence.",
       schema: reference,
     },
     AcceptLanguage: {
       ...optional,
       name: "Accept-Language",
       in: "header",
-      description: `Language of the names of categories and tags: ${locales.join(", ")}; English where none fits.`,
+      description: `Language of the names of categories and tags: ${locales.join(", ")}; English if none matches.`,
       schema: { type: "string" },
     },
     IdempotencyKey: {
@@ -33,7 +33,7 @@ export function sharedParameters(organization: Schema) {
       name: "Idempotency-Key",
       in: "header",
       description:
-        "For keys: the same request sent again with it, within a day, gets the first answer and does nothing.",
+        "For keys: a repeated request with the same key within a day returns the first response and has no further effect.",
       schema: { type: "string", pattern: "^[\\x21-\\x7e]{1,200}$" },
     },
   } satisfies Record<string, Parameter>;
@@ -65,7 +65,7 @@ function singular(resource: string): string {
   return resource.replaceAll("-", " ").replace(/ies$/, "y").replace(/s$/, "");
 }
 
-/** A parameter a field of the query. */
+/** One query parameter for each field. */
 export function queryParameters(query: Schema, schemas: Record<string, Schema>): Parameter[] {
   const { properties = {}, required = [] } = resolve(query, schemas);
   return Object.entries(properties).map(([name, property]) => {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** The one style sheet of the page. */
+/** The style sheet of the page. */
 export const style = `
 :root { color-scheme: light dark; --text: #1c2024; --muted: #5b6470; --line: #d9dde3; --soft: #f4f6f8; --link: #0b5cad; --back: #fff; }
 @media (prefers-color-scheme: dark) {
@@ -44,5 +44,5 @@ td:nth-child(2) { min-width: 8rem; }
 
 const styleDigest = createHash("sha256").update(style).digest("base64");
 
-/** Nothing but the one style sheet of the page: no script, no picture, no other place. */
+/** Content security policy: only the inline style sheet, no script, image or other source. */
 export const contentSecurityPolicy = `default-src 'none'; style-src 'sha256-${styleDigest}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;

@@ -13,7 +13,7 @@ import {
   unmergedAnswer,
 } from "../../../shared/moderation.ts";
 import { nextCursor } from "../../_shared/cursor.ts";
-import { answer, endpoint } from "../../_shared/endpoint.ts";
+import { dataResponse, endpoint } from "../../_shared/endpoint.ts";
 import {
   changeMany,
   mergeSubmissions,
@@ -34,9 +34,9 @@ export const adminModeration = [
     scopes: ["submissions:moderate"],
     summary: "Merge submissions into another, as an admin",
     body: merge,
-    answers: { 200: mergedAnswer },
+    responses: { 200: mergedAnswer },
     call: ({ body }) => [mergeSubmissions(body)],
-    respond: ([[merged]]) => answer(200, merged?.data ?? "null"),
+    respond: ([[merged]]) => dataResponse(200, merged?.data ?? "null"),
   }),
   endpoint({
     method: "post",
@@ -45,11 +45,11 @@ export const adminModeration = [
     tag,
     access: "caller",
     scopes: ["submissions:moderate"],
-    summary: "Take a merge back, as an admin",
+    summary: "Undo a merge, as an admin",
     body: unmerge,
-    answers: { 200: unmergedAnswer },
+    responses: { 200: unmergedAnswer },
     call: ({ body }) => [unmergeSubmission(body.submission_id)],
-    respond: ([[unmerged]]) => answer(200, unmerged?.data ?? "null"),
+    respond: ([[unmerged]]) => dataResponse(200, unmerged?.data ?? "null"),
   }),
   endpoint({
     method: "get",
@@ -57,12 +57,12 @@ export const adminModeration = [
     tag,
     access: "caller",
     scopes: ["submissions:moderate"],
-    summary: "List what waits for approval or was turned away, as an admin",
+    summary: "List pending, rejected and spam content, as an admin",
     query: moderationQuery,
-    answers: { 200: moderationQueueAnswer },
+    responses: { 200: moderationQueueAnswer },
     call: ({ query }) => [moderationQueue(query)],
     respond: ([[page]]) =>
-      answer(200, page?.data ?? "[]", {
+      dataResponse(200, page?.data ?? "[]", {
         total: page?.total ?? 0,
         next_cursor: page ? nextCursor(page, "created_at", "asc") : null,
       }),
@@ -75,9 +75,9 @@ export const adminModeration = [
     scopes: ["submissions:moderate"],
     summary: "Approve, reject or mark as spam, as an admin",
     body: moderation,
-    answers: { 200: moderationAnswer },
+    responses: { 200: moderationAnswer },
     call: ({ body }) => [moderate(body)],
-    respond: ([[done]]) => answer(200, done?.data ?? "null"),
+    respond: ([[done]]) => dataResponse(200, done?.data ?? "null"),
   }),
   endpoint({
     method: "post",
@@ -86,14 +86,14 @@ export const adminModeration = [
     tag,
     access: "caller",
     scopes: ["submissions:moderate"],
-    summary: "Change many submissions, with a result each, as an admin",
+    summary: "Change many submissions, with a result for each, as an admin",
     body: bulk,
-    answers: { 200: bulkAnswer },
+    responses: { 200: bulkAnswer },
     call: ({ body }) => [changeMany(body)],
     respond: ([[done]]) => {
       const results = JSON.parse(done?.data ?? "[]") as z.infer<typeof bulkResult>[];
       const succeeded = results.filter(({ ok }) => ok).length;
-      return answer(200, JSON.stringify(results), { succeeded, failed: results.length - succeeded });
+      return dataResponse(200, JSON.stringify(results), { succeeded, failed: results.length - succeeded });
     },
   }),
 ];

@@ -15,7 +15,7 @@ import {
   tagPatch,
 } from "../../../shared/taxonomy.ts";
 import { notFound } from "../../_shared/api-error.ts";
-import { type Answer, answer, endpoint } from "../../_shared/endpoint.ts";
+import { type ApiResponse, dataResponse, endpoint } from "../../_shared/endpoint.ts";
 import type { Data } from "../../_shared/statements/shapes.ts";
 import {
   createLabel,
@@ -51,10 +51,10 @@ const kinds = {
   },
 };
 
-function answerWith(status: number, rows: readonly Data[]): Answer {
+function answerWith(status: number, rows: readonly Data[]): ApiResponse {
   const [row] = rows;
   if (!row) throw notFound("category or tag");
-  return answer(status, row.data);
+  return dataResponse(status, row.data);
 }
 
 const administration = (kind: keyof typeof kinds) => {
@@ -65,7 +65,7 @@ const administration = (kind: keyof typeof kinds) => {
       method: "get",
       path: `/admin/${kind}`,
       summary: `List ${kind} with all their translations, as an admin`,
-      answers: { 200: list },
+      responses: { 200: list },
       call: () => [listKept(kind)],
       respond: ([rows]) => answerWith(200, rows),
     }),
@@ -73,9 +73,9 @@ const administration = (kind: keyof typeof kinds) => {
       ...forAdmins,
       method: "post",
       path: `/admin/${kind}`,
-      summary: `Make a ${noun}, as an admin`,
+      summary: `Create a ${noun}, as an admin`,
       body: create,
-      answers: { 201: one },
+      responses: { 201: one },
       call: ({ body }) => [createLabel(kind, body)],
       respond: ([rows]) => answerWith(201, rows),
     }),
@@ -85,7 +85,7 @@ const administration = (kind: keyof typeof kinds) => {
       path: `/admin/${kind}/:id`,
       summary: `Change a ${noun}, as an admin`,
       body: patch,
-      answers: { 200: one },
+      responses: { 200: one },
       call: ({ params, body }) => [updateLabel(kind, params.id, body)],
       respond: ([rows]) => answerWith(200, rows),
     }),
@@ -93,18 +93,18 @@ const administration = (kind: keyof typeof kinds) => {
       ...forAdmins,
       method: "delete",
       path: `/admin/${kind}/:id`,
-      summary: `Delete a ${noun}, as an admin; submissions stay, without it`,
-      answers: { 200: deletedAnswer },
+      summary: `Delete a ${noun}, as an admin; its submissions stay`,
+      responses: { 200: deletedAnswer },
       call: ({ params }) => [deleteLabel(kind, params.id)],
-      respond: () => answer(200, `{"deleted":true}`),
+      respond: () => dataResponse(200, `{"deleted":true}`),
     }),
     endpoint({
       ...forAdmins,
       method: "post",
       path: `/admin/${kind}/:id/merge`,
-      summary: `Put everything of a ${noun} under another and delete it, as an admin`,
+      summary: `Merge a ${noun} into another, as an admin`,
       body: labelMerge,
-      answers: { 200: merged },
+      responses: { 200: merged },
       call: ({ params, body }) => [mergeLabels(kind, params.id, body.into_id)],
       respond: ([rows]) => answerWith(200, rows),
     }),
@@ -119,7 +119,7 @@ export const adminTaxonomy = [
     path: "/admin/categories/order",
     summary: "Set the order of categories, as an admin",
     body: categoryOrder,
-    answers: { 200: keptCategoryListAnswer },
+    responses: { 200: keptCategoryListAnswer },
     call: ({ body }) => [orderCategories(body.ids)],
     respond: ([rows]) => answerWith(200, rows),
   }),

@@ -9,7 +9,7 @@ import {
 } from "../../../shared/admin.ts";
 import { newApiKey, orgKeyPrefix } from "../../../shared/api-keys.ts";
 import { notFound } from "../../_shared/api-error.ts";
-import { answer, endpoint } from "../../_shared/endpoint.ts";
+import { dataResponse, endpoint } from "../../_shared/endpoint.ts";
 import {
   allowedOrigins,
   createApiKey,
@@ -20,7 +20,7 @@ import {
 
 const tag = "Administration";
 
-/** The key as the database shows it, and its secret, this once. */
+/** The key as the database returns it, with its secret. */
 export function withSecret(data: string | null | undefined, secret: string): string {
   if (!data) throw notFound("key");
   return JSON.stringify({ ...JSON.parse(data), secret });
@@ -33,45 +33,47 @@ export const admin = [
     tag,
     access: "person",
     summary: "List the organization's keys, as an admin",
-    answers: { 200: apiKeyListAnswer },
+    responses: { 200: apiKeyListAnswer },
     call: () => [listApiKeys()],
-    respond: ([[keys]]) => answer(200, keys?.data ?? "[]"),
+    respond: ([[keys]]) => dataResponse(200, keys?.data ?? "[]"),
   }),
   endpoint({
     method: "post",
     path: "/admin/api-keys",
     tag,
     access: "person",
-    summary: "Make a key; its secret is shown this once",
+    summary: "Create a key; its secret is returned once",
     body: apiKeyCreate,
-    answers: { 201: newApiKeyAnswer },
+    responses: { 201: newApiKeyAnswer },
+    showsSecret: true,
     prepare: () => newApiKey(orgKeyPrefix),
     call: ({ body, prepared }) => [createApiKey(body, prepared)],
-    respond: ([[key]], { prepared }) => answer(201, withSecret(key?.data, prepared.secret)),
+    respond: ([[key]], { prepared }) => dataResponse(201, withSecret(key?.data, prepared.secret)),
   }),
   endpoint({
     method: "post",
     path: "/admin/api-keys/:id/rotate",
     tag,
     access: "person",
-    summary: "Give a key a new secret; the old one stays valid for a while",
+    summary: "Rotate the secret of a key; the old one stays valid for an overlap",
     body: apiKeyRotate,
-    answers: { 201: newApiKeyAnswer },
+    responses: { 201: newApiKeyAnswer },
+    showsSecret: true,
     prepare: () => newApiKey(orgKeyPrefix),
     call: ({ params, body, prepared }) => [rotateApiKey(params.id, body, prepared)],
-    respond: ([[key]], { prepared }) => answer(201, withSecret(key?.data, prepared.secret)),
+    respond: ([[key]], { prepared }) => dataResponse(201, withSecret(key?.data, prepared.secret)),
   }),
   endpoint({
     method: "delete",
     path: "/admin/api-keys/:id",
     tag,
     access: "person",
-    summary: "Revoke a key, at once and for good",
-    answers: { 200: apiKeyAnswer },
+    summary: "Revoke a key permanently",
+    responses: { 200: apiKeyAnswer },
     call: ({ params }) => [revokeApiKey(params.id)],
     respond: ([[key]]) => {
       if (!key?.data) throw notFound("key");
-      return answer(200, key.data);
+      return dataResponse(200, key.data);
     },
   }),
   endpoint({
@@ -80,10 +82,10 @@ export const admin = [
     tag,
     access: "caller",
     scopes: ["organization:write"],
-    summary: "List the origins whose pages may call, as an admin",
-    answers: { 200: originsAnswer },
+    summary: "List the allowed origins, as an admin",
+    responses: { 200: originsAnswer },
     call: () => [allowedOrigins(null)],
-    respond: ([[origins]]) => answer(200, origins?.data ?? "{}"),
+    respond: ([[origins]]) => dataResponse(200, origins?.data ?? "{}"),
   }),
   endpoint({
     method: "put",
@@ -91,10 +93,10 @@ export const admin = [
     tag,
     access: "caller",
     scopes: ["organization:write"],
-    summary: "Set the origins whose pages may call, as an admin",
+    summary: "Replace the allowed origins, as an admin",
     body: originsUpdate,
-    answers: { 200: originsAnswer },
+    responses: { 200: originsAnswer },
     call: ({ body }) => [allowedOrigins(body.origins)],
-    respond: ([[origins]]) => answer(200, origins?.data ?? "{}"),
+    respond: ([[origins]]) => dataResponse(200, origins?.data ?? "{}"),
   }),
 ];

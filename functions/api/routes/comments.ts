@@ -12,7 +12,7 @@ import {
 import { deletedAnswer } from "../../../shared/submissions.ts";
 import { commentVoteAnswer, commentVoteRemovedAnswer, voteByKey } from "../../../shared/votes.ts";
 import { forbidden, notFound } from "../../_shared/api-error.ts";
-import { answer, endpoint } from "../../_shared/endpoint.ts";
+import { dataResponse, endpoint } from "../../_shared/endpoint.ts";
 import {
   castCommentVote,
   commentDetail,
@@ -41,11 +41,11 @@ export const comments = [
     operation: "comment_list",
     summary: "List comments, official ones first; parent_id lists replies",
     query: commentListQuery,
-    answers: { 200: commentListAnswer },
+    responses: { 200: commentListAnswer },
     call: ({ params, query }) => [findSubmission(params.id), listComments(params.id, query)],
     respond: ([found, [list]]) => {
       if (found.length === 0 || !list) throw notFound("submission");
-      return answer(200, list.data, { total: list.total });
+      return dataResponse(200, list.data, { total: list.total });
     },
   }),
   endpoint({
@@ -58,14 +58,14 @@ export const comments = [
     summary: "Comment on a submission, or reply to a comment",
     body: commentCreate,
     bodyByKey: commentCreateByKey,
-    answers: { 201: commentCreatedAnswer },
+    responses: { 201: commentCreatedAnswer },
     call: ({ params, body, byKey, newId }) => [
       createComment(newId, params.id, body, byKey),
       writtenComment(newId),
     ],
     respond: ([, [written]]) => {
       if (!written?.data) throw notFound("submission");
-      return answer(201, written.data);
+      return dataResponse(201, written.data);
     },
   }),
   endpoint({
@@ -76,11 +76,11 @@ export const comments = [
     operation: "comment_list",
     summary: "Show a comment",
     query: commentDetailQuery,
-    answers: { 200: commentAnswer },
+    responses: { 200: commentAnswer },
     call: ({ params, query }) => [commentDetail(params.id, query.expand.includes("replies"))],
     respond: ([[shown]]) => {
       if (!shown) throw missing();
-      return answer(200, shown.data);
+      return dataResponse(200, shown.data);
     },
   }),
   endpoint({
@@ -89,14 +89,14 @@ export const comments = [
     tag,
     access: "person",
     operation: "comment_update",
-    summary: "Edit a comment, as its author, within 15 minutes",
+    summary: "Edit a comment, as its author, soon after posting it",
     body: commentPatch,
-    answers: { 200: commentAnswer },
+    responses: { 200: commentAnswer },
     call: ({ params, body }) => [updateComment(params.id, body.body), commentDetail(params.id, false)],
     respond: ([updated, [shown]]) => {
       if (!shown) throw missing();
-      if (updated.length === 0) throw forbidden("Only its author edits a comment.");
-      return answer(200, shown.data);
+      if (updated.length === 0) throw forbidden("Only its author may edit a comment.");
+      return dataResponse(200, shown.data);
     },
   }),
   endpoint({
@@ -107,14 +107,14 @@ export const comments = [
     scopes: ["submissions:write", "submissions:moderate"],
     operation: "comment_delete",
     summary: "Delete a comment with all replies, as its author or an admin",
-    answers: { 200: deletedAnswer },
+    responses: { 200: deletedAnswer },
     call: ({ params }) => [deleteComment(params.id), findComment(params.id)],
-    respond: ([gone, remaining]) => {
-      if (gone.length === 0)
+    respond: ([deleted, remaining]) => {
+      if (deleted.length === 0)
         throw remaining.length
-          ? forbidden("Only its author and the organization's admins delete a comment.")
+          ? forbidden("Only its author and the organization's admins may delete a comment.")
           : missing();
-      return answer(200, `{"deleted":true}`);
+      return dataResponse(200, `{"deleted":true}`);
     },
   }),
   endpoint({
@@ -124,17 +124,17 @@ export const comments = [
     access: "caller",
     scopes: ["submissions:write"],
     operation: "vote_create",
-    summary: "Vote for a comment; again is not an error",
+    summary: "Vote for a comment (idempotent)",
     body: nothing,
     bodyByKey: voteByKey,
-    answers: { 201: commentVoteAnswer, 200: commentVoteAnswer },
+    responses: { 201: commentVoteAnswer, 200: commentVoteAnswer },
     call: ({ params, body, byKey }) => [
       castCommentVote(params.id, body, byKey),
       commentVoteResult(params.id, body),
     ],
     respond: ([added, [vote]]) => {
       if (!vote) throw missing();
-      return answer(added.length ? 201 : 200, vote.data);
+      return dataResponse(added.length ? 201 : 200, vote.data);
     },
   }),
   endpoint({
@@ -144,17 +144,17 @@ export const comments = [
     access: "caller",
     scopes: ["submissions:write"],
     operation: "vote_delete",
-    summary: "Take a vote for a comment back; again is not an error",
+    summary: "Remove a vote for a comment (idempotent)",
     body: nothing,
     bodyByKey: voteByKey,
-    answers: { 200: commentVoteRemovedAnswer },
+    responses: { 200: commentVoteRemovedAnswer },
     call: ({ params, body }) => [
       removeCommentVote(params.id, body),
       commentVoteRemovedResult(params.id, body),
     ],
     respond: ([, [result]]) => {
       if (!result) throw missing();
-      return answer(200, result.data);
+      return dataResponse(200, result.data);
     },
   }),
 ];

@@ -1,11 +1,15 @@
 import { Hono } from "hono";
 import { newestMigration } from "../../../shared/newest-migration.ts";
+import { version } from "../../../shared/version.ts";
 import { latestMigration } from "../../_shared/database.ts";
 import { environment } from "../../_shared/environment.ts";
 
-/** /health: the process answers. /ready: the database does too, and has every migration these functions were made for. */
+/**
+ * /health: the process responds. /ready: the database responds too and has every migration the functions
+ * need.
+ */
 export const health = new Hono()
-  .get("/health", (c) => c.json({ status: "ok" }, 200, { "Cache-Control": "no-store" }))
+  .get("/health", (c) => c.json({ status: "ok", version }, 200, { "Cache-Control": "no-store" }))
   .get("/ready", async (c) => {
     const applied = await latestMigration();
     const database = applied === undefined ? "unreachable" : "ok";

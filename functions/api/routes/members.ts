@@ -14,7 +14,7 @@ import {
 import { pageQuery } from "../../../shared/pagination.ts";
 import { deletedAnswer } from "../../../shared/submissions.ts";
 import { notFound } from "../../_shared/api-error.ts";
-import { answer, endpoint } from "../../_shared/endpoint.ts";
+import { dataResponse, endpoint } from "../../_shared/endpoint.ts";
 import {
   acceptInvite,
   changeRole,
@@ -37,13 +37,13 @@ export const members = [
     tag,
     access: "caller",
     scopes: ["members:write"],
-    summary: "List the team, owners first, to its members",
+    summary: "List the team, owners first, for its members",
     query: pageQuery,
-    answers: { 200: memberListAnswer },
+    responses: { 200: memberListAnswer },
     call: ({ params, query }) => [listMembers(params.id, query)],
     respond: ([[list]]) => {
       if (!list) throw noMember();
-      return answer(200, list.data, { total: list.total });
+      return dataResponse(200, list.data, { total: list.total });
     },
   }),
   endpoint({
@@ -51,13 +51,13 @@ export const members = [
     path: "/organizations/:id/members/:user_id",
     tag,
     access: "person",
-    summary: "Give a member another role, as an admin",
+    summary: "Change the role of a member, as an admin",
     body: roleChange,
-    answers: { 200: memberAnswer },
+    responses: { 200: memberAnswer },
     call: ({ params, body }) => [changeRole(params.id, params.user_id, body.role)],
     respond: ([[member]]) => {
       if (!member) throw noMember();
-      return answer(200, member.data);
+      return dataResponse(200, member.data);
     },
   }),
   endpoint({
@@ -67,22 +67,22 @@ export const members = [
     access: "caller",
     scopes: ["members:write"],
     summary: "Remove a member, as an admin, or leave the team",
-    answers: { 200: deletedAnswer },
+    responses: { 200: deletedAnswer },
     call: ({ params }) => [removeMember(params.id, params.user_id)],
-    respond: () => answer(200, `{"deleted":true}`),
+    respond: () => dataResponse(200, `{"deleted":true}`),
   }),
   endpoint({
     method: "post",
     path: "/organizations/:id/transfer",
     tag,
     access: "person",
-    summary: "Make a member owner in one's own place",
+    summary: "Transfer ownership to a member",
     body: ownershipTransfer,
-    answers: { 200: memberAnswer },
+    responses: { 200: memberAnswer },
     call: ({ params, body }) => [transferOwnership(params.id, body.user_id)],
     respond: ([[member]]) => {
       if (!member) throw noMember();
-      return answer(200, member.data);
+      return dataResponse(200, member.data);
     },
   }),
   endpoint({
@@ -93,11 +93,11 @@ export const members = [
     scopes: ["members:write"],
     summary: "List invites, newest first, as an admin",
     query: pageQuery,
-    answers: { 200: inviteListAnswer },
+    responses: { 200: inviteListAnswer },
     call: ({ params, query }) => [listInvites(params.id, query)],
     respond: ([[list]]) => {
       if (!list) throw noInvite();
-      return answer(200, list.data, { total: list.total });
+      return dataResponse(200, list.data, { total: list.total });
     },
   }),
   endpoint({
@@ -105,14 +105,15 @@ export const members = [
     path: "/organizations/:id/invites",
     tag,
     access: "person",
-    summary: "Invite somebody to the team, as an admin; the token is shown this once",
+    summary: "Invite a person to the team, as an admin; the token is returned once",
     body: inviteCreate,
-    answers: { 201: newInviteAnswer },
+    responses: { 201: newInviteAnswer },
+    showsSecret: true,
     prepare: () => newApiKey(invitePrefix),
     call: ({ params, body, prepared }) => [createInvite(params.id, body, prepared)],
     respond: ([[invite]], { prepared }) => {
       if (!invite) throw noInvite();
-      return answer(201, JSON.stringify({ ...JSON.parse(invite.data), token: prepared.secret }));
+      return dataResponse(201, JSON.stringify({ ...JSON.parse(invite.data), token: prepared.secret }));
     },
   }),
   endpoint({
@@ -121,12 +122,12 @@ export const members = [
     tag,
     access: "caller",
     scopes: ["members:write"],
-    summary: "Revoke an invite, as an admin; again is not an error",
-    answers: { 200: inviteAnswer },
+    summary: "Revoke an invite, as an admin (idempotent)",
+    responses: { 200: inviteAnswer },
     call: ({ params }) => [revokeInvite(params.id, params.invite_id)],
     respond: ([[invite]]) => {
       if (!invite?.data) throw noInvite();
-      return answer(200, invite.data);
+      return dataResponse(200, invite.data);
     },
   }),
   endpoint({
@@ -134,13 +135,13 @@ export const members = [
     path: "/invites/accept",
     tag,
     access: "person",
-    summary: "Join the team that invited one's e-mail address; again is not an error",
+    summary: "Accept an invite to your e-mail address (idempotent)",
     body: inviteAccept,
-    answers: { 201: joinedAnswer, 200: joinedAnswer },
+    responses: { 201: joinedAnswer, 200: joinedAnswer },
     call: ({ body }) => [acceptInvite(body.token)],
     respond: ([[accepted]]) => {
       if (!accepted) throw noInvite();
-      return answer(accepted.joined ? 201 : 200, accepted.data);
+      return dataResponse(accepted.joined ? 201 : 200, accepted.data);
     },
   }),
 ];

@@ -4,7 +4,7 @@ import {
   notificationsRead,
   notificationsReadAnswer,
 } from "../../../shared/notifications.ts";
-import { answer, endpoint } from "../../_shared/endpoint.ts";
+import { dataResponse, endpoint } from "../../_shared/endpoint.ts";
 import { listNotifications, markNotificationsRead } from "../../_shared/statements/notifications.ts";
 
 const tag = "Notifications";
@@ -17,19 +17,19 @@ export const notifications = [
     access: "person",
     summary: "List the signed-in user's notifications, newest first",
     query: notificationListQuery,
-    answers: { 200: notificationListAnswer },
+    responses: { 200: notificationListAnswer },
     call: ({ query }) => [listNotifications(query)],
-    respond: ([[list]]) => answer(200, list?.data ?? "[]", { total: list?.total ?? 0 }),
+    respond: ([[list]]) => dataResponse(200, list?.data ?? "[]", { total: list?.total ?? 0 }),
   }),
   endpoint({
     method: "post",
     path: "/me/notifications/read",
     tag,
     access: "person",
-    summary: "Mark notifications as read, those named or all",
+    summary: "Mark notifications as read, the given ones or all",
     body: notificationsRead,
-    answers: { 200: notificationsReadAnswer },
+    responses: { 200: notificationsReadAnswer },
     call: ({ body }) => [markNotificationsRead(body.ids)],
-    respond: ([[marked]]) => answer(200, marked?.data ?? `{"read":0}`),
+    respond: ([[marked]]) => dataResponse(200, marked?.data ?? `{"read":0}`),
   }),
 ];

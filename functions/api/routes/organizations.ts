@@ -1,7 +1,10 @@
+import { logoTypes } from "../../../shared/logos.ts";
 import { organizationDetailAnswer, organizationPatch } from "../../../shared/organizations.ts";
-import { notFound } from "../../_shared/api-error.ts";
-import { answer, endpoint } from "../../_shared/endpoint.ts";
-import { organizationDetail, updateOrganization } from "../../_shared/statements/organizations.ts";
+import { ApiError, notFound } from "../../_shared/api-error.ts";
+import { bodyChunks, problemOfLength } from "../../_shared/body.ts";
+import { dataResponse, endpoint, longEndpoint } from "../../_shared/endpoint.ts";
+import { deleteLogo, logoFile, storeLogo } from "../../_shared/logos.ts";
+import { logoOf, organizationDetail, updateOrganization } from "../../_shared/statements/organizations.ts";
 
 const tag = "Organizations";
 const missing = () => notFound("organization");
@@ -13,12 +16,12 @@ export const organizations = [
     tag,
     access: "caller",
     scopes: ["organization:write"],
-    summary: "Show an organization with its settings and plan, to its team",
-    answers: { 200: organizationDetailAnswer },
+    summary: "Show an organization with settings and plan limits, for its team",
+    responses: { 200: organizationDetailAnswer },
     call: ({ params }) => [organizationDetail(params.id)],
     respond: ([[shown]]) => {
       if (!shown) throw missing();
-      return answer(200, shown.data);
+      return dataResponse(200, shown.data);
     },
   }),
   endpoint({
@@ -29,11 +32,45 @@ export const organizations = [
     scopes: ["organization:write"],
     summary: "Change an organization's settings, as an admin",
     body: organizationPatch,
-    answers: { 200: organizationDetailAnswer },
-    call: ({ params, body }) => [updateOrganization(params.id, body)],
-    respond: ([[shown]]) => {
+    responses: { 200: organizationDetailAnswer },
+    call: ({ params, body }) => [logoOf(params.id), updateOrganization(params.id, body)],
+    respond: ([[before], [shown]], { body }) => {
       if (!shown) throw missing();
-      return answer(200, shown.data);
+      const response = dataResponse(200, shown.data);
+      if (body.logo_url === undefined || body.logo_url === before?.logo_url) return response;
+      return {
+        ...response,
+        afterResponse: async () => {
+          await deleteLogo(before?.logo_url);
+          return [];
+        },
+      };
+    },
+  }),
+  longEndpoint({
+    method: "put",
+    path: "/organizations/:id/logo",
+    tag,
+    access: "caller",
+    scopes: ["organization:write"],
+    summary: "Upload the logo, a picture of at most 512 KiB, as an admin; `logo_url: null` removes it",
+    consumes: Object.values(logoTypes),
+    responses: { 200: organizationDetailAnswer },
+    work: async ({ input: { params }, request, execute }) => {
+      const type = (request.headers.get("Content-Type") ?? "").split(";")[0]?.trim().toLowerCase();
+      const problem =
+        problemOfLength(request, logoFile) ??
+        (Object.values(logoTypes).some((known) => known === type)
+          ? undefined
+          : new ApiError(
+              "UNSUPPORTED_MEDIA_TYPE",
+              `Say what the picture is: ${Object.values(logoTypes).join(", ")}.`,
+            ));
+      if (problem) {
+        await execute([logoOf(params.id)]);
+        throw problem;
+      }
+      return dataResponse(200, await storeLogo(params.id, bodyChunks(request, logoFile), execute));
     },
   }),
 ];

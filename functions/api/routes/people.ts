@@ -3,25 +3,31 @@ import {
   eraseMeQuery,
   peopleAnswer,
   peopleQuery,
+  personAnswer,
   personalDataAnswer,
+  trustAnswer,
+  trustDecision,
 } from "../../../shared/people.ts";
 import { notFound } from "../../_shared/api-error.ts";
-import { answer, endpoint } from "../../_shared/endpoint.ts";
+import { dataResponse, endpoint } from "../../_shared/endpoint.ts";
 import {
+  decideTrust,
   eraseMe,
   erasePerson,
   findPeople,
   myPersonalData,
   personalData,
+  searchPeople,
+  showPerson,
 } from "../../_shared/statements/people.ts";
 
 const tag = "Data protection";
 const scopes = ["members:write"] as const;
 
-/** What there is of a person; 404 where there is nobody. */
+/** Data of a person; 404 if there is no such person. */
 function shown(data: string | null | undefined) {
   if (!data) throw notFound("person");
-  return answer(200, data);
+  return dataResponse(200, data);
 }
 
 export const people = [
@@ -31,11 +37,34 @@ export const people = [
     tag,
     access: "caller",
     scopes: [...scopes],
-    summary: "Find who has an e-mail address, as an admin",
+    summary: "Find people by e-mail address or name, as an admin",
     query: peopleQuery,
-    answers: { 200: peopleAnswer },
-    call: ({ query }) => [findPeople(query.email)],
-    respond: ([[found]]) => answer(200, found?.data ?? "[]"),
+    responses: { 200: peopleAnswer },
+    call: ({ query: { email, search = "" } }) => [email ? findPeople(email) : searchPeople(search)],
+    respond: ([[found]]) => dataResponse(200, found?.data ?? "[]"),
+  }),
+  endpoint({
+    method: "get",
+    path: "/admin/people/:id",
+    tag,
+    access: "caller",
+    scopes: [...scopes],
+    summary: "Show a person and what they did, as an admin",
+    responses: { 200: personAnswer },
+    call: ({ params }) => [showPerson(params.id)],
+    respond: ([[data]]) => shown(data?.data),
+  }),
+  endpoint({
+    method: "put",
+    path: "/admin/people/:id/trust",
+    tag,
+    access: "caller",
+    scopes: ["submissions:moderate"],
+    summary: "Decide whether what a person writes needs approval, as an admin",
+    body: trustDecision,
+    responses: { 200: trustAnswer },
+    call: ({ params, body }) => [decideTrust(params.id, body.trusted)],
+    respond: ([[data]]) => shown(data?.data),
   }),
   endpoint({
     method: "get",
@@ -44,8 +73,8 @@ export const people = [
     tag,
     access: "caller",
     scopes: [...scopes],
-    summary: "Show what the organization keeps of a person, as an admin",
-    answers: { 200: personalDataAnswer },
+    summary: "Export the personal data of a person, as an admin",
+    responses: { 200: personalDataAnswer },
     call: ({ params }) => [personalData(params.id)],
     respond: ([[data]]) => shown(data?.data),
   }),
@@ -56,8 +85,8 @@ export const people = [
     tag,
     access: "caller",
     scopes: [...scopes],
-    summary: "Forget a person, as an admin; again is not an error",
-    answers: { 200: erasedAnswer },
+    summary: "Erase a person, as an admin (idempotent)",
+    responses: { 200: erasedAnswer },
     call: ({ params }) => [erasePerson(params.id)],
     respond: ([[data]]) => shown(data?.data),
   }),
@@ -67,8 +96,8 @@ export const people = [
     runsLong: true,
     tag,
     access: "person",
-    summary: "Show what is kept of the signed-in user",
-    answers: { 200: personalDataAnswer },
+    summary: "Export the personal data of the signed-in user",
+    responses: { 200: personalDataAnswer },
     call: () => [myPersonalData()],
     respond: ([[data]]) => shown(data?.data),
   }),
@@ -78,10 +107,10 @@ export const people = [
     runsLong: true,
     tag,
     access: "person",
-    summary: "Erase the signed-in user's account for good",
+    summary: "Erase the signed-in user's account permanently",
     query: eraseMeQuery,
-    answers: { 200: erasedAnswer },
+    responses: { 200: erasedAnswer },
     call: () => [eraseMe()],
-    respond: ([[erased]]) => answer(200, JSON.stringify({ id: erased?.id, erased: true })),
+    respond: ([[erased]]) => dataResponse(200, JSON.stringify({ id: erased?.id, erased: true })),
   }),
 ];

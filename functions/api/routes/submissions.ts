@@ -20,7 +20,7 @@ import {
 } from "../../../shared/submissions.ts";
 import { forbidden, notFound } from "../../_shared/api-error.ts";
 import { listMeta } from "../../_shared/cursor.ts";
-import { answer, endpoint } from "../../_shared/endpoint.ts";
+import { dataResponse, endpoint } from "../../_shared/endpoint.ts";
 import {
   changeStatus,
   createdSubmission,
@@ -49,11 +49,11 @@ export const submissions = [
     access: "public",
     summary: "List submissions, filtered and sorted",
     query: submissionListQuery,
-    answers: { 200: submissionListAnswer },
+    responses: { 200: submissionListAnswer },
     call: ({ query }) => [listSubmissions(query)],
     respond: ([[page]], { query }) => {
       if (!page) throw missing();
-      return answer(200, page.data, listMeta(page, query, query.sort, query.order));
+      return dataResponse(200, page.data, listMeta(page, query, query.sort, query.order));
     },
   }),
   endpoint({
@@ -63,12 +63,12 @@ export const submissions = [
     access: "public",
     summary: "Search titles and descriptions, best first",
     query: submissionSearchQuery,
-    answers: { 200: submissionSearchAnswer },
+    responses: { 200: submissionSearchAnswer },
     call: ({ query }) => [searchSubmissions(query)],
     respond: ([[found]], { query }) => {
       if (!found) throw missing();
       const { data, total, total_is_capped } = found;
-      return answer(200, data, { query: query.q, total, ...(total_is_capped && { total_is_capped }) });
+      return dataResponse(200, data, { query: query.q, total, ...(total_is_capped && { total_is_capped }) });
     },
   }),
   endpoint({
@@ -77,13 +77,13 @@ export const submissions = [
     tag,
     access: "public",
     operation: "duplicate_check",
-    summary: "Find submissions like one about to be made",
+    summary: "Find submissions similar to a draft",
     body: duplicateCheck,
-    answers: { 200: duplicatesAnswer },
+    responses: { 200: duplicatesAnswer },
     call: ({ body }) => [similarSubmissions(body.title, body.description, body.limit)],
     respond: ([[similar]]) => {
       const list = similar?.data ?? "[]";
-      return answer(200, `{"has_duplicates":${list !== "[]"},"similar":${list}}`);
+      return dataResponse(200, `{"has_duplicates":${list !== "[]"},"similar":${list}}`);
     },
   }),
   endpoint({
@@ -97,7 +97,7 @@ export const submissions = [
     body: submissionCreate,
     bodyByKey: submissionCreateByKey,
     lowercaseErrorsToKeys: true,
-    answers: { 201: z.union([submissionCreatedAnswer, submissionCreatedByKey]) },
+    responses: { 201: z.union([submissionCreatedAnswer, submissionCreatedByKey]) },
     call: ({ newId, body, byKey }) => [
       createSubmission(newId, body, byKey),
       createdSubmission(newId, submissionPage(newId)),
@@ -105,7 +105,7 @@ export const submissions = [
     respond: ([, [created]], { newId, byKey }) => {
       if (byKey) return { status: 201, json: JSON.stringify({ id: newId, url: submissionPage(newId) }) };
       if (!created) throw missing();
-      return answer(201, created.data);
+      return dataResponse(201, created.data);
     },
   }),
   endpoint({
@@ -115,11 +115,14 @@ export const submissions = [
     access: "public",
     summary: "Show a submission",
     query: submissionDetailQuery,
-    answers: { 200: submissionDetailAnswer },
+    responses: { 200: submissionDetailAnswer },
     call: ({ params, query, locale }) => [submissionDetail(params.id, query.expand, locale)],
     respond: ([[shown]], { locale }) => {
       if (!shown) throw missing();
-      return answer(200, shown.data, undefined, { "Content-Language": locale, Vary: "Accept-Language" });
+      return dataResponse(200, shown.data, undefined, {
+        "Content-Language": locale,
+        Vary: "Accept-Language",
+      });
     },
   }),
   endpoint({
@@ -131,7 +134,7 @@ export const submissions = [
     operation: "submission_update",
     summary: "Edit a submission, as its author or an admin",
     body: submissionPatch,
-    answers: { 200: submissionDetailAnswer },
+    responses: { 200: submissionDetailAnswer },
     call: ({ params, body, locale }) => [
       updateSubmission(params.id, body),
       submissionDetail(params.id, [], locale),
@@ -139,8 +142,8 @@ export const submissions = [
     respond: ([updated, [shown]]) => {
       if (!shown) throw missing();
       if (updated.length === 0)
-        throw forbidden("Only its author and the organization's admins edit a submission.");
-      return answer(200, shown.data);
+        throw forbidden("Only its author and the organization's admins may edit a submission.");
+      return dataResponse(200, shown.data);
     },
   }),
   endpoint({
@@ -150,14 +153,14 @@ export const submissions = [
     access: "caller",
     scopes: ["submissions:write", "submissions:moderate"],
     summary: "Delete a submission with its votes and comments, as its author or an admin",
-    answers: { 200: deletedAnswer },
+    responses: { 200: deletedAnswer },
     call: ({ params }) => [deleteSubmission(params.id), findSubmission(params.id)],
-    respond: ([gone, remaining]) => {
-      if (gone.length === 0)
+    respond: ([deleted, remaining]) => {
+      if (deleted.length === 0)
         throw remaining.length
-          ? forbidden("Only its author and the organization's admins delete a submission.")
+          ? forbidden("Only its author and the organization's admins may delete a submission.")
           : missing();
-      return answer(200, `{"deleted":true}`);
+      return dataResponse(200, `{"deleted":true}`);
     },
   }),
   endpoint({
@@ -168,7 +171,7 @@ export const submissions = [
     scopes: ["submissions:moderate"],
     summary: "Change the status, as an admin",
     body: statusChangeCreate,
-    answers: { 200: statusChangeAnswer },
+    responses: { 200: statusChangeAnswer },
     call: ({ params, body }) => [
       requireAdminOf(params.id),
       changeStatus(params.id, body),
@@ -177,7 +180,7 @@ export const submissions = [
     respond: ([admin, [changed], [unchanged]]) => {
       const state = changed ?? unchanged;
       if (admin.length === 0 || !state) throw missing();
-      return answer(200, state.data);
+      return dataResponse(200, state.data);
     },
   }),
   endpoint({
@@ -185,12 +188,12 @@ export const submissions = [
     path: "/submissions/:id/status-changes",
     tag,
     access: "public",
-    summary: "Show how the status changed, newest first",
-    answers: { 200: statusChangeListAnswer },
+    summary: "List the status history, newest first",
+    responses: { 200: statusChangeListAnswer },
     call: ({ params }) => [findSubmission(params.id), statusHistory(params.id)],
     respond: ([found, [history]]) => {
       if (found.length === 0) throw missing();
-      return answer(200, history?.data ?? "[]");
+      return dataResponse(200, history?.data ?? "[]");
     },
   }),
 ];

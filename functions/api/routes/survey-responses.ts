@@ -10,14 +10,14 @@ import {
 } from "../../../shared/survey-responses.ts";
 import { notFound } from "../../_shared/api-error.ts";
 import { listMeta } from "../../_shared/cursor.ts";
-import { answer, endpoint } from "../../_shared/endpoint.ts";
+import { dataResponse, endpoint } from "../../_shared/endpoint.ts";
 import { scoreAnswers } from "../../_shared/sentiment/answers.ts";
-import { hasModel, judgeTexts } from "../../_shared/sentiment/judge.ts";
 import { lexiconEngine } from "../../_shared/sentiment/lexicon.ts";
+import { hasModel, scoreTexts } from "../../_shared/sentiment/score-texts.ts";
 import {
   exportResponses,
-  judgeResponse,
   listResponses,
+  rescoreResponse,
   startSurvey,
   submitResponse,
   textQuestions,
@@ -29,33 +29,31 @@ const tag = "Survey responses";
 const missing = () => notFound("survey");
 const nothing = z.object({});
 
-/** The lexicon's score stands already; a model takes its time, and is sent texts only. */
-async function judgeLater(
+/** The lexicon's score is stored already; the model runs after the response and receives texts only. */
+async function rescoreWithModel(
   responseId: string,
-  asked: ReadonlySet<string>,
+  questionIds: ReadonlySet<string>,
   { answers }: SurveyResponseCreate,
   locale: Locale,
 ) {
   const texts = answers.flatMap(({ question_id, value }) =>
-    typeof value === "string" && value !== "" && asked.has(question_id.toLowerCase())
+    typeof value === "string" && value !== "" && questionIds.has(question_id.toLowerCase())
       ? [{ question_id, value }]
       : [],
   );
   if (texts.length === 0) return [];
-  const judged = await judgeTexts(
+  const scored = await scoreTexts(
     texts.map(({ value }) => value),
     locale,
   );
   const scores = texts.flatMap(({ question_id }, i) => {
-    const judgement = judged[i];
-    return judgement && judgement.engine !== lexiconEngine
-      ? [[question_id.toLowerCase(), judgement] as const]
-      : [];
+    const score = scored[i];
+    return score && score.engine !== lexiconEngine ? [[question_id.toLowerCase(), score] as const] : [];
   });
   const engine = scores[0]?.[1].engine;
   if (engine === undefined) return [];
   const byQuestion = Object.fromEntries(scores.map(([id, { score }]) => [id, score]));
-  return [judgeResponse(responseId, { engine, scores: byQuestion })];
+  return [rescoreResponse(responseId, { engine, scores: byQuestion })];
 }
 
 export const surveyResponses = [
@@ -64,13 +62,13 @@ export const surveyResponses = [
     path: "/surveys/:id/start",
     tag,
     access: "person",
-    summary: "Say that the signed-in person begins to answer; again is not an error",
+    summary: "Record that the signed-in user starts to answer (idempotent)",
     body: nothing,
-    answers: { 201: surveyStartedAnswer, 200: surveyStartedAnswer },
+    responses: { 201: surveyStartedAnswer, 200: surveyStartedAnswer },
     call: ({ params }) => [startSurvey(params.id)],
     respond: ([[started]]) => {
       if (!started) throw missing();
-      return answer(started.made ? 201 : 200, started.data);
+      return dataResponse(started.made ? 201 : 200, started.data);
     },
   }),
   endpoint({
@@ -79,21 +77,22 @@ export const surveyResponses = [
     tag,
     access: "person",
     operation: "survey_response_create",
-    summary: "Answer a survey, as the signed-in person",
+    summary: "Submit a response, as the signed-in user",
     body: surveyResponseCreate,
-    answers: { 201: surveyResponseCreatedAnswer },
+    responses: { 201: surveyResponseCreatedAnswer },
     call: ({ params, body, locale }) => [
       submitResponse(params.id, body, locale, scoreAnswers(body.answers, locale)),
       ...(hasModel ? [textQuestions(params.id)] : []),
     ],
     respond: ([[response], texts = []], { body, locale }) => {
       if (!response) throw missing();
-      const made = answer(201, response.data);
-      if (!hasModel) return made;
-      const asked = new Set(texts.map(({ id }) => id));
+      const created = dataResponse(201, response.data);
+      if (!hasModel) return created;
+      const questionIds = new Set(texts.map(({ id }) => id));
       return {
-        ...made,
-        later: () => judgeLater(JSON.parse(response.data).response_id, asked, body, locale),
+        ...created,
+        afterResponse: () =>
+          rescoreWithModel(JSON.parse(response.data).response_id, questionIds, body, locale),
       };
     },
   }),
@@ -104,10 +103,10 @@ export const surveyResponses = [
     tag,
     access: "caller",
     scopes: ["responses:read"],
-    summary: "List responses, newest first, as an admin; or export them all",
+    summary: "List responses, newest first, or export all, as an admin",
     query: surveyResponseListQuery,
-    answers: { 200: surveyResponseListAnswer },
-    gives: ["text/csv"],
+    responses: { 200: surveyResponseListAnswer },
+    produces: ["text/csv"],
     call: ({ params, query }) => [
       requireSurvey(params.id, "responses:read"),
       query.format === "csv" ? exportResponses(params.id, query) : listResponses(params.id, query),
@@ -117,10 +116,9 @@ export const surveyResponses = [
       if ("records" in list) {
         return {
           status: 200,
-          json: "",
-          pieces: (ask) =>
+          bodyStream: (execute) =>
             surveyCsv(list, async (last) => {
-              const [, [part]] = await ask([
+              const [, [part]] = await execute([
                 requireSurvey(params.id, "responses:read"),
                 exportResponses(params.id, query, last),
               ]);
@@ -133,7 +131,7 @@ export const surveyResponses = [
           },
         };
       }
-      return answer(200, list.data, listMeta(list, query, "submitted_at", "desc"));
+      return dataResponse(200, list.data, listMeta(list, query, "submitted_at", "desc"));
     },
   }),
 ];

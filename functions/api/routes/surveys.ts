@@ -9,11 +9,13 @@ import {
   surveyDetailQuery,
   surveyListAnswer,
   surveyListQuery,
+  surveyMailAnswer,
+  surveyMailBody,
   surveyPatch,
 } from "../../../shared/surveys.ts";
 import { notFound } from "../../_shared/api-error.ts";
 import { listMeta } from "../../_shared/cursor.ts";
-import { answer, endpoint } from "../../_shared/endpoint.ts";
+import { dataResponse, endpoint } from "../../_shared/endpoint.ts";
 import type { Data } from "../../_shared/statements/shapes.ts";
 import {
   changeSurveyStatus,
@@ -21,6 +23,7 @@ import {
   createSurveyVersion,
   deleteSurvey,
   listSurveys,
+  mailSurvey,
   requireSurvey,
   requireSurveyReader,
   type SurveyAction,
@@ -35,7 +38,7 @@ const missing = () => notFound("survey");
 
 function shown(status: number, detail: Data | undefined) {
   if (!detail) throw missing();
-  return answer(status, detail.data);
+  return dataResponse(status, detail.data);
 }
 
 export const surveys = [
@@ -47,11 +50,11 @@ export const surveys = [
     scopes: ["surveys:read"],
     summary: "List surveys, newest first, as an admin",
     query: surveyListQuery,
-    answers: { 200: surveyListAnswer },
+    responses: { 200: surveyListAnswer },
     call: ({ query }) => [requireSurveyReader(), listSurveys(query)],
     respond: ([, [list]], { query }) => {
       if (!list) throw missing();
-      return answer(200, list.data, listMeta(list, query, "created_at", "desc"));
+      return dataResponse(200, list.data, listMeta(list, query, "created_at", "desc"));
     },
   }),
   endpoint({
@@ -60,13 +63,16 @@ export const surveys = [
     tag,
     access: "caller",
     scopes: ["surveys:write"],
-    summary: "Make a survey, as an admin; it begins as a draft",
+    summary: "Create a survey draft, as an admin",
     body: surveyCreate,
-    answers: { 201: surveyCreatedAnswer },
+    responses: { 201: surveyCreatedAnswer },
     call: ({ body }) => [createSurvey(body)],
-    respond: ([[made]]) => {
-      if (!made) throw missing();
-      return answer(201, JSON.stringify({ id: made.id, status: "draft", url: surveyPage(made.id) }));
+    respond: ([[created]]) => {
+      if (!created) throw missing();
+      return dataResponse(
+        201,
+        JSON.stringify({ id: created.id, status: "draft", url: surveyPage(created.id) }),
+      );
     },
   }),
   endpoint({
@@ -74,9 +80,9 @@ export const surveys = [
     path: "/surveys/:id",
     tag,
     access: "public",
-    summary: "Show a survey; a draft to its team",
+    summary: "Show a survey; a draft for its team only",
     query: surveyDetailQuery,
-    answers: { 200: surveyDetailAnswer },
+    responses: { 200: surveyDetailAnswer },
     call: ({ params, query }) => [requireSurvey(params.id, null), surveyDetail(params.id, query.expand)],
     respond: ([, [detail]]) => shown(200, detail),
   }),
@@ -89,7 +95,7 @@ export const surveys = [
     summary: "Change a draft, as an admin",
     query: surveyDetailQuery,
     body: surveyPatch,
-    answers: { 200: surveyDetailAnswer },
+    responses: { 200: surveyDetailAnswer },
     call: ({ params, query, body }) => [updateSurvey(params.id, body), surveyDetail(params.id, query.expand)],
     respond: ([, [detail]]) => shown(200, detail),
   }),
@@ -99,25 +105,43 @@ export const surveys = [
     tag,
     access: "caller",
     scopes: ["surveys:write"],
-    summary: "Delete a survey, as an admin; with its responses where force is true",
+    summary: "Delete a survey, as an admin; with responses if force is true",
     query: surveyDeleteQuery,
-    answers: { 200: deletedAnswer },
+    responses: { 200: deletedAnswer },
     call: ({ params, query }) => [deleteSurvey(params.id, query.force)],
-    respond: () => answer(200, `{"deleted":true}`),
+    respond: () => dataResponse(200, `{"deleted":true}`),
   }),
   changing("publish", "Publish a draft, as an admin; of a version, the old one is archived"),
   changing("pause", "Pause a published survey, as an admin"),
   changing("resume", "Resume a paused survey, as an admin"),
-  changing("archive", "Archive a survey for good, as an admin"),
+  changing("archive", "Archive a survey permanently, as an admin"),
+  endpoint({
+    method: "post",
+    path: "/surveys/:id/mail",
+    tag,
+    access: "caller",
+    scopes: ["surveys:publish"],
+    summary: "Ask its voters or followers by mail, each once and reminded once, as an admin",
+    body: surveyMailBody,
+    responses: { 200: surveyMailAnswer },
+    call: ({ params, body }) => [
+      requireSurvey(params.id, "surveys:publish"),
+      mailSurvey(params.id, body.reminder),
+    ],
+    respond: ([, [mailed]]) => {
+      if (!mailed) throw missing();
+      return dataResponse(200, mailed.data);
+    },
+  }),
   endpoint({
     method: "post",
     path: "/surveys/:id/versions",
     tag,
     access: "caller",
     scopes: ["surveys:publish"],
-    summary: "Make a draft of a published or paused survey, to change its questions, as an admin",
+    summary: "Create a draft version of a published or paused survey, as an admin",
     query: surveyDetailQuery,
-    answers: { 201: surveyDetailAnswer },
+    responses: { 201: surveyDetailAnswer },
     call: ({ params, query, newId }) => [
       createSurveyVersion(params.id, newId),
       surveyDetail(newId, query.expand),
@@ -131,13 +155,13 @@ export const surveys = [
     tag,
     access: "caller",
     scopes: ["analytics:read"],
-    summary: "Tell the numbers of a survey, as an admin",
+    summary: "Get analytics of a survey, as an admin",
     query: surveyAnalyticsQuery,
-    answers: { 200: surveyAnalyticsAnswer },
+    responses: { 200: surveyAnalyticsAnswer },
     call: ({ params, query }) => [surveyAnalytics(params.id, query.metrics)],
     respond: ([[numbers]]) => {
       if (!numbers) throw missing();
-      return answer(200, numbers.data);
+      return dataResponse(200, numbers.data);
     },
   }),
 ];
@@ -151,7 +175,7 @@ function changing(action: SurveyAction, summary: string) {
     scopes: ["surveys:publish"],
     summary,
     query: surveyDetailQuery,
-    answers: { 200: surveyDetailAnswer },
+    responses: { 200: surveyDetailAnswer },
     call: ({ params, query }) => [
       changeSurveyStatus(params.id, action),
       surveyDetail(params.id, query.expand),

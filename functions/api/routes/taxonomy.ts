@@ -1,20 +1,23 @@
 import { categoryList, tagList } from "../../../shared/taxonomy.ts";
 import { notFound } from "../../_shared/api-error.ts";
-import { answer, endpoint } from "../../_shared/endpoint.ts";
+import { dataResponse, endpoint } from "../../_shared/endpoint.ts";
 import { listTaxonomy } from "../../_shared/statements/taxonomy.ts";
 
-const list = (kind: "categories" | "tags", answers: { 200: typeof categoryList | typeof tagList }) =>
+const list = (kind: "categories" | "tags", responses: { 200: typeof categoryList | typeof tagList }) =>
   endpoint({
     method: "get",
     path: `/organizations/:id/${kind}`,
     tag: "Categories and tags",
     access: "public",
     summary: `List an organization's ${kind}, in the language of Accept-Language`,
-    answers,
+    responses,
     call: ({ params, locale }) => [listTaxonomy(params.id, kind, locale)],
     respond: ([[found]], { locale }) => {
       if (!found) throw notFound("organization");
-      return answer(200, found.data, undefined, { "Content-Language": locale, Vary: "Accept-Language" });
+      return dataResponse(200, found.data, undefined, {
+        "Content-Language": locale,
+        Vary: "Accept-Language",
+      });
     },
   });
 

@@ -8,7 +8,7 @@ import {
   voterListAnswer,
 } from "../../../shared/votes.ts";
 import { notFound } from "../../_shared/api-error.ts";
-import { answer, endpoint } from "../../_shared/endpoint.ts";
+import { dataResponse, endpoint } from "../../_shared/endpoint.ts";
 import { requireAdminOf } from "../../_shared/statements/submissions.ts";
 import {
   castVote,
@@ -31,14 +31,14 @@ export const votes = [
     access: "caller",
     scopes: ["submissions:write"],
     operation: "vote_create",
-    summary: "Vote for a submission; again is not an error",
+    summary: "Vote for a submission (idempotent)",
     body: nothing,
     bodyByKey: voteByKey,
-    answers: { 201: voteAnswer, 200: voteAnswer },
+    responses: { 201: voteAnswer, 200: voteAnswer },
     call: ({ params, body, byKey }) => [castVote(params.id, body, byKey), voteResult(params.id, body)],
     respond: ([added, [vote]]) => {
       if (!vote) throw missing();
-      return answer(added.length ? 201 : 200, vote.data);
+      return dataResponse(added.length ? 201 : 200, vote.data);
     },
   }),
   endpoint({
@@ -48,14 +48,14 @@ export const votes = [
     access: "caller",
     scopes: ["submissions:write"],
     operation: "vote_delete",
-    summary: "Take a vote back; again is not an error",
+    summary: "Remove a vote (idempotent)",
     body: nothing,
     bodyByKey: voteByKey,
-    answers: { 200: voteRemovedAnswer },
+    responses: { 200: voteRemovedAnswer },
     call: ({ params, body }) => [removeVote(params.id, body), voteRemovedResult(params.id, body)],
     respond: ([, [result]]) => {
       if (!result) throw missing();
-      return answer(200, result.data);
+      return dataResponse(200, result.data);
     },
   }),
   endpoint({
@@ -65,13 +65,13 @@ export const votes = [
     access: "caller",
     scopes: ["submissions:moderate"],
     operation: "vote_list",
-    summary: "List who voted, as an admin",
+    summary: "List voters, as an admin",
     query: pageQuery,
-    answers: { 200: voterListAnswer },
+    responses: { 200: voterListAnswer },
     call: ({ params, query }) => [requireAdminOf(params.id), votersOf(params.id, query)],
     respond: ([admin, [voters]]) => {
       if (admin.length === 0 || !voters) throw missing();
-      return answer(200, voters.data, { total: voters.total });
+      return dataResponse(200, voters.data, { total: voters.total });
     },
   }),
   endpoint({
@@ -80,10 +80,10 @@ export const votes = [
     tag,
     access: "person",
     operation: "vote_list",
-    summary: "List what the signed-in user voted for",
+    summary: "List the signed-in user's votes",
     query: pageQuery,
-    answers: { 200: myVoteListAnswer },
+    responses: { 200: myVoteListAnswer },
     call: ({ query }) => [myVotes(query)],
-    respond: ([[mine]]) => answer(200, mine?.data ?? "[]", { total: mine?.total ?? 0 }),
+    respond: ([[page]]) => dataResponse(200, page?.data ?? "[]", { total: page?.total ?? 0 }),
   }),
 ];

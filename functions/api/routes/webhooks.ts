@@ -14,7 +14,7 @@ import {
   webhookRotate,
 } from "../../../shared/webhooks.ts";
 import { invalid, notFound } from "../../_shared/api-error.ts";
-import { answer, endpoint } from "../../_shared/endpoint.ts";
+import { dataResponse, endpoint } from "../../_shared/endpoint.ts";
 import {
   createWebhook,
   deleteWebhook,
@@ -28,8 +28,8 @@ import {
   testWebhook,
   updateWebhook,
 } from "../../_shared/statements/webhooks.ts";
-import { newWebhookSecret, sealSecret } from "../../_shared/webhook-secrets.ts";
-import { complaintAboutNow } from "../../_shared/webhook-target.ts";
+import { encryptSecret, newWebhookSecret } from "../../_shared/stored-secrets.ts";
+import { resolvedTargetError } from "../../_shared/webhook-target.ts";
 
 const tag = "Webhooks";
 const all = "/organizations/:id/webhooks";
@@ -44,15 +44,15 @@ function shown([row]: Rows, orElse = missing): string {
   return row.data;
 }
 
-/** The webhook, and the secret where it was made here: shown this once. */
-function withSecret(data: string, given: string | null | undefined, made: string): string {
-  return given ? data : JSON.stringify({ ...JSON.parse(data), secret: made });
+/** The webhook, with its secret if it was generated here. */
+function withSecret(data: string, given: string | null | undefined, created: string): string {
+  return given ? data : JSON.stringify({ ...JSON.parse(data), secret: created });
 }
 
-const vetUrl = {
-  rights: ({ params }: { params: { id: string } }) => requireWebhookAdmin(params.id),
-  async look({ body: { url } }: { body: { url?: string | undefined } }): Promise<void> {
-    const complaint = url && (await complaintAboutNow(new URL(url)));
+const precheckUrl = {
+  authorize: ({ params }: { params: { id: string } }) => requireWebhookAdmin(params.id),
+  async check({ body: { url } }: { body: { url?: string | undefined } }): Promise<void> {
+    const complaint = url && (await resolvedTargetError(new URL(url)));
     if (complaint) throw invalid("url", complaint);
   },
 };
@@ -65,11 +65,11 @@ export const webhooks = [
     access: "caller",
     scopes: ["webhooks:read"],
     summary: "List the organization's webhooks, as an admin",
-    answers: { 200: webhookListAnswer },
+    responses: { 200: webhookListAnswer },
     call: ({ params }) => [listWebhooks(params.id)],
     respond: ([rows]) => {
       const data = shown(rows);
-      return answer(200, data, { total: JSON.parse(data).length });
+      return dataResponse(200, data, { total: JSON.parse(data).length });
     },
   }),
   endpoint({
@@ -78,16 +78,17 @@ export const webhooks = [
     tag,
     access: "caller",
     scopes: ["webhooks:write"],
-    summary: "Register an endpoint for events, as an admin",
+    summary: "Register a webhook endpoint, as an admin",
     body: webhookCreate,
-    answers: { 201: newWebhookAnswer },
+    responses: { 201: newWebhookAnswer },
     showsSecret: true,
     prepare: newWebhookSecret,
-    vet: vetUrl,
+    precheck: precheckUrl,
     call: ({ params, body: { url, events, secret }, newId, prepared }) => [
-      createWebhook(params.id, newId, { url, events, sealed: sealSecret(secret ?? prepared, newId) }),
+      createWebhook(params.id, newId, { url, events, encrypted: encryptSecret(secret ?? prepared, newId) }),
     ],
-    respond: ([rows], { body, prepared }) => answer(201, withSecret(shown(rows), body.secret, prepared)),
+    respond: ([rows], { body, prepared }) =>
+      dataResponse(201, withSecret(shown(rows), body.secret, prepared)),
   }),
   endpoint({
     method: "get",
@@ -96,9 +97,9 @@ export const webhooks = [
     access: "caller",
     scopes: ["webhooks:read"],
     summary: "Show a webhook, as an admin",
-    answers: { 200: webhookAnswer },
+    responses: { 200: webhookAnswer },
     call: ({ params }) => [showWebhook(params)],
-    respond: ([rows]) => answer(200, shown(rows)),
+    respond: ([rows]) => dataResponse(200, shown(rows)),
   }),
   endpoint({
     method: "patch",
@@ -106,12 +107,12 @@ export const webhooks = [
     tag,
     access: "caller",
     scopes: ["webhooks:write"],
-    summary: "Change a webhook, or switch it on or off, as an admin",
+    summary: "Update, enable or disable a webhook, as an admin",
     body: webhookPatch,
-    answers: { 200: webhookAnswer },
-    vet: vetUrl,
+    responses: { 200: webhookAnswer },
+    precheck: precheckUrl,
     call: ({ params, body }) => [updateWebhook(params, body)],
-    respond: ([rows]) => answer(200, shown(rows)),
+    respond: ([rows]) => dataResponse(200, shown(rows)),
   }),
   endpoint({
     method: "delete",
@@ -119,12 +120,12 @@ export const webhooks = [
     tag,
     access: "caller",
     scopes: ["webhooks:write"],
-    summary: "Delete a webhook with its log, as an admin",
-    answers: { 200: deletedAnswer },
+    summary: "Delete a webhook with its delivery log, as an admin",
+    responses: { 200: deletedAnswer },
     call: ({ params }) => [deleteWebhook(params)],
-    respond: ([[gone]]) => {
-      if (!gone?.deleted) throw missing();
-      return answer(200, `{"deleted":true}`);
+    respond: ([[deleted]]) => {
+      if (!deleted?.deleted) throw missing();
+      return dataResponse(200, `{"deleted":true}`);
     },
   }),
   endpoint({
@@ -133,19 +134,20 @@ export const webhooks = [
     tag,
     access: "caller",
     scopes: ["webhooks:write"],
-    summary: "Give a webhook a new secret; the old one signs too for a while",
+    summary: "Rotate the secret of a webhook; the old one stays valid for an overlap",
     body: webhookRotate,
-    answers: { 200: newWebhookAnswer },
+    responses: { 200: newWebhookAnswer },
     showsSecret: true,
     prepare: newWebhookSecret,
     call: ({ params, body, prepared }) => [
       rotateWebhook(
         params,
-        sealSecret(body.secret ?? prepared, uuidOf(params.webhook_id)),
+        encryptSecret(body.secret ?? prepared, uuidOf(params.webhook_id)),
         body.overlap_seconds,
       ),
     ],
-    respond: ([rows], { body, prepared }) => answer(200, withSecret(shown(rows), body.secret, prepared)),
+    respond: ([rows], { body, prepared }) =>
+      dataResponse(200, withSecret(shown(rows), body.secret, prepared)),
   }),
   endpoint({
     method: "post",
@@ -154,9 +156,9 @@ export const webhooks = [
     access: "caller",
     scopes: ["webhooks:write"],
     summary: "Send the event webhook.test to a webhook, as an admin",
-    answers: { 201: deliveryAnswer },
+    responses: { 201: deliveryAnswer },
     call: ({ params }) => [testWebhook(params)],
-    respond: ([rows]) => answer(201, shown(rows)),
+    respond: ([rows]) => dataResponse(201, shown(rows)),
   }),
   endpoint({
     method: "get",
@@ -166,11 +168,11 @@ export const webhooks = [
     scopes: ["webhooks:read"],
     summary: "List a webhook's newest 100 deliveries, as an admin",
     query: deliveryListQuery,
-    answers: { 200: deliveryListAnswer },
+    responses: { 200: deliveryListAnswer },
     call: ({ params, query }) => [listDeliveries(params, query)],
     respond: ([[log]], { query: { page, limit } }) => {
       if (!log) throw missing();
-      return answer(200, log.data, pageMeta(log.total, page, limit));
+      return dataResponse(200, log.data, pageMeta(log.total, page, limit));
     },
   }),
   endpoint({
@@ -180,9 +182,9 @@ export const webhooks = [
     access: "caller",
     scopes: ["webhooks:read"],
     summary: "Show a delivery with its attempts, as an admin",
-    answers: { 200: deliveryDetailAnswer },
+    responses: { 200: deliveryDetailAnswer },
     call: ({ params }) => [showDelivery(params)],
-    respond: ([rows]) => answer(200, shown(rows, missingDelivery)),
+    respond: ([rows]) => dataResponse(200, shown(rows, missingDelivery)),
   }),
   endpoint({
     method: "post",
@@ -190,9 +192,9 @@ export const webhooks = [
     tag,
     access: "caller",
     scopes: ["webhooks:write"],
-    summary: "Send an event to its webhook again, as an admin",
-    answers: { 200: deliveryAnswer },
+    summary: "Resend an event to its webhook, as an admin",
+    responses: { 200: deliveryAnswer },
     call: ({ params }) => [redeliver(params)],
-    respond: ([rows]) => answer(200, shown(rows, missingDelivery)),
+    respond: ([rows]) => dataResponse(200, shown(rows, missingDelivery)),
   }),
 ];

@@ -2,7 +2,10 @@ import type { Locale } from "../../../shared/locales.ts";
 
 type Examples = Record<Locale, readonly string[]>;
 
-/** How people ask for each tool, without the ids and quoted texts that go with it. A tool without examples is found by its name and description. */
+/**
+ * Typical requests for each tool, without their ids and quoted texts. A tool without examples is found by its
+ * name and description.
+ */
 export const examples: Readonly<Record<string, Examples>> = {
   list_submissions: {
     en: [

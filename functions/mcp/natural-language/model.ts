@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Locale } from "../../../shared/locales.ts";
-import { askFor, type LanguageModel } from "../../_shared/language-model.ts";
+import { type LanguageModel, modelQuery } from "../../_shared/language-model.ts";
 import { describeTool, type Tool } from "../tool.ts";
 import { idPattern, type Understood } from "./parse.ts";
 
@@ -15,17 +15,17 @@ const answer = z.object({
   arguments: z.record(z.string(), z.unknown()).default({}),
 });
 
-/** Below what the parser has of anything it understands. */
+/** Below the confidence of any sentence the parser understands. */
 const confidence = 0.5;
 
-/** Asks a model about a sentence; undefined where it does not know either, or says what cannot be. */
+/** Asks the model about a sentence; undefined if it does not know or its output is not valid. */
 export function modelReader(
   model: LanguageModel,
   report: (problem: string) => void = () => {},
   timeoutMs = 5_000,
 ) {
-  const read = (said: unknown) => answer.parse(said);
-  const ask = askFor(model, { instructions, read, timeoutMs }, report);
+  const read = (output: unknown) => answer.parse(output);
+  const query = modelQuery(model, { instructions, read, timeoutMs }, report);
   return async (
     sentence: string,
     tools: readonly Tool[],
@@ -36,11 +36,11 @@ export function modelReader(
       const { name, description, inputSchema } = describeTool(tool);
       return { name, description, inputSchema };
     });
-    const said = await ask({ sentence, locale, now: now.toISOString(), tools: shown });
-    const tool = tools.find(({ name }) => name === said?.tool);
-    if (!said || !tool) return undefined;
-    // A person confirms, beside the sentence: a model does not.
-    const { confirm: _, ...args } = said.arguments;
+    const output = await query({ sentence, locale, now: now.toISOString(), tools: shown });
+    const tool = tools.find(({ name }) => name === output?.tool);
+    if (!output || !tool) return undefined;
+    // confirm must come from the caller, not from the model.
+    const { confirm: _, ...args } = output.arguments;
     const isFit = tool.input.safeParse(args).success;
     const isInvented = idsIn(JSON.stringify(args)).some((id) => !idsIn(sentence).includes(id));
     return isFit && !isInvented ? { tool: tool.name, arguments: args, confidence } : undefined;

@@ -6,16 +6,16 @@ import type { Tool } from "../tool.ts";
 import { examples } from "./examples.ts";
 import { untilWords, wordsOfValue } from "./words.ts";
 
-/** What was understood; confidence from 0 to 1. */
+/** The parsed call; confidence from 0 to 1. */
 export type Understood = { tool: string; arguments: Record<string, unknown>; confidence: number };
-/** What it may have been, best first, at most 5; missing names the arguments that were not said. */
+/** At most 5 candidates, best first; missing lists required arguments without a value. */
 export type Unclear = { candidates: { tool: string; score: number; missing: string[] }[] };
 
 type Routable = Pick<Tool, "name" | "description" | "input">;
 
 /**
- * Which of `tools` a sentence asks for, and with what: by what it shares with examples in eight languages, and by whether
- * the ids and quoted texts it holds are what the tool needs. Deterministic; nothing leaves the process.
+ * Finds the tool for a sentence and its arguments: by similarity to examples in eight languages, and by
+ * whether the ids and quoted texts fit the tool's arguments. Deterministic; no data leaves the process.
  */
 export function parse(
   input: string,
@@ -23,9 +23,9 @@ export function parse(
   locale: Locale,
   now = new Date(),
 ): Understood | Unclear {
-  const said = read(input);
-  const routes = route(said, tools, locale)
-    .map(({ tool, score, language }) => fill(said, tool, score, language, now))
+  const sentence = read(input);
+  const routes = route(sentence, tools, locale)
+    .map(({ tool, score, language }) => fill(sentence, tool, score, language, now))
     .sort((a, b) => b.score - a.score);
   const [best, second] = routes;
   if (!best || best.missing.length > 0 || (second && second.score > best.score * clearMargin))
@@ -41,14 +41,14 @@ export function parse(
 const clearMargin = 0.98;
 const round = (value: number) => Math.round(value * 100) / 100;
 
-type Said = { ids: string[]; quotes: string[]; words: string; numbers: number[] };
+type ParsedSentence = { ids: string[]; quotes: string[]; words: string; numbers: number[] };
 
 export const idPattern = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
 const quotePattern =
   /"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」|『([^』]+)』|(?<![\p{L}\p{N}])'([^']+)'(?![\p{L}\p{N}])/gu;
 
-/** Takes the ids and the quoted texts out of the sentence; what is left are its words. */
-function read(input: string): Said {
+/** Extracts ids and quoted texts; the rest is tokenized. */
+function read(input: string): ParsedSentence {
   const ids = [...new Set(Array.from(input.matchAll(idPattern), ([id]) => id.toLowerCase()))];
   const quotes: string[] = [];
   const words = input.replace(idPattern, " ").replace(quotePattern, (_, ...groups) => {
@@ -57,27 +57,22 @@ function read(input: string): Said {
     quotes.push(quote);
     return " ";
   });
-  return {
-    ids,
-    quotes,
-    words,
-    numbers: Array.from(words.matchAll(/(?<!\d)\d{1,3}(?!\d)/g), Number),
-  };
+  return { ids, quotes, words, numbers: Array.from(words.matchAll(/(?<!\d)\d{1,3}(?!\d)/g), Number) };
 }
 
 type Route = { tool: Routable; score: number; language: Locale };
 
-/** Each tool's best example by BM25; the caller's own language counts a little more. */
-function route(said: Said, tools: readonly Routable[], locale: Locale): Route[] {
+/** Best example of each tool by BM25, with a bonus for the caller's language. */
+function route(sentence: ParsedSentence, tools: readonly Routable[], locale: Locale): Route[] {
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   const routes = new Map<string, Route>();
-  for (const hit of indexFor(tools).search(said.words, {
+  for (const hit of indexFor(tools).search(sentence.words, {
     filter: ({ tool }) => byName.has(tool),
     boostDocument: (_, __, stored) => (stored?.language === locale ? 1.2 : 1),
   })) {
     const known = routes.get(hit.tool);
     const tool = byName.get(hit.tool);
-    // Further examples of a tool that fit as well confirm it.
+    // Further matching examples of a tool increase its score.
     if (known) known.score += hit.score * 0.05;
     else if (tool) routes.set(hit.tool, { tool, score: hit.score, language: hit.language });
   }
@@ -86,7 +81,7 @@ function route(said: Said, tools: readonly Routable[], locale: Locale): Route[] 
 
 let index: MiniSearch | undefined;
 
-/** One index for every caller: what a caller may not use is left out of the answer. */
+/** One index for all callers; tools a caller may not use are filtered out of the result. */
 function indexFor(tools: readonly Routable[]): MiniSearch {
   index ??= indexOfExamples();
   for (const { name, description } of tools)
@@ -101,7 +96,7 @@ function indexFor(tools: readonly Routable[]): MiniSearch {
 }
 
 function indexOfExamples(): MiniSearch {
-  const made = new MiniSearch({
+  const index = new MiniSearch({
     fields: ["text"],
     storeFields: ["tool", "language"],
     tokenize,
@@ -110,8 +105,8 @@ function indexOfExamples(): MiniSearch {
   });
   for (const [tool, byLanguage] of Object.entries(examples))
     for (const [language, texts] of Object.entries(byLanguage))
-      made.addAll(texts.map((text, i) => ({ id: `${tool} ${language} ${i}`, tool, language, text })));
-  return made;
+      index.addAll(texts.map((text, i) => ({ id: `${tool} ${language} ${i}`, tool, language, text })));
+  return index;
 }
 
 const segmenters = {
@@ -136,25 +131,25 @@ const normalize = (term: string) =>
 
 type Filled = { tool: string; score: number; arguments: Record<string, unknown>; missing: string[] };
 
-/** Fills the tool's arguments from what was said. A tool that lacks something, or has no use for something, is less likely meant. */
-function fill(said: Said, tool: Routable, score: number, language: Locale, now: Date): Filled {
+/** Fills the tool's arguments from the extracted values. Missing or unused values reduce the score. */
+function fill(sentence: ParsedSentence, tool: Routable, score: number, language: Locale, now: Date): Filled {
   const shape = tool.input.shape as Record<string, z.ZodType>;
   const filled: Record<string, unknown> = {};
-  const ids = [...said.ids];
-  const quotes = [...said.quotes];
-  const wanted = Object.keys(shape);
-  const has = (name: string) => wanted.includes(name);
+  const ids = [...sentence.ids];
+  const quotes = [...sentence.quotes];
+  const parameters = Object.keys(shape);
+  const has = (name: string) => parameters.includes(name);
 
   if (has("source_ids") && has("target_id") && ids.length > 1) {
     filled.target_id = ids.pop();
     filled.source_ids = ids.splice(0);
   }
-  for (const name of wanted.filter(
+  for (const name of parameters.filter(
     (name) => name.endsWith("_id") && !(name in filled) && isRequired(shape[name]),
   ))
     if (ids.length > 0) filled[name] = ids.shift();
   for (const name of Object.keys(wordsOfValue)) {
-    const value = has(name) ? valueIn(name, said.words, false, shape[name]) : undefined;
+    const value = has(name) ? valueIn(name, sentence.words, false, shape[name]) : undefined;
     if (value) filled[name] = value;
   }
   for (const name of ["q", "title", "body"])
@@ -163,10 +158,10 @@ function fill(said: Said, tool: Routable, score: number, language: Locale, now: 
   if (has("texts") && quotes.length > 0) filled.texts = quotes.splice(0);
   if (has("questions") && quotes.length > 0)
     filled.questions = quotes.splice(0).map((text) => ({ type: "text", text }));
-  if (has("start_date")) Object.assign(filled, spanIn(said.words, language, now));
-  if (has("limit") && !("start_date" in filled) && said.numbers[0]) filled.limit = said.numbers[0];
+  if (has("start_date")) Object.assign(filled, spanIn(sentence.words, language, now));
+  if (has("limit") && !("start_date" in filled) && sentence.numbers[0]) filled.limit = sentence.numbers[0];
 
-  const missing = wanted.filter((name) => isRequired(shape[name]) && !(name in filled));
+  const missing = parameters.filter((name) => isRequired(shape[name]) && !(name in filled));
   const unused = ids.length + quotes.length;
   return {
     tool: tool.name,
@@ -179,7 +174,7 @@ function fill(said: Said, tool: Routable, score: number, language: Locale, now: 
 const isRequired = (schema: z.ZodType | undefined) =>
   schema !== undefined && !schema.safeParse(undefined).success;
 
-/** The value of an argument whose words stand in the text; the longest of them decides. */
+/** The argument value with the longest matching words in the text. */
 function valueIn(name: string, text: string, whole: boolean, schema?: z.ZodType): string | undefined {
   const sentence = ` ${text.toLowerCase()} `;
   let best: { value: string; length: number } | undefined;
@@ -207,7 +202,10 @@ const dateParsers = {
   "pt-BR": chrono.pt.casual,
 };
 
-/** Dates of the sentence as start_date and end_date (YYYY-MM-DD): one alone is the start, unless the sentence says until. */
+/**
+ * Dates in the sentence as start_date and end_date (YYYY-MM-DD). A single date is the start, unless the
+ * sentence says until.
+ */
 function spanIn(text: string, language: Locale, now: Date): { start_date?: string; end_date?: string } {
   const dates = dateParsers[language].parse(text, { instant: now, timezone: 0 });
   const [first, second] = dates

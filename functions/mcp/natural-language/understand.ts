@@ -12,7 +12,9 @@ const readByModel =
     logWarning(`The language model did not read a sentence: ${problem}.`),
   );
 
-/** Which of `tools` a sentence asks for, and with what; where that is unclear, and the deployment names a model, as the model reads it. */
+/**
+ * Finds the tool for a sentence and its arguments; asks the configured model if the parser is not confident.
+ */
 export async function understand(
   input: string,
   tools: readonly Tool[],

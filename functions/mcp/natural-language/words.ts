@@ -1,4 +1,7 @@
-/** Beginnings of words (in Japanese: parts of the text) that stand for a value of an argument, in all locales at once. Longer ones win. */
+/**
+ * Prefixes of words (in Japanese: parts of the text) for a value of an argument, in all locales. The longest
+ * match wins.
+ */
 export const wordsOfValue: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   type: {
     idea: [
@@ -239,7 +242,7 @@ export const wordsOfValue: Readonly<Record<string, Readonly<Record<string, reado
   },
 };
 
-/** What before a date says that it is the end of a span, not its beginning. */
+/** Words before a date that mark the end of a range, not its start. */
 export const untilWords = [
   "until",
   "till",

@@ -3,7 +3,7 @@ import { comment, commentCreate, commentCreated, commentListQuery } from "../../
 import { notFound } from "../../_shared/api-error.ts";
 import { createComment, listComments, writtenComment } from "../../_shared/statements/comments.ts";
 import { findSubmission } from "../../_shared/statements/submissions.ts";
-import { adds, reads, tool } from "../tool.ts";
+import { additive, readOnly, tool } from "../tool.ts";
 import { listOf, pageInput, pageOf, pageOutput, shortened, shortText } from "./pages.ts";
 import { submissionId } from "./submissions.ts";
 
@@ -20,7 +20,7 @@ const list_comments = tool({
   input: z.object({ submission_id: submissionId, parent_id, sort, order, ...pageInput }),
   output: z.object({ comments: z.array(listed), ...pageOutput }),
   scope: "submissions:read",
-  annotations: reads,
+  annotations: readOnly,
   operation: "comment_list",
   untrusted: ["comments.body", "comments.author.name"],
   call: ({ submission_id, ...query }) => [findSubmission(submission_id), listComments(submission_id, query)],
@@ -37,11 +37,11 @@ const add_comment = tool({
   name: "add_comment",
   title: "Comment on a submission",
   description:
-    "Comment on a submission, or reply to a comment with parent_id, as this agent. Its author and followers are told.",
+    "Comment on a submission, or reply to a comment with parent_id, as this agent. Notifies the author and followers.",
   input: z.object({ submission_id: submissionId, ...commentCreate.shape }),
   output: z.object({ ...commentCreated.shape }),
   scope: "submissions:write",
-  annotations: adds,
+  annotations: additive,
   operation: "comment_create",
   untrusted: [],
   call: ({ submission_id, ...body }, { newId }) => [

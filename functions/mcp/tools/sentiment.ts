@@ -5,27 +5,20 @@ import { sentiment, sentimentScore } from "../../../shared/survey-responses.ts";
 import { text } from "../../../shared/text.ts";
 import { ApiError, notFound } from "../../_shared/api-error.ts";
 import type { Statement } from "../../_shared/database.ts";
-import { judgeTexts } from "../../_shared/sentiment/judge.ts";
 import { sentimentOf } from "../../_shared/sentiment/lexicon.ts";
+import { scoreTexts } from "../../_shared/sentiment/score-texts.ts";
 import { listComments } from "../../_shared/statements/comments.ts";
 import type { Data } from "../../_shared/statements/shapes.ts";
 import { submissionDetail } from "../../_shared/statements/submissions.ts";
 import { surveyAnalytics } from "../../_shared/statements/surveys.ts";
-import { reads, tool } from "../tool.ts";
+import { readOnly, tool } from "../tool.ts";
 
 const newestComments = 100;
 
-/** Numbers of the whole, and of each text where texts were sent. */
+/** Aggregates, and a result for each sent text. */
 const answer = z.object({
-  engine: z
-    .string()
-    .describe("What judged. `stored`: each response when it came, by its numbers before its texts."),
-  overall: z
-    .number()
-    .min(-1)
-    .max(1)
-    .nullable()
-    .describe("Mean score, -1 to 1; null where nothing was judged."),
+  engine: z.string().describe("Engine used. `stored`: the stored score of each response."),
+  overall: z.number().min(-1).max(1).nullable().describe("Mean score, -1 to 1; null without scored texts."),
   sentiment: sentiment.nullable(),
   positive_count: count,
   neutral_count: count,
@@ -33,33 +26,33 @@ const answer = z.object({
   items: z
     .array(z.object({ score: sentimentScore, sentiment, confidence: z.number() }))
     .optional()
-    .describe("One for each of `texts`, in their order. Low confidence is neutral."),
+    .describe("One result for each of `texts`, in order. Low confidence is neutral."),
 });
 
 export const sentimentTools = [
   tool({
     name: "analyze_sentiment",
-    title: "Tell how people feel",
+    title: "Analyze sentiment",
     description:
-      "Tell how people feel: in texts you send, in the answers to a survey, or in a submission and its first 100 comments. A signal for many texts, not a verdict on one.",
+      "Analyze sentiment: of texts you send, of the responses to a survey, or of a submission and its first 100 comments. Use it as a signal over many texts, not as a verdict on one.",
     input: z
       .object({
         texts: shortArrayOf(text({ min: 1, max: 5000 }), 100)
           .refine((texts) => texts.length > 0, "must have at least 1 text")
           .optional()
           .describe("1 to 100 texts of up to 5000 characters."),
-        survey_id: uuid.optional().describe("A survey, whose NPS and rating answers count first."),
+        survey_id: uuid.optional().describe("A survey, including its NPS and rating answers."),
         submission_id: uuid.optional().describe("A submission with its comments."),
-        locale: locale.optional().describe("Language of the texts; by default that of the request."),
+        locale: locale.optional().describe("Language of the texts; defaults to that of the request."),
       })
       .refine(
         ({ texts, survey_id, submission_id }) =>
           [texts, survey_id, submission_id].filter((one) => one !== undefined).length === 1,
-        { error: "must name one of texts, survey_id, submission_id, and one only" },
+        { error: "must name exactly one of texts, survey_id, submission_id" },
       ),
     output: answer,
     scope: "analytics:read",
-    annotations: reads,
+    annotations: readOnly,
     untrusted: [],
     call: ({ survey_id, submission_id }, { locale }): readonly Statement<Data>[] => {
       if (survey_id) return [surveyAnalytics(survey_id, ["sentiment"])];
@@ -76,18 +69,18 @@ export const sentimentTools = [
       if (!submission_id) throw new ApiError("INTERNAL_ERROR", "Nothing to judge.");
       const { title, description } = JSON.parse(first.data);
       const bodies = (JSON.parse(comments?.data ?? "[]") as { body: string }[]).map(({ body }) => body);
-      return ofTexts([`${title}\n${description}`, ...bodies], locale).then(({ items: _, ...whole }) => whole);
+      return ofTexts([`${title}\n${description}`, ...bodies], locale).then(({ items: _, ...rest }) => rest);
     },
   }),
 ];
 
 async function ofTexts(texts: string[], language: z.infer<typeof locale>) {
-  const judged = await judgeTexts(texts, language);
-  const items = judged.map(({ engine: _, ...item }) => item);
-  const of = (wanted: string) => items.filter(({ sentiment }) => sentiment === wanted).length;
+  const scored = await scoreTexts(texts, language);
+  const items = scored.map(({ engine: _, ...item }) => item);
+  const of = (value: string) => items.filter(({ sentiment }) => sentiment === value).length;
   const overall = Math.round((items.reduce((sum, { score }) => sum + score, 0) / items.length) * 1000) / 1000;
   return {
-    engine: [...new Set(judged.map(({ engine }) => engine))].join(", "),
+    engine: [...new Set(scored.map(({ engine }) => engine))].join(", "),
     overall,
     sentiment: sentimentOf(overall),
     positive_count: of("positive"),

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { timestamp, uuid } from "../../../shared/fields.ts";
+import { patchOf, timestamp, uuid } from "../../../shared/fields.ts";
 import { merge, merged } from "../../../shared/moderation.ts";
-import { isShallow } from "../../../shared/pagination.ts";
+import { isWithinMaxOffset } from "../../../shared/pagination.ts";
 import {
   duplicateCheck,
   duplicates,
@@ -32,29 +32,27 @@ import {
 } from "../../_shared/statements/submissions.ts";
 import { listTaxonomy } from "../../_shared/statements/taxonomy.ts";
 import { submissionPage } from "../../_shared/web-pages.ts";
-import { adds, confirm, reads, settlesOver, tool } from "../tool.ts";
+import { additive, confirm, idempotentDestructive, readOnly, tool } from "../tool.ts";
 import { listOf, pageInput, pageOf, pageOutput, shortened, shortText } from "./pages.ts";
 
 const missing = () => notFound("submission");
 export const submissionId = uuid.describe("Id of the submission.");
 
-const { status, type, category: inCategory, tag, author, q, sort, order } = submissionListQuery.shape;
+const { page: _page, limit: _limit, cursor: _cursor, ...filters } = submissionListQuery.shape;
 const listed = submission.omit({ description: true, updated_at: true }).extend({ description: shortText });
 
 const list_submissions = tool({
   name: "list_submissions",
   title: "List submissions",
   description:
-    "List ideas and problems that people submitted, filtered and sorted, newest first by default. Use search_submissions to find by words.",
-  input: z
-    .object({ ...pageInput, status, type, category: inCategory, tag, author, q, sort, order })
-    .refine(isShallow, {
-      path: ["page"],
-      error: "times limit must be at most 10000: filter the list to see the rest",
-    }),
+    "List submitted ideas and problems, filtered and sorted, newest first by default. Use search_submissions to find by words.",
+  input: z.object({ ...pageInput, ...filters }).refine(isWithinMaxOffset, {
+    path: ["page"],
+    error: "times limit must be at most 10000: filter the list to see the rest",
+  }),
   output: z.object({ submissions: z.array(listed), ...pageOutput }),
   scope: "submissions:read",
-  annotations: reads,
+  annotations: readOnly,
   untrusted: ["submissions.title", "submissions.description"],
   call: (query) => [listSubmissions({ ...query, cursor: undefined })],
   respond: ([[page]], query) => ({
@@ -79,12 +77,11 @@ const shown = submissionDetail
 const get_submission = tool({
   name: "get_submission",
   title: "Show a submission",
-  description:
-    "Show one submission whole, with its author, category and tags. list_comments has its comments.",
+  description: "Show one submission with author, category and tags. list_comments returns its comments.",
   input: z.object({ submission_id: submissionId }),
   output: z.object({ submission: shown }),
   scope: "submissions:read",
-  annotations: reads,
+  annotations: readOnly,
   untrusted: ["submission.title", "submission.description", "submission.author.name"],
   call: ({ submission_id }, { locale }) => [detailOf(submission_id, ["author", "category", "tags"], locale)],
   respond: ([[row]], { submission_id }) => {
@@ -102,22 +99,17 @@ const found = z.object({
   id: uuid,
   title: z.string(),
   description: shortText,
-  relevance: z.number().describe("Higher fits better."),
+  relevance: z.number().describe("Higher is better."),
 });
 
 const search_submissions = tool({
   name: "search_submissions",
   title: "Search submissions",
-  description: "Search titles and descriptions of submissions for words, best first.",
-  input: z.object({
-    q: submissionSearchQuery.shape.q,
-    status: submissionSearchQuery.shape.status,
-    type: submissionSearchQuery.shape.type,
-    ...pageInput,
-  }),
+  description: "Search titles and descriptions of submissions, best match first.",
+  input: z.object({ ...submissionSearchQuery.shape, ...pageInput }),
   output: z.object({ submissions: z.array(found), ...pageOutput }),
   scope: "submissions:read",
-  annotations: reads,
+  annotations: readOnly,
   untrusted: ["submissions.title", "submissions.description"],
   call: (query) => [searchSubmissions(query)],
   respond: ([[page]], query) => ({
@@ -135,11 +127,11 @@ const find_similar_submissions = tool({
   name: "find_similar_submissions",
   title: "Find similar submissions",
   description:
-    "Find submissions like one about to be made. Call it before create_submission: where one fits, vote_submission is better than a duplicate.",
+    "Find submissions similar to a draft. Call it before create_submission: if one matches, use vote_submission instead of creating a duplicate.",
   input: z.object({ ...duplicateCheck.shape }),
   output: z.object({ ...duplicates.shape }),
   scope: "submissions:read",
-  annotations: reads,
+  annotations: readOnly,
   operation: "duplicate_check",
   untrusted: ["similar.title"],
   call: ({ title, description, limit }) => [similarSubmissions(title, description, limit)],
@@ -152,11 +144,11 @@ const find_similar_submissions = tool({
 const list_categories = tool({
   name: "list_categories",
   title: "List categories",
-  description: "List the categories submissions are filed under, for category_id and the category filter.",
+  description: "List the categories of submissions, for category_id and the category filter.",
   input: z.object({}),
   output: z.object({ categories: z.array(category) }),
   scope: "submissions:read",
-  annotations: reads,
+  annotations: readOnly,
   untrusted: [],
   call: (_, { locale }) => [listTaxonomy(undefined, "categories", locale)],
   respond: ([[row]]) => ({ categories: listOf<z.infer<typeof category>>(row?.data) }),
@@ -166,7 +158,7 @@ const create_submission = tool({
   name: "create_submission",
   title: "Submit an idea or a problem",
   description:
-    "Submit an idea or a problem as this agent, which votes for it and follows it. Each call makes another: look with find_similar_submissions first.",
+    "Submit an idea or a problem as this agent, which votes for it and follows it. Each call creates a submission: call find_similar_submissions first.",
   input: z.object({ ...submissionCreate.shape }),
   output: z.object({
     id: uuid,
@@ -176,7 +168,7 @@ const create_submission = tool({
     url: z.string(),
   }),
   scope: "submissions:write",
-  annotations: adds,
+  annotations: additive,
   operation: "submission_create",
   untrusted: [],
   call: (body, { newId }) => [
@@ -193,15 +185,11 @@ const update_submission = tool({
   name: "update_submission",
   title: "Edit a submission",
   description:
-    "Change title, description or category of a submission this agent wrote; of any with submissions:moderate, which may set tracker_issue_url too. Replaces what was there.",
-  input: z
-    .object({ submission_id: submissionId, ...submissionPatch.shape, confirm })
-    .refine(({ submission_id: _, confirm: __, ...patch }) => Object.keys(patch).length > 0, {
-      error: "must name at least one of title, description, category_id, tracker_issue_url",
-    }),
+    "Change title, description or category of a submission this agent wrote; with submissions:moderate of any, and its link to an issue too. Replaces what was there.",
+  input: patchOf(submissionPatch.shape, { submission_id: submissionId, confirm }),
   output: z.object({ submission: shown }),
   scope: "submissions:write",
-  annotations: settlesOver,
+  annotations: idempotentDestructive,
   operation: "submission_update",
   untrusted: ["submission.title", "submission.description", "submission.author.name"],
   call: ({ submission_id, confirm: _, ...patch }, { locale }) => [
@@ -212,7 +200,7 @@ const update_submission = tool({
     if (!row) throw missing();
     if (updated.length === 0)
       throw forbidden(
-        "An agent edits what it wrote itself, and the rest with the scope submissions:moderate.",
+        "An agent may edit its own submissions, and others with the scope submissions:moderate.",
       );
     return { submission: detailed(row.data, submission_id) };
   },
@@ -222,11 +210,11 @@ const set_submission_status = tool({
   name: "set_submission_status",
   title: "Change a submission's status",
   description:
-    "Move a submission to another status, with a public note. Its followers are told unless notify is false.",
+    "Change the status of a submission, with a public note. Notifies followers unless notify is false.",
   input: z.object({ submission_id: submissionId, ...statusChangeCreate.shape, confirm }),
   output: z.object({ ...statusChange.shape, changed_at: timestamp }),
   scope: "submissions:moderate",
-  annotations: settlesOver,
+  annotations: idempotentDestructive,
   untrusted: [],
   call: ({ submission_id, confirm: _, ...change }) => [
     requireAdminOf(submission_id),
@@ -244,11 +232,11 @@ const merge_submissions = tool({
   name: "merge_submissions",
   title: "Merge submissions",
   description:
-    "Merge up to 20 submissions that say the same into one: their votes, comments and followers move there. An admin can take it back.",
+    "Merge up to 20 duplicate submissions into one: moves their votes, comments and followers. An admin can undo it.",
   input: z.object({ ...merge.shape, confirm }),
   output: z.object({ ...merged.shape }),
   scope: "submissions:moderate",
-  annotations: settlesOver,
+  annotations: idempotentDestructive,
   untrusted: [],
   call: (body) => [mergeSubmissions(body)],
   respond: ([[result]]) => {

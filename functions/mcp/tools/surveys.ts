@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { uuid } from "../../../shared/fields.ts";
+import { patchOf, uuid } from "../../../shared/fields.ts";
 import { surveyResponse, surveyResponseListQuery } from "../../../shared/survey-responses.ts";
 import {
   surveyAnalytics as analytics,
@@ -25,7 +25,7 @@ import {
   updateSurvey,
 } from "../../_shared/statements/surveys.ts";
 import { surveyPage } from "../../_shared/web-pages.ts";
-import { adds, confirm, reads, settles, settlesOver, tool } from "../tool.ts";
+import { additive, confirm, idempotent, idempotentDestructive, readOnly, tool } from "../tool.ts";
 import { listOf, pageInput, pageOf, pageOutput, shortened } from "./pages.ts";
 
 const missing = () => notFound("survey");
@@ -40,11 +40,11 @@ function surveyOf(row: Data | undefined): { survey: z.infer<typeof shown> } {
 const list_surveys = tool({
   name: "list_surveys",
   title: "List surveys",
-  description: "List surveys of the organization, newest first, with how many people answered.",
+  description: "List surveys of the organization, newest first, with their response counts.",
   input: z.object({ status: surveyListQuery.shape.status, ...pageInput }),
   output: z.object({ surveys: z.array(survey), ...pageOutput }),
   scope: "surveys:read",
-  annotations: reads,
+  annotations: readOnly,
   untrusted: [],
   call: (query) => [requireSurveyReader(), listSurveys({ ...query, cursor: undefined })],
   respond: ([, [page]], query) => ({
@@ -56,11 +56,11 @@ const list_surveys = tool({
 const get_survey = tool({
   name: "get_survey",
   title: "Show a survey",
-  description: "Show one survey with its questions and their options.",
+  description: "Show one survey with questions and options.",
   input: z.object({ survey_id: surveyId }),
   output: z.object({ survey: shown }),
   scope: "surveys:read",
-  annotations: reads,
+  annotations: readOnly,
   untrusted: [],
   call: ({ survey_id }) => [requireSurvey(survey_id, null), surveyDetail(survey_id, ["questions"])],
   respond: ([, [row]]) => surveyOf(row),
@@ -69,7 +69,7 @@ const get_survey = tool({
 const create_survey = tool({
   name: "create_survey",
   title: "Make a survey",
-  description: "Make a survey. It begins as a draft that nobody can answer: publish_survey opens it.",
+  description: "Create a survey draft. publish_survey opens it for responses.",
   input: z.object({
     title: surveyCreate.shape.title,
     questions: surveyCreate.shape.questions.unwrap(),
@@ -79,29 +79,25 @@ const create_survey = tool({
   }),
   output: z.object({ survey_id: uuid, status: surveyStatus, url: z.string() }),
   scope: "surveys:write",
-  annotations: adds,
+  annotations: additive,
   untrusted: [],
   call: (body) => [createSurvey(body)],
-  respond: ([[made]]) => {
-    if (!made) throw missing();
-    return { survey_id: made.id, status: "draft" as const, url: surveyPage(made.id) };
+  respond: ([[created]]) => {
+    if (!created) throw missing();
+    return { survey_id: created.id, status: "draft" as const, url: surveyPage(created.id) };
   },
 });
 
-const { title, description, questions, settings, closes_at } = surveyPatch.shape;
+const { targeting: _, ...patchFields } = surveyPatch.shape;
 
 const update_survey = tool({
   name: "update_survey",
   title: "Change a draft survey",
-  description: "Change a survey that is still a draft. Questions are replaced as a whole.",
-  input: z
-    .object({ survey_id: surveyId, title, description, questions, settings, closes_at, confirm })
-    .refine(({ survey_id: _, confirm: __, ...patch }) => Object.keys(patch).length > 0, {
-      error: "must name at least one of title, description, questions, settings, closes_at",
-    }),
+  description: "Change a survey draft. Questions are replaced as a whole.",
+  input: patchOf(patchFields, { survey_id: surveyId, confirm }),
   output: z.object({ survey: shown }),
   scope: "surveys:write",
-  annotations: settlesOver,
+  annotations: idempotentDestructive,
   untrusted: [],
   call: ({ survey_id, confirm: _, ...patch }) => [
     updateSurvey(survey_id, patch),
@@ -113,16 +109,15 @@ const update_survey = tool({
 const delete_survey = tool({
   name: "delete_survey",
   title: "Delete a survey",
-  description:
-    "Delete a survey for good. One that was answered only with force, and then with its responses.",
+  description: "Delete a survey permanently. With responses only if force is true.",
   input: z.object({
     survey_id: surveyId,
-    force: z.boolean().default(false).describe("Whether responses go too, where there are any."),
+    force: z.boolean().default(false).describe("Whether to delete its responses as well."),
     confirm,
   }),
   output: z.object({ deleted: z.literal(true), survey_id: uuid }),
   scope: "surveys:write",
-  annotations: settlesOver,
+  annotations: idempotentDestructive,
   untrusted: [],
   call: ({ survey_id, force }) => [deleteSurvey(survey_id, force)],
   respond: (_, { survey_id }) => ({ deleted: true as const, survey_id }),
@@ -131,11 +126,11 @@ const delete_survey = tool({
 const publish_survey = tool({
   name: "publish_survey",
   title: "Publish a survey",
-  description: "Open a draft for answers; its questions cannot change any more. Again is not an error.",
+  description: "Open a draft for responses; its questions can no longer change. Idempotent.",
   input: z.object({ survey_id: surveyId }),
   output: z.object({ survey: shown }),
   scope: "surveys:publish",
-  annotations: settles,
+  annotations: idempotent,
   untrusted: [],
   call: ({ survey_id }) => [changeSurveyStatus(survey_id, "publish"), surveyDetail(survey_id, ["questions"])],
   respond: ([, [row]]) => surveyOf(row),
@@ -147,11 +142,11 @@ const list_survey_responses = tool({
   name: "list_survey_responses",
   title: "List responses to a survey",
   description:
-    "List what people answered, newest first, with long texts cut. For numbers of the whole call get_survey_analytics.",
+    "List responses, newest first, with long texts truncated. For aggregates call get_survey_analytics.",
   input: z.object({ survey_id: surveyId, start_date, end_date, sentiment, ...pageInput }),
   output: z.object({ responses: z.array(surveyResponse), ...pageOutput }),
   scope: "responses:read",
-  annotations: reads,
+  annotations: readOnly,
   untrusted: ["responses.answers.value", "responses.respondent.name"],
   call: ({ survey_id, ...query }) => [
     requireSurvey(survey_id, "responses:read"),
@@ -171,13 +166,13 @@ const list_survey_responses = tool({
 
 const get_survey_analytics = tool({
   name: "get_survey_analytics",
-  title: "Tell the numbers of a survey",
+  title: "Get survey analytics",
   description:
-    "How many answered, what share of those who began, how long it took, the net promoter score, sentiment, and the answers to each question.",
+    "Response count, completion rate, completion time, net promoter score, sentiment, and the answers to each question.",
   input: z.object({ survey_id: surveyId }),
   output: z.object({ analytics: analytics.required() }),
   scope: "analytics:read",
-  annotations: reads,
+  annotations: readOnly,
   untrusted: [],
   call: ({ survey_id }) => [surveyAnalytics(survey_id, [])],
   respond: ([[numbers]]) => {

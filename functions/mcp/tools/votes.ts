@@ -2,7 +2,7 @@ import { z } from "zod";
 import { vote, voteRemoved } from "../../../shared/votes.ts";
 import { notFound } from "../../_shared/api-error.ts";
 import { castVote, removeVote, voteRemovedResult, voteResult } from "../../_shared/statements/votes.ts";
-import { confirm, settles, settlesOver, tool } from "../tool.ts";
+import { confirm, idempotent, idempotentDestructive, tool } from "../tool.ts";
 import { submissionId } from "./submissions.ts";
 
 const itself = {};
@@ -10,11 +10,11 @@ const itself = {};
 const vote_submission = tool({
   name: "vote_submission",
   title: "Vote for a submission",
-  description: "Vote for a submission as this agent, and follow it. Again is not an error and counts once.",
+  description: "Vote for a submission as this agent, and follow it. Idempotent.",
   input: z.object({ submission_id: submissionId }),
   output: z.object({ ...vote.shape }),
   scope: "submissions:write",
-  annotations: settles,
+  annotations: idempotent,
   operation: "vote_create",
   untrusted: [],
   call: ({ submission_id }) => [castVote(submission_id, itself, true), voteResult(submission_id, itself)],
@@ -26,12 +26,12 @@ const vote_submission = tool({
 
 const remove_vote = tool({
   name: "remove_vote",
-  title: "Take a vote back",
-  description: "Take this agent's own vote for a submission back. Again is not an error.",
+  title: "Remove a vote",
+  description: "Remove this agent's own vote for a submission. Idempotent.",
   input: z.object({ submission_id: submissionId, confirm }),
   output: z.object({ ...voteRemoved.shape }),
   scope: "submissions:write",
-  annotations: settlesOver,
+  annotations: idempotentDestructive,
   operation: "vote_delete",
   untrusted: [],
   call: ({ submission_id }) => [removeVote(submission_id, itself), voteRemovedResult(submission_id, itself)],

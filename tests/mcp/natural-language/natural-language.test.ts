@@ -1,9 +1,10 @@
 import { readFile } from "node:fs/promises";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { examples } from "../../../functions/mcp/natural-language/examples.ts";
 import type { parse as Parse } from "../../../functions/mcp/natural-language/parse.ts";
 import type { Tool } from "../../../functions/mcp/tool.ts";
 import { type Locale, locales } from "../../../shared/locales.ts";
+import { importFunction } from "../../import-function.ts";
 import { type Phrase, phrases } from "./phrases.ts";
 
 let tools: readonly Tool[];
@@ -12,48 +13,47 @@ const today = new Date("2026-11-21T12:00:00Z");
 const id = "11111111-1111-4111-8111-111111111111";
 
 beforeAll(async () => {
-  // All the tools take of Deno before a call comes.
-  vi.stubGlobal("Deno", {
-    env: { get: (name: string) => (name === "DATABASE_URL" ? "postgres://127.0.0.1:1" : undefined) },
-  });
-  const mcp = new URL("../../../functions/mcp/", import.meta.url);
-  ({ tools } = (await import(new URL("registry.ts", mcp).href)) as { tools: Tool[] });
-  ({ parse } = (await import(new URL("natural-language/parse.ts", mcp).href)) as { parse: typeof Parse });
+  ({ tools } = await importFunction<{ tools: Tool[] }>(
+    new URL("../../../functions/mcp/registry.ts", import.meta.url),
+  ));
+  ({ parse } = await importFunction<{ parse: typeof Parse }>(
+    new URL("../../../functions/mcp/natural-language/parse.ts", import.meta.url),
+  ));
 });
 
 const only = (...names: string[]) => tools.filter(({ name }) => names.includes(name));
 
-function judge(
-  { say, tool, arguments: wanted }: Phrase,
+function parseSentence(
+  [sentence, tool, expected]: Phrase,
   locale: Locale,
 ): "right" | "tool" | "asked" | "wrong" {
-  const understood = parse(say, tools, locale, today);
+  const understood = parse(sentence, tools, locale, today);
   if ("candidates" in understood) return "asked";
   if (understood.tool !== tool) return "wrong";
-  return JSON.stringify(sorted(understood.arguments)) === JSON.stringify(sorted(wanted)) ? "right" : "tool";
+  return JSON.stringify(sorted(understood.arguments)) === JSON.stringify(sorted(expected)) ? "right" : "tool";
 }
 
 const sorted = (object: object) => Object.entries(object).toSorted(([a], [b]) => (a < b ? -1 : 1));
 
-test("the evaluation comes out as docs/natural-language.md tells, at or above what was aimed at", async () => {
+test("the evaluation matches docs/natural-language.md, at or above the target", async () => {
   const rows = locales.map((locale) => {
-    const judged = phrases[locale].map((phrase) => judge(phrase, locale));
-    const count = (outcome: string) => judged.filter((one) => one === outcome).length;
-    expect(judged).toHaveLength(15);
-    expect(count("right") / judged.length, locale).toBeGreaterThanOrEqual(locale === "en" ? 0.85 : 0.7);
+    const outcomes = phrases[locale].map((phrase) => parseSentence(phrase, locale));
+    const count = (outcome: string) => outcomes.filter((one) => one === outcome).length;
+    expect(outcomes).toHaveLength(15);
+    expect(count("right") / outcomes.length, locale).toBeGreaterThanOrEqual(locale === "en" ? 0.85 : 0.7);
     return `| ${locale} | ${count("right")} | ${count("tool")} | ${count("asked")} | ${count("wrong")} |`;
   });
   const docs = await readFile(new URL("../../../docs/natural-language.md", import.meta.url), "utf8");
   expect(docs.split("\n").filter((line) => /^\| (en|es|fr|de|ru|pt-BR|ja|it) \|/.test(line))).toEqual(rows);
 });
 
-test("every tool has examples in every locale, and no tool has them that is not there", () => {
+test("every tool has examples in every locale, and no unknown tool has any", () => {
   expect(Object.keys(examples).toSorted()).toEqual(tools.map(({ name }) => name).toSorted());
   for (const [tool, byLocale] of Object.entries(examples))
     for (const locale of locales) expect(byLocale[locale].length, `${tool} ${locale}`).toBeGreaterThan(0);
 });
 
-test("a tool the agent may not use is never named", () => {
+test("a tool that the agent may not use is never a candidate", () => {
   const readOnly = tools.filter(({ annotations }) => annotations.readOnlyHint);
   const understood = parse(`Delete the survey ${id}`, readOnly, "en", today);
   const named =
@@ -62,7 +62,7 @@ test("a tool the agent may not use is never named", () => {
   expect(parse(`Delete the survey ${id}`, [], "en", today)).toEqual({ candidates: [] });
 });
 
-describe("what is not clear is asked back", () => {
+describe("ambiguous sentences return candidates", () => {
   test.each([
     ["nothing to do with it", "Qwertz uiop"],
     ["no survey named", "Publish the survey"],
@@ -72,7 +72,7 @@ describe("what is not clear is asked back", () => {
     expect(parse(say, tools, "en", today)).toHaveProperty("candidates");
   });
 
-  test("with what is missing", () => {
+  test("with the missing arguments", () => {
     expect(parse("Publish the survey", only("publish_survey"), "en", today)).toEqual({
       candidates: [{ tool: "publish_survey", score: expect.any(Number), missing: ["survey_id"] }],
     });
@@ -113,12 +113,12 @@ describe("arguments", () => {
       "list_survey_responses",
       { survey_id: id, start_date: "2026-11-01", end_date: "2026-11-10" },
     ],
-  ])("%s", (say, tool, wanted) => {
-    expect(parse(say, tools, "en", today)).toMatchObject({ tool, arguments: wanted });
+  ])("%s", (say, tool, expected) => {
+    expect(parse(say, tools, "en", today)).toMatchObject({ tool, arguments: expected });
   });
 });
 
-test("odd sentences are answered, and soon enough for a request", () => {
+test("unusual sentences get a result, fast enough for a request", () => {
   for (const say of [
     "“".repeat(1000),
     "1 ".repeat(500),

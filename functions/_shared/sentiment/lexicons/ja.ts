@@ -1,6 +1,6 @@
 import type { Source } from "../entries.ts";
 
-// Stems: what is inflected follows them, and a negation may follow that.
+// Stems: inflections follow them, and a negation may follow the inflection.
 export const ja: Source = {
   characters: true,
   values: [

@@ -1,0 +1,17 @@
+import { Buffer } from "node:buffer";
+
+/** Keys by id, as a variable names them; the first is used for what is new. */
+export function parseKeys(variable: string, text = ""): Map<string, Uint8Array> {
+  return new Map(
+    text
+      .split(",")
+      .filter(Boolean)
+      .map((entry) => {
+        const [, id = "", encoded = ""] = /^\s*([\w-]{1,32}):([A-Za-z0-9+/_-]{43})=?\s*$/.exec(entry) ?? [];
+        const key = Buffer.from(encoded, "base64");
+        if (key.length !== 32)
+          throw new Error(`${variable} must be <id>:<32 bytes in base64>, comma-separated (docs/deploy.md)`);
+        return [id, key];
+      }),
+  );
+}

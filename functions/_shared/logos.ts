@@ -1,0 +1,152 @@
+import { randomBytes } from "node:crypto";
+import { isUuid } from "../../shared/fields.ts";
+import { type LogoType, logoTypes, maxLogoBytes } from "../../shared/logos.ts";
+import { ApiError, invalid, notFound } from "./api-error.ts";
+import type { Bounds } from "./body.ts";
+import type { Execute } from "./endpoint.ts";
+import { environment } from "./environment.ts";
+import { logoOf, setLogo } from "./statements/organizations.ts";
+
+export const logoFile: Bounds = {
+  maxBytes: maxLogoBytes,
+  tooLarge: "The logo is larger than 512 KiB.",
+  timeout: "total",
+};
+
+const bucket = "logos";
+const maxStorageMs = 10_000;
+
+export const hasStorage = () => environment.storageKey !== undefined;
+
+/** An uploaded logo's address is a path of the pages. */
+export const absoluteLogo = (url: string | null): string | null =>
+  url?.startsWith("/") ? environment.siteUrl + url : url;
+
+/** Stores a picture in Supabase Storage as the logo of an organization, and deletes the one before. */
+export async function storeLogo(
+  organizationId: string | undefined,
+  bytes: AsyncIterable<Uint8Array>,
+  execute: Execute,
+): Promise<string> {
+  // Only admins get this far.
+  const [[before]] = await execute([logoOf(organizationId)]);
+  if (!before) throw notFound("organization");
+  const file = await wholeOf(bytes);
+  const type = typeOf(file);
+  if (!type) throw invalid("file", "must be a PNG, JPEG or WebP picture");
+  const path = `/logos/${before.id}/${randomBytes(16).toString("hex")}.${type}`;
+  await put(path, file, logoTypes[type]);
+  try {
+    const [[after]] = await execute([setLogo(before.id, path)]);
+    if (!after) throw notFound("organization");
+    await deleteLogo(before.logo_url);
+    return after.data;
+  } catch (error) {
+    await deleteLogo(path);
+    throw error;
+  }
+}
+
+/** Deletes the file of a logo that was uploaded; the address of another is left alone. */
+export async function deleteLogo(url: string | null | undefined): Promise<void> {
+  if (!url?.startsWith("/logos/") || !hasStorage()) return;
+  const response = await storage("DELETE", `object${url}`).catch(() => undefined);
+  await response?.body?.cancel();
+}
+
+/** The picture at a path of the pages. */
+export async function readLogo(organization: string, name: string): Promise<Response | undefined> {
+  const [, type] = /^[0-9a-f]{32}\.(png|jpg|webp)$/.exec(name) ?? [];
+  if (!type || !isUuid(organization) || !hasStorage()) return undefined;
+  const found = await storage("GET", `object/authenticated/${bucket}/${organization}/${name}`);
+  if (!found.ok) {
+    await found.body?.cancel();
+    return undefined;
+  }
+  return new Response(found.body, {
+    headers: {
+      // By what its bytes were found to be, whatever Storage says.
+      "Content-Type": logoTypes[type as LogoType],
+      "Cache-Control": "public, max-age=31536000, immutable",
+      "X-Content-Type-Options": "nosniff",
+      "Content-Security-Policy": "default-src 'none'; sandbox; frame-ancestors 'none'",
+      "Cross-Origin-Resource-Policy": "cross-origin",
+    },
+  });
+}
+
+async function wholeOf(parts: AsyncIterable<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
+  const file = new Uint8Array(maxLogoBytes);
+  let length = 0;
+  for await (const part of parts) {
+    if (length + part.length > maxLogoBytes) throw new ApiError("PAYLOAD_TOO_LARGE", logoFile.tooLarge);
+    file.set(part, length);
+    length += part.length;
+  }
+  return file.subarray(0, length);
+}
+
+/** The first bytes of each type, without those that differ. */
+const starts: Record<LogoType, readonly [at: number, bytes: string][]> = {
+  png: [[0, "\x89PNG\r\n\x1a\n"]],
+  jpg: [[0, "\xff\xd8\xff"]],
+  webp: [
+    [0, "RIFF"],
+    [8, "WEBPVP8"],
+  ],
+};
+
+function typeOf(file: Uint8Array): LogoType | undefined {
+  const head = String.fromCharCode(...file.subarray(0, 16));
+  return (Object.keys(starts) as LogoType[]).find((type) =>
+    starts[type].every(([at, bytes]) => head.startsWith(bytes, at)),
+  );
+}
+
+async function put(path: string, file: Uint8Array<ArrayBuffer>, type: string): Promise<void> {
+  const upload = () => storage("POST", `object${path}`, file, type);
+  let response = await upload();
+  // The first logo of an installation.
+  if (await isMissingBucket(response)) {
+    const settings = {
+      id: bucket,
+      name: bucket,
+      public: false,
+      file_size_limit: maxLogoBytes,
+      allowed_mime_types: Object.values(logoTypes),
+    };
+    const made = await storage("POST", "bucket", JSON.stringify(settings), "application/json");
+    await made.body?.cancel();
+    response = await upload();
+  }
+  if (!response.ok)
+    throw new Error(`Storage answered ${response.status}: ${(await response.text()).slice(0, 200)}`);
+  await response.body?.cancel();
+}
+
+async function isMissingBucket(response: Response): Promise<boolean> {
+  return (
+    (response.status === 400 || response.status === 404) && /bucket/i.test(await response.clone().text())
+  );
+}
+
+function storage(
+  method: string,
+  path: string,
+  body?: string | Uint8Array<ArrayBuffer>,
+  type?: string,
+): Promise<Response> {
+  const key = environment.storageKey;
+  if (!key)
+    throw new ApiError(
+      "SERVICE_UNAVAILABLE",
+      "This installation stores no files: set logo_url to an https address, or STORAGE_KEY.",
+    );
+  return fetch(`${environment.supabaseUrl.replace(/\/+$/, "")}/storage/v1/${path}`, {
+    method,
+    // The gateway of Supabase reads one of them, depending on the kind of key.
+    headers: { apikey: key, Authorization: `Bearer ${key}`, ...(type && { "Content-Type": type }) },
+    signal: AbortSignal.timeout(maxStorageMs),
+    ...(body !== undefined && { body }),
+  });
+}

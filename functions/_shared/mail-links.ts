@@ -1,0 +1,49 @@
+import { Buffer } from "node:buffer";
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { isUuid } from "../../shared/fields.ts";
+import { environment } from "./environment.ts";
+import { parseKeys } from "./keyring.ts";
+
+/** Whom a link in a mail names, and the kind of its mail. */
+export type MailLink = { profileId: string; organizationId: string; kind: string };
+
+/** What a link lets its bearer do, and nothing else: change what mail they get, or claim what an author wrote. */
+type Purpose = "mail preferences" | "claim";
+
+// The first key signs, all keys verify.
+const keys = parseKeys("MAIL_LINK_KEYS", environment.mailLinkKeys);
+const maxAgeDays = 400;
+
+/** A token for a link of a mail: `<key id>.<who and what>.<HMAC-SHA-256>`. */
+export function signMailLink(
+  { profileId, organizationId, kind }: MailLink,
+  issuedAt: Date,
+  purpose: Purpose = "mail preferences",
+): string {
+  const [current] = keys;
+  if (!current) throw new Error("MAIL_LINK_KEYS is missing: links in mails need it (docs/deploy.md)");
+  const [keyId, key] = current;
+  const told = [profileId, organizationId, kind, Math.floor(issuedAt.getTime() / 1000)].join(" ");
+  const payload = Buffer.from(told).toString("base64url");
+  return `${keyId}.${payload}.${macOf(key, purpose, keyId, payload).toString("base64url")}`;
+}
+
+/** Undefined for a token that is forged, of another purpose, or too old. */
+export function readMailLink(token: string, purpose: Purpose = "mail preferences"): MailLink | undefined {
+  const [keyId = "", payload = "", mac = "", ...rest] = token.split(".");
+  const key = keys.get(keyId);
+  if (!key || rest.length > 0) return undefined;
+  const expected = macOf(key, purpose, keyId, payload);
+  const given = Buffer.from(mac, "base64url");
+  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
+  const [profileId = "", organizationId = "", kind = "", issued] = Buffer.from(payload, "base64url")
+    .toString()
+    .split(" ");
+  const age = Date.now() / 1000 - Number(issued);
+  if (!isUuid(profileId) || !isUuid(organizationId) || !(age < maxAgeDays * 86_400)) return undefined;
+  return { profileId, organizationId, kind };
+}
+
+// The purpose is part of what is signed: a token for anything else is none here.
+const macOf = (key: Uint8Array, purpose: Purpose, keyId: string, payload: string) =>
+  createHmac("sha256", key).update(`${purpose}\n${keyId}\n${payload}`).digest();

@@ -1,0 +1,69 @@
+import type { Locale } from "../../shared/locales.ts";
+import type { SubmissionStatus } from "../../shared/submissions.ts";
+import { dispatchDatabase } from "../_shared/dispatch-database.ts";
+import { environment } from "../_shared/environment.ts";
+
+type MailKind = "status" | "official" | "reply" | "comment" | "digest" | "team" | "survey";
+
+/** What a mail tells of: a status or a comment of a submission, a new submission, or a survey. */
+export type MailEvent = {
+  kind: Exclude<MailKind, "digest">;
+  /** Of a submission; empty for a survey. */
+  submission_id: string;
+  survey_id?: string;
+  is_reminder?: boolean;
+  title: string;
+  comment_id?: string;
+  status?: SubmissionStatus;
+  /** The note of the status, the comment, or the beginning of the description. */
+  text?: string;
+  by?: string;
+};
+
+/** A mail to be sent, with everything needed to write it; the claim lasts two minutes. */
+export type Claim = {
+  id: string;
+  attempt: number;
+  kind: MailKind;
+  created_at: Date;
+  address: string;
+  profile: { id: string; kind: "user" | "email"; name: string | null; locale: Locale | null };
+  organization: {
+    id: string;
+    slug: string;
+    name: string;
+    brand_color: string | null;
+    logo_url: string | null;
+    is_default: boolean;
+  };
+  /** At least one. */
+  events: MailEvent[];
+};
+
+/** refused: the address takes no mail. unavailable: the server takes none at all. */
+export type Outcome = {
+  outcome: "sent" | "retry" | "unavailable" | "failed" | "refused";
+  /** For the operator: without the address. */
+  error?: string;
+  /** Seconds. */
+  retry_after?: number;
+};
+
+export type Result = Pick<Claim, "id" | "attempt"> & Outcome;
+
+const query = dispatchDatabase("MAIL_DATABASE_URL", environment.mailDatabaseUrl, "feedback_mail");
+
+/** Records results of mails and claims due ones. */
+export function reportAndClaim(results: readonly Result[], limit: number): Promise<readonly Claim[]> {
+  return query<Claim>(
+    (sql) =>
+      sql<
+        Claim[]
+      >`select * from private.record_and_claim_mails(${JSON.stringify(results)}::text::jsonb, ${limit})`,
+  );
+}
+
+/** Stops mail to an address about which the provider reports. */
+export async function recordReport(address: string, reason: "bounced" | "complained"): Promise<void> {
+  await query((sql) => sql`select private.record_mail_report(${address}, ${reason})`);
+}

@@ -1,0 +1,21 @@
+/** A mail as a transport takes it. */
+export type Message = {
+  /** Of the mail, the same at each attempt. */
+  id: string;
+  from: { name: string; address: string };
+  to: string;
+  subject: string;
+  html: string;
+  text: string;
+  messageId: string;
+  /** Of the mail that began its thread. */
+  references: string | undefined;
+  headers: Record<string, string>;
+  date: Date;
+};
+
+export type Transport = {
+  send(message: Message): Promise<import("./database.ts").Outcome>;
+  /** Nothing is left to send. */
+  close(): void;
+};

@@ -1,0 +1,27 @@
+import { z } from "zod";
+import { environment } from "../_shared/environment.ts";
+import { signedWebhook } from "../_shared/signed-webhook.ts";
+import { recordReport } from "./database.ts";
+
+const report = z.object({
+  type: z.string(),
+  data: z.object({
+    to: z.array(z.string().max(320)).max(50),
+    bounce: z.object({ type: z.string().optional() }).nullish(),
+  }),
+});
+
+/** Webhooks of the mail provider, in Resend's form: a complaint, or a bounce for good, stops mail to an address. */
+export const takeReport = signedWebhook(environment.mailWebhookSecret, async (body) => {
+  const parsed = report.safeParse(body);
+  const reason = parsed.success && reasonOf(parsed.data);
+  if (parsed.success && reason)
+    for (const address of parsed.data.data.to) await recordReport(address, reason);
+  return Response.json({ data: { recorded: Boolean(reason) } });
+});
+
+function reasonOf({ type, data }: z.infer<typeof report>) {
+  if (type === "email.complained") return "complained";
+  // Others, such as of a full mailbox, pass.
+  return type === "email.bounced" && data.bounce?.type === "Permanent" ? "bounced" : undefined;
+}

@@ -1,0 +1,41 @@
+import { log } from "../_shared/log.ts";
+import type { Claim, Outcome, Result } from "./database.ts";
+import { openTransport } from "./transport.ts";
+import { writeMail } from "./write-mail.tsx";
+
+const maxPauseMs = 60_000;
+
+/** Writes mails and hands them to the transport that MAIL_URL names. */
+export function createSender() {
+  const { transport, from } = openTransport();
+  let pausedUntil = 0;
+  let failures = 0;
+
+  /** A server that takes no mail is left alone for a while: each mail would only wait for it. */
+  const heed = ({ outcome, retry_after = 0 }: Outcome) => {
+    failures = outcome === "unavailable" ? failures + 1 : 0;
+    if (outcome !== "unavailable") return;
+    const ms = Math.max(retry_after * 1000, Math.min(500 * 2 ** Math.min(failures, 10), maxPauseMs));
+    pausedUntil = Math.max(pausedUntil, performance.now() + ms);
+  };
+
+  return {
+    /** Never throws. */
+    async send(claim: Claim): Promise<Result> {
+      const { id, attempt, address } = claim;
+      try {
+        // What is sent to ourselves might be answered, and so on.
+        if (address.toLowerCase() === from.toLowerCase())
+          return { id, attempt, outcome: "failed", error: "This is the address that mail comes from." };
+        const outcome = await transport.send(writeMail(claim, from));
+        heed(outcome);
+        return { id, attempt, ...outcome };
+      } catch (error) {
+        log({ requestId: id, error });
+        return { id, attempt, outcome: "retry", error: "The mail could not be written." };
+      }
+    },
+    pausedMs: () => pausedUntil - performance.now(),
+    close: () => transport.close(),
+  };
+}

@@ -1,0 +1,109 @@
+import nodemailer from "nodemailer";
+import { environment } from "../_shared/environment.ts";
+import type { Outcome } from "./database.ts";
+import type { Message, Transport } from "./message.ts";
+
+export const maxConnections = 5;
+const connectMs = 10_000;
+/** Of silence, until a connection counts as dead. */
+const silenceMs = environment.mailTimeoutSeconds * 1000;
+/** In all; shorter than a claim, so that no other dispatcher sends the same mail meanwhile. */
+const maxSendMs = 90_000;
+
+/** smtps://, or smtp:// with STARTTLS; without TLS to this machine only. */
+export function smtpTransport(url: URL): Transport {
+  const secure = url.protocol === "smtps:";
+  const hostname = url.hostname.replace(/^\[|\]$/g, "");
+  const isHere = /^(127\.|localhost$|::1$)/.test(hostname);
+  const options = {
+    pool: true as const,
+    host: hostname,
+    port: Number(url.port || (secure ? 465 : 587)),
+    secure,
+    requireTLS: !secure && !isHere,
+    ignoreTLS: !secure && isHere,
+    ...(url.username && {
+      auth: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) },
+    }),
+    maxConnections,
+    // The queue is ours: what fails is tried again later.
+    maxRequeues: 0,
+    connectionTimeout: connectMs,
+    greetingTimeout: connectMs,
+    socketTimeout: silenceMs,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  };
+  const open = () => {
+    const pool = nodemailer.createTransport(options);
+    // Each mail gets its own error.
+    pool.on("error", () => {});
+    return pool;
+  };
+  let pool: ReturnType<typeof open> | undefined;
+  const close = () => {
+    pool?.close();
+    pool = undefined;
+  };
+  return {
+    async send(message) {
+      pool ??= open();
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const overdue = new Promise<never>((_, reject) => {
+        timer = setTimeout(() => reject(Object.assign(new Error("late"), { code: "ETIMEDOUT" })), maxSendMs);
+      });
+      try {
+        await Promise.race([pool.sendMail(mailOf(message)), overdue]);
+        return { outcome: "sent" };
+      } catch (error) {
+        return outcomeOf(error as SmtpError);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    close,
+  };
+}
+
+function mailOf({ from, to, subject, html, text, messageId, references, headers, date }: Message) {
+  return {
+    from,
+    to: { name: "", address: to },
+    envelope: { from: from.address, to: [to] },
+    subject,
+    html,
+    text,
+    messageId,
+    ...(references && { references, inReplyTo: references }),
+    headers,
+    date,
+  };
+}
+
+type SmtpError = Error & { code?: string; command?: string; responseCode?: number };
+
+/** What an error of the server means. Before RCPT TO it is about us, after it about the address or the mail. */
+function outcomeOf({ code = "", command = "", responseCode = 0, message }: SmtpError): Outcome {
+  const error =
+    responseCode > 0 ? `${command || code} was answered ${responseCode}.` : meaningOf(code, message);
+  const isOfMail = /^(RCPT|DATA|BDAT)/.test(command);
+  if (!isOfMail || responseCode === 421) {
+    // A connection that broke after the mail was taken may have been one too many for this mail only.
+    const isCutOff = responseCode === 0 && /ECONNECTION|ESOCKET/.test(code) && command !== "CONN";
+    return { outcome: isCutOff ? "retry" : "unavailable", error };
+  }
+  if (responseCode >= 400 && responseCode < 500) return { outcome: "retry", error };
+  // The mailbox does not exist or takes nothing (RFC 5321, 4.2.3); a mail refused for its content says nothing of it.
+  const isOfAddress = command.startsWith("RCPT") || [550, 551, 553].includes(responseCode);
+  return { outcome: responseCode === 0 ? "retry" : isOfAddress ? "refused" : "failed", error };
+}
+
+const meaningOf = (code: string, message: string) =>
+  ({
+    ETIMEDOUT: "The server did not answer in time.",
+    ECONNECTION: "The connection was refused or closed.",
+    ESOCKET: "The connection was refused or closed.",
+    EDNS: "The name of the server does not resolve.",
+    EAUTH: "The server refused the sign-in.",
+    ETLS: "The server offers no TLS that holds.",
+  })[code] ?? `The mail could not be sent (${code || message.slice(0, 60)}).`;

@@ -1,0 +1,46 @@
+import { submissionPage } from "../../_shared/web-pages.ts";
+import type { Claim, MailEvent } from "../database.ts";
+import type { Written } from "../write-mail.tsx";
+import { Button, Quote, type Wording } from "./layout.tsx";
+
+/** What a mail or an entry of a digest is about, in a few words. */
+export function headingOf({ kind, by = "", status = "open" }: MailEvent, { messages }: Wording): string {
+  switch (kind) {
+    case "status":
+      return messages.mail.newStatus(messages.statuses[status]);
+    case "official":
+      return messages.feeds.officialBy(by);
+    case "reply":
+      return messages.mail.replyBy(by);
+    case "comment":
+      return messages.feeds.commentBy(by);
+    case "team":
+      return messages.mail.submittedBy(by);
+    case "survey":
+      return messages.mail.surveys;
+  }
+}
+
+export const linkOf = ({ submission_id, comment_id }: MailEvent) =>
+  submissionPage(submission_id) + (comment_id ? `#comment-${comment_id}` : "");
+
+/** An official answer, a reply, or a comment that somebody wants to hear of at once. */
+export function commentMail({ events }: Claim, wording: Wording): Written {
+  const [event] = events as [MailEvent];
+  const { kinds } = wording.messages.notifications;
+  const kind = { official: kinds.official_comment, reply: kinds.reply, comment: kinds.comment }[
+    event.kind as "official" | "reply" | "comment"
+  ];
+  return {
+    subject: `${kind}: ${event.title}`,
+    preview: event.text ?? "",
+    content: (
+      <>
+        <p class="kind">{headingOf(event, wording)}</p>
+        <h1>{event.title}</h1>
+        {event.text && <Quote text={event.text} />}
+        <Button href={linkOf(event)}>{wording.messages.mail.open}</Button>
+      </>
+    ),
+  };
+}

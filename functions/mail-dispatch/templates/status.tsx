@@ -1,0 +1,21 @@
+import { submissionPage } from "../../_shared/web-pages.ts";
+import type { Claim } from "../database.ts";
+import type { Written } from "../write-mail.tsx";
+import { Button, Quote, type Wording } from "./layout.tsx";
+
+export function statusMail({ events }: Claim, { messages }: Wording): Written {
+  const [{ submission_id, title, status = "open", text }] = events as [Claim["events"][number]];
+  const label = messages.statuses[status];
+  return {
+    subject: `${label}: ${title}`,
+    preview: text ?? messages.mail.newStatus(label),
+    content: (
+      <>
+        <p class="kind">{messages.mail.newStatus(label)}</p>
+        <h1>{title}</h1>
+        {text && <Quote text={text} />}
+        <Button href={submissionPage(submission_id)}>{messages.mail.open}</Button>
+      </>
+    ),
+  };
+}

@@ -1,0 +1,22 @@
+import { surveyPage } from "../../_shared/web-pages.ts";
+import type { Claim } from "../database.ts";
+import type { Written } from "../write-mail.tsx";
+import { Button, Quote, type Wording } from "./layout.tsx";
+
+/** A team asks voters or followers of a submission to answer a survey. */
+export function surveyMail({ events, organization }: Claim, { messages: { mail } }: Wording): Written {
+  const [{ survey_id = "", title, text, is_reminder }] = events as [Claim["events"][number]];
+  const asks = (is_reminder ? mail.surveyReminder : mail.newSurvey)(organization.name);
+  return {
+    subject: title,
+    preview: asks,
+    content: (
+      <>
+        <p class="kind">{asks}</p>
+        <h1>{title}</h1>
+        {text && <Quote text={text} />}
+        <Button href={surveyPage(survey_id)}>{mail.answerSurvey}</Button>
+      </>
+    ),
+  };
+}

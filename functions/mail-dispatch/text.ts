@@ -1,0 +1,31 @@
+/** The text of a mail, from the HTML of its templates, in which what people wrote is escaped. */
+export function textOfMail(html: string): string {
+  return unescaped(
+    html
+      .replace(/<head>.*?<\/head>|<div class="preview".*?<\/div>/gs, "")
+      // As in HTML: what begins a line is a tag, and no line break in a title.
+      .replace(/\s+/g, " ")
+      .replace(/<blockquote>(.*?)<\/blockquote>/g, (_, quoted) => `${quote(quoted)}\n\n`)
+      .replace(/<a [^>]*?href="([^"]*)"[^>]*>(.*?)<\/a>/gs, (_, href, label) => `${strip(label)}: ${href}`)
+      .replace(/<br ?\/?>/g, "\n")
+      .replace(/<hr[^>]*>/g, "\n-- \n")
+      .replace(/<\/(p|h1|h2|blockquote|li|div|td)>/g, "\n\n")
+      .replace(/<[^>]*>/g, ""),
+  )
+    .replace(/[ \t]+\n/g, (blank) => (blank === " \n" ? blank : "\n"))
+    .replace(/\n{3,}/g, "\n\n")
+    .trim()
+    .concat("\n");
+}
+
+/** What somebody wrote looks like nothing that the mail says itself. */
+const quote = (html: string) =>
+  html
+    .split(/<br ?\/?>/)
+    .map((line) => `> ${line}`)
+    .join("\n");
+const strip = (html: string) => html.replace(/<[^>]*>/g, "");
+
+const entities: Record<string, string> = { lt: "<", gt: ">", quot: '"', "#39": "'", amp: "&" };
+const unescaped = (text: string) =>
+  text.replace(/&(lt|gt|quot|#39|amp);/g, (_, name) => entities[name] ?? "");

@@ -1,0 +1,20 @@
+import { environment } from "../_shared/environment.ts";
+import { httpTransport } from "./http.ts";
+import type { Transport } from "./message.ts";
+import { smtpTransport } from "./smtp.ts";
+
+/** The transport that MAIL_URL names, and the address that mail comes from. */
+export function openTransport(): { transport: Transport; from: string } {
+  const from = environment.mailFrom ?? "";
+  if (!/^[^\s<>@"]+@[^\s<>@"]+$/.test(from))
+    throw new Error("MAIL_FROM is missing: the address that mail comes from (docs/mail.md)");
+  return { transport: transportOf(environment.mailUrl), from };
+}
+
+function transportOf(text = ""): Transport {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url && /^smtps?:$/.test(url.protocol)) return smtpTransport(url);
+  const isHere = url && /^(127\.|localhost$|\[::1\]$)/.test(url.hostname);
+  if (url && (url.protocol === "https:" || (url.protocol === "http:" && isHere))) return httpTransport(url);
+  throw new Error("MAIL_URL must begin with smtps://, smtp:// or https:// (docs/mail.md)");
+}

@@ -1,0 +1,35 @@
+import type { Context } from "hono";
+import { environment } from "../_shared/environment.ts";
+import { log } from "../_shared/log.ts";
+import { respond } from "../_shared/serve.ts";
+import type { AgentRequest } from "./agent-request.ts";
+import type { EventStream } from "./event-stream.ts";
+import { toRpcError } from "./json-rpc.ts";
+
+/** The URL prefix before /api: as the client called it, or where the platform publishes functions. */
+export function baseUrlOf(c: Context): string {
+  return environment.port ? new URL(c.req.url).origin : `${environment.supabaseUrl}/functions/v1`;
+}
+
+export function sendEvents(request: AgentRequest, route: string, stream: EventStream): Response {
+  logStream(request, route, 200);
+  const { headers } = respond(request.c, request.id, { status: 200, json: "" }, request.verdict);
+  headers.set("Content-Type", "text/event-stream; charset=utf-8");
+  // Tells proxies not to buffer events.
+  headers.set("X-Accel-Buffering", "no");
+  return new Response(stream.body, { headers });
+}
+
+/** Error of a stream request: a JSON-RPC error without a call id. */
+export function sendStreamError(request: AgentRequest, route: string, error: unknown): Response {
+  const { code, message, data, status, headers } = toRpcError(error, request.id);
+  const isMissing = data?.code === "NOT_FOUND" ? 404 : data?.code === "GONE" ? 410 : undefined;
+  const shown = isMissing ?? (status === 200 ? 400 : status);
+  logStream(request, route, shown);
+  const json = JSON.stringify({ jsonrpc: "2.0", id: null, error: { code, message, data } });
+  return respond(request.c, request.id, { status: shown, json, headers }, request.verdict);
+}
+
+function logStream({ id, startedAt }: AgentRequest, route: string, status: number) {
+  log({ requestId: id, method: "GET", route, caller: "agent", status, startedAt });
+}

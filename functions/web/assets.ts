@@ -1,0 +1,65 @@
+import { readLogo } from "../_shared/logos.ts";
+import { assets, widget } from "./assets.generated.ts";
+import { brandColors } from "./brand.ts";
+
+const forever = "public, max-age=31536000, immutable";
+
+/** A script, stylesheet or image. Its name contains a hash of its content, so it is cacheable for ever. */
+export function assetResponse(name: string): Response {
+  const asset = Object.hasOwn(assets, name) ? assets[name] : undefined;
+  if (!asset) return plain(404, "There is nothing at this address.");
+  return new Response(asset.text, { headers: { ...common, "Content-Type": asset.type } });
+}
+
+/**
+ * The loader of the widget. Host pages name it without a hash, so browsers ask for it again after five minutes, by
+ * its ETag. Pages of any origin may load it, also those that ask for CORS.
+ */
+export function widgetResponse(ifNoneMatch: string | undefined): Response {
+  const etag = `"${widget.hash}"`;
+  const headers = {
+    "Content-Type": "text/javascript; charset=utf-8",
+    "Cache-Control": "public, max-age=300, stale-while-revalidate=86400",
+    ETag: etag,
+    "Access-Control-Allow-Origin": "*",
+    "Cross-Origin-Resource-Policy": "cross-origin",
+    "X-Content-Type-Options": "nosniff",
+  };
+  const isKnown = ifNoneMatch?.split(/\s*,\s*/).some((tag) => tag.replace(/^W\//, "") === etag);
+  return new Response(isKnown ? null : widget.text, { status: isKnown ? 304 : 200, headers });
+}
+
+/**
+ * A brand color as `<color>.css`, a separate stylesheet because the policy of the pages allows no inline style, or as
+ * `<color>.svg`, the icon of a browser's tab.
+ */
+export function brandResponse(name: string): Response {
+  const [, color, type] = /^([0-9a-f]{6})\.(css|svg)$/.exec(name) ?? [];
+  if (!color) return plain(404, "There is nothing at this address.");
+  const file = type === "css" ? stylesheetOf(`#${color}`) : iconOf(`#${color}`);
+  return new Response(file.text, { headers: { ...common, "Content-Type": file.type } });
+}
+
+/** The logo of an organization. Another one has another name, so it is cacheable for ever. */
+export async function logoResponse(organization: string, name: string): Promise<Response> {
+  return (await readLogo(organization, name)) ?? plain(404, "There is nothing at this address.");
+}
+
+function stylesheetOf(color: string) {
+  const { light, dark, onLight, onDark } = brandColors(color);
+  const text = `@layer brand{:root{--accent:light-dark(${light},${dark});--on-accent:light-dark(${onLight},${onDark})}}`;
+  return { text, type: "text/css; charset=utf-8" };
+}
+
+const iconOf = (color: string) => ({
+  text: `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><rect width="24" height="24" rx="7" fill="${color}"/></svg>`,
+  type: "image/svg+xml",
+});
+
+const common = { "Cache-Control": forever, "X-Content-Type-Options": "nosniff" };
+
+const plain = (status: number, text: string) =>
+  new Response(text, {
+    status,
+    headers: { "Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store" },
+  });

@@ -1,0 +1,28 @@
+import type { Visit } from "../../visit.ts";
+
+type Props = { name: string; label: string; hint?: string; checked: boolean; visit: Visit };
+
+/** A checkbox with a hint, that is sent when it is not checked too. */
+export const CheckField = ({ name, label, hint, checked, visit }: Props) => {
+  const typed = visit.refused?.typed.getAll(name).at(-1);
+  return (
+    <div class="check-field">
+      <label class="check">
+        <input type="hidden" name={name} value="false" />
+        <input
+          type="checkbox"
+          name={name}
+          value="true"
+          checked={typed === undefined ? checked : typed === "true"}
+          aria-describedby={hint && `${name}-hint`}
+        />
+        <span>{label}</span>
+      </label>
+      {hint && (
+        <p class="hint" id={`${name}-hint`}>
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+};

@@ -1,0 +1,48 @@
+import type { Visit } from "../../visit.ts";
+
+type Choice = { value: string; text?: string };
+
+type Props = {
+  /** Field name of an array in the API. */
+  name: string;
+  legend: string;
+  hint?: string;
+  choices: Choice[];
+  /** Chosen before anything was typed. */
+  chosen?: readonly string[];
+  visit: Visit;
+};
+
+/** Checkboxes of an array. None is an empty array. */
+export const Choices = ({ name, legend, hint, choices, chosen = [], visit }: Props) => {
+  const problem = visit.refused?.details.find(
+    ({ field }) => field === name || field.startsWith(`${name}.`),
+  )?.message;
+  const typed = visit.refused?.typed.getAll(name) ?? chosen;
+  const described = [hint && `${name}-hint`, problem && `${name}-problem`].filter(Boolean).join(" ");
+  return (
+    <fieldset class="choices" aria-describedby={described || undefined}>
+      <legend>{legend}</legend>
+      {hint && (
+        <p class="hint" id={`${name}-hint`}>
+          {hint}
+        </p>
+      )}
+      {problem && (
+        <p class="problem" id={`${name}-problem`}>
+          {legend}: {problem}
+        </p>
+      )}
+      <input type="hidden" name={name} value="" />
+      {choices.map(({ value, text }) => (
+        <label class="check">
+          <input type="checkbox" name={name} value={value} checked={typed.includes(value)} />
+          <span>
+            <code>{value}</code>
+            {text && <span class="quiet"> {text}</span>}
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  );
+};

@@ -1,0 +1,23 @@
+import type { Visit } from "../../visit.ts";
+import { CopyButton } from "./copy-button.tsx";
+
+type Props = {
+  id: string;
+  /** What it is, such as the name of a file. */
+  label: string;
+  text: string;
+  visit: Visit;
+};
+
+/** Text to copy into a file or a shell. */
+export const CodeBlock = ({ id, label, text, visit }: Props) => (
+  <figure class="code-block">
+    <figcaption>
+      <span>{label}</span>
+      <CopyButton id={`${id}-copy`} text={text} what={label} visit={visit} />
+    </figcaption>
+    <pre>
+      <code>{text}</code>
+    </pre>
+  </figure>
+);

@@ -1,0 +1,34 @@
+import { frameMessages } from "../../messages/admin/frame/index.ts";
+import type { Visit } from "../../visit.ts";
+import { Icon } from "../icon.tsx";
+
+/** Copies a text that stands beside it. */
+export const CopyButton = ({
+  id,
+  text,
+  what,
+  visit,
+}: {
+  id: string;
+  text: string;
+  what: string;
+  visit: Visit;
+}) => {
+  const words = frameMessages(visit.locale);
+  return (
+    <button
+      type="button"
+      class="button small needs-script"
+      id={id}
+      data-island="copy"
+      data-text={text}
+      data-done={words.copied}
+    >
+      <Icon name="copy" />
+      <span data-label aria-live="polite">
+        {words.copy}
+      </span>
+      <span class="unseen"> {what}</span>
+    </button>
+  );
+};

@@ -1,0 +1,32 @@
+/**
+ * The fields of a JSON object, each with its value: text, a list, a change as `from → to`, and anything else as JSON. An
+ * object of changes is a field for each.
+ */
+export const Details = ({ of }: { of: Record<string, unknown> }) => (
+  <dl class="details">
+    {Object.entries(of)
+      .flatMap(([name, value]) => (isOfChanges(value) ? Object.entries(value) : [[name, value] as const]))
+      .map(([name, value]) => (
+        <div>
+          <dt>{name}</dt>
+          <dd>{isChange(value) ? `${written(value.from)} → ${written(value.to)}` : written(value)}</dd>
+        </div>
+      ))}
+  </dl>
+);
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const isChange = (value: unknown): value is { from: unknown; to: unknown } =>
+  isObject(value) && Object.keys(value).sort().join() === "from,to";
+
+const isOfChanges = (value: unknown): value is Record<string, unknown> =>
+  isObject(value) && Object.keys(value).length > 0 && Object.values(value).every(isChange);
+
+function written(value: unknown): string {
+  if (value === null) return "–";
+  if (typeof value === "string") return value;
+  const isList = Array.isArray(value) && value.every((item) => typeof item === "string");
+  return isList ? value.join(", ") : JSON.stringify(value);
+}

@@ -1,0 +1,186 @@
+import { scaleLinear } from "d3-scale";
+import { area, curveMonotoneX, line } from "d3-shape";
+import { formatNumber } from "../../format.ts";
+import { frameMessages } from "../../messages/admin/frame/index.ts";
+import type { Visit } from "../../visit.ts";
+
+type LineProps = {
+  id: string;
+  /** What is plotted, for who listens and over the table. */
+  title: string;
+  /** The header of what the points stand at, such as the day. */
+  axis: string;
+  /** The axis shows `short` instead of the label. */
+  points: { label: string; short?: string; value: number }[];
+  /** How a value is written; a number as the language does without. */
+  format?: (value: number) => string;
+  visit: Visit;
+};
+
+// A wide and a narrow drawing: text in a picture that is made smaller cannot be read.
+const sizes = [
+  { name: "wide", width: 720, height: 200, labels: 5 },
+  { name: "slim", width: 340, height: 180, labels: 3 },
+];
+
+/** Values over time, with their numbers as a table. */
+export const LinePlot = ({ id, title, axis, points, format, visit }: LineProps) => {
+  const written = format ?? ((value: number) => formatNumber(value, visit.locale));
+  return (
+    <figure class="plot">
+      {sizes.map((size) => (
+        <Lines title={title} points={points} written={written} {...size} />
+      ))}
+      <Numbers id={id} title={title} axis={axis} rows={points} written={written} visit={visit} />
+    </figure>
+  );
+};
+
+type LinesProps = Pick<LineProps, "title" | "points"> & {
+  written: (value: number) => string;
+  name: string;
+  width: number;
+  height: number;
+  labels: number;
+};
+
+const Lines = ({ title, points, written, name, width, height, labels }: LinesProps) => {
+  const most = Math.max(1, ...points.map(({ value }) => value));
+  const y = scaleLinear([0, most], [height - 28, 14]).nice(3);
+  const ticks = y.ticks(3).filter((tick) => Number.isInteger(tick) || most < 3);
+  const left = 14 + 7 * Math.max(...ticks.map((tick) => written(tick).length));
+  const x = scaleLinear([0, Math.max(1, points.length - 1)], [left, width - 8]);
+  const at = points.map(({ value }, index): [number, number] => [x(index), y(value)]);
+  const draw = { line: line().curve(curveMonotoneX), area: area().curve(curveMonotoneX).y0(y(0)) };
+  const step = Math.max(1, Math.ceil((points.length - 1) / (labels - 1)));
+  const values = points.map(({ value }) => value);
+  return (
+    <svg
+      class={`plot-${name}`}
+      viewBox={`0 0 ${width} ${height}`}
+      role="img"
+      aria-label={`${title}: ${written(Math.min(...values))}–${written(Math.max(...values))}`}
+    >
+      <g class="grid">
+        {ticks.map((tick) => (
+          <line x1={left} x2={width} y1={y(tick)} y2={y(tick)} />
+        ))}
+      </g>
+      <path class="area" d={draw.area(at) ?? ""} />
+      <path class="stroke" d={draw.line(at) ?? ""} />
+      {at.length === 1 && <circle class="point" cx={at[0]?.[0]} cy={at[0]?.[1]} r="3" />}
+      <g>
+        {ticks.map((tick) => (
+          <text x={left - 8} y={y(tick) + 4} text-anchor="end">
+            {written(tick)}
+          </text>
+        ))}
+        {points.map(
+          ({ label, short }, index) =>
+            index % step === 0 && (
+              <text
+                x={x(index)}
+                y={height - 8}
+                text-anchor={index === 0 ? "start" : index === points.length - 1 ? "end" : "middle"}
+              >
+                {short ?? label}
+              </text>
+            ),
+        )}
+      </g>
+    </svg>
+  );
+};
+
+type Bar = {
+  label: string;
+  value: number;
+  href?: string;
+  /** Of its status or category; the accent without. */
+  kind?: string;
+  color?: string;
+};
+
+type BarProps = {
+  id: string;
+  title: string;
+  axis: string;
+  bars: Bar[];
+  format?: (value: number) => string;
+  visit: Visit;
+};
+
+/** Values side by side, the numbers beside their bars: what it says does not depend on colors. */
+export const BarPlot = ({ id, title, axis, bars, format, visit }: BarProps) => {
+  const written = format ?? ((value: number) => formatNumber(value, visit.locale));
+  const x = scaleLinear([0, Math.max(1, ...bars.map(({ value }) => value))], [0, 100]);
+  return (
+    <figure class="plot bars">
+      <table id={id}>
+        <caption class="unseen">{title}</caption>
+        <thead class="unseen">
+          <tr>
+            <th scope="col">{axis}</th>
+            <th scope="col" colspan={2}>
+              {title}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {bars.map(({ label, value, href, kind, color }) => (
+            <tr>
+              <th scope="row">{href ? <a href={href}>{label}</a> : label}</th>
+              <td>
+                <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+                  <rect
+                    class={`bar ${kind ?? ""}`}
+                    height="10"
+                    width={value > 0 ? Math.max(0.5, x(value)) : 0}
+                    fill={color}
+                  />
+                </svg>
+              </td>
+              <td class="n">{written(value)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </figure>
+  );
+};
+
+type NumbersProps = {
+  id: string;
+  title: string;
+  axis: string;
+  rows: { label: string; value: number }[];
+  written: (value: number) => string;
+  visit: Visit;
+};
+
+const Numbers = ({ id, title, axis, rows, written, visit }: NumbersProps) => (
+  <details class="numbers" id={`${id}-numbers`}>
+    <summary class="quiet small">{frameMessages(visit.locale).asTable}</summary>
+    <div class="table-frame">
+      <table class="data">
+        <caption class="unseen">{title}</caption>
+        <thead>
+          <tr>
+            <th scope="col">{axis}</th>
+            <th scope="col" class="n">
+              {title}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ label, value }) => (
+            <tr>
+              <th scope="row">{label}</th>
+              <td class="n">{written(value)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  </details>
+);

@@ -1,0 +1,55 @@
+import type { Child } from "hono/jsx";
+import { frameMessages } from "../../messages/admin/frame/index.ts";
+import type { Visit } from "../../visit.ts";
+import { Icon } from "../icon.tsx";
+
+type Props = {
+  label: string;
+  /** As it is shown. */
+  value: Child;
+  /** The number, and that of the time before, for the change. */
+  now?: number;
+  before?: number;
+  /** Such as of a time that one waits. */
+  lessIsBetter?: boolean;
+  hint?: Child;
+  visit: Visit;
+};
+
+/** A number with the change against another time. */
+export const Stat = ({ label, value, now, before, lessIsBetter = false, hint, visit }: Props) => (
+  <div class="card stat">
+    <dt>{label}</dt>
+    <dd>
+      <strong class="number">{value}</strong>
+      <span class="stat-hint">
+        {now !== undefined && before !== undefined && (
+          <Change now={now} before={before} lessIsBetter={lessIsBetter} visit={visit} />
+        )}
+        {hint}
+      </span>
+    </dd>
+  </div>
+);
+
+type ChangeProps = { now: number; before: number; lessIsBetter: boolean; visit: Visit };
+
+const Change = ({ now, before, lessIsBetter, visit }: ChangeProps) => {
+  const words = frameMessages(visit.locale);
+  if (now === before) return <span>{words.unchanged}</span>;
+  // Against nothing there is no share.
+  if (before === 0) return <span>{words.newly}</span>;
+  const isMore = now > before;
+  const share = now / before - 1;
+  const format = new Intl.NumberFormat(visit.locale, {
+    style: "percent",
+    signDisplay: "exceptZero",
+    maximumFractionDigits: Math.abs(share) < 0.1 ? 1 : 0,
+  });
+  return (
+    <span class={`change with-icon ${isMore === lessIsBetter ? "down" : "up"}`}>
+      <Icon name={isMore ? "arrow-up" : "arrow-down"} />
+      {format.format(share)}
+    </span>
+  );
+};

@@ -1,0 +1,28 @@
+import type { Question } from "../../../../shared/surveys.ts";
+import type { Visit } from "../../visit.ts";
+import { QuestionField } from "../question-field.tsx";
+
+type Props = { title: string; description: string; questions: Question[]; empty: string; visit: Visit };
+
+/** A survey as who answers it sees it, with nothing to send. */
+export const SurveyPreview = ({ title, description, questions, empty, visit }: Props) => (
+  <div class="survey-preview">
+    {title && <h3>{title}</h3>}
+    {description && <p class="prose">{description}</p>}
+    {questions.length === 0 ? (
+      <p class="quiet">{empty}</p>
+    ) : (
+      <ol class="questions">
+        {questions.map((question, index) => (
+          <QuestionField
+            question={{ ...question, id: `preview-${question.order}` }}
+            number={index + 1}
+            typed={new URLSearchParams()}
+            problem={undefined}
+            messages={visit.messages}
+          />
+        ))}
+      </ol>
+    )}
+  </div>
+);

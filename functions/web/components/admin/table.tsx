@@ -1,0 +1,133 @@
+import type { Child } from "hono/jsx";
+import { frameMessages } from "../../messages/admin/frame/index.ts";
+import { linkWith } from "../../paths.ts";
+import type { Visit } from "../../visit.ts";
+import { Icon } from "../icon.tsx";
+import { NextPage } from "../next-page.tsx";
+
+export type Column<Row> = {
+  key: string;
+  label: string;
+  cell: (row: Row) => Child;
+  /** The value of `sort` in the address that sorts by it. */
+  sort?: string;
+  isNumber?: boolean;
+  /** Its header is for who listens only, such as that of buttons. */
+  hasQuietLabel?: boolean;
+};
+
+type Props<Row> = {
+  id: string;
+  /** What the table lists. */
+  caption: string;
+  columns: Column<Row>[];
+  rows: Row[];
+  rowId: (row: Row) => string;
+  /** Checkboxes that belong to the form of this id, named `name`; the bar `bar` counts what is chosen. */
+  select?: {
+    form: string;
+    name: string;
+    value: (row: Row) => string;
+    label: (row: Row) => string;
+    bar?: string;
+  };
+  sorted?: { by: string; order: "asc" | "desc" };
+  /** Shown in the place of a table without rows. */
+  empty: Child;
+  /** The cursor of the next page; undefined where the list has no pages. */
+  next?: string | null;
+  visit: Visit;
+};
+
+/** Rows with a header. On a phone each row is a block, its cells under one another. */
+export const DataTable = <Row,>(props: Props<Row>) => {
+  const { id, caption, columns, rows, rowId, select, sorted, empty, next, visit } = props;
+  const words = frameMessages(visit.locale);
+  const isFirst = !visit.query.has("cursor");
+  return (
+    <>
+      {rows.length === 0 ? (
+        <div class="empty">{empty}</div>
+      ) : (
+        <div class="table-frame">
+          <table class="data" id={id}>
+            <caption class="unseen">{caption}</caption>
+            <thead>
+              <tr>
+                {select && (
+                  <th class="choice">
+                    <span class="unseen">{words.choose}</span>
+                    <input
+                      type="checkbox"
+                      id={`${id}-all`}
+                      aria-label={words.chooseAll}
+                      data-island="select-all"
+                      data-bar={select.bar}
+                      class="needs-script"
+                    />
+                  </th>
+                )}
+                {columns.map((column) => (
+                  <Header column={column} sorted={sorted} visit={visit} />
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((row) => (
+                <tr id={`row-${rowId(row)}`}>
+                  {select && (
+                    <td class="choice">
+                      <input
+                        type="checkbox"
+                        name={select.name}
+                        value={select.value(row)}
+                        form={select.form}
+                        aria-label={`${words.choose}: ${select.label(row)}`}
+                      />
+                    </td>
+                  )}
+                  {columns.map(({ label, cell, isNumber, hasQuietLabel }) => (
+                    <td class={isNumber ? "n" : undefined} data-label={hasQuietLabel ? undefined : label}>
+                      {cell(row)}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {next !== undefined && <NextPage next={next} isFirst={isFirst} visit={visit} />}
+    </>
+  );
+};
+
+const Header = <Row,>({
+  column: { label, sort, isNumber, hasQuietLabel },
+  sorted,
+  visit,
+}: {
+  column: Column<Row>;
+  sorted: Props<Row>["sorted"];
+  visit: Visit;
+}) => {
+  const isSorted = sort !== undefined && sorted?.by === sort;
+  // What is sorted by a column is turned round by it; numbers begin with the largest.
+  const order = isSorted ? (sorted?.order === "asc" ? "desc" : "asc") : isNumber ? "desc" : "asc";
+  return (
+    <th
+      scope="col"
+      class={isNumber ? "n" : undefined}
+      aria-sort={isSorted ? (sorted?.order === "asc" ? "ascending" : "descending") : undefined}
+    >
+      {sort === undefined ? (
+        <span class={hasQuietLabel ? "unseen" : undefined}>{label}</span>
+      ) : (
+        <a class="with-icon" {...linkWith(visit, { sort, order })}>
+          {label}
+          {isSorted && <Icon name={sorted?.order === "asc" ? "arrow-up" : "arrow-down"} />}
+        </a>
+      )}
+    </th>
+  );
+};

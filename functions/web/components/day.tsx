@@ -1,0 +1,8 @@
+import type { Locale } from "../../../shared/locales.ts";
+import { formatDay } from "../format.ts";
+
+/** A date in the format of the reader's language. */
+export const Day = ({ at, locale }: { at: string; locale: Locale }) => {
+  const date = new Date(at);
+  return <time datetime={date.toISOString()}>{formatDay(date, locale)}</time>;
+};

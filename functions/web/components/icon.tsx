@@ -1,0 +1,14 @@
+import { raw } from "hono/html";
+import { icons } from "../assets.generated.ts";
+import type { IconName } from "../icons.ts";
+
+/** Decoration: what it means stands in text beside it or in the control's label. How it is drawn is in the stylesheet. */
+export const Icon = ({ name }: { name: IconName }) => elements[name];
+
+// A page has dozens of them, always the same.
+const elements = Object.fromEntries(
+  Object.entries(icons).map(([name, paths]) => [
+    name,
+    raw(`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true">${paths}</svg>`),
+  ]),
+) as Record<IconName, ReturnType<typeof raw>>;

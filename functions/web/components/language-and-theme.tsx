@@ -1,0 +1,46 @@
+import { locales } from "../../../shared/locales.ts";
+import { messagesOf } from "../messages/index.ts";
+import { themes, type Visit } from "../visit.ts";
+
+/** A form that submits itself with JavaScript. */
+export const LanguageAndTheme = ({ visit, returnTo }: { visit: Visit; returnTo: string }) => {
+  const { nav } = visit.messages;
+  const names = { light: nav.themeLight, dark: nav.themeDark };
+  return (
+    <form
+      class="preferences"
+      method="post"
+      action="/preferences"
+      data-turbo="false"
+      data-island="send-on-change"
+    >
+      <input type="hidden" name="return_to" value={returnTo} />
+      <label>
+        <span>{nav.language}</span>
+        <select name="lang" autocomplete="off">
+          {locales.map((locale) => (
+            <option value={locale} lang={locale} selected={locale === visit.locale}>
+              {messagesOf(locale).language}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        <span>{nav.theme}</span>
+        <select name="theme" autocomplete="off">
+          <option value="system" selected={!visit.theme}>
+            {nav.themeSystem}
+          </option>
+          {themes.map((theme) => (
+            <option value={theme} selected={theme === visit.theme}>
+              {names[theme]}
+            </option>
+          ))}
+        </select>
+      </label>
+      <button type="submit" class="button small">
+        {nav.apply}
+      </button>
+    </form>
+  );
+};

@@ -1,0 +1,43 @@
+import type { SubmissionDetail } from "../../../shared/submissions.ts";
+import { environment } from "../../_shared/environment.ts";
+import type { Frame } from "../../_shared/statements/pages.ts";
+
+// What the islands of realtime are told. The team also listens where what only it may see is told, by its session.
+function liveAttributes(island: string, topic: string, { viewer }: Frame, isPublic: boolean) {
+  const topics = [...(isPublic ? [topic] : []), ...(viewer?.role ? [`${topic}:team`] : [])];
+  if (topics.length === 0) return {};
+  return { "data-island": island, ...connection(viewer), "data-topics": topics.join(" ") };
+}
+
+/** All islands of a page share a connection: by the session where somebody is signed in. */
+const connection = (viewer: Frame["viewer"]) => ({
+  "data-url": environment.supabaseUrl,
+  "data-key": [...environment.publicKeys][0],
+  "data-session": viewer ? "" : undefined,
+});
+
+export const liveNotifications = (viewer: NonNullable<Frame["viewer"]>) => ({
+  "data-island": "live-notifications",
+  ...connection(viewer),
+  "data-user": viewer.id,
+});
+
+export const liveSubmission = ({ id, moderation_state }: SubmissionDetail, frame: Frame) =>
+  liveAttributes(
+    "live-submission",
+    `submission:${id}`,
+    frame,
+    frame.organization?.visibility === "public" && moderation_state === "approved",
+  );
+
+/** What waits for approval is told to the team alone. */
+export const liveInbox = (frame: Frame) =>
+  liveAttributes("live-inbox", `organization:${frame.organization?.id}`, frame, false);
+
+export const liveBoard = (frame: Frame) =>
+  liveAttributes(
+    "live-board",
+    `organization:${frame.organization?.id}`,
+    frame,
+    frame.organization?.visibility === "public",
+  );

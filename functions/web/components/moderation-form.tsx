@@ -1,0 +1,45 @@
+import type { z } from "zod";
+import type { moderationState } from "../../../shared/fields.ts";
+import type { Visit } from "../visit.ts";
+
+type Props = {
+  path: string;
+  type: "submission" | "comment";
+  id: string;
+  state: z.infer<typeof moderationState>;
+  returnTo: string;
+  visit: Visit;
+};
+
+const actions = { approve: "approved", reject: "rejected", spam: "spam" } as const;
+
+/** For admins: the moderation decision on a submission or comment. */
+export const ModerationForm = ({ path, type, id, state, returnTo, visit }: Props) => {
+  const { manage } = visit.messages;
+  return (
+    <form method="post" action={path} class="stack">
+      <input type="hidden" name="target_type" value={type} />
+      <input type="hidden" name="target_id" value={id} />
+      <input type="hidden" name="return_to" value={returnTo} />
+      <div class="field">
+        <label for={`reason-${id}`}>{manage.reason}</label>
+        <input id={`reason-${id}`} name="reason" maxlength={500} />
+      </div>
+      <div class="buttons">
+        {Object.entries(actions).map(
+          ([action, result]) =>
+            result !== state && (
+              <button
+                type="submit"
+                class={action === "approve" ? "button small main" : "button small"}
+                name="action"
+                value={action}
+              >
+                {manage[action as keyof typeof actions]}
+              </button>
+            ),
+        )}
+      </div>
+    </form>
+  );
+};

@@ -1,0 +1,20 @@
+import { linkWith } from "../paths.ts";
+import type { Visit } from "../visit.ts";
+
+type Props = { next: string | null; isFirst: boolean; visit: Visit };
+
+/** The link below a list with a cursor. */
+export const NextPage = ({ next, isFirst, visit }: Props) => {
+  const { board } = visit.messages;
+  if (!next && isFirst) return null;
+  return (
+    <nav class="pages" aria-label={board.more}>
+      {!isFirst && <a {...linkWith(visit, { cursor: null })}>{board.first}</a>}
+      {next && (
+        <a class="button" rel="next" {...linkWith(visit, { cursor: next })}>
+          {board.more}
+        </a>
+      )}
+    </nav>
+  );
+};

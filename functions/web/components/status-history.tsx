@@ -1,0 +1,33 @@
+import { Day } from "./day.tsx";
+import { LinkedText } from "./linked-text.tsx";
+import { Status } from "./status.tsx";
+import type { SubmissionProps } from "./submission-props.ts";
+
+/** The statuses of a submission with their notes, newest first. */
+export const StatusHistory = ({ submission, history, visit }: SubmissionProps) => {
+  const { messages, locale } = visit;
+  const { author } = submission;
+  const words = messages.submission;
+  return (
+    <section class="card">
+      <h2>{words.history}</h2>
+      <ol class="history">
+        {history.map((change) => (
+          <li>
+            <Status status={change.new_status} messages={messages} />
+            <span class="quiet small">
+              {change.changed_by}, <Day at={change.changed_at} locale={locale} />
+            </span>
+            {change.note && <LinkedText text={change.note} />}
+          </li>
+        ))}
+        <li>
+          <span>{words.submitted}</span>
+          <span class="quiet small">
+            {author?.name}, <Day at={submission.created_at} locale={locale} />
+          </span>
+        </li>
+      </ol>
+    </section>
+  );
+};

@@ -1,0 +1,63 @@
+import { frameTarget, linkWith } from "../paths.ts";
+import { withoutEmbed } from "../visit.ts";
+import { CommentForm, Threads } from "./comments.tsx";
+import { forForm } from "./field.tsx";
+import type { SubmissionProps } from "./submission-props.ts";
+
+/** The comments on a submission, and the form that adds one. */
+export const SubmissionComments = (props: SubmissionProps) => {
+  const { submission, path, thread, page, pages, comments, frame, isAdmin, visit } = props;
+  const { messages } = visit;
+  const isComment = (typed: URLSearchParams) => typed.has("body") && !typed.get("parent_id");
+  return (
+    <section id="comments" class="stack">
+      <h2 aria-live="polite">{messages.votes.comments(submission.comment_count)}</h2>
+      {thread && (
+        <a class="link" href={`${path}#comments`} target={frameTarget(visit)}>
+          {messages.comments.all}
+        </a>
+      )}
+      {comments.length > 0 ? (
+        <Threads
+          comments={comments}
+          path={path}
+          submissionId={submission.id}
+          parentId={thread ?? null}
+          viewerId={frame.viewer?.id}
+          isAdmin={isAdmin}
+          isOpen
+          visit={visit}
+        />
+      ) : (
+        <p class="quiet">{messages.comments.none}</p>
+      )}
+      {page < pages && (
+        <a class="button" rel="next" {...linkWith(visit, { page: String(page + 1) })}>
+          {messages.comments.more}
+        </a>
+      )}
+      {frame.viewer ? (
+        !thread && (
+          <div class="card" id="write">
+            <CommentForm
+              submissionId={submission.id}
+              path={path}
+              label={messages.comments.add}
+              visit={forForm(visit, isComment)}
+            />
+          </div>
+        )
+      ) : (
+        <p>
+          <a
+            class="button"
+            href={`/sign-in?return_to=${encodeURIComponent(`${withoutEmbed(path)}#write`)}`}
+            rel="nofollow"
+          >
+            {messages.comments.signIn}
+          </a>
+        </p>
+      )}
+    </section>
+  );
+};

@@ -1,0 +1,20 @@
+import type { StatusChange, SubmissionDetail } from "../../../shared/submissions.ts";
+import type { ThreadComment } from "../../_shared/statements/comments.ts";
+import type { Frame } from "../../_shared/statements/pages.ts";
+import type { Visit } from "../visit.ts";
+
+/** What its page shows. */
+export type SubmissionProps = {
+  submission: SubmissionDetail;
+  path: string;
+  thread: string | undefined;
+  page: number;
+  pages: number;
+  comments: ThreadComment[];
+  history: StatusChange[];
+  /** What it was merged into. */
+  target: { id: string; title: string } | null;
+  frame: Frame;
+  isAdmin: boolean;
+  visit: Visit;
+};

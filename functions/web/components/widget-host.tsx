@@ -1,0 +1,28 @@
+import type { Frame } from "../../_shared/statements/pages.ts";
+import { brandColors } from "../brand.ts";
+import type { View } from "../page.tsx";
+import type { Visit } from "../visit.ts";
+import type { WidgetColors, WidgetWords } from "../widget/protocol.ts";
+
+type Props = { view: View; frame: Frame; visit: Visit };
+
+/** What an embedded page tells the widget around it, by its island: in a frame of an allowed origin only. */
+export const WidgetHost = ({ view, frame: { organization, viewer }, visit }: Props) => {
+  if (!organization || organization.allowed_origins.length === 0) return null;
+  const { nav, widget } = visit.messages;
+  const words: WidgetWords = { open: nav.board, board: nav.board, roadmap: nav.roadmap, ...widget.words };
+  const colors: WidgetColors | null = organization.brand_color ? brandColors(organization.brand_color) : null;
+  return (
+    <div
+      id="widget-host"
+      hidden
+      data-island="widget-host"
+      data-origins={JSON.stringify(organization.allowed_origins)}
+      data-base={`/embed/o/${organization.slug}`}
+      data-viewer={viewer?.id}
+      data-section={view.section}
+      data-words={JSON.stringify(words)}
+      data-colors={JSON.stringify(colors)}
+    />
+  );
+};

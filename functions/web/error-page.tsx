@@ -1,0 +1,56 @@
+import type { ApiError } from "../_shared/api-error.ts";
+import type { ApiResponse } from "../_shared/endpoint.ts";
+import { pageResponse } from "./page.tsx";
+import { problemOf } from "./problems.ts";
+import type { Visit } from "./visit.ts";
+
+/** An error as a page: what happened, and what to do. It makes no database request. */
+export function errorPage(
+  answer: ApiResponse,
+  error: ApiError | undefined,
+  requestId: string,
+  visit: Visit,
+  /** Replaces the text of the error code. */
+  told?: string,
+): ApiResponse {
+  const { errors } = visit.messages;
+  const problem = error && problemOf(error, visit);
+  const wait = Number(error?.extra.retry_after) || 1;
+  const [title, text] =
+    answer.status === 404
+      ? [errors.notFound, errors.notFoundText]
+      : answer.status === 401 || answer.status === 403
+        ? [errors.forbidden, errors.forbiddenText]
+        : answer.status === 429
+          ? [errors.tooMany, errors.tooManyText(wait)]
+          : answer.status >= 500
+            ? [errors.failed, errors.failedText(requestId)]
+            : [errors.refused, problem?.message ?? ""];
+  // Of what is not there or not allowed the title says all.
+  const details = [400, 409].includes(answer.status) ? (problem?.details ?? []) : [];
+  const content = (
+    <section class="error-page">
+      <p class="error-code">{answer.status}</p>
+      <h1>{title}</h1>
+      <p>{told ?? text}</p>
+      {details.length > 0 && (
+        <ul>
+          {details.map(({ field, message }) => (
+            <li>
+              {field} {message}
+            </li>
+          ))}
+        </ul>
+      )}
+      <a class="button" href={`${visit.base}/`}>
+        {errors.back}
+      </a>
+    </section>
+  );
+  const page = pageResponse(
+    { title, content, status: answer.status },
+    { organization: null, viewer: null },
+    visit,
+  );
+  return { ...page, headers: { ...answer.headers, ...page.headers } };
+}

@@ -1,0 +1,49 @@
+import type { Locale } from "../../shared/locales.ts";
+
+// A formatter takes longer to make than the row it stands in: each language has one of each kind.
+function perLocale<Value>(make: (locale: Locale) => { format(value: Value): string }) {
+  const made = new Map<Locale, { format(value: Value): string }>();
+  return (value: Value, locale: Locale) => {
+    const formatter = made.get(locale) ?? make(locale);
+    made.set(locale, formatter);
+    return formatter.format(value);
+  };
+}
+
+const numbers = perLocale<number>((locale) => new Intl.NumberFormat(locale));
+const counts = perLocale<number>((locale) => new Intl.NumberFormat(locale, { notation: "compact" }));
+/** Oct 24, for the axis of a plot. */
+export const formatShortDay = perLocale<Date>(
+  (locale) => new Intl.DateTimeFormat(locale, { month: "short", day: "numeric", timeZone: "UTC" }),
+);
+const days = perLocale<Date>(
+  (locale) => new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeZone: "UTC" }),
+);
+
+// All eight languages write small numbers alike; Intl takes a microsecond for each.
+const isPlain = (n: number) => n >= 0 && n < 1000 && Number.isInteger(n);
+export const formatNumber = (n: number, locale: Locale) => (isPlain(n) ? String(n) : numbers(n, locale));
+/** 1.2K in the place of 1,234. */
+export const formatCount = (n: number, locale: Locale) => (isPlain(n) ? String(n) : counts(n, locale));
+
+/** A count that needs smaller type to fit its button: 12.345 or 12 тыс. Islands ask the same. */
+export const isLong = (count: string) => count.length > 4;
+/** A moment in a time zone, with seconds. */
+export function momentFormat(locale: Locale, timeZone: string): (at: string) => string {
+  const format = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium", timeZone });
+  return (at) => format.format(new Date(at));
+}
+
+const maxKnownDays = 5000;
+const knownDays = new Map<string, string>();
+
+/** A day in UTC. */
+export function formatDay(date: Date, locale: Locale): string {
+  const key = `${locale} ${Math.floor(date.getTime() / 86_400_000)}`;
+  const known = knownDays.get(key);
+  if (known) return known;
+  if (knownDays.size >= maxKnownDays) knownDays.clear();
+  const text = days(date, locale);
+  knownDays.set(key, text);
+  return text;
+}

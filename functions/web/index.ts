@@ -1,0 +1,24 @@
+import { environment } from "../_shared/environment.ts";
+import { flushLog } from "../_shared/log.ts";
+import { app } from "./app.ts";
+
+const listen = environment.port ? { port: Number(environment.port), hostname: "127.0.0.1" } : {};
+const server = Deno.serve({ ...listen, onListen: () => {} }, (request, info) =>
+  app.fetch(withoutFunctionName(request), info),
+);
+
+/** Supabase calls a function with its name before the path; direct requests have no prefix. */
+function withoutFunctionName(request: Request): Request {
+  const url = new URL(request.url);
+  if (url.pathname !== "/web" && !url.pathname.startsWith("/web/")) return request;
+  url.pathname = url.pathname.slice("/web".length) || "/";
+  return new Request(url, request);
+}
+
+if (environment.port) {
+  Deno.addSignalListener("SIGTERM", async () => {
+    await server.shutdown();
+    flushLog();
+    Deno.exit(0);
+  });
+}

@@ -1,0 +1,14 @@
+import { addIslands } from "./islands.ts";
+
+// Of the dashboard alone: a visitor of the board loads none of it.
+addIslands({
+  "live-inbox": () => import("./live-inbox.ts"),
+  inbox: () => import("./inbox.ts"),
+  export: () => import("./export.ts"),
+  "file-size": () => import("./file-size.ts"),
+  follow: () => import("./follow.ts"),
+  copy: () => import("./copy.ts"),
+  pending: () => import("./pending.ts"),
+  "select-all": () => import("./select-all.ts"),
+  "survey-builder": () => import("./survey-builder.ts"),
+});

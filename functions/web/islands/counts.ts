@@ -1,0 +1,14 @@
+import { isLong } from "../format.ts";
+
+const numbers = new Intl.NumberFormat(document.documentElement.lang, { notation: "compact" });
+
+/** Shows the vote count of a submission in its button, in the server's format. */
+export function showVotes(id: string, votes: number) {
+  const button = document.querySelector(`#vote-${CSS.escape(id)} button`);
+  const number = button?.querySelector(".number");
+  if (!button || !number) return;
+  number.textContent = numbers.format(votes);
+  number.classList.toggle("long", isLong(number.textContent));
+  const label = button.getAttribute("aria-label") ?? "";
+  button.setAttribute("aria-label", label.replace(/[^:]*$/, ` ${number.textContent}`));
+}

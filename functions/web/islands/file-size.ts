@@ -1,0 +1,13 @@
+import type { Island } from "./islands.ts";
+
+/** Says before it is sent that a file is too large. */
+export const connect: Island = (element, signal) => {
+  const input = element as HTMLInputElement;
+  const check = () => {
+    const isTooLarge = [...(input.files ?? [])].some(({ size }) => size > Number(input.dataset.max));
+    input.setCustomValidity(isTooLarge ? (input.dataset.tooLarge ?? "") : "");
+    if (isTooLarge) input.reportValidity();
+  };
+  input.addEventListener("change", check, { signal });
+  check();
+};

@@ -1,0 +1,58 @@
+/** Runs where an element with data-island of its name is on the page; the signal ends it when the element is gone. */
+export type Island = (element: HTMLElement, signal: AbortSignal) => void;
+
+export type Islands = Record<string, () => Promise<{ connect: Island }>>;
+
+// Loaded when a page first has one.
+const islands: Islands = {
+  dialog: () => import("./dialog.ts"),
+  draft: () => import("./draft.ts"),
+  focus: () => import("./focus.ts"),
+  "live-board": () => import("./live-board.ts"),
+  "live-notifications": () => import("./live-notifications.ts"),
+  "live-submission": () => import("./live-submission.ts"),
+  menu: () => import("./menu.ts"),
+  roadmap: () => import("./roadmap.ts"),
+  search: () => import("./search.ts"),
+  "send-on-change": () => import("./send-on-change.ts"),
+  similar: () => import("./similar.ts"),
+  survey: () => import("./survey.ts"),
+  "widget-host": () => import("./widget-host.ts"),
+};
+
+/** Those of pages that bring a script of their own. */
+export function addIslands(more: Islands) {
+  Object.assign(islands, more);
+  connectIslands();
+}
+
+const connected = new Map<HTMLElement, AbortController>();
+
+/** Connects what is new on the page and ends what has gone. Called after each change of the page. */
+export function connectIslands() {
+  for (const [element, ending] of connected) {
+    if (element.isConnected) continue;
+    connected.delete(element);
+    ending.abort();
+  }
+  for (const element of document.querySelectorAll<HTMLElement>("[data-island]")) {
+    const load = islands[element.dataset.island ?? ""];
+    if (!load || connected.has(element)) continue;
+    const ending = new AbortController();
+    connected.set(element, ending);
+    // Realtime is the largest, and nobody waits for it.
+    const ready = element.dataset.island?.startsWith("live-") ? idle() : Promise.resolve();
+    ready.then(load).then(
+      ({ connect }) => {
+        if (!ending.signal.aborted) connect(element, ending.signal);
+      },
+      () => connected.delete(element),
+    );
+  }
+}
+
+const idle = () =>
+  new Promise<void>((resolve) => {
+    if ("requestIdleCallback" in window) requestIdleCallback(() => resolve(), { timeout: 2000 });
+    else setTimeout(resolve, 500);
+  });

@@ -1,0 +1,109 @@
+import { type RealtimeChannel, RealtimeClient } from "@supabase/realtime-js";
+import { handIsFree } from "./hand.ts";
+
+/** What a broadcast says: docs/realtime.md. */
+export type Told = {
+  event: string;
+  payload: {
+    table?: string;
+    record?: {
+      id: string;
+      status?: string;
+      title?: string;
+      moderation_state?: string;
+      updated_at?: string;
+    } & Partial<Counts>;
+    old_record?: { id: string };
+    submission?: { id: string } & Counts;
+    records?: ({ id: string } & Counts)[];
+  };
+};
+type Counts = { vote_count: number; comment_count: number };
+
+/**
+ * Listens on the topics of the element until the signal; `onMissed` where it was away, and may have missed something.
+ * Messages wait while the reader presses something, which could move otherwise.
+ */
+export function listen(
+  element: HTMLElement,
+  signal: AbortSignal,
+  onTold: (told: Told) => void,
+  onMissed: () => void,
+) {
+  const client = sharedClient(element, signal);
+  const tell = async (told: Told) => {
+    await handIsFree();
+    if (!signal.aborted) onTold(told);
+  };
+  for (const topic of (element.dataset.topics ?? "").split(" ")) {
+    const channel = client
+      .channel(topic, { config: { private: true } })
+      .on("broadcast", { event: "*" }, ({ event, payload }) => tell({ event, payload }));
+    join(client, channel, signal, onMissed);
+  }
+}
+
+/** Calls back after changes of the visitor's own notifications, and where it may have missed some. */
+export function listenToNotifications(element: HTMLElement, signal: AbortSignal, onChange: () => void) {
+  const client = sharedClient(element, signal);
+  const filter = `user_id=eq.${element.dataset.user}`;
+  const channel = client
+    .channel("own-notifications")
+    .on("postgres_changes", { event: "*", schema: "public", table: "notifications", filter }, onChange);
+  join(client, channel, signal, onChange);
+}
+
+/** Joins as the visitor from the first message on: the token is asked for before. */
+async function join(
+  client: RealtimeClient,
+  channel: RealtimeChannel,
+  signal: AbortSignal,
+  onMissed: () => void,
+) {
+  await client.setAuth();
+  if (signal.aborted) return;
+  let joined = false;
+  channel.subscribe((status) => {
+    if (status !== "SUBSCRIBED") return;
+    if (joined) onMissed();
+    joined = true;
+  });
+  signal.addEventListener("abort", () => client.removeChannel(channel));
+}
+
+let shared: { client: RealtimeClient; users: number } | undefined;
+
+/** One connection for all islands of a page. */
+function sharedClient({ dataset }: HTMLElement, signal: AbortSignal): RealtimeClient {
+  const { url = "", key = "" } = dataset;
+  shared ??= {
+    client: new RealtimeClient(`${url.replace(/^http/, "ws")}/realtime/v1`, {
+      params: { apikey: key },
+      accessToken: "session" in dataset ? sessionToken(key) : async () => key,
+    }),
+    users: 0,
+  };
+  const mine = shared;
+  mine.users++;
+  signal.addEventListener("abort", () => {
+    mine.users--;
+    if (mine.users > 0) return;
+    mine.client.disconnect();
+    if (shared === mine) shared = undefined;
+  });
+  return mine.client;
+}
+
+/** Asks for the token again a minute before it ends; the key where the session is over. */
+function sessionToken(key: string) {
+  let known: { token: string; until: number } | undefined;
+  return async () => {
+    if (known && Date.now() < known.until) return known.token;
+    const response = await fetch("/realtime-token", { redirect: "error" });
+    const { token } = (await response.json()) as { token: string | null };
+    if (!token) return key;
+    const { exp } = JSON.parse(atob((token.split(".")[1] ?? "").replace(/-/g, "+").replace(/_/g, "/")));
+    known = { token, until: exp * 1000 - 60_000 };
+    return token;
+  };
+}

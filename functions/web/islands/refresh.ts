@@ -1,0 +1,97 @@
+import { morphElements } from "@hotwired/turbo";
+import { hasEdits, isEdited } from "./edited.ts";
+import { handRests } from "./hand.ts";
+
+const soonestMs = 200;
+// Random delay, so that readers of the same page do not read it simultaneously.
+const spreadMs = 1000;
+const retryMs = 15_000;
+
+type Reason = { address: string; isShown: () => boolean };
+
+/** Why the page is to be read again. */
+let reasons: Reason[] = [];
+let isRunning = false;
+let renders = 0;
+document.addEventListener("turbo:render", () => renders++);
+
+/**
+ * Reads the page again and morphs the differences, soon: when it is visible, nothing is being sent, and the reader's hand
+ * rests. Not if by then `isShown` says that the page shows the change, such as after an action of the reader.
+ */
+export function refreshSoon(isShown = () => false) {
+  reasons.push({ address: address(), isShown });
+  if (!isRunning) run();
+}
+
+const address = () => location.pathname + location.search;
+
+async function run() {
+  isRunning = true;
+  for (let delay = soonestMs; reasons.length > 0; ) {
+    await pause(delay + Math.random() * spreadMs);
+    await idle();
+    const path = address();
+    const known = reasons.filter((reason) => reason.address === path && !reason.isShown());
+    reasons = [];
+    if (known.length === 0) break;
+    const before = renders;
+    const read = await readPage(path);
+    await idle();
+    // What was rendered meanwhile may be newer or older.
+    const isCurrent = renders === before && address() === path;
+    if (read === "failed" || !isCurrent) reasons.push(...known);
+    else if (read) show(read);
+    delay = read === "failed" ? retryMs : soonestMs;
+  }
+  isRunning = false;
+}
+
+async function readPage(path: string): Promise<Document | "failed" | undefined> {
+  try {
+    const response = await fetch(path, { headers: { Accept: "text/html" } });
+    // The session has ended: the next action says so.
+    if (new URL(response.url).pathname === "/sign-in") return undefined;
+    if (!response.ok && ![403, 404].includes(response.status)) return "failed";
+    return new DOMParser().parseFromString(await response.text(), "text/html");
+  } catch {
+    return "failed";
+  }
+}
+
+// What an action of the reader answered, and the input that it refused: the address does not tell them.
+const answers =
+  "[role=alert], .notice:is([role=status], :has([role=status])), form:has([role=alert], [aria-invalid=true]), .fresh:not([hidden])";
+
+function show(read: Document) {
+  // A new version of the pages needs its own scripts and styles.
+  if (assetsOf(read) !== assetsOf(document)) return;
+  document.title = read.title;
+  morphElements(document.body, read.body, {
+    callbacks: {
+      beforeNodeMorphed: (node: Node, next?: Node) =>
+        !(node instanceof Element && (node.matches(answers) || (next ? isEdited(node) : isInUse(node)))),
+    },
+  });
+  document.dispatchEvent(new CustomEvent("turbo:render", { detail: { renderMethod: "morph" } }));
+}
+
+const isInUse = (element: Element) => element.contains(document.activeElement) || hasEdits(element);
+
+const assetsOf = (page: Document) =>
+  [...page.querySelectorAll("[data-turbo-track=reload]")]
+    .map((element) => element.getAttribute("src") ?? element.getAttribute("href"))
+    .join();
+
+/** Ends when the page is visible, nothing is being loaded or sent, and the hand rests. */
+async function idle() {
+  for (;;) {
+    await handRests();
+    if (document.hidden)
+      await new Promise((resolve) => document.addEventListener("visibilitychange", resolve, { once: true }));
+    else if (document.querySelector("html[aria-busy=true], form[aria-busy=true]")) await pause(soonestMs);
+    else return;
+  }
+}
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

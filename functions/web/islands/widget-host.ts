@@ -1,0 +1,166 @@
+import { type FromFrame, protocol, type ToFrame } from "../widget/protocol.ts";
+import type { Island } from "./islands.ts";
+
+const dayMs = 86_400_000;
+
+/** The frame's side of the widget: tells the page around it what is shown here, and does what it asks. */
+export const connect: Island = (element, signal) => {
+  const origins: string[] = JSON.parse(element.dataset.origins ?? "[]");
+  let host: string | undefined;
+  const tell = (message: FromFrame) => {
+    if (host) window.parent.postMessage({ protocol, ...message }, host);
+  };
+
+  const answers: { [Type in ToFrame["type"]]: (message: Extract<ToFrame, { type: Type }>) => unknown } = {
+    welcome: ({ isShown }) => {
+      tell(stateOf(element));
+      if (isShown) markRead(element, tell);
+    },
+    shown: ({ theme }) => {
+      if (theme) document.documentElement.dataset.theme = theme;
+      else delete document.documentElement.dataset.theme;
+      markRead(element, tell);
+    },
+    identify: ({ token }) => identify(element, token, tell),
+    logout: () => logout(element, tell),
+    snooze: ({ survey, days }) => snooze(survey, days),
+  };
+  addEventListener(
+    "message",
+    ({ source, origin, data }) => {
+      if (source !== window.parent || !origins.includes(origin) || data?.protocol !== protocol) return;
+      host = origin;
+      const message = data as ToFrame;
+      if (Object.hasOwn(answers, message.type)) answers[message.type](message as never);
+    },
+    { signal },
+  );
+  document.addEventListener(
+    "keydown",
+    (event) => {
+      if (event.key === "Escape" && !event.defaultPrevented) tell({ type: "close" });
+    },
+    { signal },
+  );
+  document.addEventListener("turbo:render", () => tell(stateOf(element)), { signal });
+
+  // Only an allowed origin can frame the page, and this says nothing but that it is here.
+  if (window.parent !== window) window.parent.postMessage({ protocol, type: "hello" }, "*");
+};
+
+function stateOf({ dataset }: HTMLElement): FromFrame {
+  const news = document.getElementById("news")?.dataset;
+  const viewer = dataset.viewer ?? null;
+  const claims = kept(sessionStore, identifying);
+  if (viewer && claims) {
+    keep(sessionStore, identified, JSON.stringify([claims, viewer]));
+    drop(sessionStore, identifying);
+  }
+  const survey = news?.survey ? (JSON.parse(news.survey) as { id: string; title: string }) : null;
+  const query = new URLSearchParams(location.search);
+  return {
+    type: "state",
+    viewer,
+    section: dataset.section ?? null,
+    words: JSON.parse(dataset.words ?? "{}"),
+    colors: JSON.parse(dataset.colors ?? "null"),
+    unread: news && Number(news.unread),
+    survey: survey && !isSnoozed(survey.id) ? survey : null,
+    did: query.get("done") === "submission" ? "submission" : query.has("answered") ? "survey" : undefined,
+  };
+}
+
+/** The panel shows the news: they are no longer unread. They stay marked until the next look. */
+async function markRead({ dataset }: HTMLElement, tell: (message: FromFrame) => void) {
+  const news = document.getElementById("news");
+  const form = news?.querySelector("form");
+  if (!news || !form || !Number(news.dataset.unread) || !dataset.viewer) return;
+  news.dataset.unread = "0";
+  const body = new URLSearchParams([...new FormData(form)].map(([name, value]) => [name, String(value)]));
+  await fetch(form.action, { method: "POST", body, redirect: "manual" });
+  form.remove();
+  tell(stateOf(document.getElementById("widget-host") ?? news));
+}
+
+// Identify ------------------------------------------------------------------------------------------------------
+
+const identifying = "widget identifying";
+const identified = "widget identified";
+
+type Problem = { field: string; message: string };
+
+/** Exchanges the host's token for the session of this frame, whose cookie no script reads, unless it is there already. */
+async function identify({ dataset }: HTMLElement, token: string, tell: (message: FromFrame) => void) {
+  const claims = claimsOf(token);
+  if (claims && kept(sessionStore, identified) === JSON.stringify([claims, dataset.viewer])) return;
+  const answer = await post(`${dataset.base}/identify`, { token }).catch(() => undefined);
+  if (answer?.type === "opaqueredirect") {
+    if (claims) keep(sessionStore, identifying, claims);
+    return location.reload();
+  }
+  const said = await answer?.json().catch(() => undefined);
+  const details = ((said?.details ?? []) as Problem[])
+    .filter((detail) => detail.message !== said?.message)
+    .map((detail) => `${detail.field} ${detail.message}`);
+  const message = [said?.message ?? "The service did not answer.", ...details].join(" ");
+  tell({ type: "refused", message });
+}
+
+/** Who the token is about, to see whether it is still the same person. The server verifies it. */
+function claimsOf(token: string): string | undefined {
+  try {
+    const text = atob((token.split(".")[1] ?? "").replace(/-/g, "+").replace(/_/g, "/"));
+    const { sub, email, name, avatar_url } = JSON.parse(text);
+    return JSON.stringify([sub, email, name, avatar_url]);
+  } catch {}
+}
+
+/** Ends the session, and forgets what was typed and put off. */
+async function logout({ dataset }: HTMLElement, tell: (message: FromFrame) => void) {
+  const answer = await post(`${dataset.base}/leave`, {}).catch(() => undefined);
+  if (answer?.type !== "opaqueredirect")
+    return tell({ type: "refused", message: "The service did not end the session." });
+  for (const store of [sessionStore, localStore])
+    try {
+      store().clear();
+    } catch {}
+  tell({ type: "logged-out" });
+  location.replace(`${dataset.base}/news`);
+}
+
+const post = (path: string, fields: Record<string, string>) =>
+  fetch(path, { method: "POST", body: new URLSearchParams(fields), redirect: "manual" });
+
+// Surveys put off -----------------------------------------------------------------------------------------------
+
+const snoozed = (survey: string) => `widget snoozed ${survey}`;
+
+const snooze = (survey: string, days: number) =>
+  keep(localStore, snoozed(survey), String(Date.now() + days * dayMs));
+
+const isSnoozed = (survey: string) => Number(kept(localStore, snoozed(survey))) > Date.now();
+
+// A browser may refuse storage to frames: then nothing is remembered.
+type Store = () => Storage;
+const sessionStore: Store = () => sessionStorage;
+const localStore: Store = () => localStorage;
+
+function kept(store: Store, name: string): string | null {
+  try {
+    return store().getItem(name);
+  } catch {
+    return null;
+  }
+}
+
+function keep(store: Store, name: string, value: string) {
+  try {
+    store().setItem(name, value);
+  } catch {}
+}
+
+function drop(store: Store, name: string) {
+  try {
+    store().removeItem(name);
+  } catch {}
+}

@@ -1,0 +1,69 @@
+import { Buffer } from "node:buffer";
+import { deflateRawSync, inflateRawSync } from "node:zlib";
+import type { Context } from "hono";
+import { getCookie } from "hono/cookie";
+import { environment } from "../_shared/environment.ts";
+import { parseForm } from "../_shared/form.ts";
+import type { Session } from "./session.ts";
+
+// Browsers keep 4096 bytes a cookie, and servers take some 16 KB of headers.
+const maxLength = 3800;
+const maxParts = 3;
+const keptSeconds = 30 * 60;
+// A short cookie may unpack to anything. The longest text of a form is 5,000 characters.
+const maxUnpacked = 128 * 1024;
+const name = (part: number) => `form.${part}`;
+
+const options = (path: string, maxAge: number) =>
+  ({
+    path,
+    sameSite: "lax",
+    httpOnly: true,
+    secure: environment.siteUrl.startsWith("https:"),
+    maxAge,
+  }) as const;
+
+/**
+ * Keeps what was typed while its author signs in: in cookies that only the form's own page is sent, and of the fields
+ * only those that the page names. Longer text is left to the draft island.
+ */
+export function keepForm(
+  { cookies }: Session,
+  path: string,
+  form: URLSearchParams,
+  fields: readonly string[] = [],
+) {
+  const kept = [...form].filter(([field, text]) => fields.includes(field) && text !== "");
+  if (kept.length === 0 || !isCookiePath(path)) return;
+  const text = deflateRawSync(new URLSearchParams(kept).toString()).toString("base64url");
+  if (text.length > maxLength * maxParts) return;
+  for (let part = 0; part * maxLength < text.length; part++)
+    cookies.push({
+      name: name(part),
+      value: text.slice(part * maxLength, (part + 1) * maxLength),
+      options: options(path, keptSeconds),
+    });
+}
+
+/** What was typed on this page before a sign-in. */
+export function keptForm(c: Context): URLSearchParams | undefined {
+  const parts = Array.from({ length: maxParts }, (_, part) => getCookie(c, name(part)) ?? "");
+  const text = parts.join("");
+  if (text === "") return undefined;
+  try {
+    const packed = Buffer.from(text, "base64url");
+    return parseForm(inflateRawSync(packed, { maxOutputLength: maxUnpacked }).toString());
+  } catch {
+    return undefined;
+  }
+}
+
+/** Once it is shown again, its page has it. */
+export function forgetForm({ cookies }: Session, path: string) {
+  if (!isCookiePath(path)) return;
+  for (let part = 0; part < maxParts; part++)
+    cookies.push({ name: name(part), value: "", options: options(path, 0) });
+}
+
+/** What may stand in a cookie's Path: a semicolon would begin another attribute. */
+const isCookiePath = (path: string) => /^\/[^;\s]*$/.test(path);

@@ -1,0 +1,52 @@
+import type { IdentifyMessages } from "./en.ts";
+
+export const ptBR: IdentifyMessages = {
+  title: "Identificação",
+  text: "Quem está conectado ao seu próprio aplicativo participa aqui sem conta: o seu backend assina um token sobre o usuário, e o token se torna uma sessão.",
+  secrets: "Segredos de assinatura",
+  secretsText:
+    "No máximo dois, para substituir um enquanto o outro funciona. Guarde-os no seu servidor, nunca em uma página ou aplicativo.",
+  create: "Criar um segredo de assinatura",
+  secret: "Segredo de assinatura",
+  secretGone:
+    "Ele foi mostrado quando foi criado e não será mostrado de novo. Se você não o copiou, exclua-o e crie outro.",
+  created: "Criado",
+  lastUse: "Último uso",
+  unused: "Ainda não usado",
+  actions: "Ações",
+  empty: "Ainda não há segredo de assinatura.",
+  remove: "Excluir",
+  removeTitle: "Excluir o segredo de assinatura",
+  removeText: (x: string) => `O segredo que termina em ${x} será excluído definitivamente.`,
+  removeSessions: "As sessões de todos que entraram com ele",
+  removeTokens: "Os tokens que o seu backend assina com ele",
+  test: "Testar um token",
+  token: "Token",
+  tokenHint: "Um token que o seu backend assinou. Ele não é consumido e ninguém inicia uma sessão.",
+  check: "Verificar",
+  valid: "O token é válido.",
+  signedWith: (x: string) => `Ele está assinado com o segredo que termina em ${x}.`,
+  claims: "O que o token diz",
+  examples: "Exemplos de assinatura",
+  examplesText: (x: string) => `Defina o segredo como FEEDBACK_SIGNING_SECRET. O público (aud) é ${x}.`,
+  reasons: {
+    malformed: "Não é um JSON Web Token: três partes unidas por pontos.",
+    algorithm: "Deve estar assinado com HS256.",
+    audience: "O aud deve ser o id ou o slug desta organização, e só isso.",
+    no_secret: "Ainda não há segredo de assinatura: crie um.",
+    signature:
+      "A assinatura está errada: assine com um dos segredos acima, com o texto inteiro como foi mostrado.",
+    claims: "Faltam claims ou estão errados.",
+    expired: "Expirou (exp): assine um para cada entrada.",
+    issued_in_future: "O iat está no futuro: acerte o relógio do seu servidor.",
+    not_yet_valid: "O nbf está no futuro.",
+    lifetime: "O exp deve ser no máximo uma hora depois do iat.",
+    jti_missing: "Em um link, precisa de um jti.",
+    replayed: "Já foi usado: o jti vale uma vez.",
+    address_taken: "Outra pessoa (sub) tem este endereço.",
+    private_board: "O quadro é privado: só a equipe dele pode entrar.",
+  },
+  done: {
+    removed: "O segredo de assinatura foi excluído.",
+  },
+};

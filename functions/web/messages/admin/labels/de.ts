@@ -1,0 +1,46 @@
+import type { LabelsMessages } from "./en.ts";
+
+export const de: LabelsMessages = {
+  name: "Englischer Name",
+  nameHint: "Gezeigt, wo eine Übersetzung fehlt.",
+  color: "Farbe",
+  slug: "Kurzname",
+  slugHint: "Für Adressen und Filter. Leer: aus dem Namen gebildet.",
+  slugHintOfOld:
+    "Für Adressen und Filter. Wenn Sie ihn ändern, funktionieren Links mit dem alten nicht mehr.",
+  translations: "Übersetzungen",
+  translationsHint: "Namen für alle, die andere Sprachen lesen; leer für den englischen.",
+  none: "keine",
+  actions: "Aktionen",
+  up: "Nach oben",
+  down: "Nach unten",
+  save: "Speichern",
+  remove: "Löschen",
+  removeTitle: (name: string) => `${name} löschen`,
+  removeText: "Die Einreichungen bleiben, ohne ihn.",
+  removeLost: "Welche Einreichungen ihn hatten",
+  removeTranslations: "Sein Name und die Übersetzungen",
+  merge: "Zusammenführen",
+  mergeText: "Stattdessen können die Einreichungen zu einem anderen wechseln. Danach wird dieser gelöscht.",
+  into: "Geht über in",
+  categories: {
+    title: "Kategorien",
+    text: "Eine Einreichung hat höchstens eine Kategorie. Das Board zeigt sie in dieser Reihenfolge.",
+    create: "Kategorie hinzufügen",
+    newTitle: "Neue Kategorie",
+    empty: "Es gibt noch keine Kategorien.",
+  },
+  tags: {
+    title: "Schlagwörter",
+    text: "Eine Einreichung hat beliebig viele Schlagwörter.",
+    create: "Schlagwort hinzufügen",
+    newTitle: "Neues Schlagwort",
+    empty: "Es gibt noch keine Schlagwörter.",
+  },
+  done: {
+    created: "Hinzugefügt.",
+    saved: "Gespeichert.",
+    removed: "Gelöscht.",
+    merged: "Zusammengeführt.",
+  },
+};

@@ -1,0 +1,46 @@
+import type { LabelsMessages } from "./en.ts";
+
+export const fr: LabelsMessages = {
+  name: "Nom en anglais",
+  nameHint: "Affiché là où une traduction manque.",
+  color: "Couleur",
+  slug: "Nom court",
+  slugHint: "Pour les adresses et les filtres. Vide : formé à partir du nom.",
+  slugHintOfOld:
+    "Pour les adresses et les filtres. Si vous le changez, les liens avec l’ancien ne fonctionnent plus.",
+  translations: "Traductions",
+  translationsHint: "Les noms pour ceux qui lisent d’autres langues ; vide pour le nom anglais.",
+  none: "aucune",
+  actions: "Actions possibles",
+  up: "Monter",
+  down: "Descendre",
+  save: "Enregistrer",
+  remove: "Supprimer",
+  removeTitle: (name: string) => `Supprimer ${name}`,
+  removeText: "Ses contributions restent, sans elle.",
+  removeLost: "Quelles contributions l’avaient",
+  removeTranslations: "Son nom et ses traductions",
+  merge: "Fusionner",
+  mergeText: "À la place, ses contributions peuvent passer à une autre. Elle est ensuite supprimée.",
+  into: "Passe dans",
+  categories: {
+    title: "Catégories",
+    text: "Une contribution a au plus une catégorie. Le tableau les affiche dans cet ordre.",
+    create: "Ajouter une catégorie",
+    newTitle: "Nouvelle catégorie",
+    empty: "Il n’y a pas encore de catégories.",
+  },
+  tags: {
+    title: "Étiquettes",
+    text: "Une contribution a autant d’étiquettes que l’on veut.",
+    create: "Ajouter une étiquette",
+    newTitle: "Nouvelle étiquette",
+    empty: "Il n’y a pas encore d’étiquettes.",
+  },
+  done: {
+    created: "C’est ajouté.",
+    saved: "C’est enregistré.",
+    removed: "C’est supprimé.",
+    merged: "La fusion est faite.",
+  },
+};

@@ -1,0 +1,39 @@
+import type { MailSettingsMessages } from "./en.ts";
+
+export const es: MailSettingsMessages = {
+  title: "Correo",
+  text: "Lo que las personas reciben por correo si no eligen otra cosa. Cada una lo elige en Ajustes, Correo, o con los enlaces de cada mensaje.",
+  enabled: "Las personas reciben correo de lo que ocurre aquí",
+  enabledHint: "Cada persona elige lo que recibe y puede cancelarlo.",
+  kinds: {
+    status: "Un estado nuevo de lo que enviaron o siguen",
+    official: "Una respuesta oficial",
+    reply: "Una respuesta a su comentario",
+    comment: "Otros comentarios en lo que siguen",
+    survey: "Una encuesta que el equipo les pide responder",
+    team: "Para el equipo: propuestas nuevas",
+  },
+  save: "Guardar",
+  stopped: "Quién no recibe correo",
+  stoppedText:
+    "Primero los más recientes, como máximo 1000. Las direcciones solo se guardan como hash: búsquelas completas.",
+  email: "Dirección de correo",
+  find: "Buscar",
+  name: "Nombre",
+  erased: "Eliminada",
+  reason: "Motivo",
+  reasons: {
+    refused: "No quiere correo",
+    bounced: "Su servidor de correo lo rechazó",
+    complained: "Lo marcó como spam",
+  },
+  since: "Desde",
+  nobody: "Nadie.",
+  notStopped: "Esta organización no tiene detenido el correo a esta dirección.",
+  lift: "Enviar de nuevo",
+  liftHint: "Solo para un buzón que vuelve a funcionar. Quien rechazó el correo lo cambia por sí mismo.",
+  done: {
+    saved: "Los ajustes se han guardado.",
+    lifted: "Vuelve a recibir correo.",
+  },
+};

@@ -1,0 +1,101 @@
+import { counter } from "../../plural.ts";
+import type { SubmissionsMessages } from "./en.ts";
+
+const count = counter("de");
+
+export const de: SubmissionsMessages = {
+  title: "Einreichungen",
+  submission: "Einreichung",
+  votes: "Stimmen",
+  comments: "Kommentare",
+  submitted: "Eingereicht",
+  tag: "Schlagwort",
+  none: "Versuchen Sie andere Wörter oder weniger Filter.",
+  ofOneAuthor: "Von einer Person",
+  bulk: "ausgewählt: gemeinsam ändern",
+  chooseFirst: "Wählen Sie mindestens eine Einreichung in der Tabelle.",
+  set: "Setzen",
+  add: "Hinzufügen",
+  remove: "Entfernen",
+  noCategory: "Keine Kategorie",
+  noteAndNotice: "Notiz und Nachricht",
+  note: "Öffentliche Notiz",
+  notify: "Folgende benachrichtigen",
+  merge: "Zusammenführen …",
+  delete: "Löschen …",
+  deleteTitle: "Einreichungen löschen",
+  deleteText:
+    "Das lässt sich nicht rückgängig machen. Um die Stimmen zu behalten, führen Sie sie stattdessen mit einer anderen Einreichung zusammen.",
+  deleteNow: count({ one: "# Einreichung löschen", other: "# Einreichungen löschen" }),
+  lostSubmissions: count({ one: "# Einreichung", other: "# Einreichungen" }),
+  lostVotes: count({ one: "# Stimme", other: "# Stimmen" }),
+  lostComments: count({ one: "# Kommentar", other: "# Kommentare" }),
+  failed: count({
+    one: "# Einreichung wurde nicht geändert:",
+    other: "# Einreichungen wurden nicht geändert:",
+  }),
+  succeeded: count({ one: "# andere wurde geändert.", other: "# andere wurden geändert." }),
+  mergeTitle: "Einreichungen zusammenführen",
+  mergeText:
+    "Wählen Sie die Einreichung, die bleibt. Die anderen gehen mit Stimmen, Kommentaren und Folgenden in ihr auf und führen künftig dorthin.",
+  chosenOnes: "Ausgewählt",
+  others: "Andere",
+  mergeSearch: "Einreichungen suchen oder eine Adresse einfügen",
+  into: "In diese",
+  mergeToo: "Auch diese",
+  noCandidates: "Keine ähnelt ihnen. Suchen Sie nach Wörtern oder fügen Sie eine Adresse ein.",
+  planned: count({ one: "# Einreichung geht auf", other: "# Einreichungen gehen auf" }),
+  intoThis: "In",
+  makes: "Was daraus wird",
+  votesAfter: count({ one: "insgesamt # Stimme", other: "insgesamt # Stimmen" }),
+  votesTwice: count({
+    one: "# zweite Stimme derselben Person zählt nicht",
+    other: "# zweite Stimmen derselben Personen zählen nicht",
+  }),
+  commentsAfter: count({ one: "insgesamt # Kommentar", other: "insgesamt # Kommentare" }),
+  tagsGained: "Neue Schlagwörter",
+  earlier: count({
+    one: "# früher zusammengeführte Einreichung geht mit",
+    other: "# früher zusammengeführte Einreichungen gehen mit",
+  }),
+  told: count({
+    one: "# folgende Person wird benachrichtigt",
+    other: "# folgende Personen werden benachrichtigt",
+  }),
+  canUndo: "Es lässt sich unter „Zusammengeführt“ rückgängig machen.",
+  mergeNow: count({ one: "# Einreichung zusammenführen", other: "# Einreichungen zusammenführen" }),
+  otherTarget: "Andere wählen",
+  merged: "Zusammengeführt",
+  mergedText:
+    "Was in einer anderen Einreichung aufging. Trennen gibt Stimmen, Kommentare und Schlagwörter zurück.",
+  noneMerged: "Noch wurde nichts zusammengeführt.",
+  source: "Zusammengeführte Einreichung",
+  target: "Ging auf in",
+  changed: "Geändert",
+  unmerge: "Trennen",
+  similar: "Ähnliche",
+  similarText: "Unter den neuesten, die noch nicht erledigt sind: Einreichungen, die dasselbe sagen könnten.",
+  noneSimilar: "Keine zwei davon ähneln sich.",
+  alike: count({ one: "# ähnelt", other: "Diese # ähneln sich" }),
+  done: {
+    set_status: count({
+      one: "Status von # Einreichung gesetzt.",
+      other: "Status von # Einreichungen gesetzt.",
+    }),
+    set_category: count({
+      one: "Kategorie von # Einreichung gesetzt.",
+      other: "Kategorie von # Einreichungen gesetzt.",
+    }),
+    add_tags: count({
+      one: "Schlagwort zu # Einreichung hinzugefügt.",
+      other: "Schlagwort zu # Einreichungen hinzugefügt.",
+    }),
+    remove_tags: count({
+      one: "Schlagwort von # Einreichung entfernt.",
+      other: "Schlagwort von # Einreichungen entfernt.",
+    }),
+    delete: count({ one: "# Einreichung gelöscht.", other: "# Einreichungen gelöscht." }),
+    merged: count({ one: "# Einreichung zusammengeführt.", other: "# Einreichungen zusammengeführt." }),
+    unmerged: "Sie ist wieder eine eigene Einreichung.",
+  },
+};

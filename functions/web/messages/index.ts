@@ -1,0 +1,15 @@
+import type { Locale } from "../../../shared/locales.ts";
+import { de } from "./de.ts";
+import { en } from "./en.ts";
+import { es } from "./es.ts";
+import { fr } from "./fr.ts";
+import { it } from "./it.ts";
+import { ja } from "./ja.ts";
+import { ptBR } from "./pt-BR.ts";
+import { ru } from "./ru.ts";
+
+export type { Messages } from "./en.ts";
+
+const catalogues = { en, es, fr, de, ru, "pt-BR": ptBR, ja, it } satisfies Record<Locale, typeof en>;
+
+export const messagesOf = (locale: Locale) => catalogues[locale];

@@ -1,0 +1,253 @@
+import type { JSX } from "hono/jsx/jsx-runtime";
+import type { z } from "zod";
+import type { ErrorCode } from "../../shared/errors.ts";
+import type { Locale } from "../../shared/locales.ts";
+import type { RateLimitedOperation } from "../../shared/rate-limits.ts";
+import type { Access, Results, Statement } from "../_shared/database.ts";
+import type { ApiResponse, Endpoint, Execute, Input, JsonResponse } from "../_shared/endpoint.ts";
+import { type Frame, type FrameOf, pageFrame } from "../_shared/statements/pages.ts";
+import { forgetForm } from "./kept-form.ts";
+import { Layout } from "./layout.tsx";
+import { isListed } from "./metadata.tsx";
+import { isForAnybody, renderOnce } from "./rendered.ts";
+import { contentSecurityPolicy } from "./security.ts";
+import type { Visit } from "./visit.ts";
+
+/** What a page is given: the endpoint's input, and the visit. Of the parameters it has those of its path. */
+export type PageInput<Query = unknown, Body = unknown> = Input<
+  Query,
+  Body,
+  "id" | "key_id" | "webhook_id" | "event_id" | "user_id"
+> & { visit: Visit };
+
+/** For the query of a page with filters: a form sends the empty ones too. */
+export const withoutEmpty = (sent: unknown) =>
+  Object.fromEntries(
+    Object.entries(sent as Record<string, string>).filter(([, value]) => value.trim() !== ""),
+  );
+
+/** What a page shows inside the layout. */
+export type View = {
+  title: string;
+  content: JSX.Element | string;
+  status?: number;
+  /** Of the page for search engines and link previews. */
+  description?: string;
+  /** Path of the page that this is a variant of. */
+  canonical?: string;
+  /** More of the document's head. */
+  head?: JSX.Element;
+  /** What the page is in the words of schema.org, besides its name, description and address. */
+  structured?: { "@type": string; [property: string]: unknown };
+  /** Path of its feed. */
+  feed?: string;
+  /** False where search engines may list it, if its organization wants that: what is no form and nobody's own. */
+  noindex?: boolean;
+  /** In the place of the usual ones, such as another Content-Security-Policy. */
+  headers?: Record<string, string>;
+  /** Marks the item of the navigation. */
+  section?: "board" | "roadmap" | "new" | "news" | "admin";
+  /** Stands beside the content. */
+  side?: JSX.Element;
+};
+
+/** Instead of a view: a permanent redirect. */
+export type Moved = { movedTo: string };
+
+/** A page or action as data: an endpoint that responds with HTML. */
+export type Page = Endpoint & {
+  /** Also mounted at /o/:organization. */
+  ofOrganization?: boolean;
+  /** Also mounted below /embed, without header and footer, for frames on other sites. */
+  isEmbeddable?: boolean;
+  /** Ignores the session: machines read and share the page. */
+  isAnonymous?: boolean;
+  /** The URL contains a secret: the page sends no referrer. */
+  hasSecretAddress?: boolean;
+  /**
+   * The token in the URL authorizes the form, whatever the origin, and the response is a page instead of a redirect: one-click
+   * unsubscribe (RFC 8058).
+   */
+  isOneClick?: boolean;
+  /** Converts form fields whose names differ from those of the body's schema. */
+  readForm?: (form: URLSearchParams) => unknown;
+  /** Form fields that are stored while the visitor signs in: text, never a secret. */
+  keeps?: readonly string[];
+  /** The page of the form: rendered again with the input if the form is rejected. */
+  formPage?: Page;
+  /** Renders the response of the action once, such as a secret, instead of a redirect. */
+  resultPage?: Page;
+  /** Whether `resultPage` is rendered, if that depends on the response. */
+  isShown?: (json: string) => boolean;
+  /** `work` reads the body, which has a file: the only form at its path. */
+  readsBody?: boolean;
+  /** Rendered instead, at the path without an organization, if there is none or the visitor may not open it. */
+  fallback?: Page;
+  /** Texts of errors by code, instead of the usual ones. */
+  errorTexts?: (locale: Locale) => Partial<Record<ErrorCode, string>>;
+  /** The URL to redirect to after the action; by default the page of the form. */
+  redirectTo?: (response: JsonResponse, at: { visit: Visit; params: Record<string, string> }) => string;
+};
+
+type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
+type Shared<Query, Body> = {
+  path: string;
+  access?: Access;
+  operation?: RateLimitedOperation;
+  ofOrganization?: boolean;
+  isEmbeddable?: boolean;
+  isAnonymous?: boolean;
+  hasSecretAddress?: boolean;
+  runsLong?: boolean;
+  fallback?: Page;
+  keeps?: readonly string[];
+  query?: Query;
+  body?: Body;
+};
+
+// What the documents of the API tell of an endpoint.
+const unlisted = { access: "public", tag: "", summary: "", responses: {} };
+
+/** Declares a page: `call` makes its statements, `view` what it shows of their rows. All go in one round trip. */
+export function page<
+  const Statements extends readonly Statement[],
+  Query extends z.ZodType | undefined = undefined,
+>(
+  definition: Shared<Query, undefined> & {
+    /** Of the row whose organization the page belongs to; without, the one that the address names. */
+    frame?: (input: PageInput<Parsed<Query>>) => FrameOf;
+    call: (input: PageInput<Parsed<Query>>) => Statements;
+    view: (results: Results<Statements>, input: PageInput<Parsed<Query>>, frame: Frame) => View | Moved;
+    /** Alike for all visitors without an account whom the database says the same: neither time nor chance is in it. */
+    isRenderedOnce?: boolean;
+  },
+): Page {
+  const { frame, call, view, isRenderedOnce = false, ...endpoint } = definition;
+  return {
+    ...unlisted,
+    method: "get",
+    ...endpoint,
+    call: (input: PageInput<Parsed<Query>>) => [pageFrame(frame?.(input)), ...call(input)],
+    respond: (results: [[{ data: Frame }], ...Results<Statements>], input: PageInput<Parsed<Query>>) => {
+      const [[{ data }], ...own] = results;
+      const { visit } = input;
+      visit.accountLocale = data.viewer?.locale ?? undefined;
+      visit.organizationLocale = data.organization?.default_locale;
+      const render = () => {
+        const shown = view(own as unknown as Results<Statements>, input, data);
+        return "movedTo" in shown ? redirect(301, shown.movedTo) : pageResponse(shown, data, visit);
+      };
+      return isRenderedOnce && isForAnybody(visit) ? renderOnce([data, own], visit, render) : render();
+    },
+  } as unknown as Page;
+}
+
+/** Declares what a form, or a link of a mail or provider, does where that takes more than statements, such as a call of auth. */
+export function form<
+  Body extends z.ZodType | undefined = undefined,
+  Query extends z.ZodType | undefined = undefined,
+>(
+  definition: Shared<Query, Body> & {
+    method?: "get" | "post";
+    formPage?: Page;
+    readsBody?: boolean;
+    work: (
+      input: PageInput<Parsed<Query>, Parsed<Body>>,
+      execute: Execute,
+      request: Request,
+    ) => Promise<ApiResponse>;
+  },
+): Page {
+  const { work, ...endpoint } = definition;
+  return {
+    ...unlisted,
+    method: "post",
+    ...endpoint,
+    work: async ({ input, execute, request }: { input: unknown; execute: Execute; request: Request }) => {
+      // Admits and charges the request before anything else is done.
+      await execute([]);
+      return work(input as PageInput<Parsed<Query>, Parsed<Body>>, execute, request);
+    },
+  } as unknown as Page;
+}
+
+/** Declares what answers by no page: a redirect, a feed. Its answer says its type. */
+export function plain<
+  const Statements extends readonly Statement[],
+  Query extends z.ZodType | undefined = undefined,
+  Body extends z.ZodType | undefined = undefined,
+>(
+  definition: Shared<Query, Body> & {
+    method: "get" | "post";
+    formPage?: Page;
+    runsLong?: boolean;
+    isOneClick?: boolean;
+    call: (input: PageInput<Parsed<Query>, Parsed<Body>>) => Statements;
+    respond: (results: Results<Statements>, input: PageInput<Parsed<Query>, Parsed<Body>>) => ApiResponse;
+  },
+): Page {
+  return { ...unlisted, ...definition } as unknown as Page;
+}
+
+/** Makes an endpoint of the API an action of the pages: the same input, statements and rules, and a redirect for an answer. */
+export function action(
+  endpoint: Endpoint,
+  more: Partial<
+    Pick<
+      Page,
+      | "path"
+      | "ofOrganization"
+      | "isEmbeddable"
+      | "readForm"
+      | "formPage"
+      | "resultPage"
+      | "isShown"
+      | "redirectTo"
+      | "errorTexts"
+    >
+  > = {},
+): Page {
+  return { ...endpoint, ...more, bodyByKey: undefined };
+}
+
+/** The endpoint of the API that an action is made of. */
+export function endpointOf(endpoints: Endpoint[], method: Endpoint["method"], path: string): Endpoint {
+  const found = endpoints.find((endpoint) => endpoint.method === method && endpoint.path === path);
+  if (!found) throw new Error(`No endpoint ${method} ${path}.`);
+  return found;
+}
+
+export function pageResponse(view: View, frame: Frame, visit: Visit): JsonResponse {
+  if (visit.kept && !visit.refused) forgetForm(visit.session, visit.path);
+  const html = `<!doctype html>${<Layout view={view} frame={frame} visit={visit} />}`;
+  return {
+    status: view.status ?? visit.refused?.status ?? 200,
+    json: html,
+    headers: {
+      ...htmlHeaders(visit),
+      ...(!isListed(view, frame, visit) && { "X-Robots-Tag": "noindex" }),
+      ...framing(visit, frame),
+      ...view.headers,
+    },
+  };
+}
+
+const htmlHeaders = (visit: Visit) => ({
+  "Content-Type": "text/html; charset=utf-8",
+  "Content-Language": visit.locale,
+  Vary: "Accept-Language, Cookie",
+  ...(visit.refused?.retryAfter && { "Retry-After": String(visit.refused.retryAfter) }),
+});
+
+const framing = ({ isEmbedded }: Visit, { organization }: Frame) =>
+  isEmbedded && { "Content-Security-Policy": contentSecurityPolicy(organization?.allowed_origins) };
+
+export const seeOther = (path: string) => redirect(303, path);
+
+function redirect(status: number, path: string): JsonResponse {
+  return {
+    status,
+    json: "",
+    headers: { Location: path, "Content-Type": "text/plain; charset=utf-8" },
+  };
+}

@@ -1,0 +1,78 @@
+import { z } from "zod";
+import { exportFiles, exportQuery } from "../../../../shared/imports.ts";
+import { importExport } from "../../../api/routes/import-export.ts";
+import { adminPage } from "../../admin-page.tsx";
+import { Field } from "../../components/field.tsx";
+import { Icon } from "../../components/icon.tsx";
+import { dataMessages } from "../../messages/admin/data/index.ts";
+import { action, endpointOf } from "../../page.tsx";
+import { adminPath } from "../../paths.ts";
+
+export const exporting = adminPage({
+  area: "export",
+  words: (locale) => dataMessages(locale).export,
+  call: () => [],
+  view: (_results, { words, visit }) => ({
+    title: words.title,
+    content: (
+      <section class="card form-card">
+        <p>{words.intro}</p>
+        <p class="notice with-icon">
+          <Icon name="lock" />
+          {words.personal}
+        </p>
+        <form
+          method="get"
+          action={adminPath(visit, "/export/file")}
+          class="stack"
+          id="export"
+          data-turbo="false"
+          data-island="export"
+          data-received={words.received}
+          data-finished={words.finished}
+          data-broken={words.broken}
+        >
+          <Field
+            name="what"
+            label={words.what}
+            options={exportFiles.map((value) => ({ value, label: words.kinds[value] }))}
+            visit={visit}
+          />
+          <Field
+            name="format"
+            label={words.format}
+            hint={words.formatHint}
+            options={exportQuery.shape.format
+              .unwrap()
+              .options.map((value) => ({ value, label: words.formats[value] }))}
+            visit={visit}
+          />
+          <div class="buttons">
+            <button type="submit" class="button main">
+              <Icon name="download" />
+              {words.submit}
+            </button>
+          </div>
+          <div class="progress-line" data-progress hidden>
+            <progress aria-label={words.progress} />
+            <p class="number" role="status" data-said />
+          </div>
+        </form>
+      </section>
+    ),
+  }),
+});
+
+/** As the API's, but that a CSV file of everything is that of the submissions. */
+const fileQuery = z.preprocess((sent) => {
+  const { what, ...rest } = sent as Record<string, string>;
+  return rest.format === "csv" && what === "all" ? rest : sent;
+}, exportQuery);
+
+export const exportFile = {
+  ...action(endpointOf(importExport, "get", "/admin/export"), {
+    path: "/admin/export/file",
+    ofOrganization: true,
+  }),
+  query: fileQuery,
+};

@@ -1,0 +1,345 @@
+import { z } from "zod";
+import {
+  type Moderation,
+  moderationQuery,
+  type moderationQueueAnswer,
+  verdict,
+} from "../../../../shared/moderation.ts";
+import { queryInteger } from "../../../../shared/pagination.ts";
+import { nextCursor } from "../../../_shared/cursor.ts";
+import { dataResponse, endpoint } from "../../../_shared/endpoint.ts";
+import { moderateMany, moderationQueue } from "../../../_shared/statements/moderation.ts";
+import type { Frame } from "../../../_shared/statements/pages.ts";
+import { adminAction, adminPage } from "../../admin-page.tsx";
+import { Avatar } from "../../components/avatar.tsx";
+import { Day } from "../../components/day.tsx";
+import { Problem } from "../../components/field.tsx";
+import { Icon } from "../../components/icon.tsx";
+import { LinkedText } from "../../components/linked-text.tsx";
+import { liveInbox } from "../../components/live.ts";
+import { NextPage } from "../../components/next-page.tsx";
+import type { IconName } from "../../icons.ts";
+import type { InboxMessages } from "../../messages/admin/inbox/en.ts";
+import { inboxMessages } from "../../messages/admin/inbox/index.ts";
+import type { Page } from "../../page.tsx";
+import { adminPath, hrefWith, linkWith, submissionPath } from "../../paths.ts";
+import type { Visit } from "../../visit.ts";
+
+type Item = z.output<typeof moderationQueueAnswer>["data"][number];
+type Result = Pick<Moderation, "target_type" | "target_id"> & { ok: boolean; error?: { message: string } };
+
+const inboxQuery = z.object({
+  state: moderationQuery.shape.state.catch("pending"),
+  type: moderationQuery.shape.type.catch(undefined),
+  limit: queryInteger(1, 50).prefault(20),
+  cursor: moderationQuery.shape.cursor,
+});
+type InboxQuery = z.output<typeof inboxQuery>;
+
+const states = ["pending", "rejected", "spam"] as const;
+const actions = { approve: "check", reject: "x", spam: "ban" } as const satisfies Record<string, IconName>;
+type Action = keyof typeof actions;
+const stateOf = { approve: "approved", reject: "rejected", spam: "spam" } as const;
+const shortcuts = {
+  next: "j",
+  previous: "k",
+  approve: "a",
+  reject: "r",
+  spam: "s",
+  choose: "x",
+  undo: "u",
+} as const;
+
+export const inbox: Page = adminPage({
+  area: "inbox",
+  words: inboxMessages,
+  query: inboxQuery,
+  call: ({ query }) => [moderationQueue(query)],
+  view: ([[queue]], { query, words, visit }, frame) => {
+    const items: Item[] = JSON.parse(queue?.data ?? "[]");
+    const undo = undoable(visit);
+    return {
+      title: words.title,
+      status: visit.answered ? 422 : undefined,
+      undo: undo.length > 0 ? <Undo items={undo} words={words} visit={visit} /> : undefined,
+      content: (
+        <>
+          <Failures words={words} visit={visit} />
+          <Problem visit={visit} />
+          <Filters query={query} total={queue?.total ?? 0} words={words} visit={visit} />
+          {items.length > 0 ? (
+            <Queue items={items} query={query} words={words} visit={visit} frame={frame} />
+          ) : (
+            <div class="empty" id="inbox" {...liveInbox(frame)} data-state={query.state}>
+              <h2>{query.state === "pending" ? words.emptyTitle : words.noneTitle}</h2>
+              {query.state === "pending" && <p>{words.emptyText}</p>}
+            </div>
+          )}
+          <NextPage
+            next={queue ? nextCursor(queue, "created_at", "asc") : null}
+            isFirst={!query.cursor}
+            visit={visit}
+          />
+        </>
+      ),
+    };
+  },
+});
+
+const undoPattern = /^(submission|comment):[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** What the last verdict was about, so that it can be taken back. */
+const undoable = ({ query }: Visit) =>
+  (query.get("undo") ?? "")
+    .split(",")
+    .filter((item) => undoPattern.test(item))
+    .slice(0, 50);
+
+export const decide = adminAction(
+  endpoint({
+    method: "post",
+    path: "/admin/inbox",
+    tag: "",
+    summary: "",
+    access: "person",
+    runsLong: true,
+    responses: {},
+    body: verdict,
+    call: ({ body }) => [moderateMany(body.items.map(targetOf), body)],
+    respond: ([[done]]) => dataResponse(200, done?.data ?? "[]"),
+  }),
+  {
+    area: "inbox",
+    formPage: inbox,
+    resultPage: inbox,
+    isShown: (json) => resultsOf(json).some(({ ok }) => !ok),
+    readForm: (form) => ({
+      items: form.getAll("items"),
+      action: form.get("action") ?? undefined,
+      reason: form.get("reason") ?? undefined,
+      // Of no use but where it is approved.
+      trust_author:
+        form.get("action") === "approve" && form.get("trust_author") === "true" ? true : undefined,
+    }),
+    doneMessage: ({ json }, { visit }) => ({
+      done: doneOf(visit.form),
+      count: resultsOf(json).length,
+    }),
+    redirectTo: ({ json }, { visit }) => {
+      const items = resultsOf(json).map(({ target_type, target_id }) => `${target_type}:${target_id}`);
+      return hrefWith(visit, { undo: doneOf(visit.form) === "reopen" ? null : items.join(",") });
+    },
+  },
+);
+
+function targetOf(item: string): Pick<Moderation, "target_type" | "target_id"> {
+  const [type, id = ""] = item.split(":");
+  return { target_type: type === "comment" ? "comment" : "submission", target_id: id };
+}
+
+const resultsOf = (json: string): Result[] => JSON.parse(json).data;
+const doneOf = (form: Visit["form"]) => (form instanceof URLSearchParams && form.get("action")) || "approve";
+
+type Props = { words: InboxMessages; visit: Visit };
+
+/** Those of several that could not be decided. */
+const Failures = ({ words, visit }: Props) => {
+  if (!visit.answered) return null;
+  const results = resultsOf(visit.answered);
+  const failed = results.filter(({ ok }) => !ok);
+  return (
+    <div class="notice problem" role="alert">
+      <p>{words.failed(failed.length)}</p>
+      {results.length > failed.length && <p>{words.succeeded(results.length - failed.length)}</p>}
+    </div>
+  );
+};
+
+/** Where the forms lead back to: this list, without what was done before. */
+const Undo = ({ items, words, visit }: Props & { items: string[] }) => (
+  <form method="post" action={addressOf(visit)} data-turbo-action="replace">
+    {items.map((item) => (
+      <input type="hidden" name="items" value={item} />
+    ))}
+    <button type="submit" class="button small" name="action" value="reopen">
+      <Icon name="undo-2" />
+      {words.undo}
+    </button>
+  </form>
+);
+
+const addressOf = (visit: Visit) =>
+  hrefWith({ ...visit, path: adminPath(visit, "/inbox") }, { undo: null, cursor: visit.query.get("cursor") });
+
+const Filters = ({ query, total, words, visit }: Props & { query: InboxQuery; total: number }) => (
+  <div class="bar inbox-bar">
+    <nav class="tabs" aria-label={words.state}>
+      {states.map((state) => (
+        <a
+          {...linkWith(visit, { state: state === "pending" ? null : state, undo: null })}
+          aria-current={query.state === state ? "true" : undefined}
+        >
+          {words.states[state]}
+        </a>
+      ))}
+    </nav>
+    <nav class="tabs" aria-label={words.kind}>
+      {([undefined, "submission", "comment"] as const).map((type) => (
+        <a
+          {...linkWith(visit, { type: type ?? null, undo: null })}
+          aria-current={query.type === type ? "true" : undefined}
+        >
+          {words.kinds[type ?? "all"]}
+        </a>
+      ))}
+    </nav>
+    <span class="quiet" role="status">
+      {words.count(total)}
+    </span>
+  </div>
+);
+
+const Queue = ({
+  items,
+  query,
+  words,
+  visit,
+  frame,
+}: Props & { items: Item[]; query: InboxQuery; frame: Frame }) => (
+  <div id="inbox" {...liveInbox(frame)} data-state={query.state} data-decided={JSON.stringify(words.decided)}>
+    <div id="inbox-keys" data-island="inbox" class="stack">
+      <form
+        method="post"
+        action={addressOf(visit)}
+        id="inbox-bulk"
+        class="bulk"
+        data-turbo-action="replace"
+        aria-label={words.bulk}
+      >
+        <label class="check">
+          <input type="checkbox" class="needs-script" data-all />
+          <span>{words.bulk}</span>
+        </label>
+        <Verdicts query={query} words={words} isSmall />
+      </form>
+      <ul class="inbox">
+        {items.map((item) => (
+          <Entry item={item} query={query} words={words} visit={visit} />
+        ))}
+      </ul>
+      <p class="keys quiet small needs-script">
+        {Object.entries(shortcuts).map(([name, key]) => (
+          <span>
+            <kbd>{key}</kbd> {words.shortcuts[name as keyof typeof shortcuts]}
+          </span>
+        ))}
+        <label class="check">
+          <input type="checkbox" data-toggle checked />
+          {words.keysOn}
+        </label>
+      </p>
+      <p class="unseen" role="status" data-said />
+    </div>
+  </div>
+);
+
+const Verdicts = ({
+  query,
+  words,
+  isSmall,
+}: Pick<Props, "words"> & { query: InboxQuery; isSmall?: boolean }) => (
+  <div class="buttons">
+    {(Object.keys(actions) as Action[])
+      .filter((action) => stateOf[action] !== query.state)
+      .map((action) => (
+        <button
+          type="submit"
+          class={action === "approve" && !isSmall ? "button small main" : "button small"}
+          name="action"
+          value={action}
+          aria-keyshortcuts={isSmall ? undefined : shortcuts[action]}
+        >
+          <Icon name={actions[action]} />
+          {words.actions[action]}
+        </button>
+      ))}
+  </div>
+);
+
+const Entry = ({ item, query, words, visit }: Props & { item: Item; query: InboxQuery }) => {
+  const { type, id, submission_id, submission_title, title, body, author, is_trusted } = item;
+  const value = `${type}:${id}`;
+  const path = submissionPath(submission_id, submission_title);
+  return (
+    <li>
+      <article
+        class="card entry"
+        id={`item-${id}`}
+        data-item={value}
+        tabindex={-1}
+        aria-labelledby={`title-${id}`}
+      >
+        <input
+          type="checkbox"
+          class="entry-choice"
+          name="items"
+          value={value}
+          form="inbox-bulk"
+          aria-label={`${words.choose}: ${title ?? body.slice(0, 60)}`}
+        />
+        <div class="stack entry-text">
+          <header>
+            <h2 id={`title-${id}`}>
+              {type === "comment" ? (
+                <>
+                  <span class="quiet">{words.commentOn}</span>{" "}
+                  <a href={`${path}?thread=${id}#comment-${id}`}>{submission_title}</a>
+                </>
+              ) : (
+                <a href={path}>{title}</a>
+              )}
+            </h2>
+            <p class="facts">
+              <span class="with-icon author">
+                <Avatar name={author.name} url={author.avatar} />
+                <b>{author.name}</b>
+              </span>
+              {is_trusted ? (
+                <span class="tag with-icon">
+                  <Icon name="shield" />
+                  {words.trusted}
+                </span>
+              ) : (
+                <span class="tag">{words.untrusted}</span>
+              )}
+              <Day at={item.created_at} locale={visit.locale} />
+            </p>
+          </header>
+          <div class="entry-body">
+            <LinkedText text={body} />
+          </div>
+          <p class="notice" data-by-other hidden />
+          <form method="post" action={addressOf(visit)} class="verdict" data-turbo-action="replace">
+            <input type="hidden" name="items" value={value} />
+            <Verdicts query={query} words={words} />
+            <details class="action" id={`more-${id}`}>
+              <summary>{words.more}</summary>
+              <div class="stack">
+                {!is_trusted && (
+                  <label class="check">
+                    <input type="checkbox" name="trust_author" value="true" />
+                    {words.trust}
+                  </label>
+                )}
+                <div class="field">
+                  <label for={`reason-${id}`}>{words.reason}</label>
+                  <input id={`reason-${id}`} name="reason" maxlength={500} />
+                </div>
+              </div>
+            </details>
+          </form>
+        </div>
+      </article>
+    </li>
+  );
+};

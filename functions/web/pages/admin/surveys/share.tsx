@@ -1,0 +1,125 @@
+import { notFound } from "../../../../_shared/api-error.ts";
+import { requireSurvey, surveyDetail } from "../../../../_shared/statements/surveys.ts";
+import { surveys } from "../../../../api/routes/surveys.ts";
+import { adminAction, adminPage } from "../../../admin-page.tsx";
+import { CopyButton } from "../../../components/admin/copy-button.tsx";
+import { QrCode } from "../../../components/admin/qr-code.tsx";
+import { Problem } from "../../../components/field.tsx";
+import { FormId } from "../../../components/form-id.tsx";
+import { Icon } from "../../../components/icon.tsx";
+import { surveysMessages } from "../../../messages/admin/surveys/index.ts";
+import { endpointOf, plain } from "../../../page.tsx";
+import { type Survey, SurveyViews, surveyPath, trailOf } from "./shared.tsx";
+
+export const shareSurvey = adminPage({
+  area: "surveys",
+  path: "/:id/share",
+  words: surveysMessages,
+  row: ({ params: { id } }) => ({ resource: "surveys", id }),
+  call: ({ params: { id } }) => [requireSurvey(id, "surveys:read"), surveyDetail(id, ["targeting"])],
+  view: ([, [detail]], { visit, words }) => {
+    if (!detail) throw notFound("survey");
+    const survey: Survey = JSON.parse(detail.data);
+    const embed = `<iframe src="${survey.url.replace("/surveys/", "/embed/surveys/")}" width="100%" height="640"></iframe>`;
+    return {
+      title: words.views.share,
+      trail: trailOf(visit, survey),
+      content: (
+        <>
+          <SurveyViews id={survey.id} current="share" words={words} visit={visit} />
+          {survey.status === "draft" && <p class="notice">{words.shareDraft}</p>}
+          <div class="share">
+            <div class="stack">
+              <section class="card stack" aria-labelledby="link-title">
+                <h2 id="link-title">{words.link}</h2>
+                <p class="quiet">{words.linkHint}</p>
+                <div class="copy-row">
+                  <code class="code" id="survey-link">
+                    {survey.url}
+                  </code>
+                  <CopyButton id="copy-link" text={survey.url} what={words.link} visit={visit} />
+                </div>
+                <p>
+                  <a class="link with-icon" href={survey.url}>
+                    {words.openSurvey}
+                    <Icon name="external-link" />
+                  </a>
+                </p>
+              </section>
+              <section class="card stack" aria-labelledby="mail-title">
+                <h2 id="mail-title">{words.mailTitle}</h2>
+                {survey.targeting?.audience === "everyone" ? (
+                  <p class="quiet">{words.mailAudience}</p>
+                ) : (
+                  <>
+                    <p class="quiet">{words.mailHint}</p>
+                    <Problem visit={visit} />
+                    <div class="buttons">
+                      {[false, true].map((isReminder) => (
+                        <form method="post" action={surveyPath(visit, survey.id, "/mail")}>
+                          <FormId />
+                          <input type="hidden" name="reminder" value={String(isReminder)} />
+                          <button type="submit" class="button" disabled={survey.status !== "published"}>
+                            {isReminder ? words.mailReminder : words.mailNow}
+                          </button>
+                        </form>
+                      ))}
+                    </div>
+                  </>
+                )}
+              </section>
+              <section class="card stack" aria-labelledby="embed-title">
+                <h2 id="embed-title">{words.embed}</h2>
+                <p class="quiet">{words.embedHint}</p>
+                <div class="copy-row">
+                  <code class="code">{embed}</code>
+                  <CopyButton id="copy-embed" text={embed} what={words.embed} visit={visit} />
+                </div>
+              </section>
+            </div>
+            <section class="card stack" aria-labelledby="qr-title">
+              <h2 id="qr-title">{words.qrCode}</h2>
+              <p class="quiet">{words.qrHint}</p>
+              <QrCode id="survey-qr" text={survey.url} label={`${words.qrCode}: ${survey.url}`} />
+              <p>
+                <a class="button" href={surveyPath(visit, survey.id, "/qr.svg")} download="">
+                  <Icon name="download" />
+                  {words.downloadQr}
+                </a>
+              </p>
+            </section>
+          </div>
+        </>
+      ),
+    };
+  },
+});
+
+export const mailSurveyForm = adminAction(endpointOf(surveys, "post", "/surveys/:id/mail"), {
+  area: "surveys",
+  path: "/:id/mail",
+  formPage: shareSurvey,
+  doneMessage: "mailed",
+  redirectTo: (_response, { visit, params }) => surveyPath(visit, params.id ?? "", "/share"),
+});
+
+/** The QR code as a file. */
+export const surveyQr = plain({
+  method: "get",
+  path: "/admin/surveys/:id/qr.svg",
+  access: "person",
+  ofOrganization: true,
+  call: ({ params: { id } }) => [requireSurvey(id, "surveys:read"), surveyDetail(id, [])],
+  respond: ([, [detail]]) => {
+    if (!detail) throw notFound("survey");
+    const { id, url }: Survey = JSON.parse(detail.data);
+    return {
+      status: 200,
+      json: String(<QrCode text={url} label={url} />),
+      headers: {
+        "Content-Type": "image/svg+xml; charset=utf-8",
+        "Content-Disposition": `attachment; filename="survey-${id}.svg"`,
+      },
+    };
+  },
+});

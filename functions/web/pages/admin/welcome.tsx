@@ -1,0 +1,39 @@
+import { areas } from "../../admin-areas.ts";
+import { adminPage, isBuilt } from "../../admin-page.tsx";
+import { Icon } from "../../components/icon.tsx";
+import { setupMessages } from "../../messages/admin/setup/index.ts";
+import { adminPath, organizationPath } from "../../paths.ts";
+
+const next = ["general", "apiKeys", "people", "surveys", "import"] as const;
+
+/** What the setup leads to. */
+export const welcome = adminPage({
+  area: "overview",
+  path: "/welcome",
+  words: setupMessages,
+  call: () => [],
+  view: (_results, { words, visit }, frame) => ({
+    title: words.welcome,
+    content: (
+      <>
+        <p>{words.welcomeText}</p>
+        <ul class="steps">
+          <li>
+            <a class="card" href={`${organizationPath(frame.organization)}/`}>
+              <Icon name="external-link" />
+              {words.steps.board}
+            </a>
+          </li>
+          {next.filter(isBuilt).map((area) => (
+            <li>
+              <a class="card" href={adminPath(visit, areas[area].path)}>
+                <Icon name={areas[area].icon} />
+                {words.steps[area]}
+              </a>
+            </li>
+          ))}
+        </ul>
+      </>
+    ),
+  }),
+});

@@ -1,0 +1,353 @@
+import { z } from "zod";
+import { queryInteger } from "../../../shared/pagination.ts";
+import {
+  type SubmissionListQuery,
+  type SubmissionStatus,
+  submissionListQuery,
+  submissionStatuses,
+} from "../../../shared/submissions.ts";
+import { nextCursor } from "../../_shared/cursor.ts";
+import { boardOf, type Frame, type Board as Surroundings } from "../../_shared/statements/pages.ts";
+import { listSubmissions } from "../../_shared/statements/submissions.ts";
+import { Day } from "../components/day.tsx";
+import { Dot } from "../components/dot.tsx";
+import { Icon } from "../components/icon.tsx";
+import { liveBoard } from "../components/live.ts";
+import { Marked } from "../components/marked.tsx";
+import { NextPage } from "../components/next-page.tsx";
+import { Status } from "../components/status.tsx";
+import { VoteButton } from "../components/vote-button.tsx";
+import { formatNumber } from "../format.ts";
+import { page, withoutEmpty } from "../page.tsx";
+import { frameTarget, linkWith, organizationPath, personLink, submissionLink } from "../paths.ts";
+import type { Visit } from "../visit.ts";
+import { toSetup } from "./setup.tsx";
+
+type Listed = {
+  id: string;
+  title: string;
+  description: string;
+  type: "idea" | "problem";
+  status: SubmissionStatus;
+  vote_count: number;
+  comment_count: number;
+  category_id: string | null;
+  tags: string[];
+  created_at: string;
+  has_voted: boolean;
+  marked_title?: string;
+  marked_description?: string;
+};
+
+/** As the API's list, but that what most people want comes first; what is no value of a filter is left out. */
+const boardQuery = z
+  .preprocess(
+    withoutEmpty,
+    submissionListQuery.safeExtend({
+      sort: submissionListQuery.shape.sort.unwrap().default("votes"),
+      limit: queryInteger(1, 100).prefault(20),
+    }),
+  )
+  .meta({ id: "BoardQuery" });
+
+export const board = page({
+  path: "/",
+  ofOrganization: true,
+  isEmbeddable: true,
+  isRenderedOnce: true,
+  fallback: toSetup,
+  query: boardQuery,
+  call: ({ query, locale, visit }) => [
+    listSubmissions(query, { hasVoted: visit.isSignedIn, highlight: true }),
+    boardOf(locale),
+  ],
+  view: ([[list], [around]], { query, visit }, frame) => {
+    const { board, nav } = visit.messages;
+    const props: BoardProps = {
+      query,
+      visit,
+      frame,
+      submissions: JSON.parse(list?.data ?? "[]"),
+      total: list?.total ?? 0,
+      next: list ? nextCursor(list, query.sort, query.order) : null,
+      ...(JSON.parse((around as { data: string }).data) as Surroundings),
+    };
+    return {
+      title: nav.board,
+      section: "board",
+      noindex: false,
+      canonical: `${organizationPath(frame.organization)}/`,
+      feed: `${organizationPath(frame.organization)}/feed.xml`,
+      structured: { "@type": "CollectionPage" },
+      description: frame.organization
+        ? `${frame.organization.name}: ${board.heading} ${board.intro}`
+        : undefined,
+      content: <Board {...props} />,
+    };
+  },
+});
+
+type BoardProps = Surroundings & {
+  query: SubmissionListQuery;
+  visit: Visit;
+  frame: Frame;
+  submissions: Listed[];
+  total: number;
+  next: string | null;
+};
+
+const filterNames = ["q", "status", "type", "category", "tag", "author"] as const;
+
+const Board = (props: BoardProps) => {
+  const { query, visit, frame, submissions, total, next, counts } = props;
+  const { board, nav, statuses } = visit.messages;
+  const isFiltered = filterNames.some((name) => query[name]);
+  return (
+    <div class="columns" id="board" {...liveBoard(frame)} data-statuses={JSON.stringify(statuses)}>
+      <div class="column-head">
+        <h1>{board.heading}</h1>
+        <p class="quiet">{board.intro}</p>
+        <div class="bar">
+          <search class="grow">
+            <form
+              method="get"
+              action={visit.path}
+              target={frameTarget(visit)}
+              data-island="search"
+              data-turbo-action="replace"
+            >
+              {(["status", "type", "category", "tag", "sort", "order", "lang", "theme"] as const).map(
+                (name) => {
+                  const value = visit.query.get(name);
+                  return value && <input type="hidden" name={name} value={value} />;
+                },
+              )}
+              <label class="search">
+                <Icon name="search" />
+                <input
+                  id="q"
+                  type="search"
+                  name="q"
+                  value={query.q}
+                  maxlength={200}
+                  placeholder={board.searchHint(counts.total)}
+                  aria-label={board.search}
+                />
+              </label>
+            </form>
+          </search>
+          <Sorts query={query} visit={visit} />
+          <a class="button main" {...personLink(visit, `${visit.base}/new`)}>
+            <Icon name="plus" />
+            {nav.submit}
+          </a>
+        </div>
+      </div>
+      <aside class="column-side" aria-label={board.filter}>
+        <details class="filter-toggle">
+          <summary class="button">
+            <Icon name="sliders-horizontal" />
+            {isFiltered ? board.filtered : board.filter}
+          </summary>
+          <Filters {...props} />
+        </details>
+      </aside>
+      <div class="column-main">
+        {isFiltered && <Chosen {...props} total={total} />}
+        {!isFiltered && (
+          <div class="announcement" role="status">
+            <p class="fresh" hidden>
+              {board.fresh} <b class="number" />
+              <a class="link" {...linkWith(visit, { sort: "created_at" })}>
+                {board.show}
+              </a>
+            </p>
+          </div>
+        )}
+        {submissions.length > 0 ? (
+          <ul class="list" id="submissions">
+            {submissions.map((submission) => (
+              <Row submission={submission} {...props} />
+            ))}
+          </ul>
+        ) : (
+          <div class="empty">
+            <h2>{isFiltered ? board.noneTitle : board.emptyTitle}</h2>
+            <p>{isFiltered ? board.noneText : board.emptyText}</p>
+            <a class="button main" {...personLink(visit, `${visit.base}/new`)}>
+              <Icon name="plus" />
+              {nav.submit}
+            </a>
+          </div>
+        )}
+        <NextPage next={next} isFirst={!query.cursor} visit={visit} />
+      </div>
+    </div>
+  );
+};
+
+const Sorts = ({ query, visit }: Pick<BoardProps, "query" | "visit">) => {
+  const { board } = visit.messages;
+  const sorts = { votes: board.top, created_at: board.new, comments: board.discussed } as const;
+  return (
+    <nav class="tabs" aria-label={board.sort}>
+      {Object.entries(sorts).map(([sort, label]) => (
+        <a
+          {...linkWith(visit, { sort: sort === "votes" ? null : sort, order: null })}
+          aria-current={query.sort === sort ? "true" : undefined}
+        >
+          {label}
+        </a>
+      ))}
+    </nav>
+  );
+};
+
+const Filters = ({ query, visit, categories, counts }: BoardProps) => {
+  const { board, statuses, types } = visit.messages;
+  const item = (name: "status" | "type" | "category", value: string | null, label: unknown, n?: number) => (
+    <li>
+      <a
+        {...linkWith(visit, { [name]: value })}
+        aria-current={(query[name] ?? null) === value ? "true" : undefined}
+      >
+        {label}
+        {n !== undefined && <span class="number">{formatNumber(n, visit.locale)}</span>}
+      </a>
+    </li>
+  );
+  const shown = submissionStatuses.filter((status) => status !== "duplicate");
+  return (
+    <div class="filters">
+      <section class="card">
+        <h2>{board.status}</h2>
+        <ul>
+          {item("status", null, <span>{board.all}</span>, counts.total)}
+          {shown.map((status) =>
+            item(
+              "status",
+              status,
+              <span class={`status ${status}`}>{statuses[status]}</span>,
+              counts.statuses[status] ?? 0,
+            ),
+          )}
+        </ul>
+      </section>
+      <section class="card">
+        <h2>{board.type}</h2>
+        <ul>
+          {item("type", null, <span>{board.all}</span>)}
+          {item("type", "idea", <span>{types.idea}</span>, counts.types.idea ?? 0)}
+          {item("type", "problem", <span>{types.problem}</span>, counts.types.problem ?? 0)}
+        </ul>
+      </section>
+      {categories.length > 0 && (
+        <section class="card">
+          <h2>{board.category}</h2>
+          <ul>
+            {item("category", null, <span>{board.all}</span>)}
+            {categories.map(({ id, slug, name, color }) =>
+              item(
+                "category",
+                slug,
+                <span class="with-dot">
+                  <Dot color={color} />
+                  {name}
+                </span>,
+                counts.categories[id] ?? 0,
+              ),
+            )}
+          </ul>
+        </section>
+      )}
+    </div>
+  );
+};
+
+/** What the list is narrowed to, each with a link that takes it away. */
+const Chosen = ({ query, visit, categories, tags, total }: BoardProps) => {
+  const { board, statuses, types } = visit.messages;
+  const labels = {
+    q: query.q && `“${query.q}”`,
+    status: query.status && statuses[query.status],
+    type: query.type && types[query.type],
+    category:
+      query.category &&
+      (categories.find(({ id, slug }) => [id, slug].includes(query.category ?? ""))?.name ?? query.category),
+    tag: query.tag && `${board.tagged} ${tags.find(({ slug }) => slug === query.tag)?.name ?? query.tag}`,
+    author: query.author && "@",
+  };
+  return (
+    <div class="chosen">
+      <span class="quiet" role="status">
+        {board.results(total)}
+      </span>
+      {filterNames.map(
+        (name) =>
+          labels[name] && (
+            <a class="chip" {...linkWith(visit, { [name]: null })}>
+              {labels[name]}
+              <Icon name="x" />
+            </a>
+          ),
+      )}
+      <a class="link" href={visit.path} target={frameTarget(visit)}>
+        {board.clear}
+      </a>
+    </div>
+  );
+};
+
+/** Of which the stylesheet shows two lines; half a character at the end would be no text. */
+const excerpt = (text: string) => (text.length > 400 ? text.slice(0, 400).toWellFormed() : text);
+
+const Row = ({ submission, visit, categories, tags }: { submission: Listed } & BoardProps) => {
+  const { id, title, description, type, status, vote_count, comment_count, category_id } = submission;
+  const { messages, locale } = visit;
+  const category = categories.find((known) => known.id === category_id);
+  return (
+    <li class="row" id={`submission-${id}`}>
+      <VoteButton
+        path={`/submissions/${id}`}
+        votes={vote_count}
+        hasVoted={submission.has_voted}
+        visit={visit}
+      />
+      <div class="row-text">
+        <h2>
+          <a {...submissionLink(visit, id, title)}>
+            {submission.marked_title ? <Marked html={submission.marked_title} /> : title}
+          </a>
+        </h2>
+        <p>
+          {submission.marked_description ? (
+            <Marked html={submission.marked_description} />
+          ) : (
+            excerpt(description)
+          )}
+        </p>
+        <div class="facts">
+          <Status status={status} messages={messages} />
+          {type === "problem" && <span>{messages.types.problem}</span>}
+          {category && (
+            <span class="with-dot">
+              <Dot color={category.color} />
+              {category.name}
+            </span>
+          )}
+          {submission.tags.map((slug) => (
+            <a class="tag" {...linkWith(visit, { tag: slug })}>
+              {tags.find((known) => known.slug === slug)?.name ?? slug}
+            </a>
+          ))}
+          <span class="with-icon comments" hidden={comment_count === 0}>
+            <Icon name="message-square" />
+            <span class="unseen">{messages.comments.label}</span>
+            <span class="number">{formatNumber(comment_count, locale)}</span>
+          </span>
+          <Day at={submission.created_at} locale={locale} />
+        </div>
+      </div>
+    </li>
+  );
+};

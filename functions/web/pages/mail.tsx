@@ -1,0 +1,265 @@
+import { z } from "zod";
+import { uuid } from "../../../shared/fields.ts";
+import { type MailPreferences, mailChoices, mailKinds, timingsOf } from "../../../shared/mail.ts";
+import { notFound } from "../../_shared/api-error.ts";
+import { type MailLink, readMailLink } from "../../_shared/mail-links.ts";
+import {
+  changeMailPreferencesByLink,
+  changeMyMailPreferences,
+  mailPreferencesByLink,
+  myMailPreferences,
+} from "../../_shared/statements/mail.ts";
+import { pageFrame } from "../../_shared/statements/pages.ts";
+import { Field, Problem } from "../components/field.tsx";
+import type { Messages } from "../messages/index.ts";
+import { page, pageResponse, plain, seeOther, type View } from "../page.tsx";
+import { submissionPath } from "../paths.ts";
+import type { Visit } from "../visit.ts";
+
+const changes = z.object({
+  choices: mailChoices.optional(),
+  stopped: z.boolean().optional(),
+  mute: uuid.optional(),
+  unmute: uuid.optional(),
+});
+const saved = z.literal("true").optional();
+const linked = z.object({ token: z.string().max(500) });
+
+/** What a link of a mail names; one that is forged or old leads nowhere. */
+function linkOf(token: string): MailLink {
+  const link = readMailLink(token);
+  if (!link) throw notFound("link");
+  return link;
+}
+
+/** Which mail somebody who signed in gets of an organization. */
+export const mailSettings = page({
+  path: "/settings/mail",
+  access: "person",
+  ofOrganization: true,
+  query: z.object({ saved }),
+  call: () => [myMailPreferences()],
+  view: ([[mine]], { query, visit }) =>
+    preferencesView(mine?.data, visit, { action: visit.path, isSaved: query.saved === "true" }),
+});
+
+export const mailSettingsForm = plain({
+  method: "post",
+  path: "/settings/mail",
+  access: "person",
+  ofOrganization: true,
+  body: changes,
+  formPage: mailSettings,
+  call: ({ body }) => [changeMyMailPreferences(body)],
+  respond: (_results, { visit }) => seeOther(`${visit.path}?saved=true`),
+});
+
+/** The same without signing in, for whom a link in a mail names. */
+export const mail = page({
+  path: "/mail",
+  query: linked.extend({ saved, mute: uuid.optional() }),
+  call: ({ query }) => [mailPreferencesByLink(linkOf(query.token))],
+  view: ([[theirs]], { query, visit }) =>
+    preferencesView(theirs?.data, visit, {
+      action: `/mail?token=${query.token}`,
+      isSaved: query.saved === "true",
+      mute: query.mute,
+    }),
+});
+
+export const mailForm = plain({
+  method: "post",
+  path: "/mail",
+  query: linked.extend({ saved, mute: uuid.optional() }),
+  body: changes,
+  formPage: mail,
+  call: ({ query, body }) => [changeMailPreferencesByLink(linkOf(query.token), body)],
+  respond: ([[theirs]], { query }) => {
+    if (!theirs?.data) throw notFound("link");
+    return seeOther(`/mail?token=${query.token}&saved=true`);
+  },
+});
+
+/** Opening the link asks: programs that look at links open it too. */
+export const unsubscribe = page({
+  path: "/unsubscribe",
+  query: linked,
+  call: ({ query }) => [mailPreferencesByLink(linkOf(query.token))],
+  view: ([[theirs]], { query, visit }) => unsubscribeView(theirs?.data, visit, query.token, false),
+});
+
+/** By the button of a mail program, or of the page: no cookie, no question (RFC 8058). */
+export const unsubscribeForm = plain({
+  method: "post",
+  path: "/unsubscribe",
+  isAnonymous: true,
+  isOneClick: true,
+  query: linked,
+  body: z.object({ "List-Unsubscribe": z.literal("One-Click") }),
+  call: ({ query }) => {
+    const link = linkOf(query.token);
+    return [pageFrame(undefined), changeMailPreferencesByLink(link, { stop: link.kind })];
+  },
+  respond: ([[frame], [theirs]], { query, visit }) => {
+    if (!frame) throw notFound("link");
+    return pageResponse(unsubscribeView(theirs?.data, visit, query.token, true), frame.data, visit);
+  },
+});
+
+function unsubscribeView(
+  theirs: MailPreferences | null | undefined,
+  { messages, refused }: Visit,
+  token: string,
+  isDone: boolean,
+): View {
+  if (!theirs) throw notFound("link");
+  const { mail } = messages;
+  const kind = linkOf(token).kind;
+  return {
+    title: isDone ? mail.title : mail.unsubscribeTitle,
+    noindex: true,
+    content: (
+      <section class="card narrow">
+        <h1>{isDone ? mail.title : mail.unsubscribeTitle}</h1>
+        {isDone ? (
+          <p role="status">{mail.unsubscribed}</p>
+        ) : (
+          <>
+            <p>{mail.unsubscribeText(labelOf(kind, messages), theirs.organization.name)}</p>
+            <form method="post" action={`/unsubscribe?token=${token}`} class="stack" data-turbo="false">
+              {refused && (
+                <div class="notice problem" role="alert">
+                  {refused.message}
+                </div>
+              )}
+              <input type="hidden" name="List-Unsubscribe" value="One-Click" />
+              <button type="submit" class="button main">
+                {mail.unsubscribeNow}
+              </button>
+            </form>
+          </>
+        )}
+        <p>
+          <a class="link" href={`/mail?token=${token}`}>
+            {mail.choose}
+          </a>
+        </p>
+      </section>
+    ),
+  };
+}
+
+function preferencesView(
+  theirs: MailPreferences | null | undefined,
+  visit: Visit,
+  { action, isSaved, mute }: { action: string; isSaved: boolean; mute?: string | undefined },
+): View {
+  if (!theirs) throw notFound("person");
+  const { mail, settings } = visit.messages;
+  const { name } = theirs.organization;
+  const isMuting = mute && !theirs.muted.some(({ id }) => id === mute);
+  return {
+    title: mail.title,
+    noindex: true,
+    content: (
+      <div class="single settings">
+        <h1>{mail.title}</h1>
+        <p class="quiet">{theirs.mail_enabled ? mail.intro(name) : mail.disabled(name)}</p>
+        {isSaved && !visit.refused && (
+          <p class="notice" role="status">
+            {settings.saved}
+          </p>
+        )}
+        {isMuting && (
+          <section class="card">
+            <h2>{mail.muteThis}</h2>
+            <form method="post" action={action} id="mute">
+              <input type="hidden" name="mute" value={mute} />
+              <button type="submit" class="button main">
+                {mail.unsubscribeNow}
+              </button>
+            </form>
+          </section>
+        )}
+        {theirs.stopped ? (
+          <section class="card">
+            <h2>{mail.stopped(name)}</h2>
+            {theirs.stopped === "refused" ? (
+              <form method="post" action={action} id="resume">
+                <input type="hidden" name="stopped" value="false" />
+                <button type="submit" class="button">
+                  {mail.resume}
+                </button>
+              </form>
+            ) : (
+              <p class="quiet">{mail.bounced}</p>
+            )}
+          </section>
+        ) : (
+          <section class="card">
+            <form method="post" action={action} class="stack" id="choices">
+              <Problem visit={visit} />
+              {mailKinds
+                .filter((kind) => kind in theirs.choices)
+                .map((kind) => (
+                  <Field
+                    name={`choices.${kind}`}
+                    label={labelOf(kind, visit.messages)}
+                    value={theirs.choices[kind]}
+                    options={timingsOf(kind).map((timing) => ({
+                      value: timing,
+                      label: mail.choices[timing],
+                    }))}
+                    visit={visit}
+                  />
+                ))}
+              <button type="submit" class="button main">
+                {settings.save}
+              </button>
+            </form>
+          </section>
+        )}
+        {theirs.muted.length > 0 && (
+          <section class="card" id="muted">
+            <h2>{mail.muted}</h2>
+            <ul class="list">
+              {theirs.muted.map(({ id, title }) => (
+                <li class="mute-row">
+                  <a href={submissionPath(id, title)}>{title}</a>
+                  <form method="post" action={action}>
+                    <input type="hidden" name="unmute" value={id} />
+                    <button type="submit" class="button">
+                      {mail.unmute}
+                    </button>
+                  </form>
+                </li>
+              ))}
+            </ul>
+          </section>
+        )}
+        {!theirs.stopped && (
+          <form method="post" action={action} id="stop">
+            <input type="hidden" name="stopped" value="true" />
+            <button type="submit" class="button danger">
+              {mail.stop(name)}
+            </button>
+          </form>
+        )}
+      </div>
+    ),
+  };
+}
+
+/** A kind of mail in words. */
+function labelOf(kind: string, { mail, notifications: { kinds } }: Messages): string {
+  const labels: Record<string, string> = {
+    status: kinds.status_changed,
+    official: kinds.official_comment,
+    reply: kinds.reply,
+    comment: mail.otherComments,
+    survey: mail.surveys,
+    team: mail.teamSummary,
+    digest: mail.digests,
+  };
+  return labels[kind] ?? kind;
+}

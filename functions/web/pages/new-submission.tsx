@@ -1,0 +1,213 @@
+import { z } from "zod";
+import { type SubmissionStatus, submissionCreate } from "../../../shared/submissions.ts";
+import { notFound } from "../../_shared/api-error.ts";
+import {
+  createdSubmission,
+  createSubmission,
+  requireUnlike,
+  similarSubmissions,
+} from "../../_shared/statements/submissions.ts";
+import { listTaxonomy } from "../../_shared/statements/taxonomy.ts";
+import { submissionPage } from "../../_shared/web-pages.ts";
+import { Field, Problem } from "../components/field.tsx";
+import { FormId } from "../components/form-id.tsx";
+import { Status } from "../components/status.tsx";
+import { VoteButton } from "../components/vote-button.tsx";
+import { page, plain, seeOther } from "../page.tsx";
+import { personForm, personLink, submissionLink, submissionPath, withQuery } from "../paths.ts";
+import type { Visit } from "../visit.ts";
+import { CategoryField } from "./edit-submission.tsx";
+
+const mostSimilar = 5;
+
+export const newSubmission = page({
+  path: "/new",
+  ofOrganization: true,
+  isEmbeddable: true,
+  keeps: ["type", "title", "description", "category_id"],
+  call: ({ locale, visit }) => [
+    listTaxonomy(undefined, "categories", locale),
+    similarSubmissions(
+      typed(visit, "title").trim().slice(0, 200),
+      typed(visit, "description").trim().slice(0, 5000),
+      mostSimilar,
+      { hasVoted: visit.isSignedIn },
+    ),
+  ],
+  view: ([[categories], [similar]], { visit }) => {
+    const { nav, submit, types } = visit.messages;
+    const found: Similar[] = JSON.parse(similar?.data ?? "[]");
+    const type = typed(visit, "type") || "idea";
+    return {
+      title: nav.submit,
+      section: "new",
+      description: submit.intro,
+      content: (
+        <div class="form-page">
+          <h1>{nav.submit}</h1>
+          <p class="quiet">{submit.intro}</p>
+          <form {...personForm(visit, `${visit.base}/new`)} class="card stack" data-island="draft" id="new">
+            {found.length === 0 && <Problem visit={visit} />}
+            <input type="hidden" name="return_to" value={personLink(visit, `${visit.base}/new`).href} />
+            <FormId />
+            <fieldset class="types">
+              <legend>{submit.type}</legend>
+              {(["idea", "problem"] as const).map((name) => (
+                <label class="type">
+                  <input type="radio" name="type" value={name} checked={type === name} required />
+                  <span>
+                    <b>{types[name]}</b>
+                    <span class="quiet small">{submit[name]}</span>
+                  </span>
+                </label>
+              ))}
+            </fieldset>
+            <div
+              data-island="similar"
+              data-path={personLink(visit, `${visit.base}/new/similar`).href}
+              id="title-field"
+            >
+              <Field
+                name="title"
+                label={submit.title}
+                hint={submit.titleHint}
+                value={typed(visit, "title")}
+                required
+                minlength={5}
+                maxlength={200}
+                visit={visit}
+              />
+              <a class="link similar-link" href="#similar" hidden={found.length === 0}>
+                {submit.similar}
+              </a>
+            </div>
+            <Field
+              name="description"
+              label={submit.description}
+              hint={submit.descriptionHint}
+              value={typed(visit, "description")}
+              rows={7}
+              required
+              minlength={20}
+              maxlength={5000}
+              visit={visit}
+            />
+            <CategoryField
+              categories={JSON.parse(categories?.data ?? "[]")}
+              value={typed(visit, "category_id")}
+              visit={visit}
+            />
+            <div class="buttons">
+              <button
+                type="submit"
+                class="button main"
+                name={found.length > 0 ? "checked" : undefined}
+                value={found.length > 0 ? "true" : undefined}
+              >
+                {found.length > 0 ? submit.sendAnyway : submit.send}
+              </button>
+              {!visit.isSignedIn && <span class="quiet small">{submit.signIn}</span>}
+            </div>
+          </form>
+          <turbo-frame id="similar" class="similar">
+            <SimilarOnes found={found} visit={visit} />
+          </turbo-frame>
+        </div>
+      ),
+    };
+  },
+});
+
+/** What stands in the form: as it was refused, or before a sign-in. */
+const typed = ({ refused, kept }: Visit, name: string) => (refused?.typed ?? kept)?.get(name) ?? "";
+
+/** The part of the page that changes with the title, for the island. */
+export const similarToNew = page({
+  path: "/new/similar",
+  ofOrganization: true,
+  isEmbeddable: true,
+  operation: "duplicate_check",
+  query: z.object({ title: z.string().max(200).optional() }),
+  call: ({ query, visit }) => [
+    similarSubmissions(query?.title?.trim() ?? "", null, mostSimilar, { hasVoted: visit.isSignedIn }),
+  ],
+  view: ([[similar]], { visit }) => ({
+    title: visit.messages.submit.similar,
+    content: (
+      <turbo-frame id="similar" class="similar">
+        <SimilarOnes
+          found={JSON.parse(similar?.data ?? "[]")}
+          returnTo={visit.path + (visit.query.size > 0 ? `?${visit.query}` : "")}
+          visit={visit}
+        />
+      </turbo-frame>
+    ),
+  }),
+});
+
+type Similar = {
+  id: string;
+  title: string;
+  vote_count: number;
+  status: SubmissionStatus;
+  has_voted?: boolean;
+};
+
+/** With a button each to vote for it instead: it stays here with `returnTo`, else leads to the submission. */
+const SimilarOnes = ({ found, returnTo, visit }: { found: Similar[]; returnTo?: string; visit: Visit }) =>
+  found.length > 0 ? (
+    <section class="stack" aria-labelledby="similar-heading" role="status">
+      <div>
+        <h2 id="similar-heading">{visit.messages.submit.similar}</h2>
+        <p class="quiet">{visit.messages.submit.similarText}</p>
+      </div>
+      <ul class="list">
+        {found.map(({ id, title, status, vote_count, has_voted }) => (
+          <li class="row">
+            <VoteButton
+              path={`/submissions/${id}`}
+              votes={vote_count}
+              hasVoted={has_voted ?? false}
+              returnTo={
+                visit.isSignedIn && returnTo ? returnTo : personLink(visit, submissionPath(id, title)).href
+              }
+              visit={visit}
+            />
+            <div class="row-text">
+              <h3>
+                <a {...submissionLink(visit, id, title)} target={visit.isEmbedded ? "_self" : "_top"}>
+                  {title}
+                </a>
+              </h3>
+              <div class="facts">
+                <Status status={status} messages={visit.messages} />
+              </div>
+            </div>
+          </li>
+        ))}
+      </ul>
+    </section>
+  ) : null;
+
+/** `checked` where its author has looked at those like it. */
+export const newSubmissionForm = plain({
+  method: "post",
+  path: "/new",
+  ofOrganization: true,
+  isEmbeddable: true,
+  access: "person",
+  operation: "submission_create",
+  formPage: newSubmission,
+  body: submissionCreate.extend({ checked: z.boolean().default(false) }).meta({ id: "NewSubmissionForm" }),
+  call: ({ newId, body }) => [
+    requireUnlike(body.title, body.description, body.checked),
+    createSubmission(newId, body, false),
+    createdSubmission(newId, submissionPage(newId)),
+  ],
+  respond: ([, , [created]], { newId, body, visit }) => {
+    if (!created) throw notFound("submission");
+    const path = personLink(visit, submissionPath(newId, body.title)).href;
+    // Tells the widget.
+    return seeOther(visit.isEmbedded ? withQuery(path, "done=submission") : path);
+  },
+});

@@ -1,0 +1,89 @@
+import { boardNews, followedNews, type News, offeredSurvey } from "../../_shared/statements/pages.ts";
+import { Day } from "../components/day.tsx";
+import { LinkedText } from "../components/linked-text.tsx";
+import { Status } from "../components/status.tsx";
+import { page } from "../page.tsx";
+import { organizationPath, personForm, personLink, submissionLink } from "../paths.ts";
+import type { Visit } from "../visit.ts";
+
+const most = 20;
+
+/** What changed on the board: first of what the visitor follows. The widget reads its counts from here. */
+export const news = page({
+  path: "/news",
+  ofOrganization: true,
+  isEmbeddable: true,
+  call: ({ visit: { isSignedIn }, locale }) => [
+    boardNews(most),
+    followedNews(most, isSignedIn),
+    offeredSurvey(locale, isSignedIn),
+  ],
+  view: ([[recent], [own], [offered]], { visit }, frame) => {
+    const { widget, notifications } = visit.messages;
+    const followed = own?.data ?? [];
+    const others = (recent?.data ?? []).filter(
+      ({ submission_id }) => !followed.some((known) => known.submission_id === submission_id),
+    );
+    const unread = followed.filter((entry) => entry.unread.length > 0);
+    return {
+      title: widget.words.news,
+      section: "news",
+      canonical: `${organizationPath(frame.organization)}/news`,
+      content: (
+        <div
+          class="single"
+          id="news"
+          data-unread={unread.length}
+          data-survey={offered?.data ? JSON.stringify(offered.data) : undefined}
+        >
+          <div class="heading">
+            <h1>{widget.words.news}</h1>
+            {unread.length > 0 && (
+              <form {...personForm(visit, "/notifications/read")}>
+                <input type="hidden" name="return_to" value={personLink(visit, `${visit.base}/news`).href} />
+                {unread.flatMap((entry) =>
+                  entry.unread.map((id) => <input type="hidden" name="ids" value={id} />),
+                )}
+                <button type="submit" class="button small">
+                  {notifications.markAll}
+                </button>
+              </form>
+            )}
+          </div>
+          {followed.length > 0 && <Entries title={widget.followed} entries={followed} visit={visit} />}
+          {others.length > 0 && <Entries title={widget.onTheBoard} entries={others} visit={visit} />}
+          {followed.length + others.length === 0 && (
+            <div class="empty">
+              <h2>{widget.none}</h2>
+              <p>{widget.noneText}</p>
+            </div>
+          )}
+        </div>
+      ),
+    };
+  },
+});
+
+const Entries = ({ title, entries, visit }: { title: string; entries: News[]; visit: Visit }) => (
+  <section class="stack">
+    <h2>{title}</h2>
+    <ul class="list">
+      {entries.map(({ submission_id, title, status, note, changed_at, unread }) => (
+        <li class={unread.length > 0 ? "row plain unread" : "row plain"}>
+          <div class="row-text">
+            <p class="kind">
+              <Status status={status} messages={visit.messages} />
+              {unread.length > 0 && <span class="unseen">, {visit.messages.notifications.isUnread}</span>}
+              {" · "}
+              <Day at={changed_at} locale={visit.locale} />
+            </p>
+            <h3>
+              <a {...submissionLink(visit, submission_id, title)}>{title}</a>
+            </h3>
+            {note && <LinkedText text={note} />}
+          </div>
+        </li>
+      ))}
+    </ul>
+  </section>
+);

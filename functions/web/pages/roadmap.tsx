@@ -1,0 +1,233 @@
+import { z } from "zod";
+import { uuid } from "../../../shared/fields.ts";
+import {
+  type SubmissionStatus,
+  statusChangeCreate,
+  submissionStatuses,
+} from "../../../shared/submissions.ts";
+import {
+  type Board,
+  boardOf,
+  type RoadmapItem,
+  type RoadmapItems,
+  roadmapColumns,
+  roadmapItem,
+} from "../../_shared/statements/pages.ts";
+import { Dot } from "../components/dot.tsx";
+import { Icon } from "../components/icon.tsx";
+import { Status } from "../components/status.tsx";
+import { VoteButton } from "../components/vote-button.tsx";
+import { formatNumber } from "../format.ts";
+import { page } from "../page.tsx";
+import { frameTarget, hrefWith, isAdmin, organizationPath, submissionLink } from "../paths.ts";
+import type { Visit } from "../visit.ts";
+
+const columns = ["under_review", "planned", "in_progress", "completed"] as const;
+const maxItems = 30;
+
+type Props = Pick<Board, "counts" | "categories"> & {
+  visit: Visit;
+  base: string;
+  items: RoadmapItems;
+  isAdmin: boolean;
+  /** That was moved just now. */
+  moved: string | undefined;
+};
+
+export const roadmap = page({
+  path: "/roadmap",
+  ofOrganization: true,
+  isEmbeddable: true,
+  isRenderedOnce: true,
+  // `move` asks where a submission shall go, `to` proposes it; `moved` is one that went.
+  query: z.object({
+    move: uuid.optional(),
+    to: statusChangeCreate.shape.status.optional(),
+    moved: uuid.optional(),
+  }),
+  call: ({ query, locale, visit }) => [
+    roadmapColumns(columns, maxItems, visit.isSignedIn),
+    boardOf(locale),
+    ...(query.move ? [roadmapItem(query.move)] : []),
+  ],
+  view: ([[found], [around], moving = []], { query, visit }, frame) => {
+    const { roadmap } = visit.messages;
+    const { organization } = frame;
+    const item = moving[0];
+    const props: Props = {
+      visit,
+      base: organizationPath(organization),
+      items: JSON.parse(found?.data ?? "{}"),
+      ...(JSON.parse((around as { data: string }).data) as Board),
+      isAdmin: isAdmin(frame) && !visit.isEmbedded,
+      moved: query.moved,
+    };
+    return {
+      title: visit.messages.nav.roadmap,
+      section: "roadmap",
+      noindex: false,
+      canonical: `${props.base}/roadmap`,
+      description: organization ? `${organization.name}: ${roadmap.heading}. ${roadmap.intro}` : undefined,
+      structured: { "@type": "CollectionPage" },
+      content: (
+        <>
+          <div class="roadmap-head">
+            <h1>{roadmap.heading}</h1>
+            <p class="quiet">
+              {roadmap.intro} {props.isAdmin && roadmap.dragHint}
+            </p>
+          </div>
+          {props.isAdmin && item && <Move item={item} to={query.to} visit={visit} />}
+          <Columns {...props} />
+        </>
+      ),
+    };
+  },
+});
+
+const Columns = (props: Props) => {
+  const { visit, base, items, counts, isAdmin, moved } = props;
+  const { roadmap, statuses } = visit.messages;
+  const movedTo = moved && columns.find((status) => items[status]?.some(({ id }) => id === moved));
+  return (
+    <>
+      {movedTo && (
+        <p class="notice" role="status">
+          {roadmap.moved(statuses[movedTo])}
+        </p>
+      )}
+      <nav class="roadmap-jump" aria-label={visit.messages.board.status}>
+        {columns.map((status) => (
+          <a href={`#column-${status}`} target={frameTarget(visit)}>
+            <Status status={status} messages={visit.messages} />
+          </a>
+        ))}
+      </nav>
+      <div class="roadmap" id="roadmap" data-island={isAdmin ? "roadmap" : undefined}>
+        {columns.map((status) => {
+          const total = counts.statuses[status] ?? 0;
+          const shown = items[status] ?? [];
+          return (
+            <section class="roadmap-column" aria-labelledby={`column-${status}`} data-status={status}>
+              <h2 id={`column-${status}`}>
+                <Status status={status} messages={visit.messages} />
+                <span class="number quiet">{formatNumber(total, visit.locale)}</span>
+              </h2>
+              {shown.length > 0 ? (
+                <ul>
+                  {shown.map((item) => (
+                    <Card item={item} {...props} />
+                  ))}
+                </ul>
+              ) : (
+                <p class="roadmap-empty">{roadmap.empty}</p>
+              )}
+              {total > shown.length && (
+                <a class="link" href={`${base}/?status=${status}`}>
+                  {roadmap.all(total)}
+                </a>
+              )}
+            </section>
+          );
+        })}
+      </div>
+    </>
+  );
+};
+
+const Card = ({ item, visit, categories, isAdmin, moved }: Props & { item: RoadmapItem }) => {
+  const { messages, locale } = visit;
+  const { id, title, vote_count, comment_count } = item;
+  const category = categories.find((known) => known.id === item.category_id);
+  return (
+    <li class={id === moved ? "roadmap-card moved" : "roadmap-card"} id={`submission-${id}`}>
+      <VoteButton path={`/submissions/${id}`} votes={vote_count} hasVoted={item.has_voted} visit={visit} />
+      <div class="row-text">
+        <h3>
+          <a {...submissionLink(visit, id, title)} autofocus={id === moved}>
+            {title}
+          </a>
+        </h3>
+        <div class="facts">
+          {category && (
+            <span class="with-dot">
+              <Dot color={category.color} />
+              {category.name}
+            </span>
+          )}
+          {comment_count > 0 && (
+            <span class="with-icon">
+              <Icon name="message-square" />
+              <span aria-hidden="true">{formatNumber(comment_count, locale)}</span>
+              <span class="unseen">{messages.votes.comments(comment_count)}</span>
+            </span>
+          )}
+          {isAdmin && (
+            <a
+              class="with-icon move"
+              href={hrefWith(visit, { move: id, to: null, moved: null })}
+              aria-label={messages.roadmap.moveThis(title)}
+              data-turbo-action="replace"
+            >
+              <Icon name="move-horizontal" />
+              {messages.roadmap.move}
+            </a>
+          )}
+        </div>
+      </div>
+    </li>
+  );
+};
+
+const targets = submissionStatuses.filter((status) => status !== "duplicate");
+
+/** Asks where to, with a note. Without a script it stands above the columns. */
+const Move = ({ item, to, visit }: { item: RoadmapItem; to: SubmissionStatus | undefined; visit: Visit }) => {
+  const { roadmap, statuses } = visit.messages;
+  const back = hrefWith(visit, { move: null, to: null, moved: null });
+  return (
+    <dialog open class="card move-dialog" id="move" aria-labelledby="move-title" data-island="dialog">
+      <h2 id="move-title">{roadmap.moveThis(item.title)}</h2>
+      <form method="post" action={`/submissions/${item.id}/status`} class="stack">
+        <input type="hidden" name="_method" value="patch" />
+        <input
+          type="hidden"
+          name="return_to"
+          value={hrefWith(visit, { move: null, to: null, moved: item.id })}
+        />
+        <div class="field">
+          <label for="move-status">{roadmap.moveTo}</label>
+          <select id="move-status" name="status" autofocus>
+            {targets.map((status) => (
+              <option value={status} selected={status === (to ?? item.status)}>
+                {statuses[status]}
+              </option>
+            ))}
+          </select>
+        </div>
+        <div class="field">
+          <label for="move-note">
+            {roadmap.note} <span class="quiet">({visit.messages.forms.optional})</span>
+          </label>
+          <p class="hint" id="move-note-hint">
+            {roadmap.noteHint}
+          </p>
+          <textarea id="move-note" name="note" rows={3} maxlength={2000} aria-describedby="move-note-hint" />
+        </div>
+        <label class="check">
+          <input type="hidden" name="notify" value="false" />
+          <input type="checkbox" name="notify" value="true" checked />
+          {roadmap.notify}
+        </label>
+        <div class="buttons">
+          <button type="submit" class="button main">
+            {roadmap.move}
+          </button>
+          <a class="button" href={back} data-close data-turbo-action="replace">
+            {roadmap.cancel}
+          </a>
+        </div>
+      </form>
+    </dialog>
+  );
+};

@@ -1,0 +1,202 @@
+import { z } from "zod";
+import { personName, webAddress } from "../../../shared/fields.ts";
+import { changeMe, eraseMe, myPersonalData, myProfile } from "../../_shared/statements/people.ts";
+import { Field, Problem } from "../components/field.tsx";
+import { LanguageAndTheme } from "../components/language-and-theme.tsx";
+import { page, plain, seeOther } from "../page.tsx";
+
+export const settings = page({
+  path: "/settings",
+  access: "person",
+  query: z.object({ saved: z.literal("true").optional() }),
+  call: () => [myProfile()],
+  view: ([[mine]], { query, visit }) => {
+    const { settings, account } = visit.messages;
+    const isIdentified = visit.session.credential.kind === "session";
+    return {
+      title: settings.title,
+      content: (
+        <div class="single settings">
+          <h1>{settings.title}</h1>
+          {query.saved && !visit.refused && (
+            <p class="notice" role="status">
+              {settings.saved}
+            </p>
+          )}
+          <section class="card">
+            <h2>{settings.profile}</h2>
+            {isIdentified ? (
+              <>
+                <p>
+                  {mine?.data.name} <span class="quiet">{mine?.data.email}</span>
+                </p>
+                <p class="quiet">{settings.ofApplication}</p>
+              </>
+            ) : (
+              <form method="post" action="/settings" class="stack" id="profile">
+                <Problem visit={visit} />
+                <Field
+                  name="name"
+                  label={account.name}
+                  hint={account.nameHint}
+                  value={mine?.data.name ?? undefined}
+                  autocomplete="name"
+                  required
+                  maxlength={100}
+                  visit={visit}
+                />
+                <Field
+                  name="avatar_url"
+                  label={settings.picture}
+                  hint={settings.pictureHint}
+                  type="url"
+                  value={mine?.data.avatar_url ?? undefined}
+                  autocomplete="photo"
+                  maxlength={2000}
+                  visit={visit}
+                />
+                <button type="submit" class="button main">
+                  {settings.save}
+                </button>
+              </form>
+            )}
+          </section>
+          <section class="card">
+            <h2>{settings.display}</h2>
+            <p class="quiet">{settings.displayText}</p>
+            <LanguageAndTheme visit={visit} returnTo="/settings" />
+          </section>
+          <section class="card">
+            <h2>{visit.messages.mail.title}</h2>
+            <a class="button" href={`${visit.base}/settings/mail`}>
+              {visit.messages.mail.choose}
+            </a>
+          </section>
+          {mine?.data.email && !isIdentified && (
+            <section class="card">
+              <h2>{settings.password}</h2>
+              <p class="quiet">{mine.data.email}</p>
+              <a class="button" href="/reset/password?return_to=/settings">
+                {settings.changePassword}
+              </a>
+            </section>
+          )}
+          <section class="card">
+            <h2>{settings.data}</h2>
+            <p class="quiet">{settings.dataText}</p>
+            <a class="button" href="/settings/data.json" download="feedback-data.json" data-turbo="false">
+              {settings.download}
+            </a>
+          </section>
+          <section class="card">
+            <h2>{settings.erase}</h2>
+            <p class="quiet">{settings.eraseText}</p>
+            <a class="button danger" href="/settings/erase">
+              {settings.erase}
+            </a>
+          </section>
+        </div>
+      ),
+    };
+  },
+});
+
+export const settingsForm = plain({
+  method: "post",
+  path: "/settings",
+  access: "person",
+  body: z.object({ name: personName, avatar_url: webAddress.nullable() }),
+  formPage: settings,
+  call: ({ body }) => [changeMe(body)],
+  respond: () => seeOther("/settings?saved=true"),
+});
+
+export const myData = plain({
+  method: "get",
+  path: "/settings/data.json",
+  access: "person",
+  runsLong: true,
+  call: () => [myPersonalData()],
+  respond: ([[mine]]) => ({
+    status: 200,
+    json: mine?.data ?? "null",
+    headers: {
+      "Content-Type": "application/json; charset=utf-8",
+      "Content-Disposition": 'attachment; filename="feedback-data.json"',
+    },
+  }),
+});
+
+export const erase = page({
+  path: "/settings/erase",
+  access: "person",
+  call: () => [],
+  view: (_results, { visit }) => {
+    const { settings } = visit.messages;
+    const problem = visit.refused?.details.find(({ field }) => field === "confirm");
+    return {
+      title: settings.erase,
+      content: (
+        <section class="card narrow">
+          <h1>{settings.erase}</h1>
+          <p class="quiet">{settings.eraseText}</p>
+          <form method="post" action="/settings/erase" class="stack" data-turbo="false">
+            <Problem visit={visit} />
+            <label class="check">
+              <input
+                type="checkbox"
+                name="confirm"
+                value="erase"
+                required
+                aria-invalid={problem ? "true" : undefined}
+              />
+              {settings.eraseConfirm}
+            </label>
+            <button type="submit" class="button main danger">
+              {settings.eraseNow}
+            </button>
+          </form>
+          <p>
+            <a class="link" href="/settings">
+              {settings.title}
+            </a>
+          </p>
+        </section>
+      ),
+    };
+  },
+});
+
+export const eraseForm = plain({
+  method: "post",
+  path: "/settings/erase",
+  access: "person",
+  runsLong: true,
+  body: z.object({ confirm: z.literal("erase") }),
+  formPage: erase,
+  call: () => [eraseMe()],
+  respond: (_results, { visit }) => {
+    visit.forget();
+    return seeOther("/goodbye");
+  },
+});
+
+export const goodbye = page({
+  path: "/goodbye",
+  call: () => [],
+  view: (_results, { visit }) => {
+    const { settings, me } = visit.messages;
+    return {
+      title: settings.goneTitle,
+      content: (
+        <section class="card narrow">
+          <h1>{settings.goneTitle}</h1>
+          <p class="quiet">{settings.goneText}</p>
+          <a class="button" href="/">
+            {me.toBoard}
+          </a>
+        </section>
+      ),
+    };
+  },
+});

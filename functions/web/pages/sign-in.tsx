@@ -1,0 +1,121 @@
+import { z } from "zod";
+import { emailAddress } from "../../../shared/fields.ts";
+import { environment, signInProviders } from "../../_shared/environment.ts";
+import { endSession } from "../../_shared/statements/identify.ts";
+import { Field } from "../components/field.tsx";
+import { form, page, seeOther } from "../page.tsx";
+import { ownPath, type Visit } from "../visit.ts";
+import {
+  callbackUrl,
+  EmailField,
+  ReturnField,
+  refusedByAuth,
+  returnPath,
+  returnQuery,
+  returnTo,
+  withReturn,
+} from "./account.tsx";
+
+export const signIn = page({
+  path: "/sign-in",
+  query: returnQuery,
+  call: () => [],
+  view: (_results, { visit }) => ({
+    title: visit.messages.account.signInTitle,
+    content: <SignIn visit={visit} />,
+  }),
+});
+
+export const signInForm = form({
+  path: "/sign-in",
+  body: z.object({ email: emailAddress, password: z.string().min(1).max(200), return_to: returnTo }),
+  formPage: signIn,
+  work: async ({ body, visit }) => {
+    const { error } = await visit.auth().signInWithPassword({ email: body.email, password: body.password });
+    if (error) throw refusedByAuth(error, visit);
+    return seeOther(ownPath(body.return_to) ?? "/");
+  },
+});
+
+/** Redirects to an OAuth provider, which redirects to /auth/callback. */
+export const signInWithProvider = signInProviders.map((provider) =>
+  form({
+    method: "get",
+    path: `/sign-in/${provider}`,
+    query: returnQuery,
+    work: async ({ query, visit }) => {
+      const redirectTo = callbackUrl(ownPath(query.return_to) ?? "/");
+      const { data, error } = await visit
+        .auth()
+        .signInWithOAuth({ provider, options: { redirectTo, skipBrowserRedirect: true } });
+      if (error) throw refusedByAuth(error, visit);
+      return seeOther(data.url);
+    },
+  }),
+);
+
+export const signOut = form({
+  path: "/sign-out",
+  body: z.object({}),
+  formPage: signIn,
+  work: async ({ visit }, execute) => {
+    const { credential } = visit.session;
+    if (credential.kind === "session") await execute([endSession(credential.digest)]);
+    else await visit.auth().signOut({ scope: "local" });
+    // Also if auth did not respond.
+    visit.forget();
+    return seeOther("/");
+  },
+});
+
+const providerNames = { github: "GitHub", google: "Google" } as const;
+
+const SignIn = ({ visit }: { visit: Visit }) => {
+  const { account, nav } = visit.messages;
+  const to = returnPath(visit);
+  return (
+    <section class="card narrow">
+      <h1>{account.signInTitle}</h1>
+      <p class="quiet">{account.signInText}</p>
+      <form method="post" action="/sign-in" class="stack" data-turbo="false">
+        <ReturnField visit={visit} />
+        <EmailField visit={visit} />
+        <Field
+          name="password"
+          label={account.password}
+          type="password"
+          autocomplete="current-password"
+          required
+          visit={visit}
+        />
+        <button type="submit" class="button main">
+          {nav.signIn}
+        </button>
+      </form>
+      <p class="links">
+        <a class="link" href={withReturn("/reset", to)}>
+          {account.forgot}
+        </a>
+        <a class="link" href={withReturn("/sign-in/email", to)}>
+          {account.byMail}
+        </a>
+      </p>
+      {environment.signInProviders.length > 0 && (
+        <div class="stack providers">
+          <p class="or">{account.or}</p>
+          {environment.signInProviders.map((provider) => (
+            <a class="button" href={withReturn(`/sign-in/${provider}`, to)} data-turbo="false" rel="nofollow">
+              {account.continueWith(providerNames[provider])}
+            </a>
+          ))}
+        </div>
+      )}
+      <p class="quiet">
+        {account.noAccount}{" "}
+        <a class="link" href={withReturn("/sign-up", to)}>
+          {account.signUpTitle}
+        </a>
+      </p>
+    </section>
+  );
+};

@@ -1,0 +1,124 @@
+import type { Frame } from "../_shared/statements/pages.ts";
+import type { Visit } from "./visit.ts";
+
+/** Before the paths of an organization's pages: nothing for the default one. */
+export const organizationPath = (
+  organization: Pick<NonNullable<Frame["organization"]>, "slug" | "is_default"> | null,
+) => (organization && !organization.is_default ? `/o/${organization.slug}` : "");
+
+/** A page of the dashboard that this address is in. */
+export const adminPath = ({ base }: Visit, path = "") => `${base}/admin${path}`;
+
+/** The title stands behind the id for who reads the address; the id alone leads there too. */
+export function submissionPath(id: string, title: string): string {
+  const slug = /^[\x20-\x7e]*$/.test(title) ? asciiSlug(title) : encodeURIComponent(anySlug(title));
+  return `/submissions/${id}${slug && `-${slug}`}`;
+}
+
+// As the other does, in a quarter of the time: a board has dozens of titles.
+const asciiSlug = (title: string) =>
+  (title.toLowerCase().match(/[a-z0-9]+/g) ?? []).join("-").slice(0, 60).replace(/-$/, "");
+
+function anySlug(title: string): string {
+  // Latin letters go without their accents; marks of other scripts belong to the letter.
+  const words = title
+    .normalize("NFKD")
+    .replace(/(\p{Script=Latin})\p{M}+/gu, "$1")
+    .normalize("NFC")
+    .toLowerCase()
+    .match(/[\p{L}\p{N}]+/gu);
+  return [...(words ?? []).join("-")].slice(0, 60).join("").replace(/-$/, "");
+}
+
+/** Parts of an address that say something of this page alone. */
+const ofOnePage = new Set(["page", "cursor", "done", "count"]);
+
+/** This page with other values in its address; null takes one away. Another list begins at its first page. */
+export function hrefWith({ path, query }: Visit, change: Record<string, string | null>): string {
+  // Not by URLSearchParams, which Deno makes and writes in native calls: a board has a hundred of these links.
+  let changed = "";
+  const add = (name: string, value: string) => {
+    changed += `${changed && "&"}${encodeURIComponent(name)}=${encodeURIComponent(value)}`;
+  };
+  if (query.size > 0)
+    for (const [name, value] of query) if (!ofOnePage.has(name) && !(name in change)) add(name, value);
+  for (const name in change) {
+    const value = change[name];
+    if (value) add(name, value);
+  }
+  return path + (changed && `?${changed}`);
+}
+
+/** As hrefWith, for a link: within a frame it stays there. */
+export const linkWith = (visit: Visit, change: Record<string, string | null>) => ({
+  href: hrefWith(visit, change),
+  target: frameTarget(visit),
+});
+
+/** A submission's page, within a frame its embedded one. */
+export const submissionHere = ({ isEmbedded }: Visit, id: string, title: string) =>
+  (isEmbedded ? "/embed" : "") + submissionPath(id, title);
+
+/** Leads to a submission, within a frame to its embedded page. */
+export const submissionLink = (visit: Visit, id: string, title: string) => ({
+  href: asHostAsks(visit, submissionHere(visit, id, title)),
+  target: frameTarget(visit),
+});
+
+/** Leads to the organization's board, within a frame to its embedded page. */
+export function boardLink(visit: Visit, { organization }: Frame, filter: Record<string, string> = {}) {
+  const path =
+    visit.isEmbedded && organization ? `/embed/o/${organization.slug}` : `${organizationPath(organization)}/`;
+  const query = new URLSearchParams(filter).toString();
+  return { href: asHostAsks(visit, path + (query && `?${query}`)), target: frameTarget(visit) };
+}
+
+/** Leads to a page for who is signed in: within a frame to its embedded one, else out of it. */
+export const personLink = (visit: Visit, path: string) => ({
+  href: isAtHome(visit) ? asHostAsks(visit, `/embed${path}`) : path,
+  target: formTarget(visit),
+});
+
+/** Of a form for who is signed in: within a frame it posts to the embedded path, which alone has the frame's session. */
+export const personForm = (visit: Visit, path: string) => ({
+  method: "post" as const,
+  action: isAtHome(visit) ? asHostAsks(visit, `/embed${path}`) : path,
+  target: formTarget(visit),
+  // The links of embedded pages are not for Turbo, which ignores their targets.
+  "data-turbo": isAtHome(visit) ? "true" : undefined,
+});
+
+const isAtHome = ({ isEmbedded, isSignedIn }: Visit) => isEmbedded && isSignedIn;
+
+/** Within a frame the host names language and theme in the address. */
+export function asHostAsks({ isEmbedded, query }: Visit, path: string): string {
+  if (!isEmbedded) return path;
+  return ["lang", "theme"].reduce((so, name) => {
+    const value = query.get(name);
+    return value && !new RegExp(`[?&]${name}=`).test(so)
+      ? withQuery(so, `${name}=${encodeURIComponent(value)}`)
+      : so;
+  }, path);
+}
+
+/** The path with one more parameter. */
+export function withQuery(path: string, parameter: string): string {
+  const [before = "", ...fragment] = path.split("#");
+  return [before + (before.includes("?") ? "&" : "?") + parameter, ...fragment].join("#");
+}
+
+/** Of what stays in a frame: everything else opens a window there, since no other page may be framed. */
+export const frameTarget = ({ isEmbedded }: Visit) => (isEmbedded ? "_self" : undefined);
+/** Of a form in a frame: who is signed in there stays there, who has to sign in is given a window for it. */
+const formTarget = (visit: Visit) => (visit.isSignedIn ? frameTarget(visit) : undefined);
+
+/** Whether the page was asked for by this path. */
+export function isAt({ path }: Visit, wanted: string): boolean {
+  try {
+    return decodeURIComponent(path) === decodeURIComponent(wanted);
+  } catch {
+    return false;
+  }
+}
+
+export const isAdmin = ({ viewer }: Frame) => viewer?.role === "owner" || viewer?.role === "admin";

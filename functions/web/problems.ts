@@ -1,0 +1,56 @@
+import type { z } from "zod";
+import type { ErrorDetail } from "../../shared/errors.ts";
+import { validationDetails } from "../../shared/validation.ts";
+import { ApiError, InvalidInput } from "../_shared/api-error.ts";
+import type { Messages } from "./messages/index.ts";
+import type { Visit } from "./visit.ts";
+
+/** A refusal that a page words itself, in the visitor's language. */
+export class WordedError extends ApiError {}
+
+type Problem = { message: string; details: ErrorDetail[] };
+
+/** What is wrong, in the visitor's language. The API says it in English, and more exactly. */
+export function problemOf(
+  error: ApiError,
+  { locale, messages }: Pick<Visit, "locale" | "messages">,
+): Problem {
+  // Of a form's id: components/form-id.tsx.
+  if (error.details.some(({ field }) => field === "Idempotency-Key"))
+    return { message: messages.forms.sent, details: [] };
+  if (error instanceof WordedError || locale === "en")
+    return { message: error.message, details: error.details };
+  const { problems } = messages;
+  const explain = (issue: z.core.$ZodIssue) => explanation(issue, problems);
+  return {
+    message: problems.codes[error.code as keyof typeof problems.codes] ?? messages.errors.refused,
+    details:
+      error instanceof InvalidInput
+        ? validationDetails(error, explain)
+        : // What the database refused.
+          error.details.map(({ field }) => ({ field, message: problems.invalid })),
+  };
+}
+
+/** By the issue's code, and by the rule that a check of our own names. */
+function explanation(issue: z.core.$ZodIssue, problems: Messages["problems"]): string {
+  if (issue.code === "custom") {
+    const { rule, min, max } = issue.params ?? {};
+    if (rule === "length") return min > 0 ? problems.length(min, max) : problems.atMost(max);
+    if (rule === "email") return problems.email;
+    if (rule === "web_address") return problems.webAddress;
+    return problems.invalid;
+  }
+  if (issue.code === "too_small") {
+    if (issue.origin === "string") return problems.atLeast(Number(issue.minimum));
+    return issue.origin === "array" ? problems.required : problems.minimum(Number(issue.minimum));
+  }
+  if (issue.code === "too_big")
+    return issue.origin === "string"
+      ? problems.atMost(Number(issue.maximum))
+      : problems.maximum(Number(issue.maximum));
+  // An empty field is absent, and what a select or checkbox did not choose is too.
+  return issue.code === "invalid_type" || issue.code === "invalid_value" || issue.code === "invalid_union"
+    ? problems.required
+    : problems.invalid;
+}

@@ -1,0 +1,51 @@
+import { isDeepStrictEqual } from "node:util";
+import type { JsonResponse } from "../_shared/endpoint.ts";
+import type { Visit } from "./visit.ts";
+
+const maxKept = 50;
+const maxKeptBytes = 8_000_000;
+
+/** The last answer to each address, language and theme, with the rows that it was made of. */
+const kept = new Map<string, { rows: unknown; answer: JsonResponse & { bytes: Uint8Array<ArrayBuffer> } }>();
+let keptBytes = 0;
+
+/** Whether a visit has nothing of its own that a page could show but its address, language and theme. */
+export const isForAnybody = ({ session, form, kept, answered, refused }: Visit) =>
+  session.credential.kind === "none" &&
+  session.cookies.length === 0 &&
+  !form &&
+  !kept &&
+  !answered &&
+  !refused;
+
+/**
+ * What a page answered to the same address, language, theme and rows; else what `render` makes. The database is asked each
+ * time, so nothing is shown that has changed or that the visitor may not see.
+ */
+export function renderOnce(rows: unknown, visit: Visit, render: () => JsonResponse): JsonResponse {
+  const { path, query, locale, theme } = visit;
+  const key = `${locale} ${theme} ${path}?${query}`;
+  const known = kept.get(key);
+  if (known) {
+    kept.delete(key);
+    keptBytes -= known.answer.bytes.length;
+    if (isDeepStrictEqual(known.rows, rows)) return keep(key, known);
+  }
+  const answer = render();
+  return keep(key, { rows, answer: { ...answer, bytes: new TextEncoder().encode(answer.json) } });
+}
+
+/** The least recently asked for go first. */
+function keep(
+  key: string,
+  entry: { rows: unknown; answer: JsonResponse & { bytes: Uint8Array<ArrayBuffer> } },
+) {
+  kept.set(key, entry);
+  keptBytes += entry.answer.bytes.length;
+  for (const [oldest, { answer }] of kept) {
+    if (kept.size <= maxKept && keptBytes <= maxKeptBytes) break;
+    kept.delete(oldest);
+    keptBytes -= answer.bytes.length;
+  }
+  return entry.answer;
+}

@@ -1,0 +1,30 @@
+import { environment } from "../_shared/environment.ts";
+
+const supabase = new URL(environment.supabaseUrl);
+const realtime = `${supabase.protocol === "https:" ? "wss" : "ws"}://${supabase.host}`;
+
+// Turbo inserts the constant style of its progress bar.
+const styleOfTurbo = "'sha256-WAyOw4V+FqDc35lQPyRADLBWbuNK8ahvYEaQIYF1+Ps='";
+
+/** The content security policy, with the origins that may embed the page; none without origins. */
+export const contentSecurityPolicy = (frameAncestors: readonly string[] = []) =>
+  [
+    "default-src 'self'",
+    `style-src 'self' ${styleOfTurbo}`,
+    `connect-src 'self' ${supabase.origin} ${realtime}`,
+    // Avatars and logos are at URLs that users choose.
+    "img-src 'self' https: data:",
+    "object-src 'none'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    `frame-ancestors ${frameAncestors.join(" ") || "'none'"}`,
+  ].join("; ");
+
+export const securityHeaders = {
+  "Content-Security-Policy": contentSecurityPolicy(),
+  "Cache-Control": "no-store",
+  "Referrer-Policy": "same-origin",
+  "X-Content-Type-Options": "nosniff",
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+};

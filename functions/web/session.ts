@@ -1,0 +1,164 @@
+import { type CookieOptions, createServerClient } from "@supabase/ssr";
+import type { Context } from "hono";
+import { getCookie } from "hono/cookie";
+import { ApiError } from "../_shared/api-error.ts";
+import { type Credential, credentialOf } from "../_shared/credential.ts";
+import { environment } from "../_shared/environment.ts";
+import { addressOf } from "../_shared/request.ts";
+import {
+  identifiedCookieName,
+  identifiedToken,
+  sessionCookieName,
+  sessionToken,
+} from "../_shared/session-cookie.ts";
+
+/** A cookie to be set with the answer. */
+export type NewCookie = { name: string; value: string; options: CookieOptions };
+
+/** Who visits, and the cookies that change with this answer. */
+export type Session = {
+  credential: Credential;
+  accessToken?: string;
+  cookies: NewCookie[];
+  /** Why auth could not refresh the session for now: the visitor is nobody on this page, and keeps the cookies. */
+  heldUp?: ApiError;
+};
+
+// As long as auth takes a used refresh token for one whose answer was lost.
+const sharedRefreshMs = 10_000;
+
+export const cookieOptions: CookieOptions = {
+  path: "/",
+  sameSite: "lax",
+  // The pages need no script to read it.
+  httpOnly: true,
+  secure: environment.siteUrl.startsWith("https:"),
+};
+
+/** The session that the cookies hold, refreshed where it has expired. One that is no good is forgotten: the visitor is nobody. */
+export async function openSession(c: Context): Promise<Session> {
+  const cookies: NewCookie[] = [];
+  // Below /embed alone: there the host page says who it is.
+  const inWidget = c.req.path.startsWith("/embed/") ? getCookie(c, widgetCookieName) : undefined;
+  if (inWidget !== undefined) return ofIdentified(c, inWidget);
+  const token = sessionToken(c.req.header("Cookie"));
+  if (token === undefined) return ofIdentified(c, identifiedToken(c.req.header("Cookie")));
+  let credential = await credentialOf(undefined, token);
+  if (credential.kind === "user") return { credential, accessToken: token, cookies };
+  const { session, error, set } = await refresh(c);
+  const heldUp = error && holdUpOf(error);
+  // The client forgets a session that auth refused to refresh; here it stays for the next page.
+  if (heldUp) return { credential: { kind: "none" }, cookies, heldUp };
+  cookies.push(...set);
+  credential = session ? await credentialOf(undefined, session.access_token) : { kind: "invalid" };
+  if (credential.kind === "user") return { credential, accessToken: session?.access_token, cookies };
+  cookies.push(...withoutAccount(c));
+  return { credential: { kind: "none" }, cookies };
+}
+
+/** Of a person whom an organization identified; the session of an account goes before it. */
+async function ofIdentified(c: Context, token: string | undefined): Promise<Session> {
+  const credential = await credentialOf(undefined, undefined, token);
+  return credential.kind === "invalid"
+    ? { credential: { kind: "none" }, cookies: forgotten(c) }
+    : { credential, cookies: [] };
+}
+
+/** What says nothing about the session: auth is away for a moment, or was asked too often from this address. */
+function holdUpOf({ name, code, status, message }: AuthError): ApiError | undefined {
+  if (status === 429) {
+    const retry_after = secondsToWait(message);
+    return new ApiError("RATE_LIMIT_EXCEEDED", "Sessions are renewed too often.", [], { retry_after });
+  }
+  if (code === authAway || name === "AuthUnknownError")
+    return new ApiError("SERVICE_UNAVAILABLE", "Your session could not be renewed.");
+}
+
+/** Of a refusal of auth. */
+export const secondsToWait = (message: string) => Number(/(\d+) second/.exec(message)?.[1] ?? 60);
+
+type AuthError = NonNullable<Awaited<ReturnType<ReturnType<typeof authOf>["getSession"]>>["error"]>;
+type Refreshed = { session: { access_token: string } | null; error: AuthError | null; set: NewCookie[] };
+const refreshing = new Map<string, Promise<Refreshed>>();
+
+/** Pages that a browser asks for at once, such as two tabs, share one refresh: a token is for one use. */
+function refresh(c: Context): Promise<Refreshed> {
+  const held = JSON.stringify(sessionCookiesOf(c));
+  let refreshed = refreshing.get(held);
+  if (!refreshed) {
+    refreshed = askForRefresh(c);
+    refreshing.set(held, refreshed);
+    const forget = () => refreshing.delete(held);
+    refreshed.then(({ session }) => (session ? setTimeout(forget, sharedRefreshMs) : forget()), forget);
+  }
+  return refreshed;
+}
+
+async function askForRefresh(c: Context): Promise<Refreshed> {
+  const set: NewCookie[] = [];
+  const { data, error } = await authOf(c, set, fetchOnce).getSession();
+  return { session: data.session, error, set };
+}
+
+const authAway = "auth_away";
+const maxRefreshMs = 5_000;
+
+/** The client tries a refresh again for half a minute where auth fails: with a status that it takes for an answer, it does not. */
+const fetchOnce: typeof fetch = async (input, init) => {
+  const answer = await fetch(input, { ...init, signal: AbortSignal.timeout(maxRefreshMs) }).catch(() => null);
+  if (answer && answer.status < 500) return answer;
+  await answer?.body?.cancel();
+  return Response.json({ error_code: authAway, msg: "Auth did not answer." }, { status: 409 });
+};
+
+/** Auth on behalf of the visitor; the cookies that it sets are added to the list. */
+export function authOf(c: Context, cookies: NewCookie[], fetchAuth: typeof fetch = fetch) {
+  const address = environment.authAddressHeader && addressOf(c);
+  const [publishableKey = ""] = environment.publicKeys;
+  return createServerClient(environment.supabaseUrl, environment.authApiKey ?? publishableKey, {
+    cookieOptions,
+    global: {
+      fetch: fetchAuth,
+      headers: address ? { [environment.authAddressHeader as string]: address } : {},
+    },
+    cookies: {
+      // What this answer sets goes before what the request brought.
+      getAll: () =>
+        Object.entries({
+          ...getCookie(c),
+          ...Object.fromEntries(cookies.map(({ name, value }) => [name, value])),
+        }).map(([name, value]) => ({ name, value })),
+      setAll: (changed) => {
+        cookies.push(...changed.map(({ name, value, options }) => ({ name, value, options })));
+      },
+    },
+  }).auth;
+}
+
+export const widgetCookieName = "feedback-widget";
+
+/**
+ * The session of the widget's frame, on the site of its host alone: docs/decisions/0265-the-session-of-the-widget.md.
+ * Browsers take it on localhost without https too.
+ */
+export const widgetCookie = (value: string, maxAge: number): NewCookie => ({
+  name: widgetCookieName,
+  value,
+  options: { path: "/embed", sameSite: "none", secure: true, httpOnly: true, partitioned: true, maxAge },
+});
+
+/** Cookies that end the sessions in this browser, of an account and of an identified person. */
+export const forgotten = (c: Context): NewCookie[] => [
+  ...(getCookie(c, widgetCookieName) === undefined ? [] : [widgetCookie("", 0)]),
+  ...withoutAccount(c),
+  ...(getCookie(c, identifiedCookieName) === undefined ? [] : [emptied(identifiedCookieName)]),
+];
+
+const withoutAccount = (c: Context) => sessionCookiesOf(c).map(([name]) => emptied(name));
+
+const emptied = (name: string): NewCookie => ({ name, value: "", options: { ...cookieOptions, maxAge: 0 } });
+
+const sessionCookiesOf = (c: Context) =>
+  Object.entries(getCookie(c)).filter(
+    ([name]) => name === sessionCookieName || name.startsWith(`${sessionCookieName}.`),
+  );

@@ -1,0 +1,47 @@
+/** Messages between a host page's loader and the embedded page in its frame; each side checks the other's origin. */
+
+/** Words of the loader, in the language of the frame. */
+export type WidgetWords = {
+  open: string;
+  close: string;
+  board: string;
+  roadmap: string;
+  news: string;
+  answer: string;
+  later: string;
+};
+
+export type WidgetColors = { light: string; dark: string; onLight: string; onDark: string };
+
+export type FromFrame =
+  /** The page has loaded; says nothing else, because the frame does not know yet who listens. */
+  | { type: "hello" }
+  | {
+      type: "state";
+      /** Who is signed in: the id of their profile. */
+      viewer: string | null;
+      /** Of the page that the frame shows. */
+      section: string | null;
+      words: WidgetWords;
+      colors: WidgetColors | null;
+      /** News that were not read; only the page of the news counts them. */
+      unread?: number;
+      /** A survey that the person may answer. */
+      survey?: { id: string; title: string } | null;
+      /** What the person has just done. */
+      did?: "submission" | "survey";
+    }
+  | { type: "refused"; message: string }
+  | { type: "logged-out" }
+  | { type: "close" };
+
+export type ToFrame =
+  | { type: "welcome"; isShown: boolean }
+  /** Without a theme: that of the system. */
+  | { type: "shown"; theme?: "light" | "dark" | undefined }
+  | { type: "identify"; token: string }
+  | { type: "logout" }
+  | { type: "snooze"; survey: string; days: number };
+
+/** Marks our messages among those of others. */
+export const protocol = "feedback-widget-1";

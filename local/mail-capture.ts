@@ -1,0 +1,163 @@
+import { randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+
+/** A mail as the provider's API takes it. */
+interface CapturedMail {
+  at: string;
+  from: string;
+  to: string[];
+  subject: string;
+  html?: string;
+  text?: string;
+  headers?: Record<string, string>;
+}
+
+export interface MailCapture {
+  /** MAIL_URL that leads here. */
+  url: string;
+  /** Answers /_mail of the gateway, to this machine; false for other paths. */
+  answer(response: ServerResponse, path: string): boolean;
+  stop(): Promise<void>;
+}
+
+const kept = 500;
+const shown = 200;
+const maxBytes = 1024 * 1024;
+
+/** Takes the place of a mail provider: keeps mails as files of their owner's, and shows them. */
+export async function startMailCapture(folder: string): Promise<MailCapture> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const key = randomBytes(24).toString("base64url");
+  const expected = Buffer.from(`Bearer ${key}`);
+  const server = createServer((request, response) => {
+    const given = Buffer.from(request.headers.authorization ?? "");
+    if (given.length !== expected.length || !timingSafeEqual(given, expected))
+      return void response.writeHead(401).end();
+    take(request, folder).then(
+      (id) => response.setHeader("Content-Type", "application/json").end(JSON.stringify({ id })),
+      () => response.writeHead(500).end(),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://:${key}@127.0.0.1:${(server.address() as AddressInfo).port}/emails`,
+    answer(response, path) {
+      const [known, id] = /^\/_mail(?:\/([\w-]+(?:\.html)?))?\/?$/.exec(path) ?? [];
+      if (!/^\/_mail(\/|$)/.test(path)) return false;
+      const page = known ? pageOf(folder, id) : Promise.resolve(undefined);
+      page.then(
+        (html) => send(response, html),
+        () => send(response, undefined),
+      );
+      return true;
+    },
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+let turn = Promise.resolve();
+
+async function take(request: IncomingMessage, folder: string): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request) {
+    length += (chunk as Buffer).length;
+    if (length > maxBytes) throw new Error("too large");
+    chunks.push(chunk as Buffer);
+  }
+  const at = new Date().toISOString();
+  const mail: CapturedMail = { at, ...JSON.parse(Buffer.concat(chunks).toString()) };
+  const id = `${at.replace(/\D/g, "")}-${randomUUID()}`;
+  // Whole or not at all, for who reads the folder meanwhile.
+  await writeFile(join(folder, `${id}.new`), JSON.stringify(mail), { mode: 0o600 });
+  await rename(join(folder, `${id}.new`), join(folder, `${id}.json`));
+  turn = turn.then(() => trim(folder)).catch(() => undefined);
+  return id;
+}
+
+async function trim(folder: string): Promise<void> {
+  for (const name of (await namesIn(folder)).slice(kept)) await rm(join(folder, name), { force: true });
+}
+
+/** Newest first. */
+const namesIn = async (folder: string) =>
+  (await readdir(folder))
+    .filter((name) => name.endsWith(".json"))
+    .sort()
+    .reverse();
+
+/** Captured mails, newest first. */
+export async function capturedMails(
+  folder: string,
+  most = shown,
+): Promise<(CapturedMail & { id: string })[]> {
+  const names = (await namesIn(folder).catch(() => [])).slice(0, most);
+  const texts = await Promise.all(
+    names.map((name) => readFile(join(folder, name), "utf8").catch(() => "null")),
+  );
+  return texts.flatMap((text, at) => {
+    const mail = JSON.parse(text) as CapturedMail | null;
+    return mail ? [{ ...mail, id: names[at]?.replace(".json", "") ?? "" }] : [];
+  });
+}
+
+async function pageOf(folder: string, asked: string | undefined): Promise<string | undefined> {
+  if (asked === undefined) return listPage(await capturedMails(folder));
+  const id = asked.replace(/\.html$/, "");
+  const mail: CapturedMail = JSON.parse(await readFile(join(folder, `${id}.json`), "utf8"));
+  return asked.endsWith(".html") ? (mail.html ?? "") : mailPage(id, mail);
+}
+
+const listPage = (mails: (CapturedMail & { id: string })[]) =>
+  page(
+    "Captured mail",
+    mails.length === 0
+      ? "<p>No mail yet. It comes when an organization has <code>mail_enabled</code>.</p>"
+      : `<ul>${mails
+          .map(
+            ({ id, at, to, subject }) =>
+              `<li><a href="/_mail/${id}">${escaped(subject)}</a><br><small>${escaped(at)} · ${escaped(to.join(", "))}</small></li>`,
+          )
+          .join("")}</ul>`,
+  );
+
+const mailPage = (id: string, { at, from, to, subject, text, headers = {} }: CapturedMail) =>
+  page(
+    subject,
+    `<p><a href="/_mail">All mail</a></p><h1>${escaped(subject)}</h1>
+<table>${Object.entries({ At: at, From: from, To: to.join(", "), ...headers })
+      .map(([name, value]) => `<tr><th>${escaped(name)}</th><td>${escaped(value)}</td></tr>`)
+      .join("")}</table>
+<iframe src="/_mail/${id}.html" sandbox="allow-popups allow-popups-to-escape-sandbox" title="HTML"></iframe>
+<pre>${escaped(text ?? "")}</pre>`,
+  );
+
+const style = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:720px;margin:24px auto;padding:0 12px}
+li{margin:0 0 12px}th{text-align:left;vertical-align:top;padding-right:12px;white-space:nowrap}td{overflow-wrap:anywhere}
+small,th{opacity:.7;font-weight:400}iframe{width:100%;height:560px;border:1px solid #8884;margin:16px 0}pre{white-space:pre-wrap;overflow-wrap:anywhere}`;
+
+const page = (title: string, body: string) =>
+  `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${escaped(title)}</title><style>${style}</style></head><body>${body}</body></html>`;
+
+const escaped = (text: string) =>
+  String(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+
+function send(response: ServerResponse, html: string | undefined): void {
+  response
+    .writeHead(html === undefined ? 404 : 200, {
+      "Content-Type": "text/html; charset=utf-8",
+      // What a mail says runs nothing, and reaches nothing of this site.
+      "Content-Security-Policy":
+        "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' https:; frame-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'",
+      "Cache-Control": "no-store",
+      "X-Content-Type-Options": "nosniff",
+      "Referrer-Policy": "no-referrer",
+    })
+    .end(html ?? "<!doctype html><title>Not found</title><p>There is no such mail.</p>");
+}

@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { messageOf, StartError } from "./start-error.ts";
+
+/** One run of a process. */
+export interface Run {
+  /** Resolves when it has ended, with a message for the operator; rejects if the end is permanent. */
+  ended: Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** An error that a restart cannot fix. */
+export class Unrecoverable extends StartError {
+  override name = "Unrecoverable";
+}
+
+const shortestPause = 100;
+const maxPauseMs = 5_000;
+/** A process that ran this long counts as started. */
+const lasting = 60_000;
+
+/**
+ * Restarts a process whenever it ends, with increasing pauses until it keeps running. A permanent end is
+ * passed to
+ * `onLost`. `first` is running already.
+ */
+export function restartOnExit(
+  first: Run,
+  start: () => Run | Promise<Run>,
+  onTrouble: (message: string) => void,
+  onLost: (reason: Unrecoverable) => void = (reason) => onTrouble(reason.message),
+): { stop(): Promise<void> } {
+  let current = first;
+  let stopping = false;
+  const restart = async (): Promise<void> => {
+    for (let pause = shortestPause; !stopping; pause = Math.min(pause * 2, maxPauseMs)) {
+      const startedAt = Date.now();
+      const message = await current.ended;
+      if (stopping) return;
+      if (Date.now() - startedAt > lasting) pause = shortestPause;
+      onTrouble(message);
+      await sleep(pause);
+      if (stopping) return;
+      try {
+        current = await start();
+      } catch (error) {
+        if (error instanceof Unrecoverable) throw error;
+        onTrouble(messageOf(error));
+      }
+    }
+    await current.stop();
+  };
+  const loop = restart().catch((error: unknown) => {
+    if (!(error instanceof Unrecoverable)) throw error;
+    if (!stopping) onLost(error);
+  });
+  return {
+    async stop() {
+      stopping = true;
+      await current.stop();
+      await loop;
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { dirname, join } from "node:path";
+import { exists } from "./files.ts";
+import { sendError, unknownPath } from "./gateway/errors.ts";
+
+/** The part of Supabase Storage that the functions use. */
+export interface FileStorage {
+  /** Only the functions have it. */
+  key: string;
+  answer(incoming: IncomingMessage, response: ServerResponse, path: string): Promise<void>;
+}
+
+const maxBytes = 1024 * 1024;
+const maxReceiveMs = 10_000;
+const objectPath =
+  /^\/storage\/v1\/object\/(?:authenticated\/)?([a-z]+)\/([\w-]{1,64}\/[\w-]{1,64}\.(\w{1,8}))$/;
+
+/** Files below a folder, for the holder of the key alone: everybody else finds nothing here. */
+export function openStorage(folder: string): FileStorage {
+  const key = randomBytes(24).toString("base64url");
+  const isHolder = ({ headers }: IncomingMessage) =>
+    timingSafeEqual(digest(headers.authorization ?? ""), digest(`Bearer ${key}`));
+  return {
+    key,
+    async answer(incoming, response, path) {
+      if (!isHolder(incoming)) return sendError(response, unknownPath);
+      const { method } = incoming;
+      if (path === "/storage/v1/bucket" && method === "POST") {
+        const { id } = JSON.parse((await bodyOf(incoming)).toString());
+        if (!/^[a-z]{1,64}$/.test(id)) return sendJson(response, 400, { error: "Invalid bucket" });
+        await mkdir(join(folder, id), { recursive: true, mode: 0o700 });
+        return sendJson(response, 200, { name: id });
+      }
+      const [, bucket, name] = objectPath.exec(path) ?? [];
+      if (!bucket || !name) return sendError(response, unknownPath);
+      if (!(await exists(join(folder, bucket))))
+        return sendJson(response, 400, { statusCode: "404", error: "Bucket not found" });
+      const file = join(folder, bucket, name);
+      if (method === "POST") {
+        const body = await bodyOf(incoming);
+        await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+        await writeFile(`${file}.new`, body, { mode: 0o600 });
+        await rename(`${file}.new`, file);
+        return sendJson(response, 200, { Key: `${bucket}/${name}` });
+      }
+      const found = await readFile(file).catch(() => null);
+      if (found === null)
+        return sendJson(response, 400, {
+          statusCode: "404",
+          error: "not_found",
+          message: "Object not found",
+        });
+      if (method === "DELETE") {
+        await rm(file, { force: true });
+        return sendJson(response, 200, { message: "Successfully deleted" });
+      }
+      response.writeHead(200, {
+        "Content-Type": "application/octet-stream",
+        "Content-Length": found.length,
+        "X-Content-Type-Options": "nosniff",
+      });
+      response.end(found);
+    },
+  };
+}
+
+const digest = (text: string) => createHash("sha256").update(text).digest();
+
+async function bodyOf(incoming: IncomingMessage): Promise<Buffer> {
+  const timer = setTimeout(() => incoming.destroy(), maxReceiveMs);
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of incoming) {
+      length += (chunk as Buffer).length;
+      if (length > maxBytes) throw new Error("too large");
+      chunks.push(chunk as Buffer);
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+  return Buffer.concat(chunks);
+}
+
+const sendJson = (response: ServerResponse, status: number, body: object) =>
+  void response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));

@@ -1,0 +1,109 @@
+// For receivers. Depends on Web Crypto only: copy it into a project on Node, Deno, Bun, workers or browsers.
+
+export type WebhookRequest = {
+  /** The raw body as text or bytes; do not parse and serialize it. */
+  body: string | Uint8Array;
+  headers: Headers | Record<string, string | string[] | undefined>;
+};
+
+export type WebhookEvent = { id: string; event: string; org_id: string; timestamp: string; data: unknown };
+
+/** The request is not a trusted delivery: respond 401. */
+export class WebhookVerificationError extends Error {}
+
+const encoder = new TextEncoder();
+
+/**
+ * Returns the event of a request that one of the secrets signed within the last five minutes; throws
+ * otherwise. Pass both secrets during a rotation. Delivery is at least once: remember the ids of handled
+ * events.
+ */
+export async function verifyWebhook(
+  request: WebhookRequest,
+  secrets: string | readonly string[],
+  options: { toleranceSeconds?: number; now?: number } = {},
+): Promise<WebhookEvent> {
+  const event = JSON.parse(await verifySignature(request, secrets, options)) as WebhookEvent;
+  if (event.id !== header(request, "webhook-id"))
+    throw new WebhookVerificationError("webhook-id does not match the event");
+  return event;
+}
+
+/** Returns the body of a request with a valid signature by Standard Webhooks; throws otherwise. */
+export async function verifySignature(
+  request: WebhookRequest,
+  secrets: string | readonly string[],
+  { toleranceSeconds = 300, now = Date.now() }: { toleranceSeconds?: number; now?: number } = {},
+): Promise<string> {
+  const id = header(request, "webhook-id");
+  const timestamp = header(request, "webhook-timestamp");
+  const signatures = header(request, "webhook-signature")
+    .split(" ")
+    .flatMap((entry) => (entry.startsWith("v1,") ? [entry.slice(3)] : []));
+  if (!/^\d{1,12}$/.test(timestamp) || Math.abs(now / 1000 - Number(timestamp)) > toleranceSeconds)
+    throw new WebhookVerificationError("webhook-timestamp is too far from the current time");
+  const body = bytesOf(request.body);
+  const signed = concatenated(encoder.encode(`${id}.${timestamp}.`), body);
+  const expected = await Promise.all(
+    [secrets].flat().map(async (secret) => base64(await hmac(standardKey(secret), signed))),
+  );
+  if (!expected.some((own) => signatures.some((received) => isSame(own, received))))
+    throw new WebhookVerificationError("webhook-signature does not match the secret");
+  return new TextDecoder().decode(body);
+}
+
+/**
+ * Whether X-Service-Signature is the hex HMAC-SHA256 of the body. It does not cover a timestamp: only
+ * `verifyWebhook` rejects replays.
+ */
+export async function isServiceSignature(
+  request: WebhookRequest,
+  secrets: string | readonly string[],
+): Promise<boolean> {
+  const received = header(request, "x-service-signature");
+  const body = bytesOf(request.body);
+  const expected = await Promise.all(
+    [secrets].flat().map(async (secret) => hex(await hmac(encoder.encode(secret), body))),
+  );
+  return expected.some((own) => isSame(own, received));
+}
+
+/** Standard Webhooks: the base64 key after whsec_; any other secret is used as it is. */
+function standardKey(secret: string): Uint8Array {
+  const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret)?.[1];
+  if (encoded === undefined || encoded.length % 4 !== 0) return encoder.encode(secret);
+  return Uint8Array.from(atob(encoded), (character) => character.charCodeAt(0));
+}
+
+async function hmac(key: Uint8Array, message: Uint8Array): Promise<Uint8Array> {
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const imported = await crypto.subtle.importKey("raw", key as BufferSource, algorithm, false, ["sign"]);
+  return new Uint8Array(await crypto.subtle.sign("HMAC", imported, message as BufferSource));
+}
+
+/** Constant-time comparison. */
+function isSame(own: string, received: string): boolean {
+  let difference = own.length ^ received.length;
+  for (let i = 0; i < own.length; i++) difference |= own.charCodeAt(i) ^ received.charCodeAt(i);
+  return difference === 0;
+}
+
+function header({ headers }: WebhookRequest, name: string): string {
+  const value =
+    headers instanceof Headers
+      ? headers.get(name)
+      : Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
+  if (typeof value !== "string" || value === "") throw new WebhookVerificationError(`${name} is missing`);
+  return value;
+}
+
+const bytesOf = (body: string | Uint8Array) => (typeof body === "string" ? encoder.encode(body) : body);
+const base64 = (bytes: Uint8Array) => btoa(String.fromCharCode(...bytes));
+const hex = (bytes: Uint8Array) => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+function concatenated(first: Uint8Array, second: Uint8Array): Uint8Array {
+  const whole = new Uint8Array(first.length + second.length);
+  whole.set(first);
+  whole.set(second, first.length);
+  return whole;
+}

@@ -1,0 +1,4 @@
+/** Types of a logo, by the ending of its stored name. */
+export const logoTypes = { png: "image/png", jpg: "image/jpeg", webp: "image/webp" } as const;
+export type LogoType = keyof typeof logoTypes;
+export const maxLogoBytes = 512 * 1024;

@@ -1,0 +1,83 @@
+import { z } from "zod";
+import { dataOf } from "./envelopes.ts";
+import { emailAddress, patchOf, timestamp, uuid } from "./fields.ts";
+
+/** Kinds of mail that people choose about; `team` is for team members only. */
+export const mailKinds = ["status", "official", "reply", "comment", "survey", "team"] as const;
+
+const mailTimings = ["at_once", "daily", "weekly", "never"] as const;
+
+const timing = z.enum(mailTimings);
+const digest = z.enum(["daily", "weekly", "never"]);
+const single = z.enum(["at_once", "never"]);
+
+/** When a kind of mail can be sent. */
+export const timingsOf = (kind: (typeof mailKinds)[number]): readonly (typeof mailTimings)[number][] =>
+  kind === "team" ? digest.options : kind === "survey" ? single.options : mailTimings;
+
+const choices = {
+  status: timing.describe("A new status of what they submitted or follow."),
+  official: timing.describe("An official answer."),
+  reply: timing.describe("A reply to their comment."),
+  comment: timing.describe("Other comments on what they follow."),
+  survey: single.describe("A survey that the team asks them to answer."),
+  team: digest.describe("The summary of new feedback, for team members."),
+};
+
+/** Which mail, and when; what is not named stays as it is. */
+export const mailChoices = z
+  .object(choices)
+  .partial()
+  .meta({ id: "MailChoices", description: "When a kind of mail is sent, by kind." });
+
+export const mailPreferencesPatch = patchOf({
+  choices: mailChoices.optional(),
+  stopped: z.boolean().optional().describe("Whether the organization sends no mail at all."),
+}).meta({
+  id: "MailPreferencesPatch",
+  description: "What to change; at least one field.",
+  minProperties: 1,
+});
+
+const mailPreferences = z
+  .object({
+    organization: z.object({ id: uuid, slug: z.string(), name: z.string() }),
+    mail_enabled: z.boolean().describe("Whether the organization sends mail at all."),
+    choices: z.object({ ...choices, team: digest.optional() }),
+    muted: z
+      .array(z.object({ id: uuid, title: z.string() }))
+      .describe("Submissions without mail, the newest 100."),
+    stopped: z
+      .enum(["refused", "bounced", "complained"])
+      .nullable()
+      .describe(
+        "Why they get none: they said so, or their server refused it or told of a complaint; null if they get it.",
+      ),
+  })
+  .meta({ id: "MailPreferences", description: "The mail that somebody gets of an organization." });
+
+export type MailPreferences = z.infer<typeof mailPreferences>;
+
+export const mailPreferencesAnswer = dataOf(mailPreferences);
+
+export const mailMuteAnswer = dataOf(
+  z
+    .object({ submission_id: uuid, is_muted: z.boolean() })
+    .meta({ id: "MailMute", description: "Whether the caller gets mail about a submission." }),
+);
+
+export const mailSuppressionsQuery = z
+  .object({ email: emailAddress.optional().describe("The complete address to look up.") })
+  .meta({ id: "MailSuppressionsQuery", description: "Whom to look up." });
+
+export const mailSuppressionsAnswer = dataOf(
+  z.array(
+    z
+      .object({
+        profile: z.object({ id: uuid, name: z.string() }).nullable().describe("Null after an erasure."),
+        reason: z.enum(["refused", "bounced", "complained"]),
+        created_at: timestamp,
+      })
+      .meta({ id: "MailSuppression", description: "Somebody who gets no mail." }),
+  ),
+);

@@ -1,0 +1,57 @@
+-- Setup of a new installation by the pages: the first organization and its owner.
+
+create table private.setup (
+  is_over boolean primary key default true,
+  over_at timestamptz not null default now(),
+  constraint there_is_one_row check (is_over)
+);
+comment on table private.setup is
+  'Has a row once the installation has had an organization. Setup is over then for good, also after the last '
+  'organization is deleted.';
+alter table private.setup enable row level security;
+revoke all on private.setup from public, anon, authenticated, service_role, service_key;
+
+-- definer: whoever creates an organization ends the setup.
+create function private.end_setup() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  insert into private.setup default values on conflict do nothing;
+  return null;
+end
+$$;
+comment on function private.end_setup() is 'Trigger: the first organization ends the setup.';
+create trigger end_setup after insert on public.organizations
+  for each statement execute function private.end_setup();
+
+-- definer: the table is granted to nobody.
+create function private.setup_is_open() returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return not exists (select from private.setup);
+end
+$$;
+comment on function private.setup_is_open() is 'Whether the installation has never had an organization.';
+
+-- definer: the login role writes no table. It calls this for whoever proved to be the operator.
+create function private.set_up(owner_id uuid, name text, slug text, visibility text) returns uuid
+language plpgsql security definer set search_path = '' as $$
+declare
+  owner_email text := (select p.email from public.profiles p
+    where p.auth_user_id = set_up.owner_id and p.kind = 'user');
+  organization_id uuid;
+begin
+  -- Of two at once, the second waits here for the first.
+  insert into private.setup default values on conflict do nothing;
+  if not found then
+    perform private.raise_error('CONFLICT', 'This installation is set up already: sign in.');
+  end if;
+  organization_id := private.create_organization(name, slug, visibility, owner_email);
+  update public.organizations o set is_default = true where o.id = organization_id;
+  return organization_id;
+end
+$$;
+comment on function private.set_up(uuid, text, text, text) is
+  'Creates the first organization of the installation, owned by this user of auth, and ends the setup. '
+  'Raises CONFLICT if there has been an organization.';
+grant execute on function private.setup_is_open() to anon, authenticated;
+grant execute on function private.set_up(uuid, text, text, text) to feedback_api;

@@ -1,0 +1,329 @@
+-- Imports, and their uploaded files. Steps write the records of a file (98_import_4_steps.sql).
+
+create table private.imports (
+  id uuid primary key default gen_random_uuid(),
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  source text not null,
+  format text not null,
+  is_dry_run boolean not null,
+  makes_missing boolean not null,
+  state text not null default 'running',
+  processed integer not null default 0,
+  created integer not null default 0,
+  skipped integer not null default 0,
+  failed integer not null default 0,
+  problem text,
+  query jsonb,
+  file_type text,
+  profile_id uuid,
+  key_id uuid,
+  bytes bigint not null default 0,
+  position jsonb not null default '{"at": 0, "line": 1}',
+  chunks_done integer not null default 0,
+  nameless_votes integer,
+  claimed_until timestamptz,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint imports_belong_to_their_organization unique (organization_id, id),
+  constraint source_is_a_slug check (private.is_slug(source)),
+  constraint state_is_known check (state in ('receiving', 'running', 'completed', 'failed', 'canceled'))
+);
+comment on table private.imports is
+  'Imports and their progress. processed = created + skipped + failed; problem: why an import failed. A job '
+  'has a query: its file is stored first and then written in steps with the credential that sent it. '
+  'position: where the next rows start in the file; chunks_done: number of written chunks of these rows; '
+  'claimed_until: lease of the schedule.';
+create index imports_newest_idx on private.imports (organization_id, created_at desc, id desc);
+create index imports_running_idx on private.imports (updated_at) where state in ('receiving', 'running');
+
+create table private.import_errors (
+  organization_id uuid not null,
+  import_id uuid not null,
+  id bigint generated always as identity,
+  file text,
+  line integer not null,
+  field text,
+  message text not null,
+  primary key (organization_id, import_id, id),
+  constraint import_errors_import_is_of_the_same_organization foreign key (organization_id, import_id)
+    references private.imports (organization_id, id) on delete cascade
+);
+comment on table private.import_errors is
+  'The first 100 errors of an import by line, without values from the file.';
+
+create table private.import_file_parts (
+  organization_id uuid not null,
+  import_id uuid not null,
+  n integer not null,
+  bytes bytea not null,
+  primary key (organization_id, import_id, n),
+  constraint import_file_parts_import_is_of_the_same_organization foreign key (organization_id, import_id)
+    references private.imports (organization_id, id) on delete cascade
+);
+comment on table private.import_file_parts is
+  'The file of an unfinished import, or of the newest dry run, in parts of 1 MiB.';
+
+create table private.import_ids (
+  organization_id uuid not null,
+  import_id uuid not null,
+  kind text not null,
+  external_id text not null,
+  primary key (organization_id, import_id, kind, external_id),
+  constraint import_ids_import_is_of_the_same_organization foreign key (organization_id, import_id)
+    references private.imports (organization_id, id) on delete cascade
+);
+comment on table private.import_ids is 'Ids seen in earlier chunks of a dry run, which rolls back its rows.';
+
+alter table private.imports enable row level security;
+alter table private.import_errors enable row level security;
+alter table private.import_file_parts enable row level security;
+alter table private.import_ids enable row level security;
+revoke all on private.imports, private.import_errors, private.import_file_parts, private.import_ids
+  from public, anon, authenticated, service_role, service_key;
+
+create function private.start_import(organization_id uuid, format text, source text, is_dry_run boolean,
+  makes_missing boolean) returns uuid
+language plpgsql set search_path = '' as $$
+declare import_id uuid;
+begin
+  insert into private.imports (organization_id, format, source, is_dry_run, makes_missing)
+  values (organization_id, format, source, is_dry_run, makes_missing) returning id into import_id;
+  perform private.audit('import.start', 'import', import_id,
+    jsonb_build_object('format', format, 'source', source, 'dry_run', is_dry_run), organization_id);
+  return import_id;
+end
+$$;
+comment on function private.start_import(uuid, text, text, boolean, boolean) is
+  'Starts an import; call private.run_import for each chunk, then private.finish_import.';
+
+create function private.finish_import(import_id uuid, problem text) returns json
+language plpgsql set search_path = '' as $$
+begin
+  update private.imports i set
+    state = case when finish_import.problem is null then 'completed' else 'failed' end,
+    problem = finish_import.problem, updated_at = clock_timestamp()
+  where i.id = import_id and i.state in ('receiving', 'running');
+  perform private.drop_import_file(i.id) from private.imports i
+  where i.id = import_id and not (i.is_dry_run and i.state = 'completed');
+  -- Of dry runs, the newest keeps its file for admin_apply_import.
+  delete from private.import_file_parts p using private.imports i, private.imports o
+  where i.id = finish_import.import_id and i.is_dry_run and i.state = 'completed'
+    and o.organization_id = i.organization_id and o.id <> i.id and o.is_dry_run and o.state = 'completed'
+    and p.organization_id = o.organization_id and p.import_id = o.id;
+  delete from private.import_ids d using private.imports i
+  where i.id = finish_import.import_id and d.organization_id = i.organization_id and d.import_id = i.id;
+  return (select private.import_shape(i) from private.imports i where i.id = import_id);
+end
+$$;
+comment on function private.finish_import(uuid, text) is
+  'Finishes an import; problem says why it failed, or null. Deletes its file, except of a dry run that '
+  'succeeded.';
+
+create function private.drop_import_file(import_id uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  delete from private.import_file_parts p using private.imports i
+  where i.id = drop_import_file.import_id and p.organization_id = i.organization_id and p.import_id = i.id;
+  delete from private.import_ids d using private.imports i
+  where i.id = drop_import_file.import_id and d.organization_id = i.organization_id and d.import_id = i.id;
+end
+$$;
+comment on function private.drop_import_file(uuid) is 'Deletes the stored file of an import.';
+
+create function private.import_shape(import private.imports) returns json
+language plpgsql stable set search_path = '' as $$
+begin
+  return json_build_object('id', import.id, 'format', import.format, 'source', import.source, 'dry_run',
+    import.is_dry_run,
+    'state', import.state, 'bytes', import.bytes,
+    'bytes_read', case when import.state = 'completed' then import.bytes
+      else (import.position ->> 'at')::bigint end,
+    'processed', import.processed, 'created', import.created, 'skipped', import.skipped, 'failed',
+      import.failed, 'problem', import.problem,
+    'errors', coalesce((select json_agg(jsonb_strip_nulls(jsonb_build_object('file', e.file))
+        || jsonb_build_object('line', e.line, 'field', e.field, 'message', e.message) order by e.id)
+      from private.import_errors e where e.organization_id = import.organization_id
+        and e.import_id = import.id), '[]'),
+    'can_apply', import.is_dry_run and import.state = 'completed'
+      and exists (select from private.import_file_parts p
+        where p.organization_id = import.organization_id and p.import_id = import.id),
+    'created_at', import.created_at, 'updated_at', import.updated_at);
+end
+$$;
+comment on function private.import_shape(private.imports) is
+  'JSON of an import for Admin, with the first 100 errors.';
+
+create function private.end_idle_imports(organization_id uuid default null) returns integer
+language plpgsql set search_path = '' as $$
+declare ended integer;
+begin
+  perform private.finish_import(i.id, case i.state when 'receiving'
+    then 'The file stopped arriving: send it again.'
+    else format('It made no progress for %s: send the file again.', private.retention('stalled_imports')) end)
+  from (
+    select w.id, w.state from private.imports w
+    where w.state in ('receiving', 'running') and w.query is not null
+      and (end_idle_imports.organization_id is null or w.organization_id = end_idle_imports.organization_id)
+      and w.updated_at < now() - private.retention(case w.state
+        when 'receiving' then 'stalled_uploads' else 'stalled_imports' end)
+    -- An import that is still progressing is not idle.
+    for update skip locked) i;
+  get diagnostics ended = row_count;
+  delete from private.import_file_parts p using private.imports i
+  where i.organization_id = p.organization_id and i.id = p.import_id and i.state = 'completed'
+    and i.updated_at < now() - private.retention('checked_imports');
+  return ended;
+end
+$$;
+comment on function private.end_idle_imports(uuid) is
+  'Ends imports, of one organization or all, whose upload stopped (private.retention stalled_uploads) or '
+  'that make no progress (stalled_imports); deletes the files of old dry runs (checked_imports).';
+
+-- Administration --------------------------------------------------------------------------------------------
+
+create function private.lock_import(import_id uuid) returns private.imports
+language plpgsql set search_path = '' as $$
+declare own_id uuid := private.require_admin(private.current_organization_id(), 'submissions:moderate');
+  import private.imports;
+begin
+  select * into import from private.imports i
+    where i.id = import_id and i.organization_id = own_id for no key update;
+  if import.id is null then perform private.raise_error('NOT_FOUND', 'There is no such import.'); end if;
+  return import;
+end
+$$;
+comment on function private.lock_import(uuid) is
+  'Locks and returns an import of the current organization; raises NOT_FOUND if there is none.';
+
+-- definer: private tables; each call requires Admin.
+create function private.admin_start_import(query jsonb, file_type text) returns uuid
+language plpgsql security definer set search_path = '' as $$
+declare own_id uuid := private.require_admin(private.current_organization_id(), 'submissions:moderate');
+  import_id uuid;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('imports of ' || own_id, 0));
+  perform private.end_idle_imports(own_id);
+  if (select count(*) >= 5 from private.imports i
+      where i.organization_id = own_id and i.state in ('receiving', 'running') and i.query is not null) then
+    perform private.raise_error('CONFLICT',
+      'Five imports of this organization have not ended: wait for one, or cancel it.');
+  end if;
+  import_id := private.start_import(own_id, query ->> 'format',
+    coalesce(query ->> 'source', query ->> 'format'),
+    (query ->> 'dry_run')::boolean, (query ->> 'create_missing')::boolean);
+  update private.imports i set state = 'receiving', query = admin_start_import.query,
+    file_type = admin_start_import.file_type,
+    profile_id = nullif(current_setting('feedback.profile_id', true), '')::uuid,
+    key_id = nullif(current_setting('feedback.key_id', true), '')::uuid
+  where i.id = import_id;
+  return import_id;
+end
+$$;
+comment on function private.admin_start_import(jsonb, text) is
+  'Starts an import into the current organization; the file parts follow.';
+
+create function private.admin_add_import_file_part(import_id uuid, n integer, bytes bytea) returns void
+-- definer: reads statistics of private.submission_search
+language plpgsql security definer set search_path = '' as $$
+declare import private.imports := private.lock_import(import_id);
+begin
+  if import.state <> 'receiving'
+    then perform private.raise_error('CONFLICT', 'This import has ended: start another.'); end if;
+  insert into private.import_file_parts (organization_id, import_id, n, bytes)
+    values (import.organization_id, import.id, n, bytes);
+  update private.imports i set bytes = i.bytes + octet_length(admin_add_import_file_part.bytes),
+    updated_at = clock_timestamp()
+  where i.id = import.id;
+end
+$$;
+comment on function private.admin_add_import_file_part(uuid, integer, bytea) is
+  'Stores one part of an import''s file.';
+
+create function private.admin_begin_import(import_id uuid) returns json
+-- definer: reads statistics of private.submission_search
+language plpgsql security definer set search_path = '' as $$
+declare import private.imports := private.lock_import(import_id);
+begin
+  update private.imports i set state = 'running', updated_at = clock_timestamp()
+  where i.id = import.id and i.state = 'receiving' returning i.* into import;
+  if import.id is null then perform private.raise_error('CONFLICT', 'This import has ended: start another.');
+    end if;
+  perform private.call_importer();
+  return private.import_shape(import);
+end
+$$;
+comment on function private.admin_begin_import(uuid) is 'Marks the upload as complete and starts the import.';
+
+create function private.admin_finish_import(import_id uuid, problem text) returns json
+-- definer: reads statistics of private.submission_search
+language plpgsql security definer set search_path = '' as $$
+begin
+  if not exists (select from private.imports i
+    where i.id = import_id and i.organization_id = private.require_admin(private.current_organization_id(),
+    'submissions:moderate')) then
+    perform private.raise_error('NOT_FOUND', 'There is no such import.');
+  end if;
+  return private.finish_import(import_id, problem);
+end
+$$;
+comment on function private.admin_finish_import(uuid, text) is
+  'Finishes an import of the current organization.';
+
+create function private.admin_cancel_import(import_id uuid) returns json
+-- definer: reads statistics of private.submission_search
+language plpgsql security definer set search_path = '' as $$
+declare import private.imports := private.lock_import(import_id);
+begin
+  if import.state not in ('receiving', 'running', 'canceled') then
+    perform private.raise_error('CONFLICT', 'This import has ended: there is nothing to cancel.');
+  end if;
+  update private.imports i set state = 'canceled', updated_at = clock_timestamp() where i.id = import.id
+    returning i.* into import;
+  perform private.drop_import_file(import.id);
+  perform private.audit('import.cancel', 'import', import.id, '{}', import.organization_id);
+  return private.import_shape(import);
+end
+$$;
+comment on function private.admin_cancel_import(uuid) is
+  'Cancels an import of the current organization; written rows stay.';
+
+-- definer: private tables; each call requires Admin.
+create function private.admin_apply_import(import_id uuid) returns json
+language plpgsql security definer set search_path = '' as $$
+declare checked private.imports := private.lock_import(import_id); new_id uuid;
+begin
+  if not checked.is_dry_run or checked.state <> 'completed' then
+    perform private.raise_error('CONFLICT', 'Only a dry run that is completed can be imported.');
+  elsif not exists (select from private.import_file_parts p
+      where p.organization_id = checked.organization_id and p.import_id = checked.id) then
+    perform private.raise_error('GONE', 'The file is not stored any more: send it again.');
+  end if;
+  new_id := private.admin_start_import(checked.query || '{"dry_run": false}', checked.file_type);
+  update private.imports i set bytes = checked.bytes where i.id = new_id;
+  update private.import_file_parts p set import_id = new_id
+  where p.organization_id = checked.organization_id and p.import_id = checked.id;
+  return private.admin_begin_import(new_id);
+end
+$$;
+comment on function private.admin_apply_import(uuid) is
+  'Imports the file of a completed dry run, which it takes. Raises CONFLICT for another import, GONE if the '
+  'file is not stored any more.';
+
+create function private.admin_imports(import_id uuid) returns json
+-- definer: reads statistics of private.submission_search
+language plpgsql stable security definer set search_path = '' as $$
+declare own_id uuid := private.require_admin(private.current_organization_id(), 'submissions:moderate');
+begin
+  return coalesce((select json_agg(private.import_shape(i) order by i.created_at desc, i.id desc) from (
+    select * from private.imports i
+      where i.organization_id = own_id and (import_id is null or i.id = import_id)
+    order by i.created_at desc, i.id desc limit 50) i), '[]');
+end
+$$;
+comment on function private.admin_imports(uuid) is
+  'The import with this id, or the newest 50, of the current organization.';
+
+grant execute on function private.admin_start_import(jsonb, text),
+  private.admin_add_import_file_part(uuid, integer, bytea), private.admin_begin_import(uuid),
+  private.admin_finish_import(uuid, text), private.admin_cancel_import(uuid),
+  private.admin_apply_import(uuid), private.admin_imports(uuid) to authenticated, service_key;

@@ -1,0 +1,304 @@
+-- The steps of an import: chunks of its file, in a transaction each.
+
+create function private.write_import(import private.imports, records jsonb) returns private.import_outcome
+language plpgsql set search_path = '' as $$
+declare
+  people jsonb; part private.import_outcome; kind text;
+  outcome private.import_outcome := row(0, 0, '[]')::private.import_outcome;
+begin
+  -- Block merges, which must see all rows of the submissions they merge.
+  perform 1 from public.organizations o where o.id = import.organization_id for no key update;
+  perform set_config('feedback.suppress_events', 'import', true);
+  people := private.import_people(import, records -> 'people');
+  foreach kind in array array['taxonomy', 'submission', 'merged', 'follow', 'comment', 'vote', 'comment_vote',
+    'status_change',
+    'survey', 'survey_response'] loop
+    continue when kind <> 'taxonomy' and not records ? kind;
+    part := case kind
+      when 'taxonomy' then private.import_taxonomy(import, records)
+      when 'submission' then private.import_submissions(import, people, records -> kind)
+      when 'merged' then private.import_submissions(import, people, records -> kind)
+      when 'follow' then private.import_follows(import, people, records -> kind)
+      when 'comment' then private.import_comments(import, people, records -> kind)
+      when 'vote' then private.import_votes(import, people, records -> kind)
+      when 'comment_vote' then private.import_comment_votes(import, people, records -> kind)
+      when 'status_change' then private.import_status_changes(import, people, records -> kind)
+      when 'survey' then private.import_surveys(import, records -> kind)
+      else private.import_survey_responses(import, people, records -> kind)
+    end;
+    outcome := row(outcome.created + part.created, outcome.skipped + part.skipped,
+      outcome.failures || coalesce(part.failures, '[]'))::private.import_outcome;
+  end loop;
+  perform set_config('feedback.suppress_events', 'off', true);
+  return outcome;
+end
+$$;
+comment on function private.write_import(private.imports, jsonb) is
+  'Writes records kind by kind, without events.';
+
+create function private.slice_records(records jsonb, first integer, past integer) returns jsonb
+language plpgsql immutable set search_path = '' as $$
+declare part jsonb;
+begin
+  part := coalesce((
+    select jsonb_object_agg(l.kind, l.list) from (
+      select r.key as kind, jsonb_agg(e.value order by e.place) as list
+      from jsonb_each(records) r
+        cross join jsonb_array_elements(case jsonb_typeof(r.value) when 'array' then r.value else '[]' end)
+          with ordinality e (value, place)
+      where (e.value ->> 'n')::integer >= first and (e.value ->> 'n')::integer < past group by r.key) l),
+        '{}');
+  return part || jsonb_build_object('people', coalesce((
+      select jsonb_object_agg(p.key, p.value) from jsonb_each(records -> 'people') p
+      where p.key in (select e ->> 'author' from jsonb_each(part) l, jsonb_array_elements(l.value) e)), '{}'),
+    'categories', coalesce((
+      select jsonb_object_agg(c.key, c.value) from jsonb_each(records -> 'categories') c
+      where c.key in (select e ->> 'category' from jsonb_each(part) l, jsonb_array_elements(l.value) e)),
+        '{}'),
+    'tags', coalesce((
+      select jsonb_object_agg(t.key, t.value) from jsonb_each(records -> 'tags') t
+      where exists (select from jsonb_each(part) l, jsonb_array_elements(l.value) e
+        where e -> 'tags' ? t.key)), '{}'));
+end
+$$;
+comment on function private.slice_records(jsonb, integer, integer) is
+  'The records of a chunk within a range, with the people, categories and tags they reference.';
+
+create function private.write_valid_records(import private.imports, records jsonb)
+  returns private.import_outcome
+language plpgsql set search_path = '' as $$
+declare
+  first integer; last integer; middle integer; one private.import_outcome; other private.import_outcome;
+begin
+  begin
+    return private.write_import(import, records);
+  exception when sqlstate 'FB400' or check_violation or string_data_right_truncation
+    or invalid_text_representation
+    or untranslatable_character or character_not_in_repertoire or invalid_datetime_format
+      or datetime_field_overflow then
+    null;
+  end;
+  select min((e ->> 'n')::integer), max((e ->> 'n')::integer) into first, last from jsonb_each(records) r
+    cross join jsonb_array_elements(case jsonb_typeof(r.value) when 'array' then r.value else '[]' end) e;
+  if first = last then
+    return row(0, 0, (
+      select jsonb_build_array(jsonb_build_object('line', e -> 'line', 'message',
+        'was refused by the database')) from jsonb_each(records) r
+        cross join jsonb_array_elements(case jsonb_typeof(r.value) when 'array' then r.value else '[]' end)
+          e))::private.import_outcome;
+  end if;
+  middle := (first + last + 1) / 2;
+  one := private.write_valid_records(import, private.slice_records(records, first, middle));
+  other := private.write_valid_records(import, private.slice_records(records, middle, last + 1));
+  return row(one.created + other.created, one.skipped + other.skipped,
+    one.failures || other.failures)::private.import_outcome;
+end
+$$;
+comment on function private.write_valid_records(private.imports, jsonb) is
+  'Like private.write_import; if the database rejects records, splits them in half down to the rejected one '
+  'and reports it as a failure.';
+
+create function private.mark_dry_run_ids(import private.imports, records jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare noted jsonb;
+begin
+  noted := coalesce((
+    select jsonb_object_agg(r.key, case jsonb_typeof(r.value) when 'array' then (
+        select coalesce(jsonb_agg(e.value
+            - case when known.parent then 'parent_id' else '' end
+            - case when known.audience then 'audience_submission_id' else '' end
+            || jsonb_build_object('seen', known.target) order by e.place), '[]')
+        from jsonb_array_elements(r.value) with ordinality e (value, place)
+          cross join lateral (
+            select coalesce(bool_or(i.kind = 'comment' and i.external_id = e.value ->> 'parent_id'), false)
+              as parent,
+              coalesce(bool_or(i.kind = 'submission'
+                and i.external_id = e.value ->> 'audience_submission_id'), false) as audience,
+              coalesce(bool_or(i.external_id = e.value ->> (i.kind || '_id')), false) as target
+            from private.import_ids i
+            where i.organization_id = import.organization_id and i.import_id = import.id
+              and (i.kind, i.external_id) in (('comment', e.value ->> 'parent_id'),
+                ('submission', e.value ->> 'audience_submission_id'),
+                ('submission', e.value ->> 'submission_id'), ('comment', e.value ->> 'comment_id'),
+                  ('survey', e.value ->> 'survey_id'))) known
+      ) else r.value end)
+    from jsonb_each(records) r), '{}');
+  insert into private.import_ids (organization_id, import_id, kind, external_id)
+  select import.organization_id, import.id, case r.key when 'merged' then 'submission'
+    else r.key end, e ->> 'id'
+  from jsonb_each(records) r cross join jsonb_array_elements(r.value) e
+  where r.key in ('submission', 'merged', 'comment', 'survey') and e ->> 'id' is not null
+  on conflict do nothing;
+  return noted;
+end
+$$;
+comment on function private.mark_dry_run_ids(private.imports, jsonb) is
+  'Adapts records of a dry run to its earlier chunks, whose ids count as seen, and stores their ids.';
+
+create function private.run_import(import_id uuid, records jsonb, refused jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  import private.imports; outcome private.import_outcome := row(0, 0, '[]')::private.import_outcome;
+  failures jsonb; wrong integer; told integer;
+begin
+  -- One chunk of an organization at a time, so that concurrent imports of one file see each other's rows.
+  perform pg_advisory_xact_lock(hashtextextended('import ' || i.organization_id, 0)) from private.imports i
+    where i.id = import_id;
+  select * into import from private.imports i where i.id = import_id for no key update;
+  if import.state is distinct from 'running' then
+    perform private.raise_error('CONFLICT', 'This import has ended: start another.');
+  end if;
+  if import.is_dry_run then records := private.mark_dry_run_ids(import, records); end if;
+  begin
+    outcome := private.write_valid_records(import, records);
+    if import.is_dry_run then raise exception using errcode = 'FBDRY'; end if;
+  exception when sqlstate 'FBDRY' then null;
+  end;
+  failures := refused || outcome.failures;
+  wrong := (select count(*) from jsonb_array_elements(failures) f where f -> 'kept' is null);
+  told := (select count(*) from private.import_errors e where e.organization_id = import.organization_id
+    and e.import_id = import.id);
+  insert into private.import_errors (organization_id, import_id, file, line, field, message)
+  select import.organization_id, import.id, records ->> 'file', f.line, f.field, f.message
+  from jsonb_to_recordset(failures) as f (line integer, field text, message text)
+  order by f.line limit greatest(0, 100 - told);
+  update private.imports i set processed = i.processed + outcome.created + outcome.skipped + wrong,
+    created = i.created + outcome.created,
+    skipped = i.skipped + outcome.skipped, failed = i.failed + wrong, updated_at = clock_timestamp()
+  where i.id = import.id returning i.* into import;
+  return jsonb_build_object('processed', import.processed, 'created', import.created, 'skipped',
+    import.skipped, 'failed', import.failed);
+end
+$$;
+comment on function private.run_import(uuid, jsonb, jsonb) is
+  'Writes a chunk: {kind: [record]} with people, categories, tags and, for a zip, the file name; refused '
+  'holds records that validation rejected, [{line, field, message}]. A dry run rolls back.';
+
+-- Running the steps -----------------------------------------------------------------------------------------
+
+create function private.call_importer() returns boolean
+language plpgsql set search_path = '' as $$
+begin
+  if not exists (select from private.imports i where i.state = 'running' and i.query is not null
+      and (i.claimed_until is null or i.claimed_until < now())) then return false; end if;
+  begin
+    if not private.call_function('/api/imports/run') then perform pg_notify('imports', ''); end if;
+    return true;
+  -- An error here must not roll back the caller's change; the schedule runs imports anyway.
+  exception when others then
+    raise warning 'the importer was not called: %', sqlerrm;
+    return false;
+  end;
+end
+$$;
+comment on function private.call_importer() is
+  'Starts pending imports in functions/api when this transaction commits: through pg_net if Vault has the '
+  'URL of the functions, otherwise through NOTIFY.';
+
+-- definer: the login role has no other access to imports. The role may act as any user already; it receives
+-- the digest of a key only if that key sent an import.
+create function private.claim_import(previous_id uuid, problem text, takes boolean)
+returns table (id uuid, organization_id uuid, user_id uuid, digest bytea)
+language plpgsql security definer set search_path = '' as $$
+begin
+  if problem is not null then
+    perform private.finish_import(previous_id, problem);
+  else
+    update private.imports i set claimed_until = null where i.id = previous_id;
+  end if;
+  return query
+    with claimed as (
+      update private.imports i set claimed_until = now() + interval '10 seconds'
+      where i.id = (
+        select w.id from private.imports w
+        where takes and w.state = 'running'
+          and w.query is not null and (w.claimed_until is null or w.claimed_until < now())
+        order by w.updated_at limit 1 for update skip locked)
+      returning i.*)
+    select c.id, c.organization_id, p.auth_user_id, k.digest from claimed c
+    left join public.profiles p on p.id = c.profile_id and c.key_id is null
+    left join private.api_keys k on k.id = c.key_id;
+end
+$$;
+comment on function private.claim_import(uuid, text, boolean) is
+  'Releases the previous import, or fails it with a problem. If takes, claims the import that has waited '
+  'longest, for ten seconds or until its next chunk, and returns its sender''s credential.';
+grant execute on function private.claim_import(uuid, text, boolean) to feedback_api;
+
+-- definer: private tables; each function requires Admin.
+create function private.admin_run_import(
+  import_id uuid, records jsonb, refused jsonb,
+  at bigint, chunk integer,  -- position of its rows, and the number of their chunk
+  next jsonb,                -- with the last chunk of these rows: the next position
+  nameless_votes integer     -- remaining after these rows
+) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare own_id uuid := private.require_admin(private.current_organization_id(), 'submissions:moderate');
+  import private.imports; told jsonb;
+begin
+  if not exists (select from private.imports i where i.id = import_id and i.organization_id = own_id) then
+    perform private.raise_error('NOT_FOUND', 'There is no such import.');
+  end if;
+  -- Fail instead of waiting: waiting imports of one organization would hold all connections.
+  if not pg_try_advisory_xact_lock(hashtextextended('import ' || own_id, 0)) then
+    perform private.raise_error('SERVICE_UNAVAILABLE',
+      'Another import of this organization is being written: try again.');
+  end if;
+  select * into import from private.imports i where i.id = import_id for no key update;
+  if (import.position ->> 'at')::bigint <> at or import.chunks_done <> chunk then
+    perform private.raise_error('CONFLICT', 'Another request is running this import.');
+  end if;
+  -- As in exports, a key without survey scopes imports everything else.
+  if records ?| array['survey', 'survey_response']
+    and not (private.is_admin(own_id, 'surveys:write') and private.is_admin(own_id, 'surveys:publish')) then
+    refused := refused || coalesce((
+      select jsonb_agg(jsonb_build_object('line', r.value -> 'line', 'message',
+        'needs a key with surveys:write and surveys:publish'))
+      from jsonb_array_elements(coalesce(records -> 'survey', '[]') ||
+        coalesce(records -> 'survey_response', '[]')) r), '[]');
+    records := records - 'survey' - 'survey_response';
+  end if;
+  told := private.run_import(import_id, records, refused);
+  -- In the transaction of the chunk, so that nothing is written or counted twice.
+  update private.imports i set
+    position = coalesce(next, i.position),
+    chunks_done = case when next is null then i.chunks_done + 1 else 0 end,
+    nameless_votes = case when next is null then i.nameless_votes else admin_run_import.nameless_votes end,
+    claimed_until = case when i.claimed_until is not null then clock_timestamp() + interval '10 seconds' end
+  where i.id = import_id;
+  return told;
+end
+$$;
+comment on function private.admin_run_import(uuid, jsonb, jsonb, bigint, integer, jsonb, integer) is
+  'Writes a chunk of an import of the current organization and records its progress; raises CONFLICT if '
+  'another process wrote it.';
+
+create function private.admin_import_job(import_id uuid) returns json
+-- definer: reads statistics of private.submission_search
+language plpgsql stable security definer set search_path = '' as $$
+declare own_id uuid := private.require_admin(private.current_organization_id(), 'submissions:moderate');
+begin
+  return (select json_build_object('state', i.state, 'query', i.query, 'file_type', i.file_type, 'position',
+    i.position,
+      'chunks_done', i.chunks_done, 'nameless_votes', i.nameless_votes)
+    from private.imports i where i.id = import_id and i.organization_id = own_id and i.query is not null);
+end
+$$;
+comment on function private.admin_import_job(uuid) is
+  'State of an import job of the current organization for its next step; null if there is none.';
+
+create function private.admin_import_file_part(import_id uuid, n integer) returns bytea
+-- definer: reads statistics of private.submission_search
+language plpgsql stable security definer set search_path = '' as $$
+declare own_id uuid := private.require_admin(private.current_organization_id(), 'submissions:moderate');
+begin
+  return (select p.bytes from private.import_file_parts p
+    where p.organization_id = own_id and p.import_id = admin_import_file_part.import_id
+      and p.n = admin_import_file_part.n);
+end
+$$;
+comment on function private.admin_import_file_part(uuid, integer) is
+  'One part of an import''s file; null after the last.';
+
+grant execute on function private.admin_run_import(uuid, jsonb, jsonb, bigint, integer, jsonb, integer),
+  private.admin_import_job(uuid), private.admin_import_file_part(uuid, integer) to authenticated, service_key;

@@ -1,0 +1,161 @@
+-- What an author known by address alone wrote becomes a user's, who proves the address twice: by the link of
+-- a mail to it, and by an account with it. Lock order: the organization, the author's profile, which
+-- private.author_of_key locks too, so that nothing is added meanwhile; then as everywhere.
+
+create function private.open_claim(organization_id uuid, author_id uuid) returns json
+language plpgsql stable security definer set search_path = '' as $$ -- definer: private tables
+begin
+  return (select json_build_object(
+    'organization', json_build_object('id', o.id, 'slug', o.slug, 'name', o.name),
+    'submissions', (select count(*) from public.submissions s where s.author_id = p.id),
+    'comments', (select count(*) from public.comments c where c.author_id = p.id),
+    'votes', (select count(*) from public.votes v where v.user_id = p.id),
+    'is_signed_in', auth.uid() is not null,
+    'is_own_address', private.has_address(auth.uid(), p.email))
+    from public.profiles p join public.organizations o on o.id = p.organization_id
+    where p.id = open_claim.author_id and p.kind = 'email' and o.id = open_claim.organization_id);
+end
+$$;
+comment on function private.open_claim(uuid, uuid) is
+  'JSON of what an e-mail author may claim, for the bearer of a signed link: {organization, submissions, '
+  'comments, votes, is_signed_in, is_own_address: whether the caller''s confirmed address is the author''s}; '
+  'null if there is no such author any more.';
+
+create function private.has_address(profile_id uuid, address text) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce((select lower(private.mail_address(p.id)) = lower(has_address.address)
+    from public.profiles p where p.id = has_address.profile_id and p.kind = 'user'), false);
+end
+$$;
+comment on function private.has_address(uuid, text) is
+  'Whether a user has confirmed the address.';
+
+create function private.claim_votes(organization_id uuid, author_id uuid, claimer_id uuid) returns void
+language plpgsql set search_path = '' as $$
+#variable_conflict use_variable
+declare doubles uuid[] := array(select v.submission_id from public.votes v
+  join public.votes o on o.submission_id = v.submission_id and o.user_id = claimer_id
+  where v.user_id = author_id and v.organization_id = claim_votes.organization_id);
+begin
+  -- A vote that a merge moved goes into the journal, so that an unmerge gives it back to its source.
+  insert into private.merged_votes (source_id, user_id, organization_id, id, created_at)
+  select v.merged_from, claimer_id, v.organization_id, v.id, v.created_at from public.votes v
+  where v.submission_id = any (doubles) and v.user_id in (author_id, claimer_id) and v.merged_from is not null
+    and (v.user_id = author_id or exists (select from public.votes o
+      where o.submission_id = v.submission_id and o.user_id = author_id and o.merged_from is null))
+  on conflict do nothing;
+  update public.votes v set merged_from = null
+  where v.submission_id = any (doubles) and v.user_id = claimer_id and v.merged_from is not null
+    and exists (select from public.votes o
+      where o.submission_id = v.submission_id and o.user_id = author_id and o.merged_from is null);
+  delete from public.votes v where v.submission_id = any (doubles) and v.user_id = author_id;
+  update public.votes v set user_id = claimer_id
+  where v.user_id = author_id and v.organization_id = claim_votes.organization_id;
+  delete from private.merged_votes j using private.merged_votes o
+  where j.user_id = author_id and j.organization_id = claim_votes.organization_id
+    and o.source_id = j.source_id and o.user_id = claimer_id;
+  update private.merged_votes j set user_id = claimer_id
+  where j.user_id = author_id and j.organization_id = claim_votes.organization_id;
+  -- A source has the vote once: at its target, or in the journal.
+  delete from private.merged_votes j using public.votes v
+  where j.user_id = claimer_id and j.organization_id = claim_votes.organization_id
+    and v.user_id = claimer_id and v.merged_from = j.source_id;
+  perform private.recount(doubles);
+end
+$$;
+comment on function private.claim_votes(uuid, uuid, uuid) is
+  'Gives votes of one profile to another, once for each submission. The caller holds the locks of the '
+  'submissions.';
+
+create function private.claim_mail(organization_id uuid, author_id uuid, claimer_id uuid) returns void
+language plpgsql set search_path = '' as $$
+#variable_conflict use_variable
+begin
+  delete from public.notifications n using public.notifications o
+  where n.user_id = author_id and o.user_id = claimer_id and o.event_id = n.event_id;
+  update public.notifications n set user_id = claimer_id where n.user_id = author_id;
+  delete from private.mails m where m.profile_id = author_id and exists (select from private.mails o
+    where o.profile_id = claimer_id and o.event_ids[1] = m.event_ids[1]);
+  update private.mails m set profile_id = claimer_id where m.profile_id = author_id;
+  delete from private.mail_items m where m.profile_id = author_id and exists (select from private.mail_items o
+    where o.profile_id = claimer_id and o.event_id = m.event_id);
+  update private.mail_items m set profile_id = claimer_id where m.profile_id = author_id;
+  insert into private.mail_choices (organization_id, profile_id, kind, choice)
+  select c.organization_id, claimer_id, c.kind, c.choice from private.mail_choices c
+  where c.profile_id = author_id
+  on conflict do nothing;
+  insert into private.mail_mutes (organization_id, submission_id, profile_id, created_at)
+  select m.organization_id, m.submission_id, claimer_id, m.created_at from private.mail_mutes m
+  where m.profile_id = author_id
+  on conflict do nothing;
+  delete from private.mail_choices c where c.profile_id = author_id;
+  delete from private.mail_mutes m where m.profile_id = author_id;
+  update private.mail_suppressions s set profile_id = claimer_id where s.profile_id = author_id;
+end
+$$;
+comment on function private.claim_mail(uuid, uuid, uuid) is
+  'Gives notifications, mail to be, and choices of an e-mail author to a user, whose own choices count.';
+
+create function private.claim_author(organization_id uuid, author_id uuid) returns json
+language plpgsql security definer set search_path = '' as $$ -- definer: re-points rows of another profile
+#variable_conflict use_variable
+declare
+  claimer_id uuid := auth.uid();
+  author public.profiles;
+begin
+  perform 1 from public.organizations o where o.id = organization_id for no key update;
+  -- Not more: whoever inserts rows that refer to the profile must not wait for this.
+  select * into author from public.profiles p
+  where p.id = author_id and p.organization_id = claim_author.organization_id for no key update;
+  if author.id is null or author.kind <> 'email' then
+    perform private.raise_error('CONFLICT', 'This was claimed already, or there is nothing left to claim.');
+  end if;
+  if claimer_id is null or not private.has_address(claimer_id, author.email) then
+    perform private.raise_error('FORBIDDEN',
+      'Sign in with an account that has confirmed the address that the mail came to.');
+  end if;
+  perform private.lock_personal_rows(author_id, organization_id);
+  perform set_config('feedback.suppress_events', 'on', true);
+  update public.submissions s set author_id = claimer_id where s.author_id = claim_author.author_id;
+  update public.comments c set author_id = claimer_id where c.author_id = claim_author.author_id;
+  perform private.claim_votes(organization_id, author_id, claimer_id);
+  delete from public.comment_votes v using public.comment_votes o
+  where v.user_id = author_id and o.user_id = claimer_id and o.comment_id = v.comment_id;
+  update public.comment_votes v set user_id = claimer_id where v.user_id = author_id;
+  insert into public.follows (organization_id, submission_id, user_id, reason, created_at)
+  select f.organization_id, f.submission_id, claimer_id, f.reason, f.created_at from public.follows f
+  where f.user_id = author_id
+  on conflict do nothing;
+  delete from public.follows f where f.user_id = author_id;
+  update public.status_changes h set changed_by = claimer_id where h.changed_by = author_id;
+  perform set_config('feedback.suppress_events', 'off', true);
+  update public.survey_responses r set user_id = claimer_id
+  where r.user_id = author_id and not exists (select from public.survey_responses o
+    where o.survey_id = r.survey_id and o.user_id = claimer_id);
+  -- What the team decided about the author holds for the account; distrust outweighs trust.
+  insert into private.author_trust as t (organization_id, user_id, is_trusted)
+  select d.organization_id, claimer_id, d.is_trusted from private.author_trust d where d.user_id = author_id
+  on conflict on constraint author_trust_pkey do update set is_trusted = t.is_trusted and excluded.is_trusted;
+  delete from private.author_trust t where t.user_id = author_id;
+  perform private.claim_mail(organization_id, author_id, claimer_id);
+  -- A session of the organization's application is of the author, never of the account. An application that
+  -- vouches for the author again gets a new one.
+  perform private.forget_identified(author_id);
+  delete from private.external_ids e where e.profile_id = author_id;
+  delete from private.idempotency_keys k where k.profile_id = author_id;
+  update public.profiles p set kind = 'anonymous', email = null, name = null, avatar_url = null
+  where p.id = author_id;
+  perform private.audit('author.claim', 'profile', claimer_id, jsonb_build_object('author_id', author_id),
+    organization_id);
+  return (select json_build_object('id', o.id, 'slug', o.slug, 'name', o.name) from public.organizations o
+    where o.id = organization_id);
+end
+$$;
+comment on function private.claim_author(uuid, uuid) is
+  'Gives all that an e-mail author of an organization has to the signed-in user with the same confirmed '
+  'address, and leaves a nameless profile; for the bearer of a signed link. Returns the organization. '
+  'FORBIDDEN without that address, CONFLICT the second time.';
+
+grant execute on function private.open_claim(uuid, uuid) to anon, authenticated;
+grant execute on function private.claim_author(uuid, uuid) to authenticated;

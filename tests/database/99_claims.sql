@@ -1,0 +1,107 @@
+-- What an e-mail author wrote becomes a user's with the same confirmed address, once.
+begin;
+set local search_path = public, extensions;
+select plan(34);
+do $$
+begin
+  perform tests.start();
+  update auth.users set email = 'Grace@Author.test' where id = tests.id('carol');
+  insert into public.profiles (id, kind, organization_id, email, name) values
+    (tests.id('grace'), 'email', tests.id('acme'), 'grace@author.test', 'Grace'),
+    (tests.id('grace of rival'), 'email', tests.id('rival'), 'grace@author.test', 'Grace');
+  perform tests.submission('her idea', 'grace'), tests.submission('for both', 'bob'), tests.submission('source', 'bob'),
+    tests.submission('source of both', 'bob'), tests.submission('at rival', 'grace of rival', 'rival');
+  perform tests.comment('her comment', 'grace', 'for both'), tests.comment('of bob', 'bob', 'for both');
+  insert into public.votes (submission_id, user_id) values
+    (tests.id('for both'), tests.id('grace')), (tests.id('for both'), tests.id('carol')), (tests.id('for both'), tests.id('alice')),
+    (tests.id('source'), tests.id('grace')), (tests.id('source'), tests.id('alice')),
+    (tests.id('source of both'), tests.id('grace')), (tests.id('source of both'), tests.id('carol'));
+  insert into public.comment_votes (comment_id, user_id) values
+    (tests.id('of bob'), tests.id('grace')), (tests.id('of bob'), tests.id('carol')), (tests.id('her comment'), tests.id('grace'));
+  insert into public.follows (organization_id, submission_id, user_id, reason) values
+    (tests.id('acme'), tests.id('for both'), tests.id('grace'), 'manual'), (tests.id('acme'), tests.id('for both'), tests.id('carol'), 'manual')
+    on conflict do nothing;
+  insert into private.author_trust (organization_id, user_id, is_trusted) values
+    (tests.id('acme'), tests.id('grace'), false), (tests.id('acme'), tests.id('carol'), true);
+  update public.organizations set mail_enabled = true where id = tests.id('acme');
+  insert into public.status_changes (organization_id, submission_id, new_status) values (tests.id('acme'), tests.id('her idea'), 'planned');
+  insert into private.mail_choices (organization_id, profile_id, kind, choice) values
+    (tests.id('acme'), tests.id('grace'), 'reply', 'never'), (tests.id('acme'), tests.id('grace'), 'comment', 'weekly'),
+    (tests.id('acme'), tests.id('carol'), 'comment', 'never');
+end $$;
+
+do $$ begin
+  insert into private.identified_people (organization_id, subject, profile_id) values (tests.id('acme'), 'u-1', tests.id('grace'));
+end $$;
+
+create function pg_temp.claim(who text, organization text default 'acme', author text default 'grace') returns text language sql as $$
+  select tests.see(who, format('select private.claim_author(%L, %L) ->> %L', tests.id(organization), tests.id(author), 'slug'))
+$$;
+create function pg_temp.wrong_counts() returns bigint language sql as $$
+  select count(*) from public.submissions s where vote_count <> (select count(*) from public.votes v where v.submission_id = s.id)
+    or comment_count <> (select count(*) from public.comments c where c.submission_id = s.id and c.moderation_state = 'approved')
+$$;
+create function pg_temp.voters(submission text) returns text language sql as $$
+  select coalesce(string_agg(p.name, ', ' order by p.name), '') from public.votes v join public.profiles p on p.id = v.user_id
+  where v.submission_id = tests.id(submission)
+$$;
+
+-- Who may not
+select is(pg_temp.claim('carol'), 'FB403', 'an address that is not confirmed proves nothing');
+update auth.users set email_confirmed_at = now() where id in (tests.id('carol'), tests.id('alice'));
+select is(pg_temp.claim('alice'), 'FB403', 'nor does another');
+select is(pg_temp.claim('anon'), '42501', 'nobody claims without an account');
+select is(pg_temp.claim('acme key with submissions:write members:write'), '42501', 'no key does');
+select is(pg_temp.claim('carol', 'rival'), 'FB409', 'an author is of one organization');
+select is(pg_temp.claim('carol', 'acme', 'bob'), 'FB409', 'a user is nobody''s to claim');
+select is(pg_temp.claim('carol', 'acme', 'acme key'), 'FB409', 'nor is a key');
+select is(tests.see('alice', format('select private.open_claim(%L, %L) ->> %L', tests.id('acme'), tests.id('grace'), 'is_own_address')), 'false',
+  'who opens the link with another account is told so');
+select is(tests.see('anon', format('select private.open_claim(%L, %L) ->> %L', tests.id('acme'), tests.id('grace'), 'is_signed_in')), 'false',
+  'and who has none');
+select is(tests.see('anon', format('select private.open_claim(%L, %L)::text', tests.id('acme'), tests.id('grace'))) !~ 'author.test', true,
+  'the address is not told');
+
+-- What becomes hers
+select tests.merge('source', 'for both');
+select tests.merge('source of both', 'for both');
+select is(pg_temp.voters('for both'), 'Alice, Bob, Carol, Grace', 'before, she voted twice: by her address and by her account');
+select is(pg_temp.claim('carol'), 'acme', 'the user with the confirmed address claims, however it is spelled');
+select is(pg_temp.voters('for both'), 'Alice, Bob, Carol', 'her votes are one');
+select is(pg_temp.wrong_counts(), 0::bigint, 'and every count is exact');
+select is((select author_id from public.submissions where id = tests.id('her idea')), tests.id('carol'), 'her submission is hers');
+select is((select author_id from public.comments where id = tests.id('her comment')), tests.id('carol'), 'and her comment');
+select is((select vote_count from public.comments where id = tests.id('of bob')), 1, 'her votes for a comment are one');
+select is((select vote_count from public.comments where id = tests.id('her comment')), 1, 'and a single one stays');
+select is((select count(*) from public.follows where submission_id = tests.id('for both') and user_id in (tests.id('carol'), tests.id('grace'))), 1::bigint, 'she follows once');
+select is((select count(*) from public.follows where submission_id = tests.id('her idea') and user_id = tests.id('carol')), 1::bigint, 'also what she submitted');
+select is((select is_trusted from private.author_trust where user_id = tests.id('carol')), false, 'distrust of the author is not washed off');
+select is((select string_agg(kind || ' ' || choice, ', ' order by kind) from private.mail_choices where profile_id = tests.id('carol')), 'comment never, reply never',
+  'the choices of her account count, and those of the author where it made none');
+select is((select count(*) from public.notifications where user_id = tests.id('carol') and submission_id = tests.id('her idea')), 1::bigint, 'her notifications are hers');
+select is((select count(*) from private.mails where profile_id = tests.id('carol') and kind = 'status'), 1::bigint, 'and the mail that waits');
+select is((select kind || coalesce(email, '') || coalesce(name, '') from public.profiles where id = tests.id('grace')), 'anonymous', 'a nameless profile stays');
+select is((select author_id from public.submissions where id = tests.id('at rival')), tests.id('grace of rival'), 'what she has in another organization stays there');
+select is((select details ->> 'author_id' from private.audit_log where action = 'author.claim'), tests.id('grace')::text, 'the audit log has it');
+
+select is_empty('select from private.identified_people', 'whom a host vouches for is a new author afterwards');
+
+-- Once
+select is(pg_temp.claim('carol'), 'FB409', 'a second claim is refused');
+select is(tests.see('carol', format('select private.open_claim(%L, %L)::text', tests.id('acme'), tests.id('grace'))), null, 'there is nothing to open');
+
+-- Unmerging gives each source its vote back
+do $$
+begin
+  perform set_config('request.jwt.claims', jsonb_build_object('sub', tests.id('olga'), 'role', 'authenticated')::text, true);
+  perform private.admin_unmerge(tests.id('source of both'));
+  perform private.admin_unmerge(tests.id('source'));
+  perform tests.leave();
+end $$;
+select is(pg_temp.voters('source'), 'Alice, Bob, Carol', 'a source gets her vote back under her account');
+select is(pg_temp.voters('source of both'), 'Bob, Carol', 'once, where she had voted with both');
+select is(pg_temp.voters('for both'), 'Alice, Bob, Carol', 'and the target keeps its own');
+select is(pg_temp.wrong_counts(), 0::bigint, 'with exact counts');
+
+select * from finish();
+rollback;

@@ -1,0 +1,300 @@
+import { createHmac, randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { capturedMails } from "../../local/mail-capture.ts";
+import { type OwnStack, startOwnStack } from "../own-stack.ts";
+import { until } from "../until.ts";
+import { headerOf, type MailServer, startMailServer } from "./smtp.ts";
+
+const password = "correct horse battery";
+const someone = () => `${randomUUID()}@person.example`;
+const secret = `whsec_${Buffer.from("0123456789abcdef0123456789abcdef").toString("base64")}`;
+
+let server: MailServer;
+let stack: OwnStack;
+
+beforeAll(async () => {
+  server = await startMailServer();
+  stack = await startOwnStack({
+    parts: ["auth", "mail-dispatch"],
+    functionsEnvironment: {
+      MAIL_URL: server.url,
+      MAIL_FROM: "feedback@mail.example",
+      AUTH_MAIL_SECRET: secret,
+      SITE_URL: "https://feedback.example",
+    },
+  });
+});
+afterAll(async () => {
+  await stack?.remove();
+  await server?.stop();
+});
+
+async function auth(path: string, body: object, token?: string, method = "POST") {
+  const answer = await stack.call(method, `/auth/v1${path}`, {
+    base: stack.supabase_url,
+    headers: { apikey: stack.publishable_key },
+    body,
+    token,
+  });
+  return { status: answer.status, body: answer.body as Record<string, unknown> };
+}
+const signUp = (email: string, secretWord = password, locale = "en") =>
+  auth("/signup", { email, password: secretWord, data: { name: "Ada", locale } });
+const signIn = (email: string, secretWord = password) =>
+  auth("/token?grant_type=password", { email, password: secretWord });
+const isConfirmed = async (email: string) =>
+  (await stack.sql`select email_confirmed_at is not null as yes from auth.users where email = ${email}`)[0]
+    ?.yes;
+
+/** The mail that came to somebody as the nth. */
+async function mailTo(email: string, place = 0) {
+  const mail = await until(() => server.to(email)[place]);
+  const text = mail.text ?? "";
+  const link = new URL(/https?:\S+/.exec(text)?.[0] ?? "none:");
+  return {
+    mail,
+    code: /^(\d{6})$/m.exec(text)?.[1] ?? "",
+    token_hash: link.searchParams.get("token_hash") ?? "",
+    type: link.searchParams.get("type") ?? "",
+    link,
+  };
+}
+
+describe("where mail is sent, an account begins with a confirmed address", () => {
+  test("a sign-up gets no session, and a mail in its language with a code and a link to the page that asks", async () => {
+    const email = someone();
+    const made = await signUp(email, password, "de");
+    expect(made.status).toBe(200);
+    expect(made.body).not.toHaveProperty("access_token");
+    const { mail, token_hash, type, code, link } = await mailTo(email);
+    expect(mail.subject).toBe("Bestätigen Sie Ihre Adresse");
+    expect(link.origin + link.pathname).toBe("https://feedback.example/auth/confirm");
+    expect(code).not.toBe("");
+    expect(headerOf(mail, "Auto-Submitted")).toBe("auto-generated");
+    expect(await isConfirmed(email)).toBe(false);
+    expect((await signIn(email)).body).toMatchObject({ error_code: "email_not_confirmed" });
+    expect((await signIn(email, "not the password")).body).toMatchObject({
+      error_code: "invalid_credentials",
+    });
+    const confirmed = await auth("/verify", { token_hash, type });
+    expect(confirmed.body).toHaveProperty("access_token");
+    expect(await isConfirmed(email)).toBe(true);
+    expect((await auth("/verify", { token_hash, type })).status).toBe(403);
+    expect((await signIn(email)).status).toBe(200);
+  });
+
+  test("the code of the mail confirms too", async () => {
+    const email = someone();
+    await signUp(email);
+    const { code } = await mailTo(email);
+    const wrong = code === "000000" ? "000001" : "000000";
+    expect((await auth("/verify", { email, token: wrong, type: "email" })).status).toBe(403);
+    expect((await auth("/verify", { email, token: code, type: "email" })).body).toHaveProperty(
+      "access_token",
+    );
+  });
+
+  test("a sign-up with the address of somebody else looks like any other, and mails its owner", async () => {
+    const email = someone();
+    const first = await signUp(email);
+    const { token_hash, type } = await mailTo(email);
+    await auth("/verify", { token_hash, type });
+    const again = await signUp(email, "another password");
+    expect(again.status).toBe(first.status);
+    expect(shapeOf(again.body)).toEqual(shapeOf(first.body));
+    expect(again.body.id).not.toBe(first.body.id);
+    expect((await mailTo(email, 1)).mail.subject).toBe("Sign in");
+    expect((await signIn(email, "another password")).status).toBe(400);
+    expect((await signIn(email)).status).toBe(200);
+  });
+
+  test("before the confirmation the newest sign-up counts: the link of an earlier one is void", async () => {
+    const email = someone();
+    await signUp(email, "of somebody else");
+    const earlier = await mailTo(email);
+    await signUp(email);
+    const { code } = await mailTo(email, 1);
+    expect((await auth("/verify", { token_hash: earlier.token_hash, type: earlier.type })).status).toBe(403);
+    await auth("/verify", { email, token: code, type: "email" });
+    expect((await signIn(email, "of somebody else")).status).toBe(400);
+    expect((await signIn(email)).status).toBe(200);
+  });
+
+  test("asking for a code for an address makes no confirmed account", async () => {
+    const email = someone();
+    await auth("/otp", { email, create_user: true });
+    const { code } = await mailTo(email);
+    expect(await isConfirmed(email)).toBe(false);
+    await auth("/verify", { email, token: code, type: "email" });
+    expect(await isConfirmed(email)).toBe(true);
+  });
+
+  test("a change of address asks the new address, and counts when its link is used", async () => {
+    const [email, next] = [someone(), someone()];
+    await signUp(email);
+    const { token_hash, type } = await mailTo(email);
+    const token = String((await auth("/verify", { token_hash, type })).body.access_token);
+    expect((await auth("/user", { email: next }, token, "PUT")).status).toBe(200);
+    const change = await mailTo(next);
+    expect(change).toMatchObject({ type: "email_change", code: "" });
+    expect((await signIn(next)).status).toBe(400);
+    await auth("/verify", { token_hash: change.token_hash, type: change.type });
+    expect((await signIn(next)).status).toBe(200);
+    expect(server.to(email)).toHaveLength(1);
+  });
+
+  test("a forgotten password is reset by mail; an address without an account gets none", async () => {
+    const email = someone();
+    await signUp(email);
+    const { token_hash, type } = await mailTo(email);
+    await auth("/verify", { token_hash, type });
+    const stranger = someone();
+    expect(await auth("/recover", { email: stranger })).toEqual(await auth("/recover", { email }));
+    expect((await mailTo(email, 1)).type).toBe("recovery");
+    expect(server.to(stranger)).toEqual([]);
+  });
+
+  test("a mail that the server defers is sent again", async () => {
+    const email = someone();
+    let refused = 0;
+    server.behave = (address, stage) =>
+      address === email && stage === "rcpt" && refused++ === 0 ? { code: 451 } : "take";
+    await signUp(email);
+    await mailTo(email);
+    expect(refused).toBe(2);
+    server.behave = () => "take";
+  });
+
+  test("an address gets ten mails an hour, whoever asks for them", async () => {
+    const [email, victim] = [someone(), someone()];
+    await signUp(email);
+    const { token_hash, type } = await mailTo(email);
+    const token = String((await auth("/verify", { token_hash, type })).body.access_token);
+    for (let n = 0; n < 11; n++)
+      expect((await auth("/user", { email: victim }, token, "PUT")).status).toBe(200);
+    const last = someone();
+    await auth("/user", { email: last }, token, "PUT");
+    await mailTo(last);
+    expect(server.to(victim)).toHaveLength(10);
+  });
+
+  test("neither codes nor addresses are in a file", async () => {
+    await expect(import("node:fs/promises").then(({ stat }) => stat(stack.mailPath))).rejects.toThrow(
+      "ENOENT",
+    );
+  });
+});
+
+describe("auth's Send Email hook", () => {
+  const email_data = {
+    email_action_type: "recovery",
+    token: "305805",
+    token_hash: "pkce_abc",
+    redirect_to: "",
+  };
+  const send = (
+    body: object | string,
+    change: Record<string, string> = {},
+    key = secret,
+    at = Date.now(),
+  ) => {
+    const text = typeof body === "string" ? body : JSON.stringify(body);
+    const [id, timestamp] = ["msg_1", String(Math.floor(at / 1000))];
+    const mac = createHmac("sha256", Buffer.from(key.slice(6), "base64")).update(
+      `${id}.${timestamp}.${text}`,
+    );
+    const headers = {
+      "webhook-id": id,
+      "webhook-timestamp": timestamp,
+      "webhook-signature": `v1,${mac.digest("base64")}`,
+      ...change,
+    };
+    return stack.call("POST", "/functions/v1/auth-mail", { base: stack.supabase_url, headers, body: text });
+  };
+
+  test("sends what hosted auth asks for, in the user's language", async () => {
+    const email = someone();
+    const user = { email, user_metadata: { locale: "fr" } };
+    const redirect_to = "https://feedback.example/auth/callback?return_to=%2Fme";
+    expect((await send({ user, email_data: { ...email_data, redirect_to } })).status).toBe(200);
+    const { mail, code, link } = await mailTo(email);
+    expect(mail.subject).toBe("Choisissez un nouveau mot de passe");
+    expect(code).toBe("305805");
+    expect(link.href).toBe(
+      "https://feedback.example/auth/confirm?token_hash=pkce_abc&type=recovery&return_to=%2Fme",
+    );
+  });
+
+  test("leads to auth's own link where another site asked", async () => {
+    const email = someone();
+    await send({ user: { email }, email_data: { ...email_data, redirect_to: "https://app.example/home" } });
+    const { link } = await mailTo(email);
+    expect(link.pathname).toBe("/auth/v1/verify");
+    expect(link.searchParams.get("redirect_to")).toBe("https://app.example/home");
+  });
+
+  test("tells each address of a change its own code", async () => {
+    const [email, new_email] = [someone(), someone()];
+    const change = { email_action_type: "email_change", token: "111111", token_hash_new: "old" };
+    await send({
+      user: { email, new_email },
+      email_data: { ...change, token_new: "222222", token_hash: "new" },
+    });
+    expect(await mailTo(email)).toMatchObject({ code: "111111", token_hash: "old" });
+    expect(await mailTo(new_email)).toMatchObject({ code: "222222", token_hash: "new" });
+  });
+
+  test.each([
+    ["another secret", {}, `whsec_${Buffer.from("another").toString("base64")}`, 0],
+    ["no signature", { "webhook-signature": "" }, secret, 0],
+    ["a time long ago", {}, secret, 600_000],
+    ["another message", { "webhook-id": "msg_2" }, secret, 0],
+  ])("refuses %s", async (_, change, key, ago) => {
+    const email = someone();
+    const answer = await send({ user: { email }, email_data }, change, key, Date.now() - ago);
+    expect(answer.status).toBe(401);
+    expect(server.to(email)).toEqual([]);
+  });
+
+  test("an address cannot add a header or a recipient", async () => {
+    const email = "a@person.example>\r\nBcc: eve@evil.example";
+    expect((await send({ user: { email }, email_data })).status).toBe(400);
+    expect(server.arrived.some(({ raw }) => /^Bcc:/im.test(raw))).toBe(false);
+    expect(server.to("eve@evil.example")).toEqual([]);
+  });
+
+  test("a body of another form is a 400, and an unknown kind of mail is none", async () => {
+    expect((await send({ hello: 1 })).status).toBe(400);
+    expect((await send("no json")).status).toBe(400);
+    const email = someone();
+    const told = { ...email_data, email_action_type: "password_changed_notification" };
+    expect((await send({ user: { email }, email_data: told })).status).toBe(200);
+    expect(server.to(email)).toEqual([]);
+  });
+});
+
+test("where none is sent, sign-ups are confirmed at once and mails are captured", async () => {
+  const own = await startOwnStack({ parts: ["auth", "mail-dispatch"] });
+  try {
+    const email = someone();
+    const call = (path: string, body: object) =>
+      own.call("POST", `/auth/v1${path}`, {
+        base: own.supabase_url,
+        headers: { apikey: own.publishable_key },
+        body,
+      });
+    expect((await call("/signup", { email, password })).body).toHaveProperty("access_token");
+    await call("/recover", { email });
+    const captured = await until(async () => (await capturedMails(`${own.folder}/mail`))[0]);
+    expect(captured).toMatchObject({ to: [email], subject: "Choose a new password" });
+  } finally {
+    await own.remove();
+  }
+});
+
+/** Names and types of all members. */
+function shapeOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(shapeOf);
+  if (typeof value !== "object" || value === null) return typeof value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, shapeOf(inner)]));
+}

@@ -1,0 +1,85 @@
+import type { AddressInfo } from "node:net";
+import PostalMime, { type Email } from "postal-mime";
+import { SMTPServer, type SMTPServerOptions } from "smtp-server";
+
+/** A mail that arrived, once for each time. */
+interface Arrived extends Email {
+  recipient: string;
+  raw: string;
+  /** Whether it came over TLS. */
+  isSecure: boolean;
+}
+
+/** What the server answers a recipient: nothing to take the mail, an error of SMTP, or not at all. */
+type Behaviour = (address: string, stage: "rcpt" | "data") => "take" | "hang" | "cut off" | { code: number };
+
+export interface MailServer {
+  /** MAIL_URL that leads here. */
+  url: string;
+  arrived: Arrived[];
+  behave: Behaviour;
+  /** Of connections and of recipients that were offered. */
+  counts: { connections: number; recipients: number };
+  to(address: string): Arrived[];
+  stop(): Promise<void>;
+}
+
+/** A real SMTP server on this machine. */
+export async function startMailServer(
+  options: SMTPServerOptions = {},
+  port = 0,
+  address = "127.0.0.1",
+): Promise<MailServer> {
+  const refused = (code: number) => Object.assign(new Error("refused by the test"), { responseCode: code });
+  const mails: MailServer = {
+    url: "",
+    arrived: [],
+    behave: () => "take",
+    counts: { connections: 0, recipients: 0 },
+    to: (address) => mails.arrived.filter(({ recipient }) => recipient === address),
+    async stop() {
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: options.secure || options.key ? [] : ["STARTTLS"],
+    closeTimeout: 10,
+    ...options,
+    onConnect(_session, callback) {
+      mails.counts.connections++;
+      callback();
+    },
+    onRcptTo({ address }, _session, callback) {
+      mails.counts.recipients++;
+      const answer = mails.behave(address, "rcpt");
+      if (answer === "take") callback();
+      else if (typeof answer === "object") callback(refused(answer.code));
+      else if (answer === "cut off") for (const connection of connections()) connection._socket.destroy();
+    },
+    onData(stream, session, callback) {
+      const recipient = session.envelope.rcptTo[0]?.address ?? "";
+      const chunks: Buffer[] = [];
+      stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+      stream.on("end", async () => {
+        const answer = mails.behave(recipient, "data");
+        if (typeof answer === "object") return callback(refused(answer.code));
+        if (answer === "hang") return;
+        const raw = Buffer.concat(chunks).toString();
+        mails.arrived.push({ ...(await PostalMime.parse(raw)), recipient, raw, isSecure: session.secure });
+        if (answer === "cut off") for (const connection of connections()) connection._socket.destroy();
+        else callback();
+      });
+    },
+  });
+  const connections = () => [
+    ...(server as unknown as { connections: Set<{ _socket: { destroy(): void } }> }).connections,
+  ];
+  server.on("error", () => undefined);
+  await new Promise<void>((resolve) => server.listen(port, address, resolve));
+  mails.url = `${options.secure ? "smtps" : "smtp"}://${address}:${(server.server.address() as AddressInfo).port}`;
+  return mails;
+}
+
+export const headerOf = ({ headers }: Email, name: string) =>
+  headers.find(({ key }) => key === name.toLowerCase())?.value;

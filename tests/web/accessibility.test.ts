@@ -1,0 +1,127 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { expectAccessible } from "../browsers/accessible.ts";
+import { launchBrowser } from "../browsers/browser.ts";
+import { type DemoUser, signInAs } from "../browsers/demo.ts";
+import { placesOf } from "../browsers/places.ts";
+import { stack } from "../stack.ts";
+
+// Checks the pages of the demo data with axe-core and by keyboard, in one browser.
+
+const places = await placesOf(stack);
+const wide = { width: 1280, height: 800 };
+
+let browser: Browser;
+const pages = new Map<DemoUser | undefined, Promise<Page>>();
+
+beforeAll(async () => {
+  browser = await launchBrowser();
+});
+afterAll(() => browser?.close());
+
+async function newPage(user: DemoUser | undefined): Promise<Page> {
+  const context = await browser.newContext({
+    baseURL: stack.site_url,
+    locale: "en-US",
+    reducedMotion: "reduce",
+  });
+  if (user) await signInAs(context, stack, user);
+  return context.newPage();
+}
+
+/** One page for each user, which goes from place to place: a new one takes longer than its checks. */
+async function openPage(path: string, user?: DemoUser): Promise<Page> {
+  const created = pages.get(user) ?? newPage(user);
+  pages.set(user, created);
+  const page = await created;
+  await page.setViewportSize(wide);
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.goto(path, { waitUntil: "load" });
+  return page;
+}
+
+describe.each(places)("$name", ({ path, as }) => {
+  test("has no axe-core violations, in both themes, on wide and narrow screens", async () => {
+    const page = await openPage(path, as);
+    await expectAccessible(page);
+  });
+});
+
+describe("by keyboard alone", () => {
+  /** A description of the focused element, and whether its focus is visible. */
+  const focused = (page: Page) =>
+    page.evaluate(() => {
+      const element = document.activeElement;
+      if (!element || element === document.body) return null;
+      const box = element.getBoundingClientRect();
+      // A field may show it on the surrounding box.
+      const shown = [element, element.closest("label, .search")].some(
+        (around) => around && getComputedStyle(around).outlineStyle !== "none",
+      );
+      const isInView = box.bottom > 0 && box.top < innerHeight && box.width > 0 && box.height > 0;
+      return { html: element.outerHTML.slice(0, 120), isVisible: shown && isInView };
+    });
+
+  test.each(places)(
+    "every focusable element of $name shows its focus, and none traps it",
+    async ({ path, as }) => {
+      const page = await openPage(path, as);
+      const stops = await page
+        .locator("a[href], button, input:not([type=hidden]), select, textarea, summary")
+        .count();
+      // The parts of a date or time, and the button that opens its calendar.
+      const parts = 6 * (await page.locator("input[type=date], input[type=datetime-local]").count());
+      const seen = new Set<string>();
+      let ended = false;
+      for (let stop = 0; stop <= stops + parts + 1 && !ended; stop++) {
+        await page.keyboard.press("Tab");
+        const at = await focused(page);
+        ended = at === null;
+        if (!at) continue;
+        expect(at, at.html).toMatchObject({ isVisible: true });
+        seen.add(at.html);
+      }
+      expect(ended, "the last stop is followed by the browser's own").toBe(true);
+      // A page embedded in another site has nothing to skip.
+      if (!path.startsWith("/embed/")) expect([...seen][0]).toContain('class="skip"');
+      expect(seen.size).toBeGreaterThan(0);
+    },
+  );
+
+  test("the skip link leads to the content, and a menu opens and closes", async () => {
+    const page = await openPage("/", "bob");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("content");
+    const menu = page.locator("#account");
+    const summary = menu.locator("summary");
+    await summary.focus();
+    await page.keyboard.press("Enter");
+    await menu.getByRole("button", { name: "Sign out" }).waitFor();
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate(() => document.activeElement?.getAttribute("href"))).toBe("/me");
+    // Its script has loaded by now, or the next attempt finds the menu open.
+    await expect
+      .poll(async () => {
+        await page.keyboard.press("Escape");
+        return menu.getAttribute("open");
+      })
+      .toBeNull();
+    expect(await summary.evaluate((element) => element === document.activeElement)).toBe(true);
+  });
+
+  test("a vote is created and removed", async () => {
+    const page = await openPage("/?sort=created_at", "bob");
+    const button = page.locator("#submissions button[aria-pressed=false]").first();
+    const id = await button.evaluate((element) => element.closest("form")?.id);
+    await button.focus();
+    await page.keyboard.press("Space");
+    const given = page.locator(`#${id} button[aria-pressed=true]`);
+    await given.waitFor();
+    expect(await given.evaluate((element) => element === document.activeElement), "keeps the focus").toBe(
+      true,
+    );
+    await page.keyboard.press("Enter");
+    await page.locator(`#${id} button[aria-pressed=false]`).waitFor();
+  });
+});

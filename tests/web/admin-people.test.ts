@@ -1,0 +1,402 @@
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, test } from "vitest";
+import { newComment, newOrganization, newSubmission, newUser, type Organization } from "../api/world.ts";
+import { sql } from "../stack.ts";
+import { newVisitor, signedIn, type Visitor } from "./pages.ts";
+
+// The team, its users and the settings of a board, on the dashboard without JavaScript.
+
+let organization: Organization;
+let owner: Visitor & { userId: string };
+let at: string;
+
+async function newBoard() {
+  const created = await newOrganization();
+  await sql`insert into public.memberships (organization_id, user_id, role) values (${created.id}, ${owner.userId}, 'owner')`;
+  return { ...created, at: `/o/${created.slug}/admin` };
+}
+
+beforeAll(async () => {
+  owner = await signedIn();
+  ({ at, ...organization } = await newBoard());
+});
+
+const emailOf = async (id: string) =>
+  (await sql<{ email: string }[]>`select email from public.profiles where id = ${id}`)[0]?.email ?? "";
+const roleOf = async (id: string, of = organization) =>
+  (
+    await sql<{ role: string }[]>`
+      select role from public.memberships where organization_id = ${of.id} and user_id = ${id}`
+  )[0]?.role;
+const settingsOf = async ({ id }: Organization) =>
+  (await sql`select * from public.organizations where id = ${id}`)[0] ?? {};
+const said = ({ html }: Awaited<ReturnType<Visitor["get"]>>) =>
+  html.querySelector(".notice.done")?.text.trim();
+
+test("whoever is on other teams only is shown them at /admin, and nobody else is shown any", async () => {
+  const stranger = await signedIn();
+  expect((await stranger.get("/admin")).status).toBe(403);
+  const { html, status } = await owner.get("/admin/settings/brand");
+  expect(status).toBe(200);
+  expect(html.querySelectorAll("#teams a").map((link) => link.getAttribute("href"))).toContain(
+    `${at}/settings/brand`,
+  );
+});
+
+describe("the team", () => {
+  test("an invite shows its link once, for the address alone", async () => {
+    const [invited, other] = [await signedIn(), await signedIn()];
+    const { html } = await owner.get(`${at}/people/invites/new`);
+    const form = html.querySelector("main form");
+    const created = await owner.submit(form, { email: await emailOf(invited.userId), role: "admin" });
+    expect(created.status).toBe(200);
+    const link = new URL(created.html.querySelector("#invite-link code")?.text ?? "");
+    const token = link.searchParams.get("token") ?? "";
+    expect(token.length).toBeGreaterThan(30);
+    expect((await owner.get(`${at}/people/invites`)).text).not.toContain(token);
+    // The same form again makes no second invite and shows no link.
+    const repeated = await owner.submit(form, { email: await emailOf(invited.userId), role: "admin" });
+    expect(repeated.text).not.toContain(token);
+    expect(repeated.html.querySelector("#invite-link")?.text).toContain("not shown again");
+
+    const path = link.pathname + link.search;
+    expect((await newVisitor().get(path)).location).toMatch(/^\/sign-in/);
+    const form2 = (await other.get(path)).html.querySelector("main form");
+    const refused = await other.submit(form2);
+    expect([refused.status, refused.html.querySelector("main p:not(.error-code)")?.text]).toEqual([
+      403,
+      "This invite is for another e-mail address. Sign out, and sign in with the address that it was made for.",
+    ]);
+    expect(await roleOf(other.userId)).toBeUndefined();
+    const joined = await invited.submit((await invited.get(path)).html.querySelector("main form"));
+    expect(joined.location).toBe(`${at}/people`);
+    expect(await roleOf(invited.userId)).toBe("admin");
+    expect((await invited.get(joined.location ?? "")).status).toBe(200);
+  });
+
+  test("an owner changes roles, transfers the board and cannot leave as the last owner", async () => {
+    const board = await newBoard();
+    const member = await newUser("Max Member", { organization: board, role: "member" });
+    const page = await owner.get(`${board.at}/people/members/${member.id}`);
+    const changed = await owner.submit(page.html.querySelector("form.settings-form"), { role: "admin" });
+    expect(said(await owner.get(changed.location ?? ""))).toBe("The role is changed.");
+    expect(await roleOf(member.id, board)).toBe("admin");
+
+    const leave = await owner.get(`${board.at}/people/members/${owner.userId}/remove`);
+    const refused = await owner.submit(leave.html.querySelector("form.stack"));
+    expect(refused.status).toBe(422);
+    expect(refused.html.querySelector("[role=alert]")?.text).toContain("needs an owner");
+    expect(await roleOf(owner.userId, board)).toBe("owner");
+
+    const transfer = await owner.get(`${board.at}/people/members/${member.id}/transfer`);
+    expect((await owner.submit(transfer.html.querySelector("form.stack"))).status).toBe(303);
+    expect([await roleOf(member.id, board), await roleOf(owner.userId, board)]).toEqual(["owner", "admin"]);
+    const left = await owner.submit(leave.html.querySelector("form.stack"));
+    expect(left.location).toMatch(/^\/me/);
+    expect((await owner.get(`${board.at}/people`)).status).toBe(403);
+  });
+
+  test("an admin is offered neither the role owner nor the removal of an owner", async () => {
+    const admin = await signedIn();
+    await sql`insert into public.memberships (organization_id, user_id, role) values (${organization.id}, ${admin.userId}, 'admin')`;
+    const { html } = await admin.get(`${at}/people/invites/new`);
+    const offered = html.querySelectorAll("#role option").map((option) => option.getAttribute("value"));
+    expect(offered).toEqual(["member", "admin"]);
+    const of = await admin.get(`${at}/people/members/${owner.userId}`);
+    expect(of.html.querySelector("main form, main .danger")).toBeNull();
+    const forced = await admin.post(`${at}/people/members/${owner.userId}/remove`, {
+      _method: "delete",
+      organization_id: organization.id,
+    });
+    expect(forced.status).toBe(403);
+    expect(await roleOf(owner.userId)).toBe("owner");
+  });
+
+  test("a member sees the team without addresses, and can leave", async () => {
+    const member = await signedIn();
+    await sql`insert into public.memberships (organization_id, user_id, role) values (${organization.id}, ${member.userId}, 'member')`;
+    const { text, html } = await member.get(`${at}/people`);
+    expect(text).not.toContain(await emailOf(owner.userId));
+    expect(html.querySelector("main .tabs")).toBeNull();
+    const leave = await member.get(`${at}/people/members/${member.userId}/remove`);
+    expect((await member.submit(leave.html.querySelector("form.stack"))).status).toBe(303);
+    expect(await roleOf(member.userId)).toBeUndefined();
+  });
+});
+
+describe("users", () => {
+  test("are found by name or address, and only those of the board", async () => {
+    const author = await newUser("Zacharias Finder");
+    await newSubmission(organization, author, { title: "Found by its author" });
+    await newUser("Zacharias Elsewhere");
+    const names = async (search: string) =>
+      (await owner.get(`${at}/people/users?search=${encodeURIComponent(search)}`)).html
+        .querySelectorAll("#people tbody a")
+        .map(({ text }) => text);
+    expect(await names("ZACHARIAS")).toEqual(["Zacharias Finder"]);
+    expect(await names(await emailOf(author.id))).toEqual(["Zacharias Finder"]);
+    expect(await names("%")).toEqual([]);
+    expect(await names("")).toContain("Zacharias Finder");
+  });
+
+  test("show what they did, and are trusted, exported and erased", async () => {
+    const author = await newUser("Edda Eraser");
+    const id = await newSubmission(organization, author, { title: "Wants a darker night" });
+    await newComment(id, author, { body: "A comment of Edda" });
+    const path = `${at}/people/users/${author.id}`;
+    const shown = await owner.get(path);
+    expect(shown.text).toContain("Wants a darker night");
+    expect(shown.text).toContain("A comment of Edda");
+    const trusted = await owner.post(`${path}/trust`, { _method: "put", trusted: "true" });
+    const after = await owner.get(trusted.location ?? "");
+    expect(said(after)).toBe("The decision is saved.");
+    expect(after.html.querySelector("dl.properties")?.text).toContain("Needs no approval");
+    const forgotten = await owner.post(`${path}/trust`, { _method: "put", trusted: "" });
+    expect((await owner.get(forgotten.location ?? "")).text).toContain("Approved singly");
+
+    const data = await owner.get(`${path}/data.json`);
+    expect(data.headers["content-disposition"]).toContain("attachment");
+    expect(JSON.parse(data.text).submissions[0].title).toBe("Wants a darker night");
+
+    const erase = await owner.get(`${path}/erase`);
+    expect((await owner.submit(erase.html.querySelector("form.stack"))).status).toBe(303);
+    const [left] = await sql<
+      { author_id: string }[]
+    >`select author_id from public.submissions where id = ${id}`;
+    expect(left?.author_id).not.toBe(author.id);
+    expect((await owner.get(path)).status).toBe(404);
+  });
+
+  test("of another board are not found", async () => {
+    const other = await newOrganization();
+    const author = await newUser("Nobody Here");
+    await newSubmission(other, author);
+    for (const page of ["", "/erase", "/data.json"])
+      expect((await owner.get(`${at}/people/users/${author.id}${page}`)).status, page).toBe(404);
+    expect(
+      (await owner.post(`${at}/people/users/${author.id}/trust`, { _method: "put", trusted: "true" })).status,
+    ).toBe(404);
+    expect((await owner.post(`${at}/people/users/${author.id}/erase`)).status).toBe(404);
+  });
+});
+
+describe("general settings", () => {
+  test("are saved, and lead to the new address", async () => {
+    const board = await newBoard();
+    const slug = `${board.slug}-new`.slice(-40);
+    const { html } = await owner.get(`${board.at}/settings/general`);
+    const saved = await owner.submit(html.querySelector("form.settings-form"), {
+      name: "Renamed",
+      slug,
+      visibility: "private",
+      require_approval: "true",
+      trust_after: "3",
+      time_zone: "Europe/Berlin",
+      default_locale: "de",
+      anonymous_may: "vote",
+      allow_indexing: "false",
+    });
+    expect(saved.location).toBe(`/o/${slug}/admin/settings/general?done=saved`);
+    expect(await settingsOf(board)).toMatchObject({
+      name: "Renamed",
+      slug,
+      visibility: "private",
+      require_approval: true,
+      trust_after: 3,
+      time_zone: "Europe/Berlin",
+      default_locale: "de",
+      anonymous_may: "vote",
+      allow_indexing: false,
+    });
+    expect((await owner.get(saved.location ?? "")).status).toBe(200);
+  });
+
+  test("a refused field says why, and what was typed stays", async () => {
+    const { html } = await owner.get(`${at}/settings/general`);
+    const refused = await owner.submit(html.querySelector("form.settings-form"), {
+      name: "Typed",
+      slug: "Not A Slug",
+      visibility: "public",
+    });
+    expect(refused.status).toBe(422);
+    expect(refused.html.querySelector("#slug-problem")).not.toBeNull();
+    expect(refused.html.querySelector("#name")?.getAttribute("value")).toBe("Typed");
+    expect((await settingsOf(organization)).name).not.toBe("Typed");
+  });
+
+  test("the id of another organization in the form is not found", async () => {
+    const other = await newOrganization();
+    const refused = await owner.post(`${at}/settings/general`, {
+      _method: "patch",
+      organization_id: other.id,
+      name: "Taken over",
+    });
+    expect(refused.status).toBe(404);
+    expect((await settingsOf(other)).name).toBe("Organization of a test");
+  });
+
+  test("the default language is for browsers that name none of ours", async () => {
+    const board = await newBoard();
+    await sql`update public.organizations set default_locale = 'it' where id = ${board.id}`;
+    const language = async (accept: string | undefined, path = `/o/${board.slug}/`) => {
+      const visitor = newVisitor();
+      const { html } = await visitor.get(path, accept ? { "accept-language": accept } : {});
+      expect(visitor.cookie("lang")).toBeUndefined();
+      return html.querySelector("html")?.getAttribute("lang");
+    };
+    expect(await language(undefined)).toBe("it");
+    expect(await language("sv, *;q=0.5")).toBe("it");
+    expect(await language("fr-CH, sv")).toBe("fr");
+    expect(await language("en")).toBe("en");
+    expect(await language("sv", `/o/${board.slug}/?lang=ja`)).toBe("ja");
+    expect(await language("sv", `/o/${organization.slug}/`)).toBe("en");
+  });
+});
+
+describe("the brand", () => {
+  test("takes a colour and an https logo, and nothing else", async () => {
+    const { html } = await owner.get(`${at}/settings/brand`);
+    const form = html.querySelector("form.settings-form");
+    const saved = await owner.submit(form, {
+      brand_color: "#0f766e",
+      logo_url: "https://cdn.example.org/logo.png",
+    });
+    const after = await owner.get(saved.location ?? "");
+    expect(said(after)).toBe("The brand is saved.");
+    expect(after.html.querySelector(".brand-logo")?.getAttribute("src")).toBe(
+      "https://cdn.example.org/logo.png",
+    );
+    for (const logo_url of [
+      "http://example.org/logo.png",
+      "javascript:alert(1)",
+      "data:image/png;base64,AA",
+    ]) {
+      const refused = await owner.submit(form, { brand_color: "red", logo_url });
+      expect(refused.status, logo_url).toBe(422);
+      expect(refused.html.querySelectorAll("#logo_url-problem, #brand_color-problem")).toHaveLength(2);
+    }
+    await owner.submit(form, { brand_color: "", logo_url: "" });
+    expect(await settingsOf(organization)).toMatchObject({ brand_color: null, logo_url: null });
+  });
+});
+
+describe("mail", () => {
+  test("is turned on with its defaults, and goes on to whom it bounced, not to who refused it", async () => {
+    const board = await newBoard();
+    const path = `${board.at}/settings/mail`;
+    const { html } = await owner.get(path);
+    const chosen = (page: typeof html) =>
+      page
+        .querySelectorAll(".settings-form select")
+        .map((field) => [
+          field.getAttribute("name")?.split(".")[1],
+          field.querySelector("[selected]")?.getAttribute("value"),
+        ]);
+    const usual = {
+      status: "at_once",
+      official: "at_once",
+      reply: "at_once",
+      comment: "daily",
+      survey: "at_once",
+      team: "daily",
+    };
+    expect(Object.fromEntries(chosen(html))).toEqual(usual);
+    const saved = await owner.submit(html.querySelector("form.settings-form"), {
+      mail_enabled: "true",
+      ...Object.fromEntries(Object.entries(usual).map(([kind, timing]) => [`mail_defaults.${kind}`, timing])),
+      "mail_defaults.comment": "weekly",
+    });
+    const after = await owner.get(saved.location ?? "");
+    expect(said(after)).toBe("The settings are saved.");
+    expect(Object.fromEntries(chosen(after.html))).toEqual({ ...usual, comment: "weekly" });
+    expect(await settingsOf(board)).toMatchObject({ mail_enabled: true });
+
+    const address = `${randomUUID()}@test.example`;
+    const people = await Promise.all(["Bo Bounced", "Rea Refused"].map((name) => newUser(name)));
+    for (const [index, reason] of ["bounced", "refused"].entries())
+      await sql`select private.suppress_address(${board.id}, ${people[index]?.id ?? ""},
+        ${index === 0 ? address : `${randomUUID()}@test.example`}, ${reason})`;
+    const listed = (await owner.get(path)).html;
+    expect(listed.querySelectorAll("#suppressions tbody tr")).toHaveLength(2);
+    expect(listed.text).not.toContain(address);
+    const found = (await owner.get(`${path}?email=${encodeURIComponent(address.toUpperCase())}`)).html;
+    expect(
+      found.querySelectorAll("#suppressions tbody tr td:first-child").map(({ text }) => text.trim()),
+    ).toEqual(["Bo Bounced"]);
+    expect(
+      (await owner.get(`${path}?email=nobody@test.example`)).html.querySelector("#suppressions tbody"),
+    ).toBeNull();
+    expect((await owner.post(`${path}/${people[1]?.id}`, { _method: "delete" })).status).toBe(422);
+    const lifted = await owner.submit(found.querySelector("#suppressions form"));
+    expect(said(await owner.get(lifted.location ?? ""))).toBe("They get mail again.");
+    expect(
+      await sql`select reason from private.mail_suppressions where organization_id = ${board.id}`,
+    ).toEqual([{ reason: "refused" }]);
+  });
+});
+
+describe("categories and tags", () => {
+  const names = async (of: string) =>
+    (await owner.get(of)).html.querySelectorAll("#labels tbody a.link").map(({ text }) => text);
+
+  test("are made with translations, ordered, changed and deleted", async () => {
+    const board = await newBoard();
+    const path = `${board.at}/settings/categories`;
+    for (const name of ["Billing", "Search"]) {
+      const { html } = await owner.get(`${path}/new`);
+      const created = await owner.submit(html.querySelector("form.settings-form"), {
+        name,
+        "translations.de": `${name} auf Deutsch`,
+      });
+      expect(said(await owner.get(created.location ?? ""))).toBe("It is added.");
+    }
+    expect(await names(path)).toEqual(["Billing", "Search"]);
+    const list = await owner.get(path);
+    const up = list.html.querySelectorAll("button[id^=up-]")[1];
+    await owner.submit(up?.closest("form") ?? null);
+    expect(await names(path)).toEqual(["Search", "Billing"]);
+
+    const [billing] = await sql<{ id: string; translations: object }[]>`
+      select id, translations from public.categories where organization_id = ${board.id} and name = 'Billing'`;
+    expect(billing?.translations).toEqual({ de: "Billing auf Deutsch" });
+    const edit = await owner.get(`${path}/${billing?.id}`);
+    await owner.submit(edit.html.querySelector("form.settings-form"), {
+      name: "Invoices",
+      "translations.de": "",
+      "translations.ja": "請求",
+    });
+    const [changed] =
+      await sql`select name, translations from public.categories where id = ${billing?.id ?? ""}`;
+    expect(changed).toEqual({ name: "Invoices", translations: { ja: "請求" } });
+
+    const remove = await owner.get(`${path}/${billing?.id}/delete`);
+    expect(remove.html.querySelector(".lost")?.text).toContain("Which submissions had it");
+    await owner.submit(remove.html.querySelector(".confirm form"));
+    expect(await names(path)).toEqual(["Search"]);
+  });
+
+  test("a refused translation says so at its field", async () => {
+    const { html } = await owner.get(`${at}/settings/tags/new`);
+    const refused = await owner.submit(html.querySelector("form.settings-form"), {
+      name: "mobile",
+      "translations.fr": "x".repeat(101),
+    });
+    expect(refused.status).toBe(422);
+    expect(refused.text).toContain('id="translations.fr-problem"');
+    expect(await names(`${at}/settings/tags`)).toEqual([]);
+  });
+
+  test("a tag goes into another with its submissions", async () => {
+    const author = await newUser();
+    const id = await newSubmission(organization, author);
+    const [from, into] = await sql<{ id: string }[]>`
+      insert into public.tags (organization_id, name, slug) values
+        (${organization.id}, 'Old', 'old'), (${organization.id}, 'New', 'new') returning id`;
+    await sql`insert into public.submission_tags (organization_id, submission_id, tag_id)
+      values (${organization.id}, ${id}, ${from?.id ?? ""})`;
+    const merged = await owner.post(`${at}/settings/tags/${from?.id}/merge`, { into_id: into?.id ?? "" });
+    expect(said(await owner.get(merged.location ?? ""))).toBe("They are merged.");
+    const tags = await sql`select tag_id from public.submission_tags where submission_id = ${id}`;
+    expect(tags).toEqual([{ tag_id: into?.id }]);
+  });
+});

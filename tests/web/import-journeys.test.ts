@@ -1,0 +1,73 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { newOrganization, type Organization } from "../api/world.ts";
+import { launchBrowser } from "../browsers/browser.ts";
+import { signUpOnTheWeb } from "../browsers/session.ts";
+import { sql, stack } from "../stack.ts";
+
+let browser: Browser;
+let context: BrowserContext;
+let page: Page;
+let organization: Organization;
+let folder: string;
+const complaints: string[] = [];
+
+beforeAll(async () => {
+  browser = await launchBrowser();
+  folder = await mkdtemp(join(tmpdir(), "feedback-import-"));
+  organization = await newOrganization();
+  const { cookies, userId } = await signUpOnTheWeb({ encoding: "base64url" });
+  await sql`insert into public.memberships (organization_id, user_id, role) values (${organization.id}, ${userId}, 'owner')`;
+  context = await browser.newContext({ baseURL: stack.site_url, locale: "en-US" });
+  await context.addCookies(
+    cookies.map(({ name, value }) => ({ name, value: encodeURIComponent(value), url: stack.site_url })),
+  );
+  page = await context.newPage();
+  page.on("console", (said) => said.type() === "error" && complaints.push(said.text()));
+  page.on("pageerror", (error) => complaints.push(String(error)));
+});
+afterAll(async () => {
+  await browser?.close();
+  if (folder) await rm(folder, { recursive: true, force: true });
+});
+afterEach(() => expect(complaints).toEqual([]));
+
+const rows = 10_000;
+
+test("10,000 rows are imported while the page is reloaded, and exported again", async () => {
+  const path = join(folder, "board.csv");
+  const lines = Array.from(
+    { length: rows },
+    (_, n) => `${n},Imported row number ${n},A description that is long enough`,
+  );
+  await writeFile(path, ["id,title,description", ...lines].join("\n"));
+
+  await page.goto(`/o/${organization.slug}/admin/import`);
+  await page.getByLabel("File", { exact: true }).setInputFiles(path);
+  await page.getByLabel("Import", { exact: true }).check();
+  await page.getByRole("button", { name: "Send the file" }).click();
+  await page.getByRole("progressbar", { name: "Progress" }).waitFor();
+  const address = page.url();
+  // It goes on without the page, which finds it again.
+  await page.goto("about:blank");
+  await page.goto(address);
+  await page.locator("#outcome").waitFor({ timeout: 100_000 });
+  expect(await page.locator("#outcome").textContent()).toContain("Completed");
+  expect(await page.locator(".stat strong").allTextContents()).toEqual(["10,000", "0", "0"]);
+  const [counted] =
+    await sql`select count(*)::int as n from public.submissions where organization_id = ${organization.id}`;
+  expect(counted?.n).toBe(rows);
+
+  await page.getByRole("link", { name: "Export" }).click();
+  await page.getByLabel("Records").selectOption({ label: "Submissions" });
+  await page.getByLabel("Format").selectOption("jsonl");
+  const download = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Download" }).click();
+  const file = await download;
+  expect(file.suggestedFilename()).toBe("submissions.jsonl");
+  expect((await readFile(await file.path(), "utf8")).trim().split("\n")).toHaveLength(rows);
+  await page.getByText("the file is complete").waitFor();
+}, 150_000);

@@ -1,0 +1,195 @@
+import { createHash } from "node:crypto";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { parse } from "node-html-parser";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
+import { until } from "../until.ts";
+import { newVisitor, type Visitor } from "./pages.ts";
+
+// Uploaded logos, on a stack of its own for its files.
+
+let own: OwnStack;
+let admin: Person;
+let owner: Visitor;
+
+const png = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
+const padded = (length: number) => Buffer.concat([png, Buffer.alloc(length - png.length)]);
+
+beforeAll(async () => {
+  own = await startOwnStack({ parts: ["auth", "web"] });
+  admin = await own.person("admin");
+  owner = newVisitor([], own.site_url);
+  const email = "olive@logo.example";
+  await owner.post("/sign-up", { name: "Olive", email, password: "correct horse battery" });
+  await own.sql`
+    insert into public.memberships (organization_id, user_id, role)
+    select ${own.organization.id}, id, 'owner' from auth.users where email = ${email}`;
+});
+afterAll(() => own?.remove());
+
+const files = () =>
+  readdir(join(own.folder, "storage", "logos", own.organization.id)).catch(() => [] as string[]);
+const logo = async () => {
+  const [row] = await own.sql<{ logo_url: string | null }[]>`
+    select logo_url from public.organizations where id = ${own.organization.id}`;
+  return row?.logo_url ?? null;
+};
+const put = (body: Buffer, { token = admin.token, type = "image/png", id = own.organization.id } = {}) =>
+  fetch(`${own.base_url}/api/organizations/${id}/logo`, {
+    method: "PUT",
+    body: new Uint8Array(body),
+    headers: { Authorization: `Bearer ${token}`, "Content-Type": type },
+  });
+const sessionName = () => `sb-${new URL(own.supabase_url).hostname.split(".")[0]}-auth-token`;
+const cookies = () =>
+  ["", ".0", ".1"]
+    .map((part) => `${sessionName()}${part}`)
+    .filter((name) => owner.cookie(name) !== undefined)
+    .map((name) => `${name}=${encodeURIComponent(owner.cookie(name) ?? "")}`)
+    .join("; ");
+async function upload(file: Buffer | undefined, name = "../../Our logo.svg", origin = own.site_url) {
+  const form = new FormData();
+  if (file) form.append("file", new Blob([new Uint8Array(file)]), name);
+  else form.append("file", new Blob([]), "");
+  const answer = await fetch(`${own.site_url}/admin/settings/brand/logo`, {
+    method: "POST",
+    body: form,
+    redirect: "manual",
+    headers: { Origin: origin, Cookie: cookies() },
+  });
+  return {
+    status: answer.status,
+    location: answer.headers.get("location"),
+    html: parse(await answer.text()),
+  };
+}
+
+test("a picture is uploaded on the page, shown, replaced and removed", async () => {
+  expect((await owner.get("/admin/settings/brand")).html.querySelector("#file")).not.toBeNull();
+  const done = await upload(png);
+  expect(done).toMatchObject({ status: 303, location: "/admin/settings/brand?done=uploaded" });
+  const first = await logo();
+  expect(first).toMatch(new RegExp(`^/logos/${own.organization.id}/[0-9a-f]{32}\\.png$`));
+  const page = await owner.get(done.location ?? "");
+  expect(page.html.querySelector(".brand-logo")?.getAttribute("src")).toBe(first);
+  expect(page.html.querySelector(".mark img")?.getAttribute("src")).toBe(first);
+  expect(page.html.querySelector('meta[property="og:image"]')?.getAttribute("content")).toBe(
+    own.site_url + first,
+  );
+  const served = await fetch(own.site_url + first);
+  expect(Buffer.from(await served.arrayBuffer())).toEqual(png);
+  expect(Object.fromEntries(served.headers)).toMatchObject({
+    "content-type": "image/png",
+    "cache-control": "public, max-age=31536000, immutable",
+    "x-content-type-options": "nosniff",
+    "content-security-policy": expect.stringContaining("default-src 'none'; sandbox"),
+  });
+
+  await upload(padded(2000));
+  const second = await logo();
+  expect(second).not.toBe(first);
+  expect((await files()).map((name) => `/logos/${own.organization.id}/${name}`)).toEqual([second]);
+  expect((await fetch(own.site_url + first)).status).toBe(404);
+
+  const { html } = await owner.get("/admin/settings/brand");
+  expect(html.querySelector("[name=logo_url][type=url]")).toBeNull();
+  await owner.submit(html.querySelector("details.settings-form form"));
+  expect(await logo()).toBeNull();
+  await until(async () => (await files()).length === 0);
+  expect((await fetch(own.site_url + second)).status).toBe(404);
+});
+
+test.each([
+  ["no file", undefined],
+  ["an SVG", Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>')],
+  ["HTML", Buffer.from("<!doctype html><script>alert(1)</script>")],
+  ["a GIF", Buffer.from("GIF89a\x01\x00\x01\x00", "latin1")],
+  ["an empty file", Buffer.alloc(0)],
+  ["a picture of more than 512 KiB", padded(512 * 1024 + 1)],
+  ["a picture of more than the form may have", padded(2 * 1024 * 1024)],
+])("the page refuses %s at its field and stores nothing", async (_what, file) => {
+  const refused = await upload(file, "logo.png");
+  expect(refused.status).toBe(422);
+  expect(refused.html.querySelector("#file-problem")).not.toBeNull();
+  expect(await logo()).toBeNull();
+  expect(await files()).toEqual([]);
+});
+
+test("a form of another site uploads nothing", async () => {
+  expect((await upload(png, "logo.png", "https://evil.example")).status).toBe(403);
+  expect(await files()).toEqual([]);
+});
+
+test("the API takes each type by its first bytes, up to 512 KiB", async () => {
+  const samples = {
+    png: padded(512 * 1024),
+    jpg: Buffer.from("ffd8ffe000104a464946", "hex"),
+    webp: Buffer.from("RIFF\x10\x00\x00\x00WEBPVP8L\x00\x00", "latin1"),
+  };
+  for (const [ending, bytes] of Object.entries(samples)) {
+    // The name of the type that the client gives decides nothing.
+    const answer = await put(bytes, { type: "image/webp" });
+    expect(answer.status).toBe(200);
+    const { data } = (await answer.json()) as { data: { logo_url: string } };
+    expect(data.logo_url).toMatch(new RegExp(`\\.${ending}$`));
+    const served = await fetch(own.site_url + data.logo_url);
+    const digest = (of: Uint8Array) => createHash("sha256").update(of).digest("hex");
+    expect(digest(new Uint8Array(await served.arrayBuffer()))).toBe(digest(bytes));
+  }
+  expect(await files()).toHaveLength(1);
+  expect((await put(Buffer.from("%PDF-1.7"))).status).toBe(400);
+  expect((await put(png, { type: "image/svg+xml" })).status).toBe(415);
+  expect((await put(padded(512 * 1024 + 1))).status).toBe(413);
+});
+
+test("only the organization's admins and keys with organization:write upload", async () => {
+  const before = await files();
+  const [other] = await own.sql<{ id: string }[]>`
+    insert into public.organizations (slug, name) values ('other-logos', 'Other') returning id`;
+  for (const [token, id, status] of [
+    [(await own.person("member")).token, own.organization.id, 403],
+    [(await own.person()).token, own.organization.id, 403],
+    [await own.key(["submissions:read"]), own.organization.id, 403],
+    [admin.token, other?.id, 403],
+    [await own.key(["organization:write"]), other?.id, 404],
+    [await own.key(["organization:write"]), own.organization.id, 200],
+  ] as const)
+    expect((await put(png, { token, id: id ?? "" })).status).toBe(status);
+  expect(await files()).toHaveLength(before.length);
+  // Nor is the path of another organization's picture taken, whoever writes the row.
+  const theirs = await logo();
+  await expect(
+    own.sql`update public.organizations set logo_url = ${theirs} where id = ${other?.id ?? ""}`,
+  ).rejects.toThrow("logo_url_is_an_https_address");
+  const patched = await own.call("PATCH", `/api/organizations/${own.organization.id}`, {
+    token: admin.token,
+    body: { logo_url: `/logos/${other?.id}/${"0".repeat(32)}.png` },
+  });
+  expect(patched.status).toBe(400);
+});
+
+test("nobody reads or writes the storage without its key, or reads other files by the address of a logo", async () => {
+  const path = `${own.supabase_url}/storage/v1`;
+  for (const [method, to] of [
+    ["POST", "/bucket"],
+    ["GET", `/object/authenticated${await logo()}`],
+    ["POST", `/object/logos/${own.organization.id}/x.png`],
+    ["DELETE", `/object${await logo()}`],
+  ] as const)
+    for (const key of ["", own.publishable_key, own.secret_key, admin.token]) {
+      const headers = { apikey: key, Authorization: `Bearer ${key}` };
+      expect((await fetch(path + to, { method, headers })).status, `${method} ${to}`).toBe(404);
+    }
+  for (const name of [
+    "..%2f..%2fsecrets.json",
+    "secrets.json",
+    `${"0".repeat(32)}.svg`,
+    `${"0".repeat(32)}.png`,
+  ])
+    expect((await fetch(`${own.site_url}/logos/${own.organization.id}/${name}`)).status, name).toBe(404);
+  expect(await files()).toHaveLength(1);
+});

@@ -1,0 +1,188 @@
+import { randomUUID } from "node:crypto";
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { expectAccessible } from "../browsers/accessible.ts";
+import { launchBrowser } from "../browsers/browser.ts";
+import { type OwnStack, startOwnStack } from "../own-stack.ts";
+import { newVisitor } from "./pages.ts";
+
+// The first visit to a new installation, on a stack of its own.
+
+let own: OwnStack;
+let browser: Browser;
+
+beforeAll(async () => {
+  own = await startOwnStack({ parts: ["auth", "realtime", "web"], withOrganization: false });
+  browser = await launchBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await own?.remove();
+});
+// As the data was when it was new.
+beforeEach(async () => {
+  await own.sql`delete from public.organizations`;
+  await own.sql`delete from private.setup`;
+});
+
+const visitor = () => newVisitor([], own.site_url);
+const slug = () => `s-${randomUUID().slice(0, 8)}`;
+const fields = (more: Record<string, string> = {}): Record<string, string> => ({
+  name: "Olive Owner",
+  email: `${randomUUID()}@setup.example`,
+  password: "correct horse battery",
+  "organization.name": "Acme",
+  "organization.slug": slug(),
+  "organization.visibility": "public",
+  ...more,
+});
+const organizations = () => own.sql<{ slug: string; is_default: boolean }[]>`
+  select slug, is_default from public.organizations`;
+const posted = (form: Record<string, string>, headers: Record<string, string>) =>
+  visitor().post("/setup", form, { origin: own.site_url, ...headers });
+
+test("the token is in a file that its owner alone reads", async () => {
+  const path = join(own.folder, "setup-token");
+  expect((await readFile(path, "utf8")).trim()).toBe(own.setupToken);
+  expect((await stat(path)).mode & 0o777).toBe(0o600);
+  expect(own.setupToken?.length).toBeGreaterThanOrEqual(32);
+});
+
+test("the first visit leads to the setup, which makes owner and organization, and is over then for good", async () => {
+  const browser = visitor();
+  expect((await browser.get("/")).location).toBe("/setup");
+  const { html } = await browser.get("/setup");
+  expect(html.querySelector("input[name=token]")).toBeNull();
+  const form = fields();
+  const done = await browser.submit(html.querySelector("main form"), form);
+  expect(done.location).toBe("/admin/welcome");
+  expect((await browser.get("/admin/welcome")).status).toBe(200);
+  expect(await organizations()).toEqual([{ slug: form["organization.slug"], is_default: true }]);
+  expect((await visitor().get("/")).status).toBe(200);
+  expect((await visitor().get("/setup")).status).toBe(404);
+  // The last organization is deleted: the token is no key to the installation.
+  await own.sql`delete from public.organizations`;
+  expect((await visitor().get("/")).status).toBe(404);
+  expect((await visitor().get("/setup")).status).toBe(404);
+  const repeated = await posted(fields({ token: own.setupToken ?? "" }), {});
+  expect(repeated.status).toBe(404);
+  expect(await organizations()).toEqual([]);
+});
+
+test.each([
+  ["by another name of the host", { host: "feedback.example.org", origin: "http://feedback.example.org" }],
+  ["through a proxy", { "x-forwarded-for": "203.0.113.7" }],
+  ["through a proxy that says so otherwise", { forwarded: "for=203.0.113.7" }],
+])("a visitor who comes %s needs the token", async (_how, headers) => {
+  const before = await own.sql`select from auth.users`;
+  const page = await visitor().get("/setup", headers);
+  expect(page.html.querySelector("input[name=token]")?.getAttribute("value") ?? "").toBe("");
+  for (const token of ["", "wrong", `${own.setupToken}x`, (own.setupToken ?? "").slice(1)]) {
+    const refused = await posted(fields({ token }), headers);
+    expect(refused.status).toBe(422);
+    expect(refused.html.querySelector("#token-problem")?.text).toContain("not the token");
+    expect(refused.text).not.toContain(own.setupToken);
+  }
+  expect(await organizations()).toEqual([]);
+  expect(await own.sql`select from auth.users`).toHaveLength(before.length);
+  const done = await posted(fields({ token: own.setupToken ?? "" }), headers);
+  expect(done.location).toBe("/admin/welcome");
+});
+
+test("a form of another site is refused on this machine too", async () => {
+  expect((await posted(fields(), { origin: "https://evil.example" })).status).toBe(403);
+  expect(await organizations()).toEqual([]);
+});
+
+test("of several who set up at once, one does", async () => {
+  const answers = await Promise.all(Array.from({ length: 4 }, () => posted(fields(), {})));
+  expect(answers.filter(({ location }) => location === "/admin/welcome")).toHaveLength(1);
+  expect(await organizations()).toHaveLength(1);
+  expect(await own.sql`select from public.memberships`).toHaveLength(1);
+});
+
+test.each([
+  ["organization.slug", "Not a slug"],
+  ["organization.name", " "],
+  ["email", "nobody"],
+  ["password", "short"],
+])("a wrong %s is said at its field, and makes no account", async (field, value) => {
+  const form = fields({ [field]: value });
+  const { status, html } = await posted(form, {});
+  expect(status).toBe(422);
+  expect(html.querySelector(`[name="${field}"]`)?.getAttribute("aria-invalid")).toBe("true");
+  expect(await own.sql`select from auth.users where email = ${form.email ?? ""}`).toHaveLength(0);
+});
+
+test("whoever is signed in already becomes the owner", async () => {
+  const person = visitor();
+  await person.post("/sign-up", {
+    name: "Ann",
+    email: `${randomUUID()}@setup.example`,
+    password: "correct horse battery",
+  });
+  const { html } = await person.get("/setup");
+  expect(html.querySelector("input[name=password]")).toBeNull();
+  const done = await person.submit(html.querySelector("main form"), {
+    "organization.name": "Acme",
+    "organization.slug": slug(),
+    "organization.visibility": "private",
+  });
+  expect(done.location).toBe("/admin/welcome");
+  expect((await person.get("/admin")).status).toBe(200);
+});
+
+test("in Chromium, with the token from elsewhere, from the first visit to a key that a backend uses", async () => {
+  // As through a proxy: this machine is not known to be the operator's.
+  const page = await browser.newPage({
+    baseURL: own.site_url,
+    locale: "en-US",
+    viewport: { width: 1280, height: 800 },
+    reducedMotion: "reduce",
+    extraHTTPHeaders: { "x-forwarded-for": "203.0.113.7" },
+  });
+  const complaints: string[] = [];
+  page.on("console", (said) => said.type() === "error" && complaints.push(said.text()));
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  await page.goto("/");
+  await page.getByRole("heading", { name: "Set up this installation" }).waitFor();
+  await expectAccessible(page);
+  await page.getByLabel("Name", { exact: true }).fill("Olive Owner");
+  await page.getByLabel("E-mail address").fill(`${randomUUID()}@setup.example`);
+  await page.getByLabel("Password").fill("correct horse battery");
+  await page.getByLabel("Name of the organization").fill("Acme");
+  await page.getByLabel("Short name in addresses").fill("acme");
+  await page.locator("[name=token]").fill(own.setupToken ?? "");
+  await page.getByRole("button", { name: "Create the organization" }).click();
+  await page.getByRole("heading", { name: "Your board is ready" }).waitFor();
+
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.locator(".steps a[href$='/settings/api-keys']").click();
+  await page.getByRole("link", { name: "Create a key" }).click();
+  await page.getByLabel("Name", { exact: true }).fill("Backend");
+  await page.locator("input[name=scopes][value='submissions:write']").check();
+  await page.locator("main form button.main").click();
+  const shown = page.getByText(/^fcs_org_[^…]+$/);
+  const secret = (await shown.textContent()) ?? "";
+  await page.goto("/admin/settings/api-keys");
+  await page.getByText("Backend", { exact: true }).waitFor();
+  expect(await page.content()).not.toContain(secret);
+
+  const answer = await fetch(`${own.supabase_url}/api/submissions`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${secret}`, "Content-Type": "application/json" },
+    body: JSON.stringify({
+      type: "idea",
+      title: "The first of many ideas",
+      description: "A backend sent it with the key of the dashboard.",
+      author_email: "grace@customer.example",
+    }),
+  });
+  expect(answer.status).toBe(201);
+  await page.goto("/");
+  await page.getByRole("link", { name: "The first of many ideas" }).waitFor();
+  expect(complaints).toEqual([]);
+  await page.close();
+});
