@@ -34,6 +34,13 @@ afterEach(() => {
 
 const person = async () => (await world.confirmed())[0] as Person;
 
+/** Until the first attempt is recorded, and the mail is pending again. */
+const triedOnce = (recipient: { id: string }) =>
+  until(async () => {
+    const [mail] = await world.queued(recipient);
+    return mail?.status === "pending" && mail.attempt_count === 1;
+  });
+
 describe("a change of status", () => {
   test("is told the author and the followers at once, with its note, and not who made it", async () => {
     const [author, follower, admin] = (await world.confirmed(3)) as [Person, Person, Person];
@@ -164,11 +171,7 @@ describe("nobody is sent", () => {
     await world.follow(id, [follower]);
     server.behave = () => ({ code: 451 });
     await world.comment(id, member, "Not to be read");
-    await until(
-      async () =>
-        (await world.queued(follower))[0]?.status === "pending" &&
-        (await world.queued(follower))[0]?.attempt_count === 1,
-    );
+    await triedOnce(follower);
     server.behave = () => "take";
     await stack.sql`update public.comments set moderation_state = 'rejected' where submission_id = ${id}`;
     await world.retryNow();
@@ -219,11 +222,7 @@ describe("a server that", () => {
     server.behave = (address, stage) =>
       address === author.email && stage === "rcpt" ? { code: 450 } : "take";
     await world.changeStatus(id, "planned");
-    await until(
-      async () =>
-        (await world.queued(author))[0]?.attempt_count === 1 &&
-        (await world.queued(author))[0]?.status === "pending",
-    );
+    await triedOnce(author);
     server.behave = () => "take";
     await world.retryNow();
     const mail = await until(() => server.to(author.email)[0]);
@@ -265,7 +264,7 @@ describe("a server that", () => {
     server.behave = (address, stage) => (stage === "data" && address === cut.email ? "cut off" : "take");
     await world.changeStatus(id, "planned");
     await until(() => server.to(fine.email)[0]);
-    await until(async () => (await world.queued(cut))[0]?.status === "pending");
+    await triedOnce(cut);
     server.behave = () => "take";
     await world.retryNow();
     await until(() => server.to(cut.email).length === 2);
