@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { importAnswer } from "../../shared/imports.ts";
-import { sql, stack } from "../stack.ts";
+import { alterSchema, sql, stack } from "../stack.ts";
 import { until } from "../until.ts";
 import { api, type Caller, expectError, expectJson, getJson, send } from "./client.ts";
 import { endOf, importFrom, newBoard, sendImport } from "./imports.ts";
@@ -110,12 +110,12 @@ test("concurrent workers, one of which is interrupted, write and count each row 
   const { organization, key } = await newBoard();
   const id = await sendUnscheduled(key);
   // The state after a crash: some chunks are written, the transaction of the next one is not.
-  await sql`create function private.test_broken() returns trigger language plpgsql as
-    $$ begin if new.processed > 70 and new.id = ${sql.unsafe(`'${id}'`)} then raise 'gone'; end if; return new; end $$`;
-  await sql`create trigger test_broken before update on private.imports for each row execute function private.test_broken()`;
+  await alterSchema(`
+    create function private.test_broken() returns trigger language plpgsql as
+      $$ begin if new.processed > 70 and new.id = '${id}' then raise 'gone'; end if; return new; end $$;
+    create trigger test_broken before update on private.imports for each row execute function private.test_broken()`);
   await until(async () => (await api("POST", `/api/admin/imports/${id}/run`, { as: key })).status === 500);
-  await sql`drop trigger test_broken on private.imports`;
-  await sql`drop function private.test_broken()`;
+  await alterSchema("drop trigger test_broken on private.imports; drop function private.test_broken()");
   expect(await show(key, id)).toMatchObject({ state: "running", processed: 60 });
 
   await Promise.all(

@@ -231,6 +231,8 @@ describe("an identified person", () => {
     const { page, said, frame } = await visit(origin);
     await page.getByText("Sign in as Grace").click();
     const id = await until(graceId);
+    // The frame loads again as the person's: a vote before that would be nobody's.
+    await frame.locator("#widget-host[data-viewer]").waitFor({ state: "attached" });
     await launcher(page).click();
     const row = frame.locator(`#submission-${submissions[1]}`);
     await row.locator("button[aria-pressed=false]").click();
@@ -260,9 +262,13 @@ describe("an identified person", () => {
     await frame.locator(".row.unread", { hasText: "For the spring release." }).waitFor();
     await picture(page, "news");
     await badge(page).waitFor({ state: "hidden" });
-    expect(
-      await sql`select from public.notifications where user_id = ${id ?? ""} and type = 'status_changed' and read_at is null`,
-    ).toHaveLength(0);
+    // The badge does not wait until they are stored as read.
+    await expect
+      .poll(
+        () =>
+          sql`select from public.notifications where user_id = ${id ?? ""} and type = 'status_changed' and read_at is null`,
+      )
+      .toHaveLength(0);
 
     await page.locator("#sign-out button").click();
     await page.getByText("Sign in as Grace").waitFor();
