@@ -41,8 +41,9 @@ export default defineConfig({
     // More than processors: many tests wait for time-outs and restarts.
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Three times what the longest needs on a busy machine: only a test that hangs meets it.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     expect: { poll: { timeout: 20_000 } },
   },
 });

@@ -40,6 +40,8 @@ test("a streamed call runs once, in the process that is asked first, and the oth
 });
 
 test("a subscription continues in another process where it was interrupted, without gaps", async () => {
+  // One without earlier events: while a transaction is open, a subscription begins before events that followed it.
+  const agent = await newAgent();
   const { result } = await rpc(agent, "subscribe", { events: ["submission.created"] });
   const author = await newUser();
   const ids: string[] = [];
