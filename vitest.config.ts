@@ -44,6 +44,6 @@ export default defineConfig({
     // Three times what the longest needs on a busy machine: only a test that hangs meets it.
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    expect: { poll: { timeout: 20_000 } },
+    expect: { poll: { timeout: 40_000 } },
   },
 });
