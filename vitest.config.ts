@@ -34,6 +34,7 @@ export default defineConfig({
   test: {
     include: ["tests/**/*.test.ts"],
     globalSetup: "tests/global-setup.ts",
+    setupFiles: "tests/setup.ts",
     pool: "forks",
     // Files share the modules of their process, which take longer to load than most files to run.
     isolate: false,
