@@ -41,7 +41,7 @@ export default defineConfig({
     // More than processors: many tests wait for time-outs and restarts.
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
-    // Three times what the longest needs on a busy machine: only a test that hangs meets it.
+    // For a standstill: on a machine that others use too, a test may take many times as long.
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 40_000 } },
