@@ -60,7 +60,7 @@ async function bench(stack: Stack, sql: Sql, folder: string): Promise<void> {
       ORGANIZATION_ID: board.organizationId,
     },
     logPath: join(folder, "floor.log"),
-    onTrouble: say,
+    onWarning: say,
   });
   const origins = { api: stack.base_url, floor: `http://127.0.0.1:${floor.port}` };
   const measurements: Measurement[] = [];

@@ -236,7 +236,7 @@ async function startDispatcher(
       WEBHOOK_ALLOWED_HOSTS: "127.0.0.1",
     },
     logPath: join(folder, `dispatcher-${n}.log`),
-    onTrouble: say,
+    onWarning: say,
   });
   return {
     dispatcher,

@@ -18,7 +18,7 @@ export interface PostgresOptions {
   port: number;
   superuserPassword: string;
   settings?: Record<string, string | number>;
-  onTrouble(message: string): void;
+  onWarning(message: string): void;
   /** Called with the reason when the server has ended and cannot be restarted. */
   onLost(reason: Unrecoverable): void;
 }
@@ -70,7 +70,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
     ended.catch(() => undefined);
     return { ended, stop: () => server.stop(20_000) };
   };
-  const supervised = restartOnExit(await start(), start, options.onTrouble, options.onLost);
+  const supervised = restartOnExit(await start(), start, options.onWarning, options.onLost);
   return {
     port,
     url: (role, password) => `postgresql://${role}:${password}@127.0.0.1:${port}/postgres`,

@@ -36,11 +36,11 @@ export async function seedDemo(
   auth: AuthClient,
   folder: DataFolder,
   file: string,
-  progress: (step: string) => void,
+  onProgress: (step: string) => void,
 ): Promise<Demo | null> {
   if (folder.secrets.seed === "none") return null;
   if (!(await isSeeded(sql, file))) {
-    progress("demo data");
+    onProgress("demo data");
     for (const role of ["owner", "member", "alice", "bob"] as const) {
       await signUp(auth, {
         email: demoUsers[role],

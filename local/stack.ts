@@ -40,10 +40,10 @@ export interface StackOptions {
   /** Header in which a proxy in front writes the client address. */
   proxyHeader?: string | undefined;
   /** Receives progress and later problems. */
-  progress?(step: string): void;
-  trouble?(message: string): void;
+  onProgress?(step: string): void;
+  onWarning?(message: string): void;
   /** Called once with the reason when the stack cannot continue and must be stopped. */
-  lost?(reason: StartError): void;
+  onLost?(reason: StartError): void;
   /** Additional Postgres settings. */
   postgresSettings?: Record<string, string | number>;
   /** Additional environment variables for the functions. */
@@ -110,16 +110,16 @@ async function start(
   stop: () => Promise<void>,
   isStopping: () => boolean,
 ): Promise<Stack> {
-  const progress = options.progress ?? (() => undefined);
+  const onProgress = options.onProgress ?? (() => undefined);
   // Processes may end before they are stopped, for example by a signal to all of them: not a problem.
-  const trouble = (message: string) => {
-    if (!isStopping()) options.trouble?.(message);
+  const onWarning = (message: string) => {
+    if (!isStopping()) options.onWarning?.(message);
   };
   const folder = await openDataFolder(options.dataDir, options.seed);
   undo.push(() => folder.release());
   undo.push(async () => {
     if (await restoreBackupCopy(folder.path))
-      options.trouble?.("The upgrade failed: the data is as it was before.");
+      options.onWarning?.("The upgrade failed: the data is as it was before.");
   });
   const { secrets } = folder;
   const { SITE_URL } = process.env;
@@ -181,9 +181,9 @@ async function start(
     folder,
     port: options.dbPort,
     migrations: options.migrations ?? defaultMigrations,
-    progress,
-    trouble,
-    ...(options.lost ? { lost: options.lost } : {}),
+    onProgress,
+    onWarning,
+    ...(options.onLost ? { onLost: options.onLost } : {}),
     ...(options.postgresSettings ? { settings: options.postgresSettings } : {}),
   });
   undo.push(() => database.stop());
@@ -200,7 +200,7 @@ async function start(
 
   const setup_token = await setupToken(folder.path, secrets.seed === "none" && (await isSetupOpen(sql)));
 
-  progress("auth, data API, realtime and functions");
+  onProgress("auth, data API, realtime and functions");
   const { jwt_secret, publishable_key, secret_key } = secrets;
   const siteUrl = SITE_URL || supabaseUrl;
   const { MAIL_URL, MAIL_FROM } = { ...process.env, ...options.functionsEnvironment };
@@ -213,7 +213,7 @@ async function start(
     siteUrl: supabaseUrl,
     addressHeader,
     maxSilenceMs: options.maxSilenceMs,
-    onTrouble: trouble,
+    onWarning,
   };
   const signingIn = when("auth", () =>
     startLiteProcess({
@@ -251,7 +251,7 @@ async function start(
       ...options.functionsEnvironment,
     },
     logPath: join(folder.path, "functions.log"),
-    onTrouble: trouble,
+    onWarning,
   });
   const showing = when("web", async () => {
     await buildWebAssets();
@@ -273,7 +273,7 @@ async function start(
         ...options.functionsEnvironment,
       },
       logPath: join(folder.path, "web.log"),
-      onTrouble: trouble,
+      onWarning,
     });
   });
   const dispatching = when("webhook-dispatch", () =>
@@ -290,7 +290,7 @@ async function start(
         ...options.functionsEnvironment,
       },
       logPath: join(folder.path, "webhook-dispatch.log"),
-      onTrouble: trouble,
+      onWarning,
     }),
   );
   const mailing = when("mail-dispatch", async () => {
@@ -315,7 +315,7 @@ async function start(
         ...options.functionsEnvironment,
       },
       logPath: join(folder.path, "mail-dispatch.log"),
-      onTrouble: trouble,
+      onWarning,
     });
   });
   const listening = when("realtime", () =>
@@ -324,7 +324,7 @@ async function start(
       superuserUrl: database.superuserUrl,
       keys,
       ...(options.realtimeLimits ? { limits: options.realtimeLimits } : {}),
-      onTrouble: trouble,
+      onWarning,
     }),
   );
   const parts = [signingIn, opening, spawning, listening, dispatching, mailing, showing];
@@ -346,11 +346,11 @@ async function start(
     fetch: lite.auth.fetch,
   };
   const seedFile = options.seedFile ?? join(root, "supabase", "seed.sql");
-  const demo = auth && (await seedDemo(sql, auth, folder, seedFile, progress));
+  const demo = auth && (await seedDemo(sql, auth, folder, seedFile, onProgress));
 
   const rotating = setInterval(() => rotateLogs(folder.path), 60_000);
   undo.push(async () => clearInterval(rotating));
-  const scheduler = startScheduler(sql, 5, trouble);
+  const scheduler = startScheduler(sql, 5, onWarning);
   undo.push(() => scheduler.stop());
   for (const called of [
     { functions: dispatcher, path: "/webhook-dispatch", channel: "webhooks", seconds: 5 },

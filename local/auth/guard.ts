@@ -15,7 +15,7 @@ export interface AuthGuardOptions {
   publishableKey: string;
   /** Signing up has the same response with and without an account: a mail follows. */
   confirmsAddresses: boolean;
-  onTrouble(message: string): void;
+  onWarning(message: string): void;
 }
 
 /**
@@ -96,7 +96,7 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
       if (outcome) await limits.settle(call.limit, subject, charge, outcome);
       return answerOf(answer);
     } catch (error) {
-      options.onTrouble(`auth: ${messageOf(error)}`);
+      options.onWarning(`auth: ${messageOf(error)}`);
       return goTrueError(503, "request_timeout", "The service is not available; try again shortly.", 1);
     }
   };

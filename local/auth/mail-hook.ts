@@ -22,7 +22,7 @@ const maxCallMs = 110_000;
 const hourMs = 3_600_000;
 
 /** Calls the hook without waiting for it: how long it takes would tell whether an account exists. */
-export function mailHook({ url, secret }: MailHookOptions, onTrouble: (message: string) => void) {
+export function mailHook({ url, secret }: MailHookOptions, onWarning: (message: string) => void) {
   const key = Buffer.from(secret.replace("whsec_", ""), "base64");
   let waiting = 0;
 
@@ -49,7 +49,7 @@ export function mailHook({ url, secret }: MailHookOptions, onTrouble: (message: 
     for (const delay of [...delaysMs, null]) {
       const status = await call(body).catch(() => 503);
       if (status < 300) return;
-      if (status < 500 || delay === null) return onTrouble(`auth: a mail was not sent (${status})`);
+      if (status < 500 || delay === null) return onWarning(`auth: a mail was not sent (${status})`);
       await sleep(delay, undefined, { ref: false });
     }
   };
@@ -67,7 +67,7 @@ export function mailHook({ url, secret }: MailHookOptions, onTrouble: (message: 
   return (mail: HookMail): void => {
     if (!takesMore((mail.user.new_email ?? mail.user.email).toLowerCase())) return;
     if (waiting >= maxWaiting) {
-      onTrouble("auth: too many mails wait; one was not sent");
+      onWarning("auth: too many mails wait; one was not sent");
       return;
     }
     waiting++;

@@ -17,7 +17,7 @@ interface LiteProcessOptions extends LiteOptions {
   name: LiteName;
   /** Milliseconds without a response after which the process counts as hanging; all requests wait for it. */
   maxSilenceMs?: number | undefined;
-  onTrouble(message: string): void;
+  onWarning(message: string): void;
 }
 
 const memoryMegabytes = { auth: 256, rest: 768 };
@@ -31,7 +31,7 @@ const maxStartMs = 60_000;
 export async function startLiteProcess({
   name,
   maxSilenceMs = 8_000,
-  onTrouble,
+  onWarning,
   ...options
 }: LiteProcessOptions): Promise<LiteProcess> {
   const program = await compile(name);
@@ -55,7 +55,7 @@ export async function startLiteProcess({
       child.on("message", (report: Report) => {
         heardAt = Date.now();
         if (report.type === "failed") failure = report.message;
-        if (report.type === "trouble") onTrouble(report.message);
+        if (report.type === "warning") onWarning(report.message);
         if (report.type !== "ready") return;
         port = report.port;
         resolve();
@@ -83,7 +83,7 @@ export async function startLiteProcess({
   const first = start();
   await first.started;
   if (port === null) throw new StartError(`${title(name)} did not start: ${first.failure()}`);
-  const supervised = restartOnExit(first, start, onTrouble);
+  const supervised = restartOnExit(first, start, onWarning);
   return {
     port: () => port,
     fetch(request) {
