@@ -3,8 +3,8 @@ import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ask } from "./ask.ts";
 
-// The attackers of bench/hostile.ts, in a process of their own: they are other machines, and the time of those who are measured
-// must not have theirs in it. Each attack lasts until it is stopped.
+// The attackers of bench/hostile.ts, in a process of their own: they are other machines, and the time of those who are
+// measured must not have theirs in it. Each attack lasts until it is stopped.
 
 export interface Target {
   url: string;

@@ -79,7 +79,8 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
 }
 
 async function startAttackers(target: Target) {
-  // A session of its own, between which Linux shares the processor: else the gateway would share its part with the attackers.
+  // A session of its own, between which Linux shares the processor: else the gateway would share its part with the
+  // attackers.
   const child = fork(fileURLToPath(new URL("attacks.ts", import.meta.url)), {
     execArgv: ["--import", "tsx"],
     detached: true,

@@ -12,8 +12,8 @@ import { compare, type Measurement, summarize, table } from "./report.ts";
 import type { RequestName } from "./requests.ts";
 import { onOwnStack, say } from "./stack.ts";
 
-// Cost of authentication and rate limits: the API against the same statement without them, for anonymous, few
-// and many distinct users and keys.
+// Cost of authentication and rate limits: the API against the same statement without them, for anonymous, few and many
+// distinct users and keys.
 
 const { values: flags } = parseArgs({
   options: {

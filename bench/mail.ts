@@ -83,8 +83,8 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
     return votesUntil(() => performance.now() > until);
   };
 
-  // Of this machine's other work each round has the same before, meanwhile and after: the rounds' ratios are
-  // compared, not their votes per second.
+  // Of this machine's other work each round has the same before, meanwhile and after: the rounds' ratios are compared,
+  // not their votes per second.
   const pid = await functionsPid("mail-dispatch");
   await quiet();
   const idle = await peakMegabytes(pid);

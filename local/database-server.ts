@@ -31,10 +31,7 @@ export interface DatabaseServer {
   stop(): Promise<void>;
 }
 
-/**
- * Postgres like a hosted project, with the migrations applied. An upgrade leaves a copy of the data:
- * upgrade.ts.
- */
+/** Postgres like a hosted project, with the migrations applied. An upgrade leaves a copy of the data: upgrade.ts. */
 export async function startDatabase(options: DatabaseOptions): Promise<DatabaseServer> {
   const { folder, onProgress } = options;
   const { secrets } = folder;
@@ -84,10 +81,7 @@ export async function applyMigrations(superuserUrl: string, ownerUrl: string, fo
   });
 }
 
-/**
- * Whether an existing database is about to be upgraded; rejects one of a newer version before anything
- * changes.
- */
+/** Whether an existing database is about to be upgraded; rejects one of a newer version before anything changes. */
 async function needsUpgrade(superuserUrl: string, { folder, migrations }: DatabaseOptions): Promise<boolean> {
   const { isNew, pending } = await withDatabase(superuserUrl, (sql) => migrationState(sql, migrations));
   return !isNew && (pending.length > 0 || !(await isPlatformCurrent(folder)));

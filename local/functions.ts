@@ -37,8 +37,8 @@ const require = createRequire(import.meta.url);
 const inherited =
   /^(?:PATH|HOME|TMPDIR|TZ|DENO_.*|NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|SSL_CERT_DIR|HTTPS?_PROXY|NO_PROXY|SITE_URL|DATABASE_CONNECTIONS|LANGUAGE_MODEL_.*|WEBHOOK_ALLOWED_HOSTS|MAIL_WEBHOOK_SECRET|MAIL_TIMEOUT_SECONDS)$/;
 
-// By default V8 collects the old generation late, at several times its live size: an import used 290 MB, and
-// 160 with these flags.
+// By default V8 collects the old generation late, at several times its live size: an import used 290 MB, and 160 with
+// these flags.
 const v8Flags = "--v8-flags=--max-semi-space-size=8,--heap-growing-percent=50";
 
 /** Runs a function in Deno and restarts it when it exits. */

@@ -18,9 +18,7 @@ export interface GatewayOptions extends Pick<DataOptions, "personOf"> {
   addressHeader: string;
   /** Header with the visitor's address in the pages' requests to auth; its name is secret too. */
   visitorHeader?: string;
-  /**
-   * Header in which the operator's proxy writes the client address; without it the socket address is used.
-   */
+  /** Header in which the operator's proxy writes the client address; without it the socket address is used. */
   proxyHeader?: string | undefined;
   /** Auth and the data API; null while down. */
   litePort: DataOptions["port"];

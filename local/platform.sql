@@ -192,11 +192,12 @@ create table if not exists realtime.messages (
 drop table if exists realtime.messages_default;
 alter table realtime.messages enable row level security;
 alter table realtime.messages owner to supabase_realtime_admin;
--- Hosted lets postgres make policies on realtime.messages by an extension (supautils) and takes this role from it;
--- database-server.ts gives it while migrations run.
+-- Hosted lets postgres make policies on realtime.messages by an extension (supautils) and takes this role
+-- from it; database-server.ts gives it while migrations run.
 revoke supabase_realtime_admin from postgres;
 
--- Realtime makes a partition a day when it connects, and drops those of three days ago; before that, broadcasts fail.
+-- Realtime makes a partition a day when it connects, and drops those of three days ago; before that,
+-- broadcasts fail.
 create or replace function realtime.keep_partitions() returns void
 language plpgsql security definer set search_path = '' as $function$
 declare

@@ -28,9 +28,7 @@ const names = {
   bob: "Bob Tremaine",
 };
 
-/**
- * Seeds a folder whose first start requested it; an interrupted attempt is repeated, a complete one is not.
- */
+/** Seeds a folder whose first start requested it; an interrupted attempt is repeated, a complete one is not. */
 export async function seedDemo(
   sql: Sql,
   auth: AuthClient,

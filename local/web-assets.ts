@@ -17,9 +17,8 @@ const maxWidgetBytes = 6_000;
 const generated = join(root, "functions", "web", "assets.generated.ts");
 
 /**
- * Builds the scripts, the stylesheet and the icons of the pages into functions/web/assets.generated.ts: a
- * module, so that every
- * runtime and bundler includes them (docs/decisions/0150-assets-are-a-generated-module.md).
+ * Builds the scripts, the stylesheet and the icons of the pages into functions/web/assets.generated.ts: a module, so
+ * that every runtime and bundler includes them (docs/decisions/0150-assets-are-a-generated-module.md).
  */
 export async function buildWebAssets(): Promise<void> {
   const web = join(root, "functions", "web");

@@ -24,8 +24,8 @@ const none: Credential = { kind: "none" };
 const invalidCredential: Credential = { kind: "invalid" };
 
 /**
- * An invalid credential is rejected and never treated as anonymous. The header takes precedence over the
- * cookies, and the session of an account over that of an identified person.
+ * An invalid credential is rejected and never treated as anonymous. The header takes precedence over the cookies, and
+ * the session of an account over that of an identified person.
  */
 export function credentialOf(
   authorization: string | undefined,

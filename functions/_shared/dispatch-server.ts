@@ -6,8 +6,8 @@ import { showsSchedulePassword } from "./schedule-password.ts";
 type Dispatcher = { dispatch(): Promise<void>; finish(): Promise<void> };
 
 /**
- * Called by the database and by a schedule with a password; responds at once and sends afterwards. `others`
- * answer calls of other services, by the end of the path.
+ * Called by the database and by a schedule with a password; responds at once and sends afterwards. `others` answer
+ * calls of other services, by the end of the path.
  */
 export function serveDispatcher(
   { dispatch, finish }: Dispatcher,

@@ -28,13 +28,13 @@ export const environment = {
   addressHeader: read("ADDRESS_HEADER"),
   addressFromSocket: read("ADDRESS_FROM_SOCKET") === "true",
   /**
-   * Header in which auth at supabaseUrl reads the visitor's address from the pages; the embedded stack
-   * generates its name.
+   * Header in which auth at supabaseUrl reads the visitor's address from the pages; the embedded stack generates its
+   * name.
    */
   authAddressHeader: read("AUTH_ADDRESS_HEADER"),
   /**
-   * Key with which the pages call auth, if auth accepts addresses with a secret key only; otherwise the
-   * publishable key.
+   * Key with which the pages call auth, if auth accepts addresses with a secret key only; otherwise the publishable
+   * key.
    */
   authApiKey: read("AUTH_API_KEY"),
   /** OAuth providers configured in auth, each with a sign-in button. */

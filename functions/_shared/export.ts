@@ -55,8 +55,8 @@ export const exportTypes = {
 } as const;
 
 /**
- * Rows in one page, so that its text is at most a few megabytes: a survey may have 200 questions, and a
- * response as many answers.
+ * Rows in one page, so that its text is at most a few megabytes: a survey may have 200 questions, and a response as
+ * many answers.
  */
 const maxRows: Partial<Record<ExportedRows, number>> = {
   submissions: 1000,

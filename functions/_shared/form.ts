@@ -12,8 +12,8 @@ export function parseForm(text: string): URLSearchParams {
 }
 
 /**
- * The value that the schema is to check, of the fields of a form: names as in the API, `name.part` within objects.
- * An empty field is null where the schema takes it, else absent; of a repeated one the last counts, but in arrays.
+ * The value that the schema is to check, of the fields of a form: names as in the API, `name.part` within objects. An
+ * empty field is null where the schema takes it, else absent; of a repeated one the last counts, but in arrays.
  */
 export function valueOfForm(schema: z.ZodType, form: URLSearchParams): unknown {
   return objectOf(schema, form, "") ?? {};

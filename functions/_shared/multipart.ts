@@ -16,8 +16,8 @@ const maxFieldsMs = 30_000;
 const overhead = 128 * 1024;
 
 /**
- * Reads the fields of a multipart form up to its file; the file is not held in memory. The bounds are the
- * file's. Fields after the file are ignored.
+ * Reads the fields of a multipart form up to its file; the file is not held in memory. The bounds are the file's.
+ * Fields after the file are ignored.
  */
 export async function readUpload(request: Request, bounds: Bounds): Promise<Upload> {
   const form = { ...bounds, maxBytes: bounds.maxBytes + overhead };

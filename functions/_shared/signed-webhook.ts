@@ -5,8 +5,8 @@ import { readText } from "./body.ts";
 import { errorResponse } from "./error-response.ts";
 
 /**
- * Handles calls that another service signs by Standard Webhooks. Without secrets there is nothing to call:
- * 404. Several secrets are separated by |, as Supabase writes those of its hooks.
+ * Handles calls that another service signs by Standard Webhooks. Without secrets there is nothing to call: 404. Several
+ * secrets are separated by |, as Supabase writes those of its hooks.
  */
 export function signedWebhook(
   secrets: string | undefined,

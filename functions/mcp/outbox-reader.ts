@@ -15,10 +15,7 @@ export type Follower = {
   organization_id: string;
   agent_id: string;
   key_id: string;
-  /**
-   * When the agent last changed. A policy change closes the stream; the client reopens it under the new
-   * policies.
-   */
+  /** When the agent last changed. A policy change closes the stream; the client reopens it under the new policies. */
   version: string;
   /** Event names as requested, including aliases. */
   events: (EventName | EventAlias)[];
@@ -42,8 +39,7 @@ type OutboxEvent = {
 };
 
 const pollMs = 100;
-// While idle: a poll costs a millisecond of CPU, so ten a second would be too expensive for one silent
-// stream.
+// While idle: a poll costs a millisecond of CPU, so ten a second would be too expensive for one silent stream.
 const idlePollMs = 1_250;
 const checkMs = 1_000;
 const maxEvents = 500;

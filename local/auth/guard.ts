@@ -18,9 +18,7 @@ export interface AuthGuardOptions {
   onWarning(message: string): void;
 }
 
-/**
- * Passes a request of /auth/v1 to lite or rejects it. Calls of the launcher have no address and no limits.
- */
+/** Passes a request of /auth/v1 to lite or rejects it. Calls of the launcher have no address and no limits. */
 export type AuthGuard = (
   request: Request,
   clientAddress: string | undefined,
@@ -111,9 +109,7 @@ function outcomeOf(answer: Response | "full"): "succeeded" | "not_made" | undefi
   return answer.status < 400 && !failed ? "succeeded" : undefined;
 }
 
-/**
- * A link identifies no account before it is opened; afterwards its client address is known for the account.
- */
+/** A link identifies no account before it is opened; afterwards its client address is known for the account. */
 async function accountSignedIn(answer: Response, limits: Limits): Promise<string | null> {
   const fragment = answer.headers.get("location")?.split("#")[1];
   const session =

@@ -1,5 +1,5 @@
--- Limits on tries at /auth/v1 of the embedded stack; hosted Supabase has its own. Idempotent; run by the superuser after
--- platform.sql.
+-- Limits on tries at /auth/v1 of the embedded stack; hosted Supabase has its own. Idempotent; run by the
+-- superuser after platform.sql.
 
 set local client_min_messages = warning;
 
@@ -86,7 +86,8 @@ declare
 begin
   allowed := true;
   charged := '{}';
-  -- One order for all, so that two tries never wait for each other; the narrowest first, so that a refusal mostly writes nothing.
+  -- One order for all, so that two tries never wait for each other; the narrowest first, so that a refusal
+  -- mostly writes nothing.
   for rule in select r.* from auth_limits.rules r where r.action = take.action order by r.counted_by desc loop
     by_whom := auth_limits.subject(rule.counted_by, address, account);
     length := make_interval(secs => rule.window_seconds);

@@ -82,10 +82,7 @@ interface Changes {
   mail: ((mail: HookMail) => void) | undefined;
 }
 
-/**
- * Middleware for lite: encrypts stored tokens, signs access tokens like hosted auth, and does not reveal
- * accounts.
- */
+/** Middleware for lite: encrypts stored tokens, signs access tokens like hosted auth, and does not reveal accounts. */
 export function changeLite({ secrets, jwtSecret, issuer, confirmsAddresses, mail }: Changes) {
   return async (context: Context, next: () => Promise<void>): Promise<void> => {
     const service = context.var.authService as Service | undefined;
@@ -266,8 +263,8 @@ async function takeOver(service: Service, id: string, change: { password: unknow
 }
 
 /**
- * Sign-in takes the same time and returns the same error with and without an account. Only who knows the
- * password learns that the address is to be confirmed first.
+ * Sign-in takes the same time and returns the same error with and without an account. Only who knows the password
+ * learns that the address is to be confirmed first.
  */
 function hideAccounts(service: Service, respond: (response: Response) => void): void {
   const { signInWithPassword } = service;

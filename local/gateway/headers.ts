@@ -17,8 +17,8 @@ export const valuesOf = (rawHeaders: string[], name: string) =>
   rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
 
 /**
- * Headers for upstream: the client's without those that the gateway sets, plus the client address under the
- * secret name. A Via header stands for those of a proxy.
+ * Headers for upstream: the client's without those that the gateway sets, plus the client address under the secret
+ * name. A Via header stands for those of a proxy.
  */
 export function headersFor(
   incoming: IncomingMessage,

@@ -1,8 +1,8 @@
 import type { Secrets } from "../data-folder.ts";
 
 /**
- * Issuer of access tokens: without a port, so that sessions survive a change of port. Each data folder has
- * its own secret.
+ * Issuer of access tokens: without a port, so that sessions survive a change of port. Each data folder has its own
+ * secret.
  */
 export const tokenIssuer = "http://127.0.0.1/auth/v1";
 

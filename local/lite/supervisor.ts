@@ -24,10 +24,7 @@ const memoryMegabytes = { auth: 256, rest: 768 };
 const pingMs = 1_000;
 const maxStartMs = 60_000;
 
-/**
- * Runs auth or the data API in a process of its own with a memory limit, and restarts it when it exits or
- * hangs.
- */
+/** Runs auth or the data API in a process of its own with a memory limit, and restarts it when it exits or hangs. */
 export async function startLiteProcess({
   name,
   maxSilenceMs = 8_000,

@@ -18,10 +18,7 @@ type Wanted<Owner> = Subscription<Owner>[];
 const maxRowBytes = 1024 * 1024;
 const maxTruncatedValueBytes = 64;
 
-/**
- * Computes for each change who receives what: filters, column grants and policies, by each subscriber's
- * identity.
- */
+/** Computes for each change who receives what: filters, column grants and policies, by each subscriber's identity. */
 export async function noticesOf<Owner>(
   sql: Sql,
   catalog: Catalog,

@@ -1,4 +1,5 @@
--- What the embedded realtime server asks of Postgres in one round trip each; hosted Realtime has its own (apply_rls and kin).
+-- What the embedded realtime server asks of Postgres in one round trip each; hosted Realtime has its own
+-- (apply_rls and kin).
 
 create or replace function realtime.published_tables(publications text[])
 returns table (schema text, name text, entity regclass, secured boolean, columns json)
@@ -28,7 +29,8 @@ begin
 end
 $$;
 
--- A commit is in the log, and told to us, a moment before other sessions see it: whether they see all of these by now.
+-- A commit is in the log, and told to us, a moment before other sessions see it: whether they see all of
+-- these by now.
 create or replace function realtime.have_ended(xids bigint[]) returns boolean
 language sql volatile set search_path = ''
 begin atomic
@@ -39,7 +41,8 @@ begin atomic
   from pg_current_snapshot() as now_seen;
 end;
 
--- Which of the rows (by primary key, from 1) each identity sees. The statement is prepared, so that its plan serves all of a role.
+-- Which of the rows (by primary key, from 1) each identity sees. The statement is prepared, so that its plan
+-- serves all of a role.
 create or replace function realtime.visible_rows(entity regclass, keys jsonb, roles text[], claims text[], xids bigint[])
 returns table (identity integer, visible integer[])
 language plpgsql volatile set search_path = '' as $$
@@ -128,7 +131,8 @@ begin
 end
 $$;
 
--- What the policies on realtime.messages let someone do on a topic: read (or write) broadcasts, and presence. Leaves no row.
+-- What the policies on realtime.messages let someone do on a topic: read (or write) broadcasts, and presence.
+-- Leaves no row.
 create or replace function realtime.topic_rights(joined text, as_role text, claims text, to_write boolean)
 returns table (broadcast boolean, presence boolean)
 language plpgsql volatile set search_path = '' as $$

@@ -16,9 +16,7 @@ export interface RealtimeProcess {
   stop(): Promise<void>;
 }
 
-/**
- * Runs realtime in a process of its own, isolated from auth and the data API, and restarts it when it exits.
- */
+/** Runs realtime in a process of its own, isolated from auth and the data API, and restarts it when it exits. */
 export async function startRealtimeProcess(options: RealtimeOptions): Promise<RealtimeProcess> {
   const { onWarning, ...rest } = options;
   let current: ChildProcess;
@@ -76,8 +74,7 @@ export async function startRealtimeProcess(options: RealtimeOptions): Promise<Re
       if (port === null || !(socket instanceof Socket)) return false;
       const { url = "/", headers } = request;
       handedOver.set(++lastId, socket);
-      // Otherwise Node would ask the child about the socket when the gateway closes, and wait forever if it
-      // has exited.
+      // Otherwise Node would ask the child about the socket when the gateway closes, and wait forever if it has exited.
       Object.assign(socket, { server: null });
       send(current, { type: "upgrade", id: lastId, url, headers, head: head.toString("base64") }, socket);
       return true;

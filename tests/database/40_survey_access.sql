@@ -13,7 +13,8 @@ do $$ begin
     (tests.id('acme published'), tests.id('bob'), tests.answers('acme published', '"Two"')), (tests.id('vault published'), tests.id('vic'), tests.answers('vault published', '"One"'));
 end $$;
 
--- Visible rows of each caller: surveys by organization and number of states, then questions, options, responses
+-- Visible rows of each caller: surveys by organization and number of states, then questions, options,
+-- responses
 select is(tests.see(who, $$ select coalesce(string_agg(slug || n, ' ' order by slug), 'none') from (
   select o.slug, count(*) as n from surveys s join organizations o on o.id = s.organization_id group by 1) t $$), surveys, format('%s sees surveys', who)) from (values
   ('anon', 'acme3 rival3'), ('alice', 'acme3 rival3'), ('mia', 'acme4 rival3'), ('olga', 'acme4 rival3'), ('rita', 'acme3 rival4'), ('vic', 'acme3 rival3 vault4'), ('vera', 'acme3 rival3 vault4'),

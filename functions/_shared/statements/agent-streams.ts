@@ -48,8 +48,8 @@ export function renewStreams(renewed: string[], closed: string[]): Statement {
 }
 
 /**
- * Runs as the login role: events of organizations after a cursor and the current outbox position; which keys
- * are still valid, and when their agents last changed.
+ * Runs as the login role: events of organizations after a cursor and the current outbox position; which keys are still
+ * valid, and when their agents last changed.
  */
 export function eventsAfter(
   { xid, id }: { xid: string; id: string },

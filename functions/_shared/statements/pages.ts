@@ -188,10 +188,7 @@ export type SurveyPage = {
   is_own_response: boolean;
 };
 
-/**
- * Opens a survey for the caller and records the start if they may respond. Raises NOT_FOUND if they cannot
- * see it.
- */
+/** Opens a survey for the caller and records the start if they may respond. Raises NOT_FOUND if they cannot see it. */
 export function openSurvey(
   id: string,
   locale: Locale,

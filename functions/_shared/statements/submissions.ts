@@ -29,10 +29,7 @@ const unknownId = "00000000-0000-0000-0000-000000000000";
 /** Totals are counted up to this number. */
 const maxTotal = 1_000;
 
-/**
- * Additional fields of a list: whether the caller voted, and with `q` the matches, as HTML of text and
- * <mark>.
- */
+/** Additional fields of a list: whether the caller voted, and with `q` the matches, as HTML of text and <mark>. */
 type Shown = { hasVoted?: boolean; highlight?: boolean };
 
 /** One page, plus one row to detect a following page and its cursor. */
@@ -148,8 +145,7 @@ const conditions: { [Name in FilterName]: Condition<Name> } = {
   type: (sql, type) => sql`and s.type = ${type}`,
   author: (sql, author) => sql`and s.author_id = ${author}`,
   category: (sql, category) => sql`and s.category_id = (${categoryId(sql, category)})`,
-  // As a scalar, not with exists: it is evaluated for each scanned row, and not joined with all rows that
-  // have the tag.
+  // As a scalar, not with exists: it is evaluated for each scanned row, and not joined with all rows that have the tag.
   tag: (sql, tag) => sql`
     and (select true from public.submission_tags st where st.submission_id = s.id and st.tag_id = (${tagId(sql, tag)}))`,
   q: (sql) => sql``,
@@ -259,8 +255,8 @@ const similar = (sql: Sql, title: string, description: string | null | undefined
   order by f.similarity desc, f.submission_id limit ${limit}`;
 
 /**
- * Candidates for a merge target, best first: search results, the submission whose id or URL was entered,
- * otherwise similar ones.
+ * Candidates for a merge target, best first: search results, the submission whose id or URL was entered, otherwise
+ * similar ones.
  */
 export function mergeCandidates(id: string, words: string | undefined): Statement<Data> {
   const namedId = words && /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i.exec(words)?.[0];
@@ -383,8 +379,7 @@ export function deleteSubmission(id: string): Statement {
 }
 
 /**
- * Raises FORBIDDEN unless the caller is Admin of the submission's organization; no row if there is no such
- * submission.
+ * Raises FORBIDDEN unless the caller is Admin of the submission's organization; no row if there is no such submission.
  */
 export function requireAdminOf(id: string): Statement {
   return (sql) =>

@@ -15,8 +15,7 @@ export function requireSurveyReader(): Statement {
 }
 
 /**
- * Raises NOT_FOUND if the caller does not see the survey, FORBIDDEN if a scope is given and the caller is not
- * Admin.
+ * Raises NOT_FOUND if the caller does not see the survey, FORBIDDEN if a scope is given and the caller is not Admin.
  */
 export function requireSurvey(id: string, scope: string | null): Statement {
   return (sql) => sql`select private.require_survey(${id}, ${scope})`;
