@@ -53,9 +53,8 @@ const emptied = new Set([
 const left = /^(postmaster\.(pid|opts)|backup_label|tablespace_map|pg_internal\.init.*|pgsql_tmp.*)$/;
 
 /**
- * Writes the database, stored files and the secrets of a data folder to a new file with mode 0600: a gzipped tar. The
- * stack may be running or stopped; a running stack continues to serve, and the backup contains all commits before its
- * end.
+ * Writes the database, files and secrets of a data folder to a new gzipped tar with mode 0600. The stack may be running
+ * or stopped; a running stack continues to serve, and the backup contains all commits before its end.
  */
 export async function backup(dataDir: string, file: string): Promise<void> {
   const folder = resolve(dataDir);

@@ -121,7 +121,7 @@ async function ensureUser(
       fetch: (request: Request) => fetch(request),
     };
     await signUp(auth, { email, password });
-    // Whoever runs this vouches for the address.
+    // The operator vouches for the address.
     await sql`update auth.users set email_confirmed_at = now() where lower(email) = lower(${email}) and email_confirmed_at is null`;
   } else {
     await createHostedUser(

@@ -39,7 +39,7 @@ export interface StackOptions {
   parts?: readonly Part[];
   /** Header in which a proxy in front writes the client address. */
   proxyHeader?: string | undefined;
-  /** Receives progress and later problems. */
+  /** Called for each step of the start, and later for problems. */
   onProgress?(step: string): void;
   onWarning?(message: string): void;
   /** Called once with the reason when the stack cannot continue and must be stopped. */
@@ -79,7 +79,7 @@ export interface Stack extends StackAddresses {
   superuserUrl: string;
   /** Replaces a mail server: a line of JSON for each mail. */
   mailPath: string;
-  /** Of an installation without an organization: for its setup at /setup. */
+  /** Token for /setup of an installation without an organization. */
   setupToken: string | null;
   stop(): Promise<void>;
 }
@@ -123,7 +123,7 @@ async function start(
   });
   const { secrets } = folder;
   const { SITE_URL } = process.env;
-  // Behind a proxy every visitor seems to come from this machine.
+  // Behind a proxy all requests come from this machine.
   const trustsLoopback =
     !options.proxyHeader && (!SITE_URL || (URL.canParse(SITE_URL) && isLoopbackHost(new URL(SITE_URL).host)));
 
@@ -294,7 +294,7 @@ async function start(
     }),
   );
   const mailing = when("mail-dispatch", async () => {
-    // Without a server mail is kept and shown here.
+    // Without a mail server, mail is stored and shown here.
     if (!MAIL_URL) {
       capture = await startMailCapture(join(folder.path, "mail"));
       undo.push(() => capture?.stop() ?? Promise.resolve());
@@ -382,14 +382,14 @@ async function start(
   };
 }
 
-/** Whether there has never been an organization; not in a database of an earlier version. */
-/** Of the logins that the migrations have made: an earlier release has fewer. */
+/** Only for logins that the migrations have created: an earlier release has fewer. */
 async function setPasswords(sql: Sql, passwords: Record<string, string>): Promise<void> {
   const roles = await sql<{ rolname: string }[]>`
     select rolname from pg_roles where rolname = any (${Object.keys(passwords)})`;
   for (const { rolname } of roles) await sql.unsafe(`alter role ${rolname} password '${passwords[rolname]}'`);
 }
 
+/** Whether there has never been an organization; false in a database of an earlier version. */
 async function isSetupOpen(sql: Sql): Promise<boolean> {
   const [known] = await sql`select where to_regprocedure('private.setup_is_open()') is not null`;
   if (!known) return false;

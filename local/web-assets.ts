@@ -12,7 +12,7 @@ const types: Record<string, string> = {
   css: "text/css; charset=utf-8",
 };
 const target = ["es2022", "chrome123", "firefox120", "safari17.5"];
-/** Host pages wait for it. */
+/** Maximum size of the widget's loader, which blocks host pages. */
 const maxWidgetBytes = 6_000;
 const generated = join(root, "functions", "web", "assets.generated.ts");
 

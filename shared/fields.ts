@@ -105,9 +105,9 @@ export function expandOf<const Name extends string>(...names: [Name, ...Name[]])
     .optional()
     .transform((value, ctx): Name[] => {
       if (value === undefined) return [];
-      const asked = value.length > 200 ? [""] : value.split(",").map(trimText);
-      const known = names.filter((name) => asked.includes(name));
-      if (asked.every((name) => known.some((one) => one === name))) return known;
+      const requested = value.length > 200 ? [""] : value.split(",").map(trimText);
+      const known = names.filter((name) => requested.includes(name));
+      if (requested.every((name) => known.some((one) => one === name))) return known;
       ctx.issues.push({ code: "custom", message, input: value });
       return z.NEVER;
     })

@@ -16,7 +16,7 @@ export type Credential =
   | { kind: "none" }
   | { kind: "user"; userId: string }
   | { kind: "key"; digest: Uint8Array }
-  /** Of a person whom an organization identified. */
+  /** Session of an identified person. */
   | { kind: "session"; digest: Uint8Array }
   | { kind: "invalid" };
 

@@ -28,7 +28,7 @@ export type Admission = {
   requestId: string;
   userId: string | null;
   digest: Uint8Array | null;
-  /** The digest is of the session of an identified person, not of a key. */
+  /** Whether the digest is that of an identified person's session instead of a key. */
   isSession: boolean;
   invalidCredential: boolean;
   /** Keyed hash of the client's address. */
@@ -147,14 +147,14 @@ export function runOnce<const Statements extends readonly Statement[]>(
     key: string;
     request: Uint8Array;
     /** The response, and what is stored to repeat it. */
-    answer: (results: Results<Statements>) => { answer: string; kept: string };
+    answer: (results: Results<Statements>) => { answer: string; stored: string };
   },
 ): Promise<string> {
   const first = [findIdempotentResponse(key, request)] as const;
   const work: Steps<typeof first, string> = async ([[earlier]], execute) => {
     if (earlier?.answer) return { result: earlier.answer, last: [] };
-    const { answer: result, kept } = answer(await execute(statements));
-    return { result, last: [saveIdempotentResponse(key, kept)] };
+    const { answer: result, stored } = answer(await execute(statements));
+    return { result, last: [saveIdempotentResponse(key, stored)] };
   };
   return withCharge(admission, onVerdict, (charge) =>
     withLockRetry(() => runSteps(admission, first, work, charge)),

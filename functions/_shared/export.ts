@@ -8,7 +8,7 @@ const columns: Record<Exclude<ExportedRows, "organization" | "merged">, string[]
   members: ["email", "name", "role", "created_at"],
   categories: ["slug", "name", "color", "position", "translations"],
   tags: ["slug", "name", "color", "translations"],
-  // The records of an import, and their counts.
+  // The fields of an import, and counts.
   submissions: Object.keys(recordSchemas.submission.shape).flatMap((name) =>
     name === "tags" ? [name, "vote_count", "comment_count"] : [name],
   ),

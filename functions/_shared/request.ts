@@ -30,9 +30,9 @@ export type InputReader = {
   locale(c: Context): Locale;
   /** The value that the schema validates. */
   body(c: Context, schema: z.ZodType): Promise<unknown>;
-  /** Names the request, so that it is done once: a key's header, a person's form. */
+  /** The idempotency key: from the header of an API request, or from a field of a form. */
   idempotencyKey(c: Context, credential: Credential): string | undefined;
-  /** A repeated request that made a secret is answered without it. Otherwise it makes another one. */
+  /** Whether a repeated request that created a secret returns the response without it; otherwise it creates another. */
   repeatsWithoutSecret?: boolean;
   /** Additional handler input; throws errors of the request as a whole. */
   more?(c: Context): object;

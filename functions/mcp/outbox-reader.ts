@@ -54,7 +54,7 @@ let reading = false;
 
 let wakeUp = () => {};
 
-/** Never before the creation of the subscription, whatever Last-Event-ID says. */
+/** Never before the creation of the subscription, regardless of Last-Event-ID. */
 export function cursorOf(lastEventId: string | undefined, since: string): Cursor {
   const start = { xid: BigInt(since), id: 0n };
   const match = /^(\d{1,20})-(\d{1,19})$/.exec(lastEventId ?? "");
@@ -123,13 +123,13 @@ async function readPage(isCheckDue: boolean): Promise<{ isFull: boolean; isEmpty
   if (isCheckDue) endRevoked(present, row.living);
   for (const [n, follower] of present.entries()) {
     if (events.length > 0 && n % maxFollowersAtOnce === maxFollowersAtOnce - 1) await yieldToOthers();
-    for (const event of byOrganization.get(follower.organization_id) ?? []) tell(follower, event);
+    for (const event of byOrganization.get(follower.organization_id) ?? []) deliver(follower, event);
     if (isAfter(reached, follower.cursor)) follower.cursor = reached;
   }
   return { isFull, isEmpty: events.length === 0 };
 }
 
-function tell(follower: Follower, event: OutboxEvent): void {
+function deliver(follower: Follower, event: OutboxEvent): void {
   const position = positionOf(event);
   if (!isAfter(position, follower.cursor)) return;
   follower.cursor = position;

@@ -13,7 +13,7 @@ export interface AuthGuardOptions {
   secrets: TokenSecrets;
   jwtSecret: string;
   publishableKey: string;
-  /** Signing up has the same response with and without an account: a mail follows. */
+  /** Whether sign-up requires a confirmed address; its response is then the same with and without an account. */
   confirmsAddresses: boolean;
   onWarning(message: string): void;
 }

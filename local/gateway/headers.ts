@@ -34,7 +34,7 @@ export function headersFor(
       continue;
     headers.push(name, incoming.rawHeaders[index + 1] ?? "");
   }
-  // The setup page asks whether a client is on this machine, or a proxy of its.
+  // Tells the setup page that the request came through a proxy.
   if (isPassedOn) headers.push("via", "1.1 proxy");
   headers.push(addressHeader, address);
   return headers;

@@ -21,7 +21,7 @@ export function authConfig(secrets: LiteSecrets, siteUrl: string, sendsMail = fa
     email: {
       enable_signup: true,
       enable_confirmations: sendsMail,
-      // lite would ask the present address only, and then take the new one unseen.
+      // lite would verify the current address only, and accept the new one unverified.
       double_confirm_changes: !sendsMail,
     },
   };

@@ -21,7 +21,7 @@ export interface LiteOptions {
     pagesUrl: string;
     /** Writes and sends auth's mails. */
     mailHook?: MailHookOptions | undefined;
-    /** Mail is sent: an address has to be confirmed, and codes and links are in no file. */
+    /** Mail is sent: addresses must be confirmed, and codes and links are written to no file. */
     sendsMail?: boolean;
   };
 }

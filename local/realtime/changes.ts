@@ -44,7 +44,7 @@ export async function noticesOf<Owner>(
       ]);
       group.forEach(({ change, wanted }, index) => {
         const seen = wanted.filter(({ identity }) => sees(table, change, visible, identity, index));
-        notices.set(change, tell(table, change, values[index] ?? [{}, {}], seen));
+        notices.set(change, noticesFor(table, change, values[index] ?? [{}, {}], seen));
       });
     }),
   );
@@ -171,7 +171,7 @@ function sees(
   return visible.get(identity.key)?.has(index) ?? false;
 }
 
-function tell<Owner>(
+function noticesFor<Owner>(
   table: Table,
   change: Change,
   values: [JsonTexts, JsonTexts],

@@ -18,7 +18,7 @@ export function finishStream(id: string, events: unknown): Statement {
   return (sql) => sql`select private.finish_stream(${id}, ${JSON.stringify(events)}::text::jsonb)`;
 }
 
-/** Runs as the login role: null until the call ran. */
+/** The result of a call; null until it ran. For the login role. */
 export function streamEvents(id: string): Statement<MaybeData> {
   return (sql) => sql`select private.stream_events(${id})::text as data`;
 }

@@ -98,7 +98,7 @@ export type Claimed = {
   digest: Uint8Array | null;
 };
 
-/** Releases the previous import, or fails it with a problem, and claims the next if `takes`. */
+/** Releases the previous import, or fails it with a problem, and claims the next one if `takes`. */
 export function claimImport(
   previous: string | null,
   problem: string | null,

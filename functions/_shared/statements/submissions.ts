@@ -85,7 +85,7 @@ function listNarrowed(query: SubmissionListQuery, show: Shown): Statement<Page> 
           ${status ?? null}, ${type ?? null}, ${category},
           ${tag ? sql`coalesce((${tagId(sql, tag)}), ${unknownId})` : sql`null`}, ${author ?? null}, ${q ?? null}) n
       ), passing as materialized (
-        -- What was narrowed carries the tag. All are read where they are sorted, else as many as are counted.
+        -- A tag filter is applied already. Reads all rows if they are sorted, otherwise as many as are counted.
         select s.id, s.created_at, s.vote_count, s.comment_count, s.title from public.submissions s
         where (${counted} or (select is_few from narrow))
           and s.id = any ((select submission_ids from narrow)::uuid[]) and ${matches(sql, { ...query, tag: undefined })}
@@ -430,7 +430,7 @@ export type Chosen = {
 const chosenShape = (sql: Sql) => sql`json_build_object(
   'id', s.id, 'title', s.title, 'status', s.status, 'vote_count', s.vote_count, 'comment_count', s.comment_count)`;
 
-/** Those of the organization that were chosen by id, most voted first; merged ones are left out. */
+/** The organization's submissions with these ids, most votes first, without merged ones. */
 export function chosenSubmissions(ids: string[]): Statement<Data> {
   return (sql) => sql`
     select coalesce(json_agg(${chosenShape(sql)} order by s.vote_count desc, s.id), '[]')::text as data
@@ -439,7 +439,7 @@ export function chosenSubmissions(ids: string[]): Statement<Data> {
       and s.merged_into_id is null`;
 }
 
-/** The organization's merged submissions, the last changed first. */
+/** The organization's merged submissions, newest change first. */
 export function mergedSubmissions(limit: number): Statement<Data> {
   return (sql) => sql`
     select coalesce(json_agg(json_build_object('id', m.id, 'title', m.title, 'merged_at', m.updated_at,
@@ -451,7 +451,7 @@ export function mergedSubmissions(limit: number): Statement<Data> {
     join public.submissions t on t.id = m.merged_into_id`;
 }
 
-/** For each of the newest that are not done: which are much like it. */
+/** Probable duplicates of each of the newest open submissions. */
 export function similarPairs(newest: number): Statement<Data> {
   return (sql) => sql`
     select coalesce(json_agg(json_build_object('one', ${chosenShape(sql)}, 'other', p.other)), '[]')::text as data
