@@ -34,14 +34,16 @@ export default defineConfig({
   test: {
     include: ["tests/**/*.test.ts"],
     globalSetup: "tests/global-setup.ts",
+    setupFiles: "tests/setup.ts",
     pool: "forks",
     // Files share the modules of their process, which take longer to load than most files to run.
     isolate: false,
     // More than processors: many tests wait for time-outs and restarts.
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // For a standstill: on a machine that others use too, a test may take many times as long.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     expect: { poll: { timeout: 20_000 } },
   },
 });

@@ -4,7 +4,9 @@ import { isIPv6 } from "node:net";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import postgres from "postgres";
 import type { OwnStack } from "./own-stack.ts";
+import { until } from "./until.ts";
 
 interface Process {
   pid: number;
@@ -73,6 +75,14 @@ async function descendant(like: RegExp): Promise<number> {
   return found[0]?.pid ?? 0;
 }
 
+export function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
 /** The process of Deno that serves a function of this stack. */
 export const functionsPid = (name = "api") =>
   descendant(new RegExp(`^\\S*deno run .*functions/${name}/index\\.ts`));
@@ -86,6 +96,26 @@ export async function postgresPid(own: OwnStack): Promise<number> {
   return Number.parseInt(await readFile(join(own.folder, "postgres", "postmaster.pid"), "utf8"), 10);
 }
 
+/**
+ * Kills Postgres, and waits until a new one answers. The connections of the test are not used until then: a
+ * statement sent on a dying one may never end.
+ */
+export async function killPostgres(own: OwnStack): Promise<void> {
+  const dead = await postgresPid(own);
+  process.kill(dead, "SIGKILL");
+  await until(() => isBack(own, dead).catch(() => false));
+}
+
+async function isBack(own: OwnStack, dead: number): Promise<boolean> {
+  if ((await postgresPid(own)) === dead) return false;
+  const probe = postgres(own.db_url, { max: 1, onnotice: () => undefined });
+  try {
+    return (await probe`select 1`).length === 1;
+  } finally {
+    await probe.end({ timeout: 0 });
+  }
+}
+
 /** Processes that name the folder in their command line, such as its Postgres. */
 export async function processesOf(path: string): Promise<Process[]> {
   return (await allProcesses()).filter(({ command }) => command.includes(path));
@@ -93,7 +123,7 @@ export async function processesOf(path: string): Promise<Process[]> {
 
 /** Waits a moment for processes that are on their way out; answers those that stay. */
 export async function noneLeft(path: string): Promise<string[]> {
-  for (let waited = 0; waited < 5_000; waited += 50) {
+  for (let waited = 0; waited < 20_000; waited += 50) {
     if ((await processesOf(path)).length === 0) return [];
     await sleep(50);
   }

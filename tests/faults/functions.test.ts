@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Answer, type OwnStack, startOwnStack } from "../own-stack.ts";
-import { functionsPid } from "../processes.ts";
+import { functionsPid, isAlive } from "../processes.ts";
 import { until } from "../until.ts";
 import {
   expectClear,
@@ -20,14 +20,6 @@ beforeEach(async () => {
   own = await startOwnStack({ onWarning: (message) => warnings.push(message) });
 });
 afterEach(() => own?.remove());
-
-const isAlive = (pid: number) => {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-};
 
 /**
  * A request that runs until it is released: its vote waits in a trigger, because waiting for locks is short.
@@ -76,7 +68,7 @@ test("after kill -9 under load they restart at the same address; until then the 
   const storm = await startStorm(own, 16, own.supabase_url);
   await sleep(500);
   process.kill(await functionsPid(), "SIGKILL");
-  await sleep(100);
+  // At once: their start takes longer than the answer of the gateway.
   expectUnavailable(await own.call("GET", "/api/submissions", { base: own.supabase_url }));
   await recovered(own);
   await sleep(300);
@@ -93,13 +85,16 @@ test("after SIGTERM they finish requests in flight, accept no new ones and exit"
   const slow = await slowRequest(own.base_url);
   const pid = await functionsPid();
   process.kill(pid, "SIGTERM");
-  await sleep(200);
+  await until(() =>
+    fetch(`${own.base_url}/api/health`, { headers: { connection: "close" } }).then(
+      () => false,
+      () => true,
+    ),
+  );
   expect(isAlive(pid)).toBe(true);
-  await expect(fetch(`${own.base_url}/api/health`, { headers: { connection: "close" } })).rejects.toThrow();
   await slow.letGo();
   expect((await slow.answer).status).toBe(201);
-  for (let waited = 0; isAlive(pid) && waited < 3_000; waited += 50) await sleep(50);
-  expect(isAlive(pid)).toBe(false);
+  await until(() => !isAlive(pid));
   await recovered(own);
 });
 

@@ -79,7 +79,7 @@ describe("a lock held by another session", () => {
       });
       await sleep(100);
       const { value, ms } = await timed(own.call("GET", `/api/submissions/${submissionId}`));
-      expect([value.status, ms < 1_000]).toEqual([200, true]);
+      expect([value.status, ms < 5_000]).toEqual([200, true]);
       expectUnavailable(await patch);
     });
   });
@@ -183,9 +183,9 @@ test("slow bodies are cut off after ten seconds at both listeners, and do not de
   await sleep(500);
   for (const base of [own.base_url, own.supabase_url]) {
     const { value, ms } = await timed(own.call("GET", "/api/submissions", { base }));
-    expect([value.status, ms < 2_000]).toEqual([200, true]);
+    expect([value.status, ms < 5_000]).toEqual([200, true]);
   }
-  await Promise.race([Promise.all(slow.map(({ answered }) => answered)), sleep(14_000)]);
+  await Promise.race([Promise.all(slow.map(({ answered }) => answered)), sleep(25_000)]);
   for (const { heard: received } of slow) {
     expect(received()).toMatch(/^HTTP\/1\.1 400 /);
     expect(received()).toMatch(/did not arrive within 10 seconds/);

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { createClient } from "@supabase/supabase-js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import WebSocket from "ws";
 import { type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
 import { accessToken } from "../stack.ts";
+import { until } from "../until.ts";
 
 // Every secret and personal value has a marker, and is sent through every interface.
 const mark = (what: string) => `marked-${what}-${randomUUID().slice(0, 8)}`;
@@ -54,7 +54,9 @@ beforeAll(async () => {
   await callEverything([person.token, key, expired, typo, "garbage", undefined]);
   await callDirectly();
   await causeFailures();
-  await sleep(200);
+  // Lines are written in their order.
+  const { headers } = await own.call("GET", "/api/submissions");
+  await logged(String(headers["x-request-id"]));
   functionsLog = await own.functionsLog();
   postgresLog = await readFile(join(own.folder, "postgres.log"), "utf8");
   lines = functionsLog
@@ -63,6 +65,9 @@ beforeAll(async () => {
     .map((line) => JSON.parse(line) as Line);
 });
 afterAll(() => own?.remove());
+
+/** Waits until the functions have logged the request. */
+const logged = (requestId: string) => until(async () => (await own.functionsLog()).includes(requestId));
 
 async function callEverything(tokens: (string | undefined)[]): Promise<void> {
   await own.call("GET", "/api/submissions");
@@ -222,8 +227,7 @@ describe("the functions' log", () => {
 
   test("has the request id of the response", async () => {
     const { headers } = await own.call("GET", "/api/submissions");
-    await sleep(200);
-    expect(await own.functionsLog()).toContain(String(headers["x-request-id"]));
+    await logged(String(headers["x-request-id"]));
   });
 });
 

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type OwnStack, startOwnStack } from "../own-stack.ts";
-import { postgresPid } from "../processes.ts";
+import { isAlive, postgresPid } from "../processes.ts";
+import { until } from "../until.ts";
 import {
   expectClear,
   expectConsistent,
@@ -56,10 +57,10 @@ describe("Postgres killed with -9 under load", () => {
   test("a single killed backend resets the others, and all recover", async () => {
     const storm = await startStorm(own);
     await sleep(500);
-    const [backend] = await own.sql<{ pid: number }[]>`
-      select pid from pg_stat_activity where application_name = 'feedback-functions' limit 1`;
-    process.kill(backend?.pid ?? 0, "SIGKILL");
-    await sleep(50);
+    const backends = await own.sql<{ pid: number }[]>`
+      select pid from pg_stat_activity where application_name = 'feedback-functions'`;
+    process.kill(backends[0]?.pid ?? 0, "SIGKILL");
+    await until(() => backends.every(({ pid }) => !isAlive(pid)));
     await recovered(own);
     const shots = await storm.stop();
     expectClear(shots);

@@ -87,8 +87,10 @@ export function expectUnavailable(answer: Answer): void {
 /** Without a hand: until a read and a write pass again. */
 export async function recovered(own: OwnStack, within = 20_000): Promise<number> {
   const startedAt = Date.now();
-  const person = await retryUntilSuccess(within, () => own.person());
-  const submissionId = await own.submission(person);
+  const { person, submissionId } = await retryUntilSuccess(within, async () => {
+    const person = await own.person();
+    return { person, submissionId: await own.submission(person) };
+  });
   for (;;) {
     const answers = await Promise.all(
       Array.from({ length: 8 }, () =>

@@ -351,18 +351,17 @@ describe("the existence of an account", () => {
   ])("is not revealed by %s, nor by response times", async (_what, request, status) => {
     const { email, token } = await person();
     await auth("PUT", "/user", { token, body: { email: anEmail() } });
-    const [with_, without] = [[], []] as [number[], number[]];
-    for (let round = 0; round < 5; round++) {
+    // The least of each: a loaded machine only adds to it, and a difference that is real stays.
+    let [least, other] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+    const ratio = () => Math.max(least, other) / Math.min(least, other);
+    for (let round = 0; round < 5 || (ratio() >= 1.6 && round < 9); round++) {
       const known = await timed(() => request(email));
       const unknown = await timed(() => request(anEmail()));
       expect(unknown.told).toEqual(known.told);
       expect(known.told[0]).toBe(status);
-      with_.push(known.took);
-      without.push(unknown.took);
+      [least, other] = [Math.min(least, known.took), Math.min(other, unknown.took)];
     }
-    // The least of each: a loaded machine only adds to it.
-    const [a, b] = [Math.min(...with_), Math.min(...without)];
-    expect(Math.max(a, b) / Math.min(a, b), `${a} ${b}`).toBeLessThan(1.6);
+    expect(ratio(), `${least} ${other}`).toBeLessThan(1.6);
   });
 });
 
@@ -436,7 +435,7 @@ describe("no input makes a 500", () => {
     expect(answers.map((one) => one.status).toSorted()).toEqual([200, 422, 422, 422, 422, 422]);
   });
 
-  it("of any field, path, method or grant", { timeout: 60_000 }, async () => {
+  it("of any field, path, method or grant", async () => {
     const { token, email, refresh } = await person();
     const value = fc.oneof(
       fc.constantFrom(...odd, email, refresh, "recovery", "signup", "email_change", "magiclink"),

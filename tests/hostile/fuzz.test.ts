@@ -49,7 +49,7 @@ beforeAll(async () => {
   credentials = [undefined, ...people, ...keys, stack.publishable_key, "garbage"];
   secrets.push(...keys, ...people);
   document = (await stack.call("GET", "/api/openapi.json")).body as unknown as Document;
-}, 60_000);
+});
 afterAll(() => stack.remove());
 
 const known = (status: number) => status < 500;
@@ -192,7 +192,7 @@ describe("for any request the API returns one of its envelopes", () => {
         { numRuns: 110, endOnFailure: true },
       );
     }
-  }, 60_000);
+  });
 
   it("for every field of every body, with nested, huge or unusual values", async () => {
     const { paths, components } = document;
@@ -222,7 +222,7 @@ describe("for any request the API returns one of its envelopes", () => {
         }),
       );
     }
-  }, 60_000);
+  });
 
   it("for unknown paths and methods", async () => {
     const path = fc.array(

@@ -200,7 +200,7 @@ describe("the effect of a write", () => {
         }),
       );
     }
-  }, 60_000);
+  });
 
   it.each(
     tables.flatMap((table) =>

@@ -143,8 +143,8 @@ describe.each(Object.entries(actions))("%s", (_what, { rule, limit, prepare, byA
     const person = await own.person();
     const app = browser(person);
     const things = await prepare(person, limit + 1);
-    const outcomes = await Promise.all(things.slice(0, limit).map((thing) => direct(app, thing)));
-    expect(outcomes.filter(({ error }) => error !== null)).toEqual([]);
+    // One after the other: they charge the same counter, and all at once wait longer than a client's statement may run.
+    for (const thing of things.slice(0, limit)) expect((await direct(app, thing)).error).toBeNull();
     expect((await byApi(person, things[limit] ?? "")).status).toBe(429);
     expect(isLimited(await direct(app, things[limit] ?? ""))).toBe(true);
   });

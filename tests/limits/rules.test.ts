@@ -376,21 +376,21 @@ describe("rate limit headers", () => {
   });
 
   test("Reset is the end of the window in Unix seconds: constant during the window, and then the bucket is full", async () => {
-    await setRule("level_user", 3, 2);
+    await setRule("level_user", 3, 5);
     const { token } = await own.person();
     const answers = [];
     for (let n = 0; n < 5; n++) answers.push(await own.call("GET", list, { token }));
     expect(new Set(answers.map(resetOf)).size).toBe(1);
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429, 429]);
     const reset = resetOf(answers[0] as Answer) * 1000;
-    expect(reset - Date.now()).toBeLessThanOrEqual(3000);
+    expect(reset - Date.now()).toBeLessThanOrEqual(6000);
     await new Promise((resolve) => setTimeout(resolve, reset - Date.now() + 5));
     const after = await own.call("GET", list, { token });
     expect([after.status, remainingOf(after)]).toEqual([200, 2]);
   });
 
   test("a limited caller gets Retry-After in the general envelope, and waiting that long is enough", async () => {
-    await setRule("level_user", 1, 2);
+    await setRule("level_user", 1, 4);
     const { token } = await own.person();
     await own.call("GET", list, { token });
     const rejected = await own.call("GET", list, { token });
@@ -406,7 +406,7 @@ describe("rate limit headers", () => {
     const wait = rejected.body.error?.retry_after as number;
     expect(rejected.headers["retry-after"]).toBe(String(wait));
     expect(wait).toBeGreaterThanOrEqual(1);
-    expect(wait).toBeLessThanOrEqual(2);
+    expect(wait).toBeLessThanOrEqual(4);
     await new Promise((resolve) => setTimeout(resolve, wait * 1000));
     expect((await own.call("GET", list, { token })).status).toBe(200);
   });
@@ -430,7 +430,7 @@ describe("rate limit headers", () => {
     const statuses: number[] = [];
     while (statuses.filter((status) => status === 200).length < 3) {
       statuses.push((await own.call("GET", list, { token })).status);
-      expect(Date.now() - startedAt, statuses.join(" ")).toBeLessThan(6000);
+      expect(Date.now() - startedAt, statuses.join(" ")).toBeLessThan(15_000);
     }
     expect(Date.now() - startedAt).toBeGreaterThanOrEqual(2000);
     expect(statuses).toContain(429);

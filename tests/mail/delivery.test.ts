@@ -18,7 +18,7 @@ beforeAll(async () => {
       MAIL_URL: server.url,
       MAIL_FROM: "feedback@mail.example",
       MAIL_WEBHOOK_SECRET: webhookSecret,
-      MAIL_TIMEOUT_SECONDS: "3",
+      MAIL_TIMEOUT_SECONDS: "5",
     },
   });
   world = mailWorld(stack);

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import fc from "../fuzz.ts";
 import { makeCertificates } from "../hosted/certificates.ts";
 import { type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
-import { functionsPid, postgresPid } from "../processes.ts";
+import { functionsPid, killPostgres } from "../processes.ts";
 import { until } from "../until.ts";
 import { headerOf, type MailServer, startMailServer } from "./smtp.ts";
 import { mailWorld } from "./world.ts";
@@ -73,14 +73,7 @@ describe("by SMTP over TLS", () => {
     for (const enough of [5, 15, 25]) {
       await until(() => server.arrived.length > enough);
       process.kill(await functionsPid("mail-dispatch"), "SIGKILL");
-      const pid = await postgresPid(stack);
-      process.kill(pid, "SIGKILL");
-      await until(() =>
-        postgresPid(stack).then(
-          (now) => now !== pid,
-          () => false,
-        ),
-      );
+      await killPostgres(stack);
       // What a dead dispatcher held is claimed again when its claim ends.
       await until(() =>
         world.sql`update private.mails set next_attempt_at = now() where status = 'sending'`.then(

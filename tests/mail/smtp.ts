@@ -24,6 +24,8 @@ export interface MailServer {
   stop(): Promise<void>;
 }
 
+type Connection = { id: string; _socket: { destroy(): void } };
+
 /** A real SMTP server on this machine. */
 export async function startMailServer(
   options: SMTPServerOptions = {},
@@ -50,12 +52,12 @@ export async function startMailServer(
       mails.counts.connections++;
       callback();
     },
-    onRcptTo({ address }, _session, callback) {
+    onRcptTo({ address }, session, callback) {
       mails.counts.recipients++;
       const answer = mails.behave(address, "rcpt");
       if (answer === "take") callback();
       else if (typeof answer === "object") callback(refused(answer.code));
-      else if (answer === "cut off") for (const connection of connections()) connection._socket.destroy();
+      else if (answer === "cut off") cutOff(session.id);
     },
     onData(stream, session, callback) {
       const recipient = session.envelope.rcptTo[0]?.address ?? "";
@@ -67,14 +69,16 @@ export async function startMailServer(
         if (answer === "hang") return;
         const raw = Buffer.concat(chunks).toString();
         mails.arrived.push({ ...(await PostalMime.parse(raw)), recipient, raw, isSecure: session.secure });
-        if (answer === "cut off") for (const connection of connections()) connection._socket.destroy();
+        if (answer === "cut off") cutOff(session.id);
         else callback();
       });
     },
   });
-  const connections = () => [
-    ...(server as unknown as { connections: Set<{ _socket: { destroy(): void } }> }).connections,
-  ];
+  /** Only this connection: mails to others may be on their way over the rest. */
+  const cutOff = (session: string) => {
+    const { connections } = server as unknown as { connections: Set<Connection> };
+    for (const { id, _socket } of connections) if (id === session) _socket.destroy();
+  };
   server.on("error", () => undefined);
   await new Promise<void>((resolve) => server.listen(port, address, resolve));
   mails.url = `${options.secure ? "smtps" : "smtp"}://${address}:${(server.server.address() as AddressInfo).port}`;

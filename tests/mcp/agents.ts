@@ -118,9 +118,9 @@ export class Listener {
     this.outgoing.end();
   }
 
-  /** Waits until it holds, at most ten seconds. */
+  /** Waits until it holds, at most twenty seconds. */
   async until(holds: (listener: this) => boolean): Promise<this> {
-    for (const deadline = Date.now() + 10_000; !holds(this); ) {
+    for (const deadline = Date.now() + 20_000; !holds(this); ) {
       if (Date.now() > deadline) throw new Error(`waited for ${holds} in vain: ${this.status} ${this.text}`);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, 1_000);

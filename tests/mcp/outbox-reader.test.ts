@@ -45,7 +45,7 @@ test("a stream that opens during the check of live keys is not ended by its resu
     },
   });
   follow(ended);
-  await vi.waitFor(() => expect(ended.stream.isOpen).toBe(false), { timeout: 10_000, interval: 5 });
+  await vi.waitFor(() => expect(ended.stream.isOpen).toBe(false), { timeout: 20_000, interval: 5 });
   expect(late?.stream.isOpen).toBe(true);
   late?.stream.close();
 });

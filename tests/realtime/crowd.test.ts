@@ -30,7 +30,7 @@ test("500 concurrent votes arrive once each, in commit order, at every client", 
   const votes = await Promise.all(crowd.slice(1).map((user) => vote(submission, user)));
   await until(
     () => listeners.every((received) => received.length >= votes.length) && counts.length >= votes.length,
-    20_000,
+    40_000,
   );
   for (const received of listeners) {
     expect(received.map((change) => change.new.id).sort()).toEqual([...votes].sort());
@@ -96,7 +96,7 @@ test("a client that does not read is disconnected, and delays no one", async () 
   // It detects the closed connection when it reads again.
   stalled.resume();
   await closed;
-}, 60_000);
+});
 
 test("many sockets open concurrently, and none is lost", async () => {
   const asked = { table: "votes", filter: `submission_id=eq.${await newSubmission()}` };

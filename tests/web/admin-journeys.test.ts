@@ -105,7 +105,7 @@ test("a day's moderation goes by keyboard alone, verdict after verdict, and back
   await becomes(second, "rejected");
   await becomes(third, "spam");
   await page.getByText("1 marked as spam.").waitFor();
-  expect(await page.locator("article[data-item]").count()).toBe(2);
+  await expect.poll(() => page.locator("article[data-item]").count()).toBe(2);
   await isAt(fourth);
   await page.keyboard.press("u");
   await becomes(third, "pending");
@@ -144,7 +144,7 @@ test("two moderators see what the other decided, and what begins to wait", async
   );
   // Keys do not reach it any more.
   await other.keyboard.press("j");
-  expect(await other.locator("[data-current]").getAttribute("id")).toBe(`item-${idea}`);
+  await expect.poll(() => other.locator("[data-current]").getAttribute("id")).toBe(`item-${idea}`);
   const late = await waiting("Came while they looked");
   await other.locator(`#item-${late}`).waitFor();
   await one.locator(`#item-${late}`).waitFor();

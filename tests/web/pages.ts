@@ -5,6 +5,7 @@ import { expect } from "vitest";
 import { cookieHeader, signUpOnTheWeb } from "../browsers/session.ts";
 import { send } from "../http.ts";
 import { stack } from "../stack.ts";
+import { until } from "../until.ts";
 
 interface PageAnswer {
   status: number;
@@ -77,9 +78,12 @@ export async function signedIn(): Promise<Visitor & { userId: string }> {
 
 /** The code and the link of the newest mail to an address. */
 export async function mailTo(email: string): Promise<{ code: string; link: string }> {
-  const lines = (await readFile(stack.mailPath, "utf8")).trimEnd().split("\n");
-  const mails = lines.map((line) => JSON.parse(line) as { to: string; text: string });
-  const { text = "" } = mails.findLast(({ to }) => to === email) ?? {};
+  const { text } = await until(async () => {
+    // The last line may still be written.
+    const lines = (await readFile(stack.mailPath, "utf8")).split("\n").slice(0, -1);
+    const mails = lines.map((line) => JSON.parse(line) as { to: string; text: string });
+    return mails.findLast(({ to }) => to === email);
+  });
   return { code: /\b\d{6}\b/.exec(text)?.[0] ?? "", link: /https?:\S+/.exec(text)?.[0] ?? "" };
 }
 

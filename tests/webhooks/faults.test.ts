@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import postgres from "postgres";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
-import { functionsPid, postgresPid } from "../processes.ts";
+import { functionsPid, killPostgres } from "../processes.ts";
 import { until } from "../until.ts";
 import {
   answerHalf,
@@ -105,20 +104,6 @@ const uuidOf = ({ id }: Hook) => id.slice("wh_".length);
 async function skipRetryDelay(hook: Hook, status: "pending" | "sending" = "pending"): Promise<void> {
   await own.sql`update private.webhook_deliveries set next_attempt_at = now() where status = ${status} and webhook_id = ${uuidOf(hook)}`;
   await own.sql`select pg_notify('webhooks', '')`;
-}
-
-/**
- * A new Postgres is running. The test's own connections are not used until then: a statement sent on a dying
- * one may never end.
- */
-async function isBack(dead: number): Promise<boolean> {
-  if ((await postgresPid(own)) === dead) return false;
-  const probe = postgres(own.db_url, { max: 1, onnotice: () => undefined });
-  try {
-    return (await probe`select 1`).length === 1;
-  } finally {
-    await probe.end({ timeout: 0 });
-  }
 }
 
 const settled = (hook: Hook, status: string) =>
@@ -245,9 +230,7 @@ test("no event is lost when Postgres and the dispatcher are killed again and aga
     await until(() => hook.receiver.heard.length > times * 30 + 5);
     process.kill(await functionsPid("webhook-dispatch"), "SIGKILL");
     await sleep(20);
-    const pid = await postgresPid(own);
-    process.kill(pid, "SIGKILL");
-    await until(() => isBack(pid).catch(() => false));
+    await killPostgres(own);
     for (const one of [hook, slow]) await skipRetryDelay(one, "sending");
   }
   for (const one of [hook, slow]) {
