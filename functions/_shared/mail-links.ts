@@ -4,17 +4,17 @@ import { isUuid } from "../../shared/fields.ts";
 import { environment } from "./environment.ts";
 import { parseKeys } from "./keyring.ts";
 
-/** Whom a link in a mail names, and the kind of its mail. */
+/** The recipient that a mail link identifies, and the kind of the mail. */
 export type MailLink = { profileId: string; organizationId: string; kind: string };
 
-/** What a link lets its bearer do, and nothing else: change what mail they get, or claim what an author wrote. */
+/** The only thing a link permits: to change mail preferences, or to claim the contributions of an e-mail author. */
 type Purpose = "mail preferences" | "claim";
 
 // The first key signs, all keys verify.
 const keys = parseKeys("MAIL_LINK_KEYS", environment.mailLinkKeys);
 const maxAgeDays = 400;
 
-/** A token for a link of a mail: `<key id>.<who and what>.<HMAC-SHA-256>`. */
+/** Signs the token of a mail link: `<key id>.<payload>.<HMAC-SHA-256>`. */
 export function signMailLink(
   { profileId, organizationId, kind }: MailLink,
   issuedAt: Date,
@@ -23,12 +23,12 @@ export function signMailLink(
   const [current] = keys;
   if (!current) throw new Error("MAIL_LINK_KEYS is missing: links in mails need it (docs/deploy.md)");
   const [keyId, key] = current;
-  const told = [profileId, organizationId, kind, Math.floor(issuedAt.getTime() / 1000)].join(" ");
-  const payload = Buffer.from(told).toString("base64url");
+  const fields = [profileId, organizationId, kind, Math.floor(issuedAt.getTime() / 1000)].join(" ");
+  const payload = Buffer.from(fields).toString("base64url");
   return `${keyId}.${payload}.${macOf(key, purpose, keyId, payload).toString("base64url")}`;
 }
 
-/** Undefined for a token that is forged, of another purpose, or too old. */
+/** Verifies a token; undefined if it is forged, expired, or for another purpose. */
 export function readMailLink(token: string, purpose: Purpose = "mail preferences"): MailLink | undefined {
   const [keyId = "", payload = "", mac = "", ...rest] = token.split(".");
   const key = keys.get(keyId);
@@ -44,6 +44,6 @@ export function readMailLink(token: string, purpose: Purpose = "mail preferences
   return { profileId, organizationId, kind };
 }
 
-// The purpose is part of what is signed: a token for anything else is none here.
+// The signature covers the purpose, so a token for another purpose is not valid.
 const macOf = (key: Uint8Array, purpose: Purpose, keyId: string, payload: string) =>
   createHmac("sha256", key).update(`${purpose}\n${keyId}\n${payload}`).digest();

@@ -144,8 +144,8 @@ begin
 end
 $$;
 comment on function private.admin_logo(uuid) is
-  'The logo of an organization before a change, for Admin or keys with organization:write: an uploaded one '
-  'is deleted after it.';
+  'The current logo of an organization, to delete an uploaded one after a change. For Admin or keys with '
+  'organization:write.';
 
 create function private.admin_update_organization(organization_id uuid, fields jsonb) returns json
 language plpgsql security definer set search_path = '' as $$ -- definer: settings are not granted

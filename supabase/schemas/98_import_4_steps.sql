@@ -221,8 +221,8 @@ begin
 end
 $$;
 comment on function private.claim_import(uuid, text, boolean) is
-  'Releases the previous import, or fails it with a problem. If takes, claims the import that has waited '
-  'longest, for ten seconds or until its next chunk, and returns its sender''s credential.';
+  'Releases the previous import, or fails it with a problem. If takes is true, claims the oldest pending '
+  'import, for ten seconds or until its next chunk, and returns the credential of its sender.';
 grant execute on function private.claim_import(uuid, text, boolean) to feedback_api;
 
 -- definer: private tables; each function requires Admin.

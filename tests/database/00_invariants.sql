@@ -275,7 +275,8 @@ select set_eq($$ select name || ' ' || privilege || ' ' || columns from granted 
   'survey_options delete *',
   'survey_responses select answers id locale organization_id sentiment sentiment_engine sentiment_score started_at submitted_at survey_id user_id'], 'a key writes these columns and no others');
 
--- Rows that triggers count cannot be moved: votes and follows are inserted and deleted, counted and visibility columns are not writable.
+-- Rows that triggers count cannot be moved: votes and follows are inserted and deleted, counted and
+-- visibility columns are not writable.
 select set_eq($$ select name || ' ' || privilege || ' ' || columns from granted where schema = 'public' and role = 'service_role' $$,
   $$ select name || ' ' || privilege || ' *' from our_tables, unnest(array['select', 'insert', 'update', 'delete']) as privilege
      where schema = 'public' and not (privilege = 'update' and name in ('submissions', 'votes', 'follows', 'comments', 'comment_votes', 'survey_responses'))

@@ -41,7 +41,7 @@ select throws_ok($$ update public.organizations set mail_defaults = '{"comment":
 
 -- To whom
 select pg_temp.change('planned');
-select is(pg_temp.mails('alice'), 'status pending', 'an author is told of a status');
+select is(pg_temp.mails('alice'), 'status pending', 'the author gets mail about a status');
 select is(pg_temp.claimed(), 'alice: an idea', 'and a mailer may claim it');
 select is(pg_temp.claimed(), '', 'once');
 select is((select split_part(address, '@', 1) from private.record_and_claim_mails('[]', 100)), null, 'and not while it is sent');
@@ -68,12 +68,12 @@ select tests.submission('a secret', 'vic', 'vault');
 select pg_temp.forget();
 insert into public.follows (organization_id, submission_id, user_id, reason) values (tests.id('vault'), tests.id('a secret'), tests.id('vera'), 'manual');
 select pg_temp.change('planned', 'a secret');
-select is(pg_temp.mails('vera'), 'status pending', 'a member is told of a private board');
+select is(pg_temp.mails('vera'), 'status pending', 'a member gets mail about a private board');
 delete from public.memberships where user_id = tests.id('vic');
 update public.memberships set role = 'owner' where user_id = tests.id('vera');
 insert into public.memberships (organization_id, user_id, role) values (tests.id('vault'), tests.id('carol'), 'owner');
 delete from public.memberships where user_id = tests.id('vera');
-select is(pg_temp.claimed(), 'vic: a secret', 'and not who left before it was sent; an author sees their own');
+select is(pg_temp.claimed(), 'vic: a secret', 'people who left before the sending get none; an author sees their own');
 select pg_temp.forget();
 
 -- Choices belong to somebody, and to one organization.
@@ -82,14 +82,14 @@ select is(tests.see('alice', $$ select set_config('feedback.organization_id', te
 select is(private.mail_choice(tests.id('rival'), tests.id('alice'), 'status'), 'at_once', 'for one organization');
 select is(private.mail_preferences(tests.id('rival'), tests.id('grace'))::text, null, 'an e-mail author of one has no choices in another');
 select is(private.change_mail_preferences(tests.id('rival'), tests.id('alice'), jsonb_build_object('mute', tests.id('an idea'))) ->> 'muted', '[]',
-  'nobody mutes the submission of another organization there');
+  'a submission of another organization cannot be muted');
 
 -- Erasure
 select pg_temp.forget();
 select private.suppress_address(tests.id('acme'), tests.id('grace'), 'grace@example.test', 'refused');
 insert into private.mails (organization_id, profile_id, kind, event_ids) values (tests.id('acme'), tests.id('grace'), 'status', array[tests.id('x')]);
 select private.erase_person(tests.id('grace'), tests.id('acme'));
-select is(pg_temp.mails('grace'), '', 'an erasure removes what waits to be sent');
+select is(pg_temp.mails('grace'), '', 'an erasure removes pending mail');
 select is(private.is_suppressed(tests.id('acme'), 'Grace@example.test'), true, 'and keeps that the address gets no mail');
 select is_empty('select from private.mail_suppressions where profile_id is not null', 'without the person');
 

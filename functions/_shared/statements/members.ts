@@ -7,13 +7,13 @@ import type { Data } from "./shapes.ts";
 
 type List = { total: number; data: string };
 
-/** Without an id, of the request's organization. */
+/** Without an id, for the request's organization. */
 export function listMembers(id: string | undefined, { page, limit }: PageQuery): Statement<List> {
   return (sql) =>
     sql`select total, data::text from private.admin_members(${idOf(sql, id)}, ${limit}, ${(page - 1) * limit})`;
 }
 
-/** Of the request's organization; no row if the team has no such member. */
+/** A member of the request's organization; no row if the team has no such member. */
 export function showMember(userId: string): Statement<Data> {
   return (sql) => sql`
     select m.value::text as data
@@ -33,7 +33,7 @@ export function transferOwnership(id: string, userId: string): Statement<Data> {
   return (sql) => sql`select private.admin_transfer_ownership(${id}, ${userId})::text as data`;
 }
 
-/** Without an id, of the request's organization. */
+/** Without an id, for the request's organization. */
 export function listInvites(id: string | undefined, { page, limit }: PageQuery): Statement<List> {
   return (sql) =>
     sql`select total, data::text from private.admin_invites(${idOf(sql, id)}, ${limit}, ${(page - 1) * limit})`;
