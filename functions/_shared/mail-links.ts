@@ -7,41 +7,63 @@ import { parseKeys } from "./keyring.ts";
 /** Whom a link in a mail names, and the kind of its mail. */
 export type MailLink = { profileId: string; organizationId: string; kind: string };
 
-/** What a link lets its bearer do, and nothing else: change what mail they get, or claim what an author wrote. */
-type Purpose = "mail preferences" | "claim";
+/** What a link lets its bearer do, and nothing else. */
+type Purpose = "mail preferences" | "claim" | InvitePurpose;
+/** Join the team with the invited address, or stop the mail of its organization to the address. */
+export type InvitePurpose = "invite" | "refuse invites";
 
 // The first key signs, all keys verify.
 const keys = parseKeys("MAIL_LINK_KEYS", environment.mailLinkKeys);
 const maxAgeDays = 400;
 
-/** A token for a link of a mail: `<key id>.<who and what>.<HMAC-SHA-256>`. */
 export function signMailLink(
   { profileId, organizationId, kind }: MailLink,
   issuedAt: Date,
-  purpose: Purpose = "mail preferences",
+  purpose: "mail preferences" | "claim" = "mail preferences",
 ): string {
-  const [current] = keys;
-  if (!current) throw new Error("MAIL_LINK_KEYS is missing: links in mails need it (docs/deploy.md)");
-  const [keyId, key] = current;
-  const told = [profileId, organizationId, kind, Math.floor(issuedAt.getTime() / 1000)].join(" ");
-  const payload = Buffer.from(told).toString("base64url");
-  return `${keyId}.${payload}.${macOf(key, purpose, keyId, payload).toString("base64url")}`;
+  return sign([profileId, organizationId, kind], issuedAt, purpose);
 }
 
 /** Undefined for a token that is forged, of another purpose, or too old. */
-export function readMailLink(token: string, purpose: Purpose = "mail preferences"): MailLink | undefined {
+export function readMailLink(
+  token: string,
+  purpose: "mail preferences" | "claim" = "mail preferences",
+): MailLink | undefined {
+  const [profileId = "", organizationId = "", kind = ""] = read(token, purpose) ?? [];
+  return isUuid(profileId) && isUuid(organizationId) ? { profileId, organizationId, kind } : undefined;
+}
+
+/** Names an invite by its id: its own token is stored as a hash only. */
+export const signInviteLink = (inviteId: string, issuedAt: Date, purpose: InvitePurpose): string =>
+  sign([inviteId], issuedAt, purpose);
+
+/** The id of the invite; undefined as above. */
+export function readInviteLink(token: string, purpose: InvitePurpose): string | undefined {
+  const [inviteId = ""] = read(token, purpose) ?? [];
+  return isUuid(inviteId) ? inviteId : undefined;
+}
+
+/** A token: `<key id>.<who and what>.<HMAC-SHA-256>`. */
+function sign(told: string[], issuedAt: Date, purpose: Purpose): string {
+  const [current] = keys;
+  if (!current) throw new Error("MAIL_LINK_KEYS is missing: links in mails need it (docs/deploy.md)");
+  const [keyId, key] = current;
+  const payload = Buffer.from([...told, Math.floor(issuedAt.getTime() / 1000)].join(" ")).toString(
+    "base64url",
+  );
+  return `${keyId}.${payload}.${macOf(key, purpose, keyId, payload).toString("base64url")}`;
+}
+
+function read(token: string, purpose: Purpose): string[] | undefined {
   const [keyId = "", payload = "", mac = "", ...rest] = token.split(".");
   const key = keys.get(keyId);
   if (!key || rest.length > 0) return undefined;
   const expected = macOf(key, purpose, keyId, payload);
   const given = Buffer.from(mac, "base64url");
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
-  const [profileId = "", organizationId = "", kind = "", issued] = Buffer.from(payload, "base64url")
-    .toString()
-    .split(" ");
-  const age = Date.now() / 1000 - Number(issued);
-  if (!isUuid(profileId) || !isUuid(organizationId) || !(age < maxAgeDays * 86_400)) return undefined;
-  return { profileId, organizationId, kind };
+  const told = Buffer.from(payload, "base64url").toString().split(" ");
+  const age = Date.now() / 1000 - Number(told.pop());
+  return age < maxAgeDays * 86_400 ? told : undefined;
 }
 
 // The purpose is part of what is signed: a token for anything else is none here.
