@@ -185,6 +185,20 @@ describe("where mail is sent, an account begins with a confirmed address", () =>
   });
 });
 
+test("mails are in the language that the account has now", async () => {
+  const email = someone();
+  await signUp(email, password, "de");
+  const { token_hash, type } = await mailTo(email);
+  const { access_token } = (await auth("/verify", { token_hash, type })).body;
+  const changed = await stack.call("PATCH", "/api/me", {
+    token: String(access_token),
+    body: { locale: "fr" },
+  });
+  expect(changed.status).toBe(200);
+  await auth("/recover", { email });
+  expect((await mailTo(email, 1)).mail.subject).toBe("Choisissez un nouveau mot de passe");
+});
+
 describe("auth's Send Email hook", () => {
   const email_data = {
     email_action_type: "recovery",
