@@ -1,6 +1,6 @@
 import type { AddressInfo } from "node:net";
 import PostalMime, { type Email } from "postal-mime";
-import { SMTPServer, type SMTPServerOptions } from "smtp-server";
+import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from "smtp-server";
 
 /** A mail that arrived, once for each time. */
 interface Arrived extends Email {
@@ -50,12 +50,12 @@ export async function startMailServer(
       mails.counts.connections++;
       callback();
     },
-    onRcptTo({ address }, _session, callback) {
+    onRcptTo({ address }, session, callback) {
       mails.counts.recipients++;
       const answer = mails.behave(address, "rcpt");
       if (answer === "take") callback();
       else if (typeof answer === "object") callback(refused(answer.code));
-      else if (answer === "cut off") for (const connection of connections()) connection._socket.destroy();
+      else if (answer === "cut off") cutOff(session);
     },
     onData(stream, session, callback) {
       const recipient = session.envelope.rcptTo[0]?.address ?? "";
@@ -67,14 +67,17 @@ export async function startMailServer(
         if (answer === "hang") return;
         const raw = Buffer.concat(chunks).toString();
         mails.arrived.push({ ...(await PostalMime.parse(raw)), recipient, raw, isSecure: session.secure });
-        if (answer === "cut off") for (const connection of connections()) connection._socket.destroy();
+        if (answer === "cut off") cutOff(session);
         else callback();
       });
     },
   });
-  const connections = () => [
-    ...(server as unknown as { connections: Set<{ _socket: { destroy(): void } }> }).connections,
-  ];
+  const cutOff = ({ id }: SMTPServerSession) => {
+    const { connections } = server as unknown as {
+      connections: Set<{ id: string; _socket: { destroy(): void } }>;
+    };
+    for (const connection of connections) if (connection.id === id) connection._socket.destroy();
+  };
   server.on("error", () => undefined);
   await new Promise<void>((resolve) => server.listen(port, address, resolve));
   mails.url = `${options.secure ? "smtps" : "smtp"}://${address}:${(server.server.address() as AddressInfo).port}`;
