@@ -21,6 +21,8 @@ import {
   mailForm,
   mailSettings,
   mailSettingsForm,
+  refusal,
+  refusalForm,
   unsubscribe,
   unsubscribeForm,
 } from "./pages/mail.tsx";
@@ -100,6 +102,8 @@ const pages: Page[] = [
   mailForm,
   claim,
   claimForm,
+  refusal,
+  refusalForm,
   unsubscribe,
   unsubscribeForm,
   myData,

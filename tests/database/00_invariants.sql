@@ -107,7 +107,7 @@ insert into helpers values
   (array['anon', 'authenticated'], array['survey_page', 'open_survey_page']),
   (array['authenticated'], array['admin_frame', 'admin_merge_preview', 'admin_moderate_many', 'my_profile', 'my_responses', 'offered_survey', 'rate_limits']),
   (array['authenticated'], array['my_mail_preferences', 'change_my_mail_preferences', 'mute_submission']),
-  (array['anon', 'authenticated'], array['mail_preferences_by_link', 'change_mail_preferences_by_link', 'open_claim']),
+  (array['anon', 'authenticated'], array['mail_preferences_by_link', 'change_mail_preferences_by_link', 'open_claim', 'refusing_invites', 'refuse_invites']),
   (array['authenticated'], array['claim_author']),
   (array['authenticated', 'service_key'], array['admin_mail_suppressions', 'admin_lift_mail_suppression', 'mail_survey',
     'admin_logo', 'admin_apply_import', 'admin_search_people', 'admin_person', 'admin_decide_trust']),

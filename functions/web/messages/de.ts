@@ -349,6 +349,14 @@ export const de: Messages = {
     whyTeam: (organization) => `Sie erhalten diese E-Mail, weil Sie zum Team von ${organization} gehören.`,
     whyAuthor: (organization) =>
       `${organization} hat uns Ihre Adresse zusammen mit Feedback von Ihnen gegeben. Sie können alle E-Mails mit einem Klick abbestellen.`,
+    invite: (organization) => `Einladung in das Team von ${organization}`,
+    invites: (name, organization) => `${name} lädt Sie in das Team von ${organization} ein`,
+    inviteUntil: (day) =>
+      `Melden Sie sich mit dieser Adresse an, oder legen Sie damit ein Konto an. Die Einladung gilt bis ${day}.`,
+    whyInvite: (organization) =>
+      `Das Team von ${organization} hat diese Adresse eingegeben, um Sie einzuladen. Wenn Sie nicht wissen, warum, müssen Sie nichts tun.`,
+    refuseText: (organization) =>
+      `${organization} schickt nichts mehr an diese Adresse, auch keine Einladungen.`,
     unsubscribe: "Keine E-Mails dieser Art mehr",
     mute: "Keine E-Mails mehr zu diesem Beitrag",
     choose: "Auswählen, welche E-Mails Sie erhalten",

@@ -346,6 +346,14 @@ export const en = {
     whyTeam: (organization: string) => `You get this because you are on the team of ${organization}.`,
     whyAuthor: (organization: string) =>
       `${organization} gave us your address together with feedback from you. You can stop all its mail with one click.`,
+    invite: (organization: string) => `Invite to the team of ${organization}`,
+    invites: (name: string, organization: string) => `${name} invites you to the team of ${organization}`,
+    inviteUntil: (day: string) =>
+      `Sign in with this address, or create an account with it. The invite is valid until ${day}.`,
+    whyInvite: (organization: string) =>
+      `The team of ${organization} entered this address to invite you. If you do not know why, do nothing.`,
+    refuseText: (organization: string) =>
+      `${organization} sends nothing more to this address, invites included.`,
     unsubscribe: "No more mail of this kind",
     mute: "No more mail about this submission",
     choose: "Choose which mail you get",

@@ -342,6 +342,14 @@ export const es: Messages = {
     whyTeam: (organization) => `Recibes este correo porque formas parte del equipo de ${organization}.`,
     whyAuthor: (organization) =>
       `${organization} nos dio tu dirección junto con comentarios tuyos. Puedes dejar de recibir todos sus correos con un clic.`,
+    invite: (organization) => `Invitación al equipo de ${organization}`,
+    invites: (name, organization) => `${name} te invita al equipo de ${organization}`,
+    inviteUntil: (day) =>
+      `Inicia sesión con esta dirección o crea una cuenta con ella. La invitación es válida hasta el ${day}.`,
+    whyInvite: (organization) =>
+      `El equipo de ${organization} indicó esta dirección para invitarte. Si no sabes por qué, no hagas nada.`,
+    refuseText: (organization) =>
+      `${organization} no enviará nada más a esta dirección, tampoco invitaciones.`,
     unsubscribe: "No recibir más correos de este tipo",
     mute: "No recibir más correos sobre esta propuesta",
     choose: "Elegir qué correos recibes",

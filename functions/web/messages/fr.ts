@@ -348,6 +348,14 @@ export const fr: Messages = {
       `Vous recevez ce message parce que vous faites partie de l’équipe de ${organization}.`,
     whyAuthor: (organization) =>
       `${organization} nous a donné votre adresse avec un retour de votre part. Vous pouvez arrêter tous ces messages en un clic.`,
+    invite: (organization) => `Invitation dans l’équipe de ${organization}`,
+    invites: (name, organization) => `${name} vous invite dans l’équipe de ${organization}`,
+    inviteUntil: (day) =>
+      `Connectez-vous avec cette adresse ou créez un compte avec elle. L’invitation est valable jusqu’au ${day}.`,
+    whyInvite: (organization) =>
+      `L’équipe de ${organization} a saisi cette adresse pour vous inviter. Si vous ne savez pas pourquoi, ne faites rien.`,
+    refuseText: (organization) =>
+      `${organization} n’enverra plus rien à cette adresse, pas même des invitations.`,
     unsubscribe: "Ne plus recevoir ce type de message",
     mute: "Ne plus recevoir de messages sur cette proposition",
     choose: "Choisir les messages que vous recevez",

@@ -342,6 +342,13 @@ export const it: Messages = {
     whyTeam: (organization) => `Ricevi questa e-mail perché fai parte del team di ${organization}.`,
     whyAuthor: (organization) =>
       `${organization} ci ha dato il tuo indirizzo insieme a un tuo feedback. Puoi fermare tutte le sue e-mail con un clic.`,
+    invite: (organization) => `Invito nel team di ${organization}`,
+    invites: (name, organization) => `${name} ti invita nel team di ${organization}`,
+    inviteUntil: (day) =>
+      `Accedi con questo indirizzo o crea un account con esso. L’invito è valido fino al ${day}.`,
+    whyInvite: (organization) =>
+      `Il team di ${organization} ha inserito questo indirizzo per invitarti. Se non sai perché, non fare nulla.`,
+    refuseText: (organization) => `${organization} non manderà più nulla a questo indirizzo, nemmeno inviti.`,
     unsubscribe: "Non ricevere più e-mail di questo tipo",
     mute: "Non ricevere più e-mail su questa proposta",
     choose: "Scegli quali e-mail ricevere",

@@ -337,6 +337,14 @@ export const ja: Messages = {
     whyTeam: (organization) => `${organization} のチームのメンバーであるため、このメールをお送りしています。`,
     whyAuthor: (organization) =>
       `${organization} が、あなたのフィードバックとともにメールアドレスを登録しました。すべてのメールをワンクリックで停止できます。`,
+    invite: (organization) => `${organization} のチームへの招待`,
+    invites: (name, organization) => `${name} さんが ${organization} のチームに招待しています`,
+    inviteUntil: (day) =>
+      `このメールアドレスでログインするか、アカウントを作成してください。招待の有効期限は ${day} です。`,
+    whyInvite: (organization) =>
+      `${organization} のチームがあなたを招待するために、このメールアドレスを入力しました。心当たりがない場合は、何もする必要はありません。`,
+    refuseText: (organization) =>
+      `${organization} は、招待を含め、このメールアドレスに何も送らなくなります。`,
     unsubscribe: "この種類のメールを停止する",
     mute: "この投稿についてのメールを停止する",
     choose: "受け取るメールを選ぶ",

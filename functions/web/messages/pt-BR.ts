@@ -342,6 +342,12 @@ export const ptBR: Messages = {
     whyTeam: (organization) => `Você recebe este e-mail porque faz parte da equipe de ${organization}.`,
     whyAuthor: (organization) =>
       `${organization} nos informou seu endereço junto com um feedback seu. Você pode parar todos os e-mails com um clique.`,
+    invite: (organization) => `Convite para a equipe de ${organization}`,
+    invites: (name, organization) => `${name} convida você para a equipe de ${organization}`,
+    inviteUntil: (day) => `Entre com este endereço ou crie uma conta com ele. O convite vale até ${day}.`,
+    whyInvite: (organization) =>
+      `A equipe de ${organization} informou este endereço para convidar você. Se não souber por quê, não faça nada.`,
+    refuseText: (organization) => `${organization} não enviará mais nada a este endereço, nem convites.`,
     unsubscribe: "Não receber mais e-mails deste tipo",
     mute: "Não receber mais e-mails sobre esta sugestão",
     choose: "Escolher quais e-mails você recebe",

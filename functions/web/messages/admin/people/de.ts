@@ -41,6 +41,9 @@ export const de: PeopleMessages = {
   linkFor: (email: string) => `Einladungslink für ${email}`,
   linkGone:
     "Der Link wurde bei der Erstellung gezeigt und nicht noch einmal. Falls Sie ihn nicht kopiert haben, laden Sie die Adresse erneut ein.",
+  mailInvite: "Per E-Mail einladen",
+  mailedText: "Der Link geht auch per E-Mail an die Adresse.",
+  inviteAgain: "Erneut einladen",
   linkText: "Senden Sie den Link selbst: Es wird keine E-Mail verschickt.",
   state: "Zustand",
   inviteStates: {

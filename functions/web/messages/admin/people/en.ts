@@ -38,6 +38,9 @@ export const en = {
   linkFor: (email: string) => `Invite link for ${email}`,
   linkGone:
     "The link was shown when it was made and is not shown again. If you did not copy it, invite the address once more.",
+  mailInvite: "Invite by mail",
+  mailedText: "The link goes to the address by mail too.",
+  inviteAgain: "Invite again",
   linkText: "Send the link yourself: no mail is sent.",
   state: "State",
   inviteStates: {

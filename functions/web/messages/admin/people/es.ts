@@ -40,6 +40,9 @@ export const es: PeopleMessages = {
   linkFor: (email: string) => `Enlace de invitación para ${email}`,
   linkGone:
     "El enlace se mostró al crearlo y no se muestra otra vez. Si no lo copió, invite de nuevo a la dirección.",
+  mailInvite: "Invitar por correo",
+  mailedText: "El enlace también se envía por correo a la dirección.",
+  inviteAgain: "Invitar de nuevo",
   linkText: "Envíe el enlace usted: no se manda ningún correo.",
   state: "Estado",
   inviteStates: {

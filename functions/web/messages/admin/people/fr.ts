@@ -41,6 +41,9 @@ export const fr: PeopleMessages = {
   linkFor: (email: string) => `Lien d’invitation pour ${email}`,
   linkGone:
     "Le lien a été affiché à sa création et ne l’est plus. Si vous ne l’avez pas copié, invitez l’adresse de nouveau.",
+  mailInvite: "Inviter par courriel",
+  mailedText: "Le lien est aussi envoyé à l’adresse par courriel.",
+  inviteAgain: "Inviter de nouveau",
   linkText: "Envoyez le lien vous-même : aucun courriel n’est envoyé.",
   state: "État",
   inviteStates: {

@@ -40,6 +40,9 @@ export const it: PeopleMessages = {
   linkFor: (email: string) => `Link di invito per ${email}`,
   linkGone:
     "Il link è stato mostrato alla creazione e non viene mostrato di nuovo. Se non l’ha copiato, inviti ancora l’indirizzo.",
+  mailInvite: "Invita per email",
+  mailedText: "Il link va anche per email all’indirizzo.",
+  inviteAgain: "Invita di nuovo",
   linkText: "Invii il link personalmente: non parte nessuna email.",
   state: "Stato",
   inviteStates: {

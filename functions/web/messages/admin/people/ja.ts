@@ -38,6 +38,9 @@ export const ja: PeopleMessages = {
   makeLink: "リンクを作成",
   linkFor: (email: string) => `${email} の招待リンク`,
   linkGone: "リンクは作成時に一度だけ表示されます。コピーしていない場合は、もう一度招待してください。",
+  mailInvite: "メールで招待",
+  mailedText: "リンクはこのアドレスにメールでも送信されます。",
+  inviteAgain: "もう一度招待",
   linkText: "リンクはご自身で送ってください。メールは送信されません。",
   state: "状態",
   inviteStates: {

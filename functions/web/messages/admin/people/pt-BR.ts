@@ -39,6 +39,9 @@ export const ptBR: PeopleMessages = {
   linkFor: (email: string) => `Link de convite para ${email}`,
   linkGone:
     "O link foi mostrado ao ser criado e não é mostrado de novo. Se você não o copiou, convide o endereço outra vez.",
+  mailInvite: "Convidar por e-mail",
+  mailedText: "O link também vai por e-mail para o endereço.",
+  inviteAgain: "Convidar de novo",
   linkText: "Envie o link você mesmo: nenhum e-mail é enviado.",
   state: "Estado",
   inviteStates: {
