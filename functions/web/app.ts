@@ -29,7 +29,7 @@ import {
 import { me } from "./pages/me.tsx";
 import { mergeSubmission } from "./pages/merge-submission.tsx";
 import { newSubmission, newSubmissionForm, similarToNew } from "./pages/new-submission.tsx";
-import { news } from "./pages/news.tsx";
+import { news, unreadNews } from "./pages/news.tsx";
 import { notificationsPage } from "./pages/notifications.tsx";
 import { preferences } from "./pages/preferences.ts";
 import { realtimeToken } from "./pages/realtime-token.ts";
@@ -163,6 +163,7 @@ const pages: Page[] = [
   action(endpointOf(adminModeration, "post", "/admin/moderation"), { path: "/comments/:id/moderation" }),
   identifyInWidget,
   leaveWidget,
+  unreadNews,
   setup,
   setupForm,
   ...adminPages,
