@@ -3,9 +3,10 @@ import { isUuid } from "../../shared/fields.ts";
 import { type LogoType, logoTypes, maxLogoBytes } from "../../shared/logos.ts";
 import { ApiError, invalid, notFound } from "./api-error.ts";
 import type { Bounds } from "./body.ts";
+import { alone } from "./database.ts";
 import type { Execute } from "./endpoint.ts";
 import { environment } from "./environment.ts";
-import { logoOf, setLogo } from "./statements/organizations.ts";
+import { logoOf, removedLogos, setLogo } from "./statements/organizations.ts";
 
 export const logoFile: Bounds = {
   maxBytes: maxLogoBytes,
@@ -22,7 +23,7 @@ export const hasStorage = () => environment.storageKey !== undefined;
 export const absoluteLogo = (url: string | null): string | null =>
   url?.startsWith("/") ? environment.siteUrl + url : url;
 
-/** Stores a picture in Supabase Storage as the logo of an organization, and deletes the one before. */
+/** Stores a picture in Supabase Storage as the logo of an organization. The file of the one before is deleted soon. */
 export async function storeLogo(
   organizationId: string | undefined,
   bytes: AsyncIterable<Uint8Array>,
@@ -39,7 +40,6 @@ export async function storeLogo(
   try {
     const [[after]] = await execute([setLogo(before.id, path)]);
     if (!after) throw notFound("organization");
-    await deleteLogo(before.logo_url);
     return after.data;
   } catch (error) {
     await deleteLogo(path);
@@ -47,11 +47,22 @@ export async function storeLogo(
   }
 }
 
-/** Deletes the file of a logo that was uploaded; the address of another is left alone. */
-export async function deleteLogo(url: string | null | undefined): Promise<void> {
-  if (!url?.startsWith("/logos/") || !hasStorage()) return;
-  const response = await storage("DELETE", `object${url}`).catch(() => undefined);
-  await response?.body?.cancel();
+/** Deletes the files of logos that were replaced, or whose organization was deleted; what fails is tried again later. */
+export async function deleteRemovedLogos(): Promise<void> {
+  if (!hasStorage()) return;
+  let deleted: string[] = [];
+  do {
+    const removed = await alone(removedLogos(deleted));
+    deleted = [];
+    for (const { path } of removed) if (await deleteLogo(path)) deleted.push(path);
+  } while (deleted.length > 0);
+}
+
+/** Whether the file is gone. */
+async function deleteLogo(path: string): Promise<boolean> {
+  const response = await storage("DELETE", `object${path}`).catch(() => undefined);
+  const text = await response?.text().catch(() => "");
+  return response !== undefined && (response.ok || /not.?found/i.test(text ?? ""));
 }
 
 /** The picture at a path of the pages. */
