@@ -3,10 +3,9 @@ import { isUuid } from "../../shared/fields.ts";
 import { type LogoType, logoTypes, maxLogoBytes } from "../../shared/logos.ts";
 import { ApiError, invalid, notFound } from "./api-error.ts";
 import type { Bounds } from "./body.ts";
-import { alone } from "./database.ts";
 import type { Execute } from "./endpoint.ts";
 import { environment } from "./environment.ts";
-import { logoOf, removedLogos, setLogo } from "./statements/organizations.ts";
+import { logoOf, setLogo } from "./statements/organizations.ts";
 
 export const logoFile: Bounds = {
   maxBytes: maxLogoBytes,
@@ -47,19 +46,8 @@ export async function storeLogo(
   }
 }
 
-/** Deletes the files of logos that were replaced, or whose organization was deleted; what fails is tried again later. */
-export async function deleteRemovedLogos(): Promise<void> {
-  if (!hasStorage()) return;
-  let deleted: string[] = [];
-  do {
-    const removed = await alone(removedLogos(deleted));
-    deleted = [];
-    for (const { path } of removed) if (await deleteLogo(path)) deleted.push(path);
-  } while (deleted.length > 0);
-}
-
 /** Whether the file is gone. */
-async function deleteLogo(path: string): Promise<boolean> {
+export async function deleteLogo(path: string): Promise<boolean> {
   const response = await storage("DELETE", `object${path}`).catch(() => undefined);
   const text = await response?.text().catch(() => "");
   return response !== undefined && (response.ok || /not.?found/i.test(text ?? ""));

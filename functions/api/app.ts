@@ -6,8 +6,8 @@ import { errorResponse } from "../_shared/error-response.ts";
 import { runImports } from "../_shared/import/importer.ts";
 import { keepAlive } from "../_shared/keep-alive.ts";
 import { log } from "../_shared/log.ts";
-import { deleteRemovedLogos } from "../_shared/logos.ts";
 import { rateHeaders } from "../_shared/rate-headers.ts";
+import { deleteRemovedLogos } from "../_shared/removed-logos.ts";
 import { showsSchedulePassword } from "../_shared/schedule-password.ts";
 import { respond, serve } from "../_shared/serve.ts";
 import { mcp } from "../mcp/app.ts";
@@ -84,9 +84,7 @@ app.post("/imports/run", (c) => {
       errorResponse(new ApiError("UNAUTHORIZED", "The dispatch secret is not valid."), requestId, false),
     );
   keepAlive(runImports());
-  keepAlive(
-    deleteRemovedLogos().catch((error) => log({ requestId, error })),
-  );
+  keepAlive(deleteRemovedLogos().catch((error) => log({ requestId, error })));
   return respond(c, requestId, { status: 202, json: '{"data":{"running":true}}' });
 });
 

@@ -542,7 +542,7 @@ revoke all on private.submission_search from public, anon, authenticated, servic
 grant execute on function private.find_submissions(uuid, text, text, integer),
   private.highlight(text, text, tsquery, boolean), private.escape_html(text),
   private.similar_submissions(uuid, text, text), private.search_query(text),
-  private.similar_pairs(uuid, integer),
   private.candidate_submissions(uuid, text, text, uuid, uuid, uuid, text),
     private.submissions_with_text(uuid[], text)
   to anon, authenticated, service_key;
+grant execute on function private.similar_pairs(uuid, integer) to authenticated;

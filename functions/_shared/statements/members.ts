@@ -54,7 +54,12 @@ export function revokeInvite(id: string, inviteId: string): Statement<{ data: st
 
 export type ShownInvite =
   | { is_for_caller: false }
-  | { is_for_caller: true; status: "open" | "accepted" | "revoked" | "expired"; role: MemberRole; organization: string };
+  | {
+      is_for_caller: true;
+      status: "open" | "accepted" | "revoked" | "expired";
+      role: MemberRole;
+      organization: string;
+    };
 
 export function showInvite(token: string): Statement<{ data: ShownInvite | null }> {
   return (sql) => sql`select private.show_invite(${digestOf(token)}) as data`;

@@ -33,8 +33,7 @@ export const es: FrameMessages = {
     limits: "Límites",
   },
   adminsOnly: "Esta página es para administradores",
-  adminsOnlyText:
-    "Usted es miembro de este equipo; solo sus administradores abren esta página. Sus equipos:",
+  adminsOnlyText: "Usted es miembro de este equipo; solo sus administradores abren esta página. Sus equipos:",
   elsewhere: "Sus equipos",
   elsewhereText: "Aquí no forma parte del equipo. Abra el panel de una organización en cuyo equipo esté:",
   copy: "Copiar",
