@@ -378,6 +378,27 @@ $$;
 comment on function private.inviter_is_authorized(private.invites) is
   'Whether the inviter could create the invite now; an invite of a removed admin is not valid.';
 
+-- definer: private tables; only the invited address learns more than that the invite exists.
+create function private.show_invite(digest bytea, invite_id uuid default null) returns json
+language plpgsql stable security definer set search_path = '' as $$
+declare invite private.invites;
+begin
+  select * into invite from private.invites i
+    where case when invite_id is null then i.digest = show_invite.digest else i.id = invite_id end;
+  if invite.id is null then return null; end if;
+  if not exists (select from public.profiles p
+    where p.id = private.caller_id() and p.kind = 'user' and lower(p.email) = invite.email) then
+    return json_build_object('is_for_caller', false);
+  end if;
+  return json_build_object('is_for_caller', true, 'status', private.invite_status(invite),
+    'role', invite.role, 'organization', (select o.name from public.organizations o
+      where o.id = invite.organization_id));
+end
+$$;
+comment on function private.show_invite(bytea, uuid) is
+  'What the signed-in user is invited to: {is_for_caller, status, role, organization}; for another address '
+  'only is_for_caller. Null for an unknown token. Takes what private.accept_invite takes.';
+
 create function private.accept_invite(digest bytea, invite_id uuid default null)
   returns table (joined boolean, data json)
 -- definer: private tables; checks the invited address
@@ -436,5 +457,5 @@ grant execute on function private.admin_members(uuid, integer, integer),
     service_key;
 grant execute on function private.admin_change_role(uuid, uuid, text),
   private.admin_transfer_ownership(uuid, uuid),
-  private.admin_invite(uuid, text, text, bytea), private.accept_invite(bytea, uuid) to
-    authenticated;
+  private.admin_invite(uuid, text, text, bytea), private.show_invite(bytea, uuid),
+  private.accept_invite(bytea, uuid) to authenticated;

@@ -4,7 +4,7 @@ import { memberRoles, type organizationDetailAnswer } from "../../../../shared/o
 import { notFound } from "../../../_shared/api-error.ts";
 import { environment } from "../../../_shared/environment.ts";
 import type { AdminFrame } from "../../../_shared/statements/admin-frame.ts";
-import { listInvites, listMembers, showMember } from "../../../_shared/statements/members.ts";
+import { listInvites, listMembers, showInvite, showMember } from "../../../_shared/statements/members.ts";
 import { organizationDetail } from "../../../_shared/statements/organizations.ts";
 import { members as endpoints } from "../../../api/routes/members.ts";
 import { isAtLeast } from "../../admin-areas.ts";
@@ -439,32 +439,50 @@ const acceptInvitePage = page({
   path: "/invite",
   access: "person",
   query: z.object({ token: z.string().max(200).optional() }),
-  call: () => [],
-  view: (_results, { visit, query }, { viewer }) => {
+  call: ({ query, visit }) => [showInvite(tokenOf(visit, query))],
+  view: ([[found]], { visit, query }, { viewer }) => {
     const words = peopleMessages(visit.locale);
+    const invite = found?.data;
     return {
       title: words.acceptTitle,
       noindex: true,
       content: (
-        <section class="card narrow">
+        <section class="card narrow stack">
           <h1>{words.acceptTitle}</h1>
-          <p class="quiet">{words.acceptText(viewer?.name ?? "")}</p>
-          <form method="post" action="/invite" class="stack" data-turbo="false">
-            <Problem visit={visit} />
-            <input
-              type="hidden"
-              name="token"
-              value={query.token ?? visit.refused?.typed.get("token") ?? ""}
-            />
-            <button type="submit" class="button main">
-              {words.accept}
-            </button>
-          </form>
+          {!invite ? (
+            <p>{words.acceptErrors.NOT_FOUND}</p>
+          ) : !invite.is_for_caller ? (
+            <>
+              <p>{words.acceptErrors.FORBIDDEN}</p>
+              <form method="post" action="/sign-out" data-turbo="false">
+                <button type="submit" class="button">
+                  {visit.messages.nav.signOut}
+                </button>
+              </form>
+            </>
+          ) : invite.status === "open" ? (
+            <>
+              <p>{words.acceptInto(invite.organization, words.roles[invite.role])}</p>
+              <p class="quiet">{words.acceptText(viewer?.name ?? "")}</p>
+              <form method="post" action="/invite" class="stack" data-turbo="false">
+                <Problem visit={visit} />
+                <input type="hidden" name="token" value={tokenOf(visit, query)} />
+                <button type="submit" class="button main">
+                  {words.accept}
+                </button>
+              </form>
+            </>
+          ) : (
+            <p>{words.acceptErrors.GONE}</p>
+          )}
         </section>
       ),
     };
   },
 });
+
+const tokenOf = (visit: Visit, { token }: { token?: string }) =>
+  token ?? visit.refused?.typed.get("token") ?? "";
 
 const ofApi = (method: "post" | "patch" | "delete", path: string) =>
   endpointOf(endpoints, method, `/organizations/:id${path}`);

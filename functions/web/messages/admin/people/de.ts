@@ -63,6 +63,8 @@ export const de: PeopleMessages = {
     GONE: "Diese Einladung wurde benutzt, widerrufen oder ist abgelaufen. Bitten Sie um eine neue.",
     NOT_FOUND: "Das ist kein Link einer Einladung. Kopieren Sie ihn ganz, oder bitten Sie um eine neue.",
   },
+  acceptInto: (organization: string, role: string) =>
+    `${organization} lädt Sie in das Team ein. Ihre Rolle: ${role}.`,
   acceptText: (name: string) =>
     `Sie sind als ${name} angemeldet. Die Einladung gilt für die E-Mail-Adresse, für die sie erstellt wurde.`,
   accept: "Team beitreten",

@@ -62,6 +62,8 @@ export const es: PeopleMessages = {
     GONE: "Esta invitación ya se usó, se revocó o caducó. Pida otra.",
     NOT_FOUND: "Este no es el enlace de una invitación. Cópielo completo o pida otra.",
   },
+  acceptInto: (organization: string, role: string) =>
+    `${organization} le invita a su equipo. Su rol: ${role}.`,
   acceptText: (name: string) =>
     `Ha entrado como ${name}. La invitación vale para la dirección de correo para la que se creó.`,
   accept: "Unirse al equipo",

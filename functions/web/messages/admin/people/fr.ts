@@ -63,6 +63,8 @@ export const fr: PeopleMessages = {
     GONE: "Cette invitation a été utilisée, révoquée ou a expiré. Demandez-en une autre.",
     NOT_FOUND: "Ce n’est pas le lien d’une invitation. Copiez-le en entier ou demandez-en une autre.",
   },
+  acceptInto: (organization: string, role: string) =>
+    `${organization} vous invite dans son équipe. Votre rôle : ${role}.`,
   acceptText: (name: string) =>
     `Vous êtes connecté en tant que ${name}. L’invitation vaut pour l’adresse pour laquelle elle a été créée.`,
   accept: "Rejoindre l’équipe",

@@ -61,6 +61,8 @@ export const it: PeopleMessages = {
     GONE: "Questo invito è stato usato, revocato o è scaduto. Chiedine un altro.",
     NOT_FOUND: "Questo non è il link di un invito. Copialo per intero o chiedine un altro.",
   },
+  acceptInto: (organization: string, role: string) =>
+    `${organization} ti invita nel suo team. Il tuo ruolo: ${role}.`,
   acceptText: (name: string) =>
     `Ha effettuato l’accesso come ${name}. L’invito vale per l’indirizzo email per cui è stato creato.`,
   accept: "Entra nel team",

@@ -60,6 +60,8 @@ export const ja: PeopleMessages = {
     GONE: "この招待は使用済み、取り消し済み、または期限切れです。新しい招待を依頼してください。",
     NOT_FOUND: "招待のリンクではありません。リンク全体をコピーするか、新しい招待を依頼してください。",
   },
+  acceptInto: (organization: string, role: string) =>
+    `${organization} のチームに招待されています。役割：${role}`,
   acceptText: (name: string) =>
     `${name} としてログインしています。招待は作成時に指定されたメールアドレスでのみ使えます。`,
   accept: "チームに参加",

@@ -60,6 +60,8 @@ export const ptBR: PeopleMessages = {
     GONE: "Este convite foi usado, revogado ou expirou. Peça outro.",
     NOT_FOUND: "Este não é o link de um convite. Copie-o inteiro ou peça outro.",
   },
+  acceptInto: (organization: string, role: string) =>
+    `${organization} convida você para a equipe. Sua função: ${role}.`,
   acceptText: (name: string) =>
     `Você entrou como ${name}. O convite vale para o endereço de e-mail para o qual foi criado.`,
   accept: "Entrar na equipe",
