@@ -54,7 +54,6 @@ export const de: Messages = {
     discussed: "Diskutiert",
     byTitle: "A–Z",
     filter: "Filtern",
-    filtered: "Gefiltert",
     status: "Status",
     type: "Art",
     category: "Kategorie",
@@ -68,7 +67,7 @@ export const de: Messages = {
     emptyText: "Machen Sie den Anfang: Was fehlt, was läuft schief?",
     noneTitle: "Kein Treffer",
     noneText: "Versuchen Sie andere Wörter oder weniger Filter, oder reichen Sie es selbst ein.",
-    fresh: "Neu, seit Sie die Seite geöffnet haben:",
+    fresh: "Neue Beiträge:",
     show: "Anzeigen",
   },
   submission: {
@@ -154,7 +153,7 @@ export const de: Messages = {
     mergeTitle: "Mit einem anderen Beitrag zusammenführen",
     mergeText:
       "Stimmen, Kommentare und wer folgt gehen dorthin, und diese Seite führt dorthin. Das lässt sich zurücknehmen.",
-    mergeSearch: "Wörter oder die Adresse eines Beitrags",
+    mergeSearch: "Wörter oder Adresse des Beitrags",
     mergeInto: "Hiermit zusammenführen",
     noCandidates: "Nichts gefunden.",
     unmerge: "Zusammenführung zurücknehmen",

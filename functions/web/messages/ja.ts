@@ -54,7 +54,6 @@ export const ja: Messages = {
     discussed: "話題",
     byTitle: "名前順",
     filter: "絞り込み",
-    filtered: "絞り込み中",
     status: "ステータス",
     type: "種類",
     category: "カテゴリー",
@@ -68,7 +67,7 @@ export const ja: Messages = {
     emptyText: "最初の投稿をお寄せください。足りないものや困っていることを教えてください。",
     noneTitle: "該当なし",
     noneText: "別の言葉や条件を試すか、ご自身で投稿してください。",
-    fresh: "このページを開いてからの新着:",
+    fresh: "新しい投稿:",
     show: "表示",
   },
   submission: {

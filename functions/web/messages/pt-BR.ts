@@ -54,7 +54,6 @@ export const ptBR: Messages = {
     discussed: "Comentadas",
     byTitle: "A–Z",
     filter: "Filtrar",
-    filtered: "Filtrado",
     status: "Status",
     type: "Tipo",
     category: "Categoria",
@@ -68,7 +67,7 @@ export const ptBR: Messages = {
     emptyText: "Comece você: diga o que falta ou o que dá errado.",
     noneTitle: "Nada encontrado",
     noneText: "Tente outras palavras ou menos filtros, ou envie você mesmo.",
-    fresh: "Novidades desde que você abriu esta página:",
+    fresh: "Novas sugestões:",
     show: "Mostrar",
   },
   submission: {
@@ -153,7 +152,7 @@ export const ptBR: Messages = {
     mergeTitle: "Unir a outra sugestão",
     mergeText:
       "Votos, comentários e seguidores vão para lá, e esta página leva até lá. Isso pode ser desfeito.",
-    mergeSearch: "Palavras, ou o endereço de uma sugestão",
+    mergeSearch: "Palavras ou endereço",
     mergeInto: "Unir a esta",
     noCandidates: "Nada encontrado.",
     unmerge: "Desfazer a união",
