@@ -86,7 +86,7 @@ describe("the team", () => {
   test("the link of an invite that nobody made says so", async () => {
     for (const path of ["/invite", "/invite?token=unknown"]) {
       const main = (await owner.get(path)).html.querySelector("main");
-      expect(main?.text).toContain("not the link of an invite");
+      expect(main?.text).toContain("This is no link of an invite.");
       expect(main?.querySelector("form")).toBeNull();
     }
   });

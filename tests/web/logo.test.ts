@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
-import { mkdir, readdir, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { parse } from "node-html-parser";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { backup, restore } from "../../local/backup.ts";
@@ -218,20 +218,21 @@ test("a backup of the running stack has the logos", async () => {
   }
 });
 
-test("the file of a deleted organization is deleted, later where Storage refuses to", async () => {
+test("the file of a deleted organization is deleted, and with the schedule what was left before", async () => {
   expect((await put(png)).status).toBe(200);
-  const path = (await logo()) ?? "";
-  const file = join(own.folder, "storage", path);
-  const refused = `/logos/${randomUUID()}/${"0".repeat(32)}.png`;
-  // A path that Storage cannot delete, since it is a folder.
-  await mkdir(join(own.folder, "storage", refused, "full"), { recursive: true });
-  await own.sql`insert into private.removed_logos (path) values (${refused})`;
+  const file = join(own.folder, "storage", (await logo()) ?? "");
+  expect((await stat(file)).isFile()).toBe(true);
   await own.sql`delete from public.organizations where id = ${own.organization.id}`;
   await expect.poll(() => stat(file).catch(() => null), { timeout: 20_000 }).toBeNull();
-  await expect.poll(removed, { timeout: 20_000 }).toEqual([refused]);
-  await rm(join(own.folder, "storage", refused), { recursive: true });
-  await own.sql`select private.call_importer()`;
   await expect.poll(removed, { timeout: 20_000 }).toEqual([]);
+
+  const [left, lost] = [`/logos/${randomUUID()}/${"0".repeat(32)}.png`, `/logos/${randomUUID()}/lost.png`];
+  await mkdir(dirname(join(own.folder, "storage", left)), { recursive: true });
+  await writeFile(join(own.folder, "storage", left), png);
+  await own.sql`insert into private.removed_logos (path) values (${left}), (${lost})`;
+  await own.sql`select private.run_schedule()`;
+  await expect.poll(removed, { timeout: 20_000 }).toEqual([]);
+  expect(await stat(join(own.folder, "storage", left)).catch(() => null)).toBeNull();
 });
 
 const removed = async () =>
