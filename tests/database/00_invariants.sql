@@ -20,9 +20,10 @@ select is_empty($$ select path from our_tables where obj_description(oid, 'pg_cl
 select is_empty($$ select path from our_tables join pg_roles on pg_roles.oid = relowner where rolsuper $$, 'no table belongs to a superuser');
 select is_empty($$ select path from our_tables t
   where not exists (select from pg_attribute where attrelid = t.oid and attname = 'organization_id' and attnotnull)
-    -- Tenants, people across tenants, and settings of the whole deployment.
+    -- Tenants, people across tenants, files of deleted tenants, and settings of the whole deployment.
     and path not in ('public.organizations', 'public.profiles', 'private.rate_limit_rules', 'private.rate_counters', 'private.feature_flags',
-      'private.webhook_cursor', 'private.broadcast_cursor', 'private.erasure_key', 'private.former_addresses', 'private.idempotency_keys', 'private.setup') $$,
+      'private.webhook_cursor', 'private.broadcast_cursor', 'private.erasure_key', 'private.former_addresses', 'private.idempotency_keys', 'private.setup',
+      'private.removed_logos') $$,
   'every row of a tenant names its organization');
 select is_empty($$
   select t.path || ' ' || k.conname from our_tables t join pg_constraint k on k.conrelid = t.oid
@@ -151,7 +152,7 @@ insert into helpers values
   (array['authenticated'], array['reject_unknown_changes']),
   (array['authenticated'], array['has_account', 'is_active_user', 'with_sources', 'start_survey', 'record_survey_start', 'submit_survey_response',
     'score_survey_response', 'admin_change_role', 'admin_transfer_ownership', 'admin_invite',
-    'accept_invite', 'my_personal_data', 'erase_me', 'end_session', 'admin_list_identify_secrets',
+    'accept_invite', 'show_invite', 'similar_pairs', 'my_personal_data', 'erase_me', 'end_session', 'admin_list_identify_secrets',
     'admin_create_identify_secret', 'admin_delete_identify_secret', 'admin_signing_secrets', 'admin_list_api_keys', 'admin_create_api_key',
     'admin_rotate_api_key', 'admin_revoke_api_key', 'admin_audit', 'admin_audit_choices', 'admin_newest_events', 'admin_list_agents', 'admin_create_agent',
     'admin_update_agent', 'admin_retire_agent', 'admin_agent_policies', 'admin_list_agent_keys',

@@ -1,7 +1,7 @@
 -- Search in any language, limited to visible submissions.
 begin;
 set local search_path = public, extensions;
-select plan(177);
+select plan(183);
 do $$ begin
   perform tests.start();
   insert into submissions (id, organization_id, author_id, title, description, type)
@@ -117,6 +117,22 @@ from private.similar_submissions(tests.id('vault'), 'Export invoices to PDF', nu
 select lives_ok(format('select count(*)
 from private.similar_submissions(tests.id(''acme''), %L, %L)', title, title), format('%s is compared without an error', left(title, 20)))
 from unnest(array['', '''', '\\\\', '%_%_%', ':* & | !', '😀😀😀😀😀', 'ダークモード', repeat('word ', 1000)]) as title;
+
+-- Pairs
+select is(tests.see('adam', $$ select count(*) from private.similar_pairs(tests.id('rival'), 60) p join private.submission_search s on s.submission_id = p.one_id $$), '42501',
+  'pairs tell nothing of submissions');
+select is(tests.see(who, 'select count(*) from private.similar_pairs(tests.id(''acme''), 60)'), '42501', format('%s finds no pairs', who))
+from unnest(array['anon', 'acme key with submissions:read']) as who;
+do $$ begin
+  perform tests.submission('Dark theme for the night', 'alice'); perform tests.submission('A dark theme for the night', 'bob');
+  update submissions set created_at = now() + interval '1 day' where id = tests.id('Dark theme for the night');
+end $$;
+select results_eq($$ select other_id from private.similar_pairs(tests.id('acme'), 1) $$, $$ values (tests.id('A dark theme for the night')) $$,
+  'the newest is compared with all others');
+select is_empty($$ select from private.similar_pairs(tests.id('rival'), 60) p join submissions s on s.id in (p.one_id, p.other_id)
+  where s.organization_id <> tests.id('rival') $$, 'pairs are of one organization');
+do $$ begin update submissions set status = 'completed' where id = tests.id('Dark theme for the night'); end $$;
+select is_empty($$ select from private.similar_pairs(tests.id('acme'), 60) where one_id = tests.id('Dark theme for the night') $$, 'what is done is not compared');
 
 select * from finish();
 rollback;

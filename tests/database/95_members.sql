@@ -1,7 +1,7 @@
 -- Team members: the last owner is kept, the plan limit is enforced, and invites are for their recipients.
 begin;
 set local search_path = public, extensions;
-select plan(50);
+select plan(56);
 do $$ begin perform tests.start(); end $$;
 
 create function pg_temp.at(who text, organization text, statement text) returns text language plpgsql as $$
@@ -56,7 +56,14 @@ select is(tests.see('adam', 'select private.admin_invite(tests.id(''acme''), ''B
 -- Invites
 select is(tests.see('bob', 'select data ->> ''role'' from private.accept_invite(sha256(''x''))'), 'FB404', 'an unknown token is rejected');
 select is(tests.see('alice', 'select data ->> ''role'' from private.accept_invite(sha256(''b''))'), 'FB403', 'a user with another address cannot accept');
+select is(tests.see(who, 'select private.show_invite(sha256(''b'')) ->> ''organization'''), shown, claim) from (values
+  ('alice', null, 'another address learns nothing of an invite'),
+  ('adam', null, 'nor does its inviter by the token'),
+  ('bob', (select name from public.organizations where id = tests.id('acme')), 'the invited address sees its team')) as t (who, shown, claim);
+select is(tests.see('bob', 'select private.show_invite(sha256(''x''))'), null, 'an unknown token shows nothing');
+select is(tests.see('anon', 'select private.show_invite(sha256(''b''))'), '42501', 'visitors see no invite');
 update private.invites set expires_at = now() where email = 'bob@example.test';
+select is(tests.see('bob', 'select private.show_invite(sha256(''b'')) ->> ''status'''), 'expired', 'an expired invite is shown as such');
 select is(tests.see('bob', 'select data ->> ''role'' from private.accept_invite(sha256(''b''))'), 'FB410', 'an expired invite is rejected');
 update private.invites set expires_at = now() + interval '1 day', invited_by = tests.id('mia') where email = 'bob@example.test';
 select is(tests.see('bob', 'select data ->> ''role'' from private.accept_invite(sha256(''b''))'), 'FB410', 'an invite by a removed admin is rejected');

@@ -61,17 +61,34 @@ describe("the team", () => {
 
     const path = link.pathname + link.search;
     expect((await newVisitor().get(path)).location).toMatch(/^\/sign-in/);
-    const form2 = (await other.get(path)).html.querySelector("main form");
-    const refused = await other.submit(form2);
+    const forAnother =
+      "This invite is for another e-mail address. Sign out, and sign in with the address that it was made for.";
+    const shown = (await other.get(path)).html.querySelector("main");
+    expect(shown?.querySelector("p")?.text).toBe(forAnother);
+    expect(shown?.querySelector("form")?.getAttribute("action")).toBe("/sign-out");
+    const refused = await other.post("/invite", { token });
     expect([refused.status, refused.html.querySelector("main p:not(.error-code)")?.text]).toEqual([
       403,
-      "This invite is for another e-mail address. Sign out, and sign in with the address that it was made for.",
+      forAnother,
     ]);
     expect(await roleOf(other.userId)).toBeUndefined();
-    const joined = await invited.submit((await invited.get(path)).html.querySelector("main form"));
+    const invite = (await invited.get(path)).html.querySelector("main");
+    expect(invite?.querySelector("p")?.text).toContain("invites you to its team. Your role: Admin.");
+    const joined = await invited.submit(invite?.querySelector("form") ?? null);
     expect(joined.location).toBe(`${at}/people`);
     expect(await roleOf(invited.userId)).toBe("admin");
     expect((await invited.get(joined.location ?? "")).status).toBe(200);
+    const used = (await invited.get(path)).html.querySelector("main");
+    expect(used?.text).toContain("This invite was used, revoked or has expired.");
+    expect(used?.querySelector("form")).toBeNull();
+  });
+
+  test("the link of an invite that nobody made says so", async () => {
+    for (const path of ["/invite", "/invite?token=unknown"]) {
+      const main = (await owner.get(path)).html.querySelector("main");
+      expect(main?.text).toContain("This is no link of an invite.");
+      expect(main?.querySelector("form")).toBeNull();
+    }
   });
 
   test("an owner changes roles, transfers the board and cannot leave as the last owner", async () => {

@@ -1,8 +1,11 @@
-import { createHash } from "node:crypto";
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { createHash, randomUUID } from "node:crypto";
+import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { parse } from "node-html-parser";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { backup, restore } from "../../local/backup.ts";
+import { startStack } from "../../local/stack.ts";
+import { makeTemporaryFolder } from "../../local/temporary-folder.ts";
 import { type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
 import { until } from "../until.ts";
 import { newVisitor, type Visitor } from "./pages.ts";
@@ -33,6 +36,7 @@ afterAll(() => own?.remove());
 
 const files = () =>
   readdir(join(own.folder, "storage", "logos", own.organization.id)).catch(() => [] as string[]);
+const paths = async () => (await files()).map((name) => `/logos/${own.organization.id}/${name}`);
 const logo = async () => {
   const [row] = await own.sql<{ logo_url: string | null }[]>`
     select logo_url from public.organizations where id = ${own.organization.id}`;
@@ -92,7 +96,7 @@ test("a picture is uploaded on the page, shown, replaced and removed", async () 
   await upload(padded(2000));
   const second = await logo();
   expect(second).not.toBe(first);
-  expect((await files()).map((name) => `/logos/${own.organization.id}/${name}`)).toEqual([second]);
+  await expect.poll(paths, { timeout: 20_000 }).toEqual([second]);
   expect((await fetch(own.site_url + first)).status).toBe(404);
 
   const { html } = await owner.get("/admin/settings/brand");
@@ -140,7 +144,7 @@ test("the API takes each type by its first bytes, up to 512 KiB", async () => {
     const digest = (of: Uint8Array) => createHash("sha256").update(of).digest("hex");
     expect(digest(new Uint8Array(await served.arrayBuffer()))).toBe(digest(bytes));
   }
-  expect(await files()).toHaveLength(1);
+  await expect.poll(files, { timeout: 20_000 }).toHaveLength(1);
   expect((await put(Buffer.from("%PDF-1.7"))).status).toBe(400);
   expect((await put(png, { type: "image/svg+xml" })).status).toBe(415);
   expect((await put(padded(512 * 1024 + 1))).status).toBe(413);
@@ -159,7 +163,7 @@ test("only the organization's admins and keys with organization:write upload", a
     [await own.key(["organization:write"]), own.organization.id, 200],
   ] as const)
     expect((await put(png, { token, id: id ?? "" })).status).toBe(status);
-  expect(await files()).toHaveLength(before.length);
+  await expect.poll(files, { timeout: 20_000 }).toHaveLength(before.length);
   // Nor is the path of another organization's picture taken, whoever writes the row.
   const theirs = await logo();
   await expect(
@@ -193,3 +197,43 @@ test("nobody reads or writes the storage without its key, or reads other files b
     expect((await fetch(`${own.site_url}/logos/${own.organization.id}/${name}`)).status, name).toBe(404);
   expect(await files()).toHaveLength(1);
 });
+
+test("a backup of the running stack has the logos", async () => {
+  expect((await put(padded(3000))).status).toBe(200);
+  const path = await logo();
+  const folder = await makeTemporaryFolder("restored");
+  const dataDir = join(folder, "data");
+  try {
+    await backup(own.folder, join(folder, "backup.tar.gz"));
+    await restore(join(folder, "backup.tar.gz"), dataDir);
+    const restored = await startStack({ port: 0, dbPort: 0, seed: "none", parts: ["web"], dataDir });
+    try {
+      const served = await fetch(restored.site_url + path);
+      expect(Buffer.from(await served.arrayBuffer())).toEqual(padded(3000));
+    } finally {
+      await restored.stop();
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+test("the file of a deleted organization is deleted, and with the schedule what was left before", async () => {
+  expect((await put(png)).status).toBe(200);
+  const file = join(own.folder, "storage", (await logo()) ?? "");
+  expect((await stat(file)).isFile()).toBe(true);
+  await own.sql`delete from public.organizations where id = ${own.organization.id}`;
+  await expect.poll(() => stat(file).catch(() => null), { timeout: 20_000 }).toBeNull();
+  await expect.poll(removed, { timeout: 20_000 }).toEqual([]);
+
+  const [left, lost] = [`/logos/${randomUUID()}/${"0".repeat(32)}.png`, `/logos/${randomUUID()}/lost.png`];
+  await mkdir(dirname(join(own.folder, "storage", left)), { recursive: true });
+  await writeFile(join(own.folder, "storage", left), png);
+  await own.sql`insert into private.removed_logos (path) values (${left}), (${lost})`;
+  await own.sql`select private.run_schedule()`;
+  await expect.poll(removed, { timeout: 20_000 }).toEqual([]);
+  expect(await stat(join(own.folder, "storage", left)).catch(() => null)).toBeNull();
+});
+
+const removed = async () =>
+  (await own.sql<{ path: string }[]>`select path from private.removed_logos`).map(({ path }) => path);

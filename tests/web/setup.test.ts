@@ -62,6 +62,18 @@ test("the first visit leads to the setup, which makes owner and organization, an
   expect(await organizations()).toEqual([{ slug: form["organization.slug"], is_default: true }]);
   expect((await visitor().get("/")).status).toBe(200);
   expect((await visitor().get("/setup")).status).toBe(404);
+  // A member of the team is told what they may open instead.
+  const member = visitor();
+  const email = `${randomUUID()}@setup.example`;
+  await member.post("/sign-up", { name: "Mia", email, password: "correct horse battery" });
+  await own.sql`
+    insert into public.memberships (organization_id, user_id, role)
+    select o.id, u.id, 'member' from public.organizations o, auth.users u where u.email = ${email}`;
+  const refused = (await member.get("/admin")).html.querySelector("main");
+  expect(refused?.querySelector("h1")?.text).toBe("This page is for admins");
+  const people = refused?.querySelector("#teams a")?.getAttribute("href") ?? "";
+  expect(people).toBe(`/o/${form["organization.slug"]}/admin/people`);
+  expect((await member.get(people)).status).toBe(200);
   // The last organization is deleted: the token is no key to the installation.
   await own.sql`delete from public.organizations`;
   expect((await visitor().get("/")).status).toBe(404);

@@ -2,20 +2,22 @@
  * The fields of a JSON object, each with its value: text, a list, a change as `from → to`, and anything else as JSON. An
  * object of changes is a field for each.
  */
-export const Details = ({ of }: { of: Record<string, unknown> }) => (
-  <dl class="details">
-    {Object.entries(of)
-      // The list of changed fields, where their changes follow.
-      .filter(([name]) => name !== "changed" || !isOfChanges(of.changes))
-      .flatMap(([name, value]) => (isOfChanges(value) ? Object.entries(value) : [[name, value] as const]))
-      .map(([name, value]) => (
+export const Details = ({ of }: { of: Record<string, unknown> }) => {
+  const fields = Object.entries(of)
+    // The list of changed fields, where their changes follow.
+    .filter(([name]) => name !== "changed" || !isOfChanges(of.changes))
+    .flatMap(([name, value]) => (isOfChanges(value) ? Object.entries(value) : [[name, value] as const]));
+  return fields.length === 0 ? null : (
+    <dl class="details">
+      {fields.map(([name, value]) => (
         <div>
           <dt>{name}</dt>
           <dd>{isChange(value) ? `${written(value.from)} → ${written(value.to)}` : written(value)}</dd>
         </div>
       ))}
-  </dl>
-);
+    </dl>
+  );
+};
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
