@@ -60,9 +60,9 @@ export async function startOwnStack({
   const starting = async () => {
     if (options.migrations === undefined) await copyTemplate(inject("template"), dataDir, "none");
     const postgresSettings = { ...unsynced, ...options.postgresSettings };
-    // On a busy machine the data API is slow without anybody's fault.
+    // On a busy machine auth and the data API are slow without anybody's fault.
     const limits = { slowWorkMs: Number.MAX_SAFE_INTEGER, ...options.limits };
-    const given = { ...options, dataDir, postgresSettings, limits };
+    const given = { maxSilenceMs: 60_000, ...options, dataDir, postgresSettings, limits };
     return startStack({ port: 0, dbPort: 0, seed: "none", parts: [], ...given });
   };
   const stack = await starting().catch(async (error: unknown) => {
