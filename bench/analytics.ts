@@ -88,8 +88,8 @@ async function ask(stack: Stack, token: string, size: number, { days, interval }
 }
 
 /**
- * Medians over the rounds. A ratio is the cost with the most submissions divided by that with the fewest, in
- * the same round.
+ * Medians over the rounds. A ratio is the cost with the most submissions divided by that with the fewest, in the same
+ * round.
  */
 function summarize({ name }: Range, measured: Map<string, number[]>) {
   const of = (size: number) => measured.get(`${name} ${size}`) ?? [];
@@ -110,8 +110,8 @@ function summarize({ name }: Range, measured: Map<string, number[]>) {
 }
 
 /**
- * A board with skewed distributions of votes and authors. Trigger effects are applied in bulk, like the
- * schedule does after a change of time zone.
+ * A board with skewed distributions of votes and authors. Trigger effects are applied in bulk, like the schedule does
+ * after a change of time zone.
  */
 async function fill(stack: Stack, size: number): Promise<void> {
   const sql = connect(stack.superuserUrl);

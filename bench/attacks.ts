@@ -3,23 +3,23 @@ import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ask } from "./ask.ts";
 
-// The attackers of bench/hostile.ts, in a process of their own: they are other machines, and the time of those who are measured
-// must not have theirs in it. Each attack lasts until it is stopped.
+// The attackers of bench/hostile.ts run in a process of their own, so that their work does not add to the measured
+// latency. Each attack lasts until it is stopped.
 
 export interface Target {
   url: string;
   publishableKey: string;
-  /** Of a person. */
+  /** Access token of a user. */
   token: string;
-  /** Keys of agents. */
+  /** Agent keys. */
   agents: string[];
 }
-/** What the parent says: whom to attack, which attack to begin, and to end it. */
+/** Messages from the parent: the target, the attack to begin, and its end. */
 export type Order = { target: Target } | { begin: string } | { end: true };
-/** The names of all attacks, that one is under way, and that it is over. */
+/** Replies: the names of all attacks, or the state of the current one. */
 export type Report = { names: string[] } | { begun: true } | { ended: true } | { problem: string };
 
-/** Begins, and answers what ends it. */
+/** Starts the attack and returns a function that stops it. */
 type Attack = () => Promise<() => Promise<unknown>>;
 
 const report = (message: Report) => process.send?.(message);
@@ -47,7 +47,7 @@ async function handle(order: Order): Promise<void> {
 function attacksOn({ url, publishableKey, token, agents }: Target): Record<string, Attack> {
   const port = Number(new URL(url).port);
   const headers = { apikey: publishableKey, "content-type": "application/json" };
-  /** Clients that ask again and again, each from an address of its own unless one is named. */
+  /** Clients that repeat a request, each from its own address unless `from` is set. */
   const repeat =
     (
       clients: number,
@@ -76,7 +76,7 @@ function attacksOn({ url, publishableKey, token, agents }: Target): Record<strin
         return all;
       };
     };
-  /** Connections of one address that write this, and read nothing. */
+  /** Connections of one address that send a text and never read. */
   const open =
     (count: number, text: string): Attack =>
     async () => {
@@ -91,7 +91,7 @@ function attacksOn({ url, publishableKey, token, agents }: Target): Record<strin
         for (const socket of sockets) socket.destroy();
       };
     };
-  /** With names that are all different. */
+  /** A form with distinct field names. */
   const form = (fields: number) => ({
     method: "POST",
     headers: { "content-type": "application/x-www-form-urlencoded", origin: new URL(url).origin },
@@ -136,7 +136,7 @@ function attacksOn({ url, publishableKey, token, agents }: Target): Record<strin
   };
 }
 
-/** Streams that hear of every vote. */
+/** Streams that receive every vote. */
 async function openStreams(url: string, agent: string, count: number): Promise<{ destroy(): void }[]> {
   const headers = { authorization: `Bearer ${agent}`, "content-type": "application/json" };
   const streams = [];

@@ -1,8 +1,8 @@
 import { Hono } from "hono";
 import postgres from "postgres";
 
-// Lower bound for these requests on Postgres: bare tables read by a superuser, without triggers, tags,
-// totals, authentication, rate limits or validation.
+// Lower bound for these requests on Postgres: bare tables read by a superuser, without triggers, tags, totals,
+// authentication, rate limits or validation.
 
 const sql = postgres(read("DATABASE_URL"), {
   max: Number(read("DATABASE_CONNECTIONS")),

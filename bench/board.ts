@@ -102,8 +102,8 @@ async function addTags(sql: Sql, organizationId: string): Promise<void> {
 }
 
 /**
- * Comments on three of ten submissions, a quarter of them replies. Inserted before follows, so that they
- * cause no notifications.
+ * Comments on three of ten submissions, a quarter of them replies. Inserted before follows, so that they cause no
+ * notifications.
  */
 async function addComments(sql: Sql, submissionIds: string[], authors: string[]): Promise<void> {
   const random = randomFrom(2);

@@ -9,8 +9,8 @@ import {
 } from "../functions/_shared/statements/submissions.ts";
 import { castVote, voteResult } from "../functions/_shared/statements/votes.ts";
 
-// The same statements on the same number of connections for a role that sees everything: no authentication,
-// rate limits or validation. An upper bound for the service's throughput.
+// The same statements on the same number of connections for a role that sees everything: no authentication, rate limits
+// or validation. An upper bound for the service's throughput.
 
 const url = read("DATABASE_URL");
 const connections = Number(read("DATABASE_CONNECTIONS"));

@@ -18,7 +18,7 @@ import { onOwnStack, say } from "./stack.ts";
 const { values: flags } = parseArgs({
   options: {
     seconds: { type: "string", default: "10" },
-    /** Attacks whose name has this in it. */
+    /** Runs only attacks whose name contains this text. */
     only: { type: "string", default: "" },
     /** Name of the result file in bench/results; *.local.json is not committed. */
     name: { type: "string", default: localName("hostile") },
@@ -36,7 +36,7 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
   await sql`update private.rate_limit_rules set max_requests = 2000000000`;
   const board = await loadBoard(sql, stack, 500);
   const [voter, attacker] = await signIn(stack, await addUsers(sql, "other", 2));
-  if (!voter || !attacker) throw new Error("nobody was made");
+  if (!voter || !attacker) throw new Error("the users are missing");
   const [submission] = await sql<{ id: string }[]>`select id from public.submissions limit 1`;
   await sql`
     insert into public.comments (submission_id, author_id, body)
@@ -59,10 +59,10 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
   for (const name of attackers.names.filter((known) => known.includes(flags.only))) {
     // Each attack has its own idle phase, because the load of the machine varies.
     const quiet = await measure(others, seconds);
-    await attackers.tell({ begin: name });
+    await attackers.send({ begin: name });
     await sleep(200);
     const during = await measure(others, seconds);
-    await attackers.tell({ end: true });
+    await attackers.send({ end: true });
     say(`quiet: ${summarize(quiet)}`);
     const ratio = Object.fromEntries(
       (Object.keys(during) as Kind[]).map((kind) => [
@@ -79,19 +79,19 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
 }
 
 async function startAttackers(target: Target) {
-  // A session of its own, between which Linux shares the processor: else the gateway would share its part with the attackers.
+  // In a session of its own: Linux shares the CPU between sessions, so the attackers do not reduce the gateway's share.
   const child = fork(fileURLToPath(new URL("attacks.ts", import.meta.url)), {
     execArgv: ["--import", "tsx"],
     detached: true,
   });
-  const tell = async (order: Order): Promise<Report> => {
+  const send = async (order: Order): Promise<Report> => {
     child.send(order);
     const [report] = (await once(child, "message")) as [Report];
     if ("problem" in report) throw new Error(report.problem);
     return report;
   };
-  const report = await tell({ target });
-  return { names: "names" in report ? report.names : [], tell, stop: () => child.disconnect() };
+  const report = await send({ target });
+  return { names: "names" in report ? report.names : [], send, stop: () => child.disconnect() };
 }
 
 interface Others {

@@ -12,8 +12,8 @@ import { compare, type Measurement, summarize, table } from "./report.ts";
 import type { RequestName } from "./requests.ts";
 import { onOwnStack, say } from "./stack.ts";
 
-// Cost of authentication and rate limits: the API against the same statement without them, for anonymous, few
-// and many distinct users and keys.
+// Cost of authentication and rate limits: the API against the same statement without them, for anonymous, few and many
+// distinct users and keys.
 
 const { values: flags } = parseArgs({
   options: {
@@ -60,7 +60,7 @@ async function bench(stack: Stack, sql: Sql, folder: string): Promise<void> {
       ORGANIZATION_ID: board.organizationId,
     },
     logPath: join(folder, "floor.log"),
-    onTrouble: say,
+    onWarning: say,
   });
   const origins = { api: stack.base_url, floor: `http://127.0.0.1:${floor.port}` };
   const measurements: Measurement[] = [];

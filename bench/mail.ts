@@ -8,8 +8,8 @@ import { addUsers, signIn } from "./board.ts";
 import { forgetPeak, functionsPid, peakMegabytes } from "./process.ts";
 import { onOwnStack, say } from "./stack.ts";
 
-// A change of status of a submission with many followers: duration until all mails are sent to an HTTP API, memory of
-// the dispatcher, and votes per second meanwhile in proportion to votes without mail.
+// Changes the status of a submission with many followers, and measures the time until all mails are sent to an HTTP
+// API, the dispatcher's memory, and votes per second during and without sending.
 
 const { values: flags } = parseArgs({
   options: {
@@ -83,8 +83,7 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
     return votesUntil(() => performance.now() > until);
   };
 
-  // Of this machine's other work each round has the same before, meanwhile and after: the rounds' ratios are
-  // compared, not their votes per second.
+  // Other load on the machine affects all phases of a round alike, so ratios within a round are compared.
   const pid = await functionsPid("mail-dispatch");
   await quiet();
   const idle = await peakMegabytes(pid);

@@ -11,8 +11,8 @@ import { cpuSeconds, functionsPid } from "./process.ts";
 import { compare, type Measurement, summarize, table } from "./report.ts";
 import { onOwnStack, say } from "./stack.ts";
 
-// A tool call next to the same call of REST in one run, what silent subscriptions cost, and how long an event takes from
-// its commit to every one of a thousand open subscriptions.
+// Compares tool calls with the same REST requests, and measures the cost of idle subscriptions and the time from the
+// commit of an event to its delivery on a thousand open subscriptions.
 
 const { values: flags } = parseArgs({
   options: {
@@ -84,7 +84,7 @@ async function listenToNothing(stack: Stack, sql: Sql, board: Board) {
   const streams: { destroy(): void }[] = [];
   for (const count of [0, 1, maxStreamsPerAgent]) {
     while (streams.length < count) streams.push(await listen(await subscribe(stack, token), token, () => {}));
-    // What opening them left to do is not what silence costs.
+    // Wait for the work of opening them, which is not measured.
     await sleep(3_000);
     const functionsBefore = await cpuSeconds(pid);
     const databaseBefore = await secondsOfBackends(sql);
@@ -111,9 +111,7 @@ async function secondsOfBackends(sql: Sql): Promise<Map<number, number>> {
   return new Map(await Promise.all(backends.map(async ({ pid }) => [pid, await cpuSeconds(pid)] as const)));
 }
 
-/**
- * Milliseconds from the commit's response to the event on each stream; all streams subscribe to every event.
- */
+/** Milliseconds from the commit's response to the event on each stream; all streams subscribe to every event. */
 async function deliver(stack: Stack, sql: Sql, board: Board) {
   const latencies: number[] = [];
   const committedAt = new Map<string, number>();

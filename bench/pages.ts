@@ -86,9 +86,9 @@ function summary(rounds: Measured[]) {
   };
 }
 
-/** Of the demo data's pages, as a stranger with a phone: each category from 0 to 100. */
+/** Scores of the demo's pages for an anonymous visitor with a phone: each category from 0 to 100. */
 async function scoresOf(dataDir: string): Promise<Record<string, Record<string, number>>> {
-  const stack = await startStack({ port: 0, dbPort: 0, dataDir, seed: "demo", trouble: say });
+  const stack = await startStack({ port: 0, dbPort: 0, dataDir, seed: "demo", onWarning: say });
   try {
     const scores: Record<string, Record<string, number>> = {};
     const wanted = ["board", "submission", "survey"];

@@ -4,9 +4,7 @@ import WebSocket from "ws";
 
 export interface Crowd {
   url: string;
-  /**
-   * One socket each, with the messages to send first; ready after a response, or at once without messages.
-   */
+  /** One socket each, with the messages to send first; ready after a response, or at once without messages. */
   clients: { query: string; join: string | null }[];
   /** A message that contains the first text counts; its timestamp follows the second. */
   mark: string;

@@ -90,7 +90,7 @@ async function measure(stack: Stack, board: Board, folder: string): Promise<Meas
         ORGANIZATION_ID: board.organizationId,
       },
       logPath: join(folder, `${entry}.log`),
-      onTrouble: say,
+      onWarning: say,
     });
   const [floor, bare] = await Promise.all([
     start("floor", stack.db_url),

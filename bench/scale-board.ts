@@ -26,10 +26,10 @@ const closings = [
 ];
 
 /**
- * A public board. Trigger effects are applied in bulk, with triggers off. Regardless of the size, 20
- * submissions contain the word `needle`, have the tag `rare` and the category `rare`; one in a hundred
- * contains the word `calendar`; one in a thousand is a problem. Submission 1 has a vote of everybody and many
- * comments, the first of them with many replies.
+ * A public board. Trigger effects are applied in bulk, with triggers off. Regardless of the size, 20 submissions
+ * contain the word `needle`, have the tag `rare` and the category `rare`; one in a hundred contains the word
+ * `calendar`; one in a thousand is a problem. Submission 1 has a vote of everybody and many comments, the first of them
+ * with many replies.
  */
 export async function fillScaleBoard(superuserUrl: string, size: number, comments: number): Promise<void> {
   const sql = connect(superuserUrl);

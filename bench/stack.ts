@@ -28,7 +28,7 @@ export async function onOwnStack(
       dataDir: folder,
       seed: "none",
       ...options,
-      trouble: say,
+      onWarning: say,
     });
     const sql = connect(stack.db_url, connections);
     try {

@@ -80,8 +80,8 @@ function keyOf(name: RequestName, survey: number): string {
 }
 
 /**
- * Medians over the rounds. A ratio is the cost with the most responses divided by that with the fewest, in
- * the same round.
+ * Medians over the rounds. A ratio is the cost with the most responses divided by that with the fewest, in the same
+ * round.
  */
 function summarize(name: RequestName, measured: Map<string, Measured[]>) {
   const rounds = (survey: number) => measured.get(keyOf(name, survey)) ?? [];

@@ -15,9 +15,8 @@ import { localName, writeResults } from "./about.ts";
 import { median, rounded } from "./report.ts";
 import { onOwnStack, say } from "./stack.ts";
 
-// Events delivered per second from a full outbox with one and with four dispatchers, compared to
-// graphile-worker with one HTTP POST for each job on the same Postgres and receivers. Then the delay that
-// dead receivers cause for others.
+// Events delivered per second from a full outbox with one and with four dispatchers, compared to graphile-worker with
+// one HTTP POST for each job on the same Postgres and receivers. Then the delay that dead receivers cause for others.
 
 const { values: flags } = parseArgs({
   options: {
@@ -236,7 +235,7 @@ async function startDispatcher(
       WEBHOOK_ALLOWED_HOSTS: "127.0.0.1",
     },
     logPath: join(folder, `dispatcher-${n}.log`),
-    onTrouble: say,
+    onWarning: say,
   });
   return {
     dispatcher,
@@ -326,9 +325,7 @@ async function work(sql: Sql, receivers: Receivers, worker: Worker, jobs: number
 
 // Fairness ------------------------------------------------------------------------------------------------------
 
-/**
- * 100 endpoints, 5 of them dead, 10,000 events over time: milliseconds from commit to the healthy receivers.
- */
+/** 100 endpoints, 5 of them dead, 10,000 events over time: milliseconds from commit to the healthy receivers. */
 async function deadAmongHealthy(stack: Stack, sql: Sql): Promise<object> {
   const healthy = await startReceivers(95);
   const silent = createServer(() => undefined);

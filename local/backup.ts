@@ -53,8 +53,7 @@ const emptied = new Set([
 const left = /^(postmaster\.(pid|opts)|backup_label|tablespace_map|pg_internal\.init.*|pgsql_tmp.*)$/;
 
 /**
- * Writes the database, stored files and the secrets of a data folder to a new file with mode 0600: a gzipped tar. The stack
- * may be running
+ * Writes the database, files and secrets of a data folder to a new gzipped tar with mode 0600. The stack may be running
  * or stopped; a running stack continues to serve, and the backup contains all commits before its end.
  */
 export async function backup(dataDir: string, file: string): Promise<void> {
@@ -215,9 +214,8 @@ const addText = (archive: Pack, name: string, content: string) =>
   pipeline([Buffer.from(content)], archive.entry({ name, size: Buffer.byteLength(content), mode: 0o600 }));
 
 /**
- * Creates a data folder from a backup. The folder must be missing or empty, and appears when it is complete:
- * an interrupted
- * restore leaves only `<folder>.<8 digits>.new`.
+ * Creates a data folder from a backup. The folder must be missing or empty, and appears when it is complete: an
+ * interrupted restore leaves only `<folder>.<8 digits>.new`.
  */
 export async function restore(file: string, dataDir: string): Promise<void> {
   const folder = resolve(dataDir);

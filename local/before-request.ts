@@ -17,10 +17,7 @@ export function withRequest<Result>(request: Request, answer: () => Promise<Resu
   return requests.run(request, answer);
 }
 
-/**
- * Equivalent of PostgREST's `pgrst.db_pre_request`: runs private.before_request in the transaction of each
- * request.
- */
+/** Equivalent of PostgREST's `pgrst.db_pre_request`: runs private.before_request in the transaction of each request. */
 export function callBeforeRequest(connection: PostgresConnection): void {
   const { withContext } = connection;
   connection.withContext = (vars, use, options) =>

@@ -16,10 +16,7 @@ globalThis.clearImmediate ??= nodeClear;`;
 
 export const functionNames = ["api", "web", "webhook-dispatch", "mail-dispatch", "auth-mail"];
 
-/**
- * Bundles each function into folder/<function>/index.ts, for runtimes without import maps: self-hosted
- * Supabase.
- */
+/** Bundles each function into folder/<function>/index.ts, for runtimes without import maps: self-hosted Supabase. */
 export async function bundleFunctions(folder: string): Promise<string[]> {
   await buildWebAssets();
   for (const name of functionNames) {

@@ -1,7 +1,6 @@
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 
-// The child gets a signal when the launcher's end of the pipe closes, so it also ends after kill -9 of the
-// launcher.
+// The child gets a signal when the launcher's end of the pipe closes, so it also ends after kill -9 of the launcher.
 const keeper = `exec 3<&0 </dev/null
 signal=$1; shift
 "$@" 3<&- &

@@ -17,10 +17,10 @@ export interface DatabaseOptions {
   port: number;
   migrations: string;
   settings?: Record<string, string | number>;
-  progress(step: string): void;
-  trouble?(message: string): void;
+  onProgress(step: string): void;
+  onWarning?(message: string): void;
   /** Called when Postgres has ended and cannot be restarted. */
-  lost?(reason: Unrecoverable): void;
+  onLost?(reason: Unrecoverable): void;
 }
 
 export interface DatabaseServer {
@@ -31,14 +31,11 @@ export interface DatabaseServer {
   stop(): Promise<void>;
 }
 
-/**
- * Postgres like a hosted project, with the migrations applied. An upgrade leaves a copy of the data:
- * upgrade.ts.
- */
+/** Postgres like a hosted project, with the migrations applied. An upgrade leaves a copy of the data: upgrade.ts. */
 export async function startDatabase(options: DatabaseOptions): Promise<DatabaseServer> {
-  const { folder, progress } = options;
+  const { folder, onProgress } = options;
   const { secrets } = folder;
-  progress("Postgres");
+  onProgress("Postgres");
   // Not needed for an existing database.
   const loading = secrets.platform === undefined ? loadLite() : undefined;
   const start = () =>
@@ -46,25 +43,25 @@ export async function startDatabase(options: DatabaseOptions): Promise<DatabaseS
       folder: folder.path,
       port: options.port,
       superuserPassword: secrets.superuser_password,
-      onTrouble: options.trouble ?? (() => undefined),
-      onLost: options.lost ?? (() => undefined),
+      onWarning: options.onWarning ?? (() => undefined),
+      onLost: options.onLost ?? (() => undefined),
       ...(options.settings ? { settings: options.settings } : {}),
     });
   let postgres = await start();
   try {
     let superuserUrl = postgres.url("supabase_admin", secrets.superuser_password);
     if (await needsUpgrade(superuserUrl, options)) {
-      progress("upgrade, with a copy of the data");
+      onProgress("upgrade, with a copy of the data");
       await postgres.stop();
       await createBackupCopy(folder.path);
       postgres = await start();
       superuserUrl = postgres.url("supabase_admin", secrets.superuser_password);
     }
     const ownerUrl = postgres.url("postgres", secrets.owner_password);
-    progress("platform");
+    onProgress("platform");
     await loading;
     await preparePlatform(superuserUrl, folder);
-    progress("migrations");
+    onProgress("migrations");
     await applyMigrations(superuserUrl, ownerUrl, options.migrations);
     return { ownerUrl, superuserUrl, url: postgres.url, stop: postgres.stop };
   } catch (error) {
@@ -84,10 +81,7 @@ export async function applyMigrations(superuserUrl: string, ownerUrl: string, fo
   });
 }
 
-/**
- * Whether an existing database is about to be upgraded; rejects one of a newer version before anything
- * changes.
- */
+/** Whether an existing database is about to be upgraded; rejects one of a newer version before anything changes. */
 async function needsUpgrade(superuserUrl: string, { folder, migrations }: DatabaseOptions): Promise<boolean> {
   const { isNew, pending } = await withDatabase(superuserUrl, (sql) => migrationState(sql, migrations));
   return !isNew && (pending.length > 0 || !(await isPlatformCurrent(folder)));

@@ -16,7 +16,7 @@ export interface Finding {
   step: number;
   what: string;
   ok: boolean;
-  says: string;
+  result: string;
 }
 
 /** The project to check. api: URL of the function up to /api; secrets: those of step 4, if known. */
@@ -41,8 +41,8 @@ async function look(checks: Check[]): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const { step, what, holds } of checks) {
     const found = await holds().then(
-      (says) => ({ ok: true, says }),
-      (error: unknown) => ({ ok: false, says: messageOf(error) }),
+      (result) => ({ ok: true, result }),
+      (error: unknown) => ({ ok: false, result: messageOf(error) }),
     );
     findings.push({ step, what, ...found });
     // Without the database no other check is possible.
@@ -330,8 +330,8 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   const secrets = parseSecrets(await readFile("feedback.env", "utf8").catch(() => ""));
   if (secrets.DATABASE_CA) process.env.DATABASE_CA ??= secrets.DATABASE_CA;
   const findings = await checkDeployment({ databaseUrl, api: api?.replace(/\/+$/, ""), secrets });
-  for (const { step, what, ok, says } of findings)
-    console.log(`${ok ? "ok  " : "fail"} ${String(step).padStart(2)} ${what}: ${says}`);
+  for (const { step, what, ok, result } of findings)
+    console.log(`${ok ? "ok  " : "fail"} ${String(step).padStart(2)} ${what}: ${result}`);
   console.log(
     "      9 by hand: auth settings: confirm addresses, SMTP or the Send Email hook, and the site's URL (dashboard, Authentication)",
   );

@@ -1,6 +1,6 @@
 /**
- * PostgREST rejects embedding in function results without relationships before it calls the function. lite
- * would read whole tables in the transaction of the call, which keeps its locks.
+ * PostgREST rejects embedding in function results without relationships before it calls the function. lite would read
+ * whole tables in the transaction of the call, which keeps its locks.
  */
 export function rejectEmbeddedFunctionResults(request: Request): Response | undefined {
   const { pathname, searchParams } = new URL(request.url);

@@ -6,10 +6,7 @@ export interface FunctionCalls {
   stop(): Promise<void>;
 }
 
-/**
- * Replaces pg_net and pg_cron: calls a function when the database requests it, and every few seconds if
- * configured.
- */
+/** Replaces pg_net and pg_cron: calls a function when the database requests it, and every few seconds if configured. */
 export async function startFunctionCalls(
   sql: Sql,
   called: { functions: Functions; path: string; channel: string; seconds?: number },

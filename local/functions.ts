@@ -22,7 +22,7 @@ export interface FunctionsOptions {
   healthPath?: string;
   environment: Record<string, string>;
   logPath: string;
-  onTrouble(message: string): void;
+  onWarning(message: string): void;
 }
 
 export interface Functions {
@@ -37,13 +37,13 @@ const require = createRequire(import.meta.url);
 const inherited =
   /^(?:PATH|HOME|TMPDIR|TZ|DENO_.*|NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|SSL_CERT_DIR|HTTPS?_PROXY|NO_PROXY|SITE_URL|DATABASE_CONNECTIONS|LANGUAGE_MODEL_.*|WEBHOOK_ALLOWED_HOSTS|MAIL_WEBHOOK_SECRET|MAIL_TIMEOUT_SECONDS)$/;
 
-// By default V8 collects the old generation late, at several times its live size: an import used 290 MB, and
-// 160 with these flags.
+// By default V8 collects the old generation late, at several times its live size: an import used 290 MB, and 160 with
+// these flags.
 const v8Flags = "--v8-flags=--max-semi-space-size=8,--heap-growing-percent=50";
 
 /** Runs a function in Deno and restarts it when it exits. */
 export async function startFunctions(options: FunctionsOptions): Promise<Functions> {
-  const { name = "the functions", healthPath = "/api/health", onTrouble } = options;
+  const { name = "the functions", healthPath = "/api/health", onWarning } = options;
   const port = await choosePort(0, "PORT");
   const log = appendingTo(await open(options.logPath, "a", 0o600));
   let up = false;
@@ -73,7 +73,7 @@ export async function startFunctions(options: FunctionsOptions): Promise<Functio
     log.end();
     throw new StartError(`${name} did not start: ${lastLine(output)} (more in ${options.logPath})`);
   }
-  const supervised = restartOnExit(first, start, onTrouble);
+  const supervised = restartOnExit(first, start, onWarning);
   return {
     port,
     up: () => up,

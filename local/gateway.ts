@@ -18,9 +18,7 @@ export interface GatewayOptions extends Pick<DataOptions, "personOf"> {
   addressHeader: string;
   /** Header with the visitor's address in the pages' requests to auth; its name is secret too. */
   visitorHeader?: string;
-  /**
-   * Header in which the operator's proxy writes the client address; without it the socket address is used.
-   */
+  /** Header in which the operator's proxy writes the client address; without it the socket address is used. */
   proxyHeader?: string | undefined;
   /** Auth and the data API; null while down. */
   litePort: DataOptions["port"];
@@ -28,9 +26,9 @@ export interface GatewayOptions extends Pick<DataOptions, "personOf"> {
   functionPort(name: string): number | null | undefined;
   /** HTTP side of realtime; null while down. */
   realtimePort?(): number | null;
-  /** Shows captured mail, which is for this machine alone; returns whether it did. */
+  /** Shows captured mail to requests from this machine; returns whether it responded. */
   mailbox?(response: ServerResponse, path: string): boolean;
-  /** Answers /storage/v1. */
+  /** Handles /storage/v1. */
   storage?: FileStorage["answer"];
   /** Handles a websocket upgrade; returns whether it did. */
   upgrade?(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;

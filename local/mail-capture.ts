@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 
-/** A mail as the provider's API takes it. */
+/** A mail in the format of the provider's API. */
 interface CapturedMail {
   at: string;
   from: string;
@@ -16,18 +16,18 @@ interface CapturedMail {
 }
 
 export interface MailCapture {
-  /** MAIL_URL that leads here. */
+  /** The MAIL_URL of this server. */
   url: string;
-  /** Answers /_mail of the gateway, to this machine; false for other paths. */
+  /** Responds to /_mail of the gateway, for this machine; false for other paths. */
   answer(response: ServerResponse, path: string): boolean;
   stop(): Promise<void>;
 }
 
-const kept = 500;
-const shown = 200;
+const maxStored = 500;
+const maxListed = 200;
 const maxBytes = 1024 * 1024;
 
-/** Takes the place of a mail provider: keeps mails as files of their owner's, and shows them. */
+/** Replaces a mail provider: stores mails as files readable by their owner only, and shows them. */
 export async function startMailCapture(folder: string): Promise<MailCapture> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const key = randomBytes(24).toString("base64url");
@@ -74,7 +74,7 @@ async function take(request: IncomingMessage, folder: string): Promise<string> {
   const at = new Date().toISOString();
   const mail: CapturedMail = { at, ...JSON.parse(Buffer.concat(chunks).toString()) };
   const id = `${at.replace(/\D/g, "")}-${randomUUID()}`;
-  // Whole or not at all, for who reads the folder meanwhile.
+  // Written atomically for concurrent readers.
   await writeFile(join(folder, `${id}.new`), JSON.stringify(mail), { mode: 0o600 });
   await rename(join(folder, `${id}.new`), join(folder, `${id}.json`));
   turn = turn.then(() => trim(folder)).catch(() => undefined);
@@ -82,7 +82,7 @@ async function take(request: IncomingMessage, folder: string): Promise<string> {
 }
 
 async function trim(folder: string): Promise<void> {
-  for (const name of (await namesIn(folder)).slice(kept)) await rm(join(folder, name), { force: true });
+  for (const name of (await namesIn(folder)).slice(maxStored)) await rm(join(folder, name), { force: true });
 }
 
 /** Newest first. */
@@ -95,9 +95,9 @@ const namesIn = async (folder: string) =>
 /** Captured mails, newest first. */
 export async function capturedMails(
   folder: string,
-  most = shown,
+  limit = maxListed,
 ): Promise<(CapturedMail & { id: string })[]> {
-  const names = (await namesIn(folder).catch(() => [])).slice(0, most);
+  const names = (await namesIn(folder).catch(() => [])).slice(0, limit);
   const texts = await Promise.all(
     names.map((name) => readFile(join(folder, name), "utf8").catch(() => "null")),
   );
@@ -107,11 +107,11 @@ export async function capturedMails(
   });
 }
 
-async function pageOf(folder: string, asked: string | undefined): Promise<string | undefined> {
-  if (asked === undefined) return listPage(await capturedMails(folder));
-  const id = asked.replace(/\.html$/, "");
+async function pageOf(folder: string, name: string | undefined): Promise<string | undefined> {
+  if (name === undefined) return listPage(await capturedMails(folder));
+  const id = name.replace(/\.html$/, "");
   const mail: CapturedMail = JSON.parse(await readFile(join(folder, `${id}.json`), "utf8"));
-  return asked.endsWith(".html") ? (mail.html ?? "") : mailPage(id, mail);
+  return name.endsWith(".html") ? (mail.html ?? "") : mailPage(id, mail);
 }
 
 const listPage = (mails: (CapturedMail & { id: string })[]) =>
@@ -152,7 +152,7 @@ function send(response: ServerResponse, html: string | undefined): void {
   response
     .writeHead(html === undefined ? 404 : 200, {
       "Content-Type": "text/html; charset=utf-8",
-      // What a mail says runs nothing, and reaches nothing of this site.
+      // The content of a mail can run no scripts and access nothing of this site.
       "Content-Security-Policy":
         "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' https:; frame-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'",
       "Cache-Control": "no-store",

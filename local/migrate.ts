@@ -29,10 +29,7 @@ export async function migrate(sql: Sql, folder: string): Promise<void> {
   for (const migration of pending) await apply(sql, migration);
 }
 
-/**
- * Compares a database with the migration files; rejects one that a newer version has migrated, or with other
- * files.
- */
+/** Compares a database with the migration files; rejects one that a newer version has migrated, or with other files. */
 export async function migrationState(sql: Sql, folder: string): Promise<MigrationState> {
   const migrations = await readMigrations(folder);
   const applied = await appliedMigrations(sql);

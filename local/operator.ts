@@ -23,10 +23,7 @@ npm run export -- --organization acme [--format json|jsonl|csv] [--what submissi
 
 They work on DATABASE_URL where it is set, else on the stack that runs in DATA_DIR (.data).`;
 
-/**
- * The target of the commands: a hosted project by environment variables, or the embedded stack by its
- * stack.json.
- */
+/** The target of the commands: a hosted project by environment variables, or the embedded stack by its stack.json. */
 interface Target {
   databaseUrl: string;
   supabaseUrl: string | undefined;
@@ -95,8 +92,8 @@ async function createOrganization(words: string[]): Promise<void> {
 }
 
 /**
- * Returns whether the user existed, and a generated password for a new one. An existing user keeps the
- * password: the owner may not be the one who signed up.
+ * Returns whether the user existed, and a generated password for a new one. An existing user keeps the password: the
+ * owner may not be the one who signed up.
  */
 async function ensureUser(
   sql: Runner,
@@ -124,7 +121,7 @@ async function ensureUser(
       fetch: (request: Request) => fetch(request),
     };
     await signUp(auth, { email, password });
-    // Whoever runs this vouches for the address.
+    // The operator vouches for the address.
     await sql`update auth.users set email_confirmed_at = now() where lower(email) = lower(${email}) and email_confirmed_at is null`;
   } else {
     await createHostedUser(

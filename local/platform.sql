@@ -1,5 +1,5 @@
--- What a hosted Supabase database has before our migrations run. Idempotent; run by the superuser.
--- The tables of schema auth stand already, made by @supabase/lite; platform.ts fills in the passwords.
+-- The roles, schemas and functions of a hosted Supabase database before any migration. Idempotent; run by the
+-- superuser. @supabase/lite has created the tables of schema auth; platform.ts inserts the passwords.
 
 set local client_min_messages = warning;
 
@@ -33,22 +33,22 @@ alter role authenticator set statement_timeout = '8s';
 alter role authenticator set lock_timeout = '8s';
 alter role postgres set search_path = "$user", public, extensions;
 
--- Only the embedded stack has these: the logins of auth and of the data API. They own nothing.
+-- Logins of auth and of the data API, only in the embedded stack. They own nothing.
 alter role embedded_auth login noinherit password :auth_password;
 alter role embedded_auth set statement_timeout = '8s';
 alter role embedded_auth set lock_timeout = '5s';
--- It may do nothing until it becomes one of the three, as hosted's authenticator.
+-- Has no rights until it assumes one of the three API roles, like authenticator on hosted Supabase.
 alter role embedded_rest login noinherit password :data_api_password;
 grant anon, authenticated, service_role to embedded_rest;
 alter role embedded_rest set statement_timeout = '8s';
 alter role embedded_rest set lock_timeout = '8s';
 alter role embedded_rest set idle_in_transaction_session_timeout = '15s';
--- A statement ends with the process that asked for it.
+-- Ends a statement when its client process has ended.
 alter role embedded_rest set client_connection_check_interval = '1s';
 alter role embedded_rest set search_path = public, extensions;
 do $do$
 begin
-  -- One login for both, until version 0.1.
+  -- Before version 0.1 both used this login.
   if exists (select from pg_roles where rolname = 'supabase_lite') then
     drop owned by supabase_lite;
     drop role supabase_lite;
@@ -66,7 +66,7 @@ create extension if not exists pgcrypto with schema extensions;
 create extension if not exists "uuid-ossp" with schema extensions;
 grant all on all routines in schema extensions to postgres with grant option;
 
--- Projects made before 2026-05-30 grant all to the API roles by default: migrations have to cope with it.
+-- As in projects created before 2026-05-30, all rights are granted to the API roles by default.
 do $do$
 begin
   if to_regclass('supabase_migrations.schema_migrations') is null then
@@ -81,7 +81,7 @@ $do$;
 create schema if not exists auth;
 alter schema auth owner to supabase_auth_admin;
 grant usage on schema auth to anon, authenticated, service_role, embedded_auth;
--- Nothing of ours is made in there, as on hosted projects since 2025.
+-- As on hosted projects since 2025, migrations may create nothing in schema auth.
 grant usage on schema auth to postgres;
 
 do $do$
@@ -192,11 +192,12 @@ create table if not exists realtime.messages (
 drop table if exists realtime.messages_default;
 alter table realtime.messages enable row level security;
 alter table realtime.messages owner to supabase_realtime_admin;
--- Hosted lets postgres make policies on realtime.messages by an extension (supautils) and takes this role from it;
--- database-server.ts gives it while migrations run.
+-- On hosted Supabase an extension (supautils) lets postgres create policies on realtime.messages without this
+-- role. Here database-server.ts grants it while migrations run.
 revoke supabase_realtime_admin from postgres;
 
--- Realtime makes a partition a day when it connects, and drops those of three days ago; before that, broadcasts fail.
+-- Realtime calls this when it connects: creates the partitions of the next days and drops those older than
+-- three days. Without partitions broadcasts fail.
 create or replace function realtime.keep_partitions() returns void
 language plpgsql security definer set search_path = '' as $function$
 declare

@@ -6,8 +6,8 @@ import { authConfig } from "./lite/auth-config.ts";
 import { loadLite } from "./lite/load.ts";
 
 /**
- * Bootstraps what a hosted project provides before any migration, and the sign-in limits; once for each
- * version of the files.
+ * Bootstraps what a hosted project provides before any migration, and the sign-in limits; once for each version of the
+ * files.
  */
 export async function preparePlatform(
   superuserUrl: string,

@@ -18,7 +18,7 @@ export interface PostgresOptions {
   port: number;
   superuserPassword: string;
   settings?: Record<string, string | number>;
-  onTrouble(message: string): void;
+  onWarning(message: string): void;
   /** Called with the reason when the server has ended and cannot be restarted. */
   onLost(reason: Unrecoverable): void;
 }
@@ -57,8 +57,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   const port = await choosePort(options.port, "DB_PORT");
   if (!(await exists(join(data, "PG_VERSION"))))
     await initialise(data, files, runAs, options.superuserPassword);
-  // Postgres recovers by itself. Remaining backends of a killed server, or a full disk, can delay its
-  // restart.
+  // Postgres recovers by itself. Remaining backends of a killed server, or a full disk, can delay its restart.
   const start = async () => {
     await mustExist(data);
     const server = await launch(data, files, runAs, port, options);
@@ -70,7 +69,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
     ended.catch(() => undefined);
     return { ended, stop: () => server.stop(20_000) };
   };
-  const supervised = restartOnExit(await start(), start, options.onTrouble, options.onLost);
+  const supervised = restartOnExit(await start(), start, options.onWarning, options.onLost);
   return {
     port,
     url: (role, password) => `postgresql://${role}:${password}@127.0.0.1:${port}/postgres`,
@@ -157,9 +156,7 @@ async function initialise(data: string, files: PostgresFiles, runAs: RunAs, pass
   await rename(draft, data);
 }
 
-/**
- * Leftovers of killed starts. One that is still ending may write to its folder, which the next start removes.
- */
+/** Leftovers of killed starts. One that is still ending may write to its folder, which the next start removes. */
 async function removeDrafts(data: string): Promise<void> {
   for (const name of await readdir(dirname(data))) {
     if (!/^postgres\.[0-9a-f]+\.new$/.test(name)) continue;

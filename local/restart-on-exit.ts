@@ -26,8 +26,8 @@ const lasting = 60_000;
 export function restartOnExit(
   first: Run,
   start: () => Run | Promise<Run>,
-  onTrouble: (message: string) => void,
-  onLost: (reason: Unrecoverable) => void = (reason) => onTrouble(reason.message),
+  onWarning: (message: string) => void,
+  onLost: (reason: Unrecoverable) => void = (reason) => onWarning(reason.message),
 ): { stop(): Promise<void> } {
   let current = first;
   let stopping = false;
@@ -37,14 +37,14 @@ export function restartOnExit(
       const message = await current.ended;
       if (stopping) return;
       if (Date.now() - startedAt > lasting) pause = shortestPause;
-      onTrouble(message);
+      onWarning(message);
       await sleep(pause);
       if (stopping) return;
       try {
         current = await start();
       } catch (error) {
         if (error instanceof Unrecoverable) throw error;
-        onTrouble(messageOf(error));
+        onWarning(messageOf(error));
       }
     }
     await current.stop();

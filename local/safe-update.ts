@@ -1,8 +1,8 @@
 const noFilters = new Set(["select", "columns", "order", "limit", "offset", "on_conflict", "apikey"]);
 
 /**
- * Equivalent of the extension safeupdate, which hosted Supabase loads for the data API: rejects a PATCH or
- * DELETE without filter.
+ * Equivalent of the extension safeupdate, which hosted Supabase loads for the data API: rejects a PATCH or DELETE
+ * without filter.
  */
 export function rejectUnfilteredWrite(request: Request): Response | undefined {
   const { pathname, searchParams } = new URL(request.url);

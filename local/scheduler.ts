@@ -5,7 +5,7 @@ export interface Scheduler {
 }
 
 /** Replaces pg_cron: calls private.run_schedule() every few seconds, never concurrently. */
-export function startScheduler(sql: Sql, seconds: number, onTrouble: (message: string) => void): Scheduler {
+export function startScheduler(sql: Sql, seconds: number, onWarning: (message: string) => void): Scheduler {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();
   let stopped = false;
@@ -14,7 +14,7 @@ export function startScheduler(sql: Sql, seconds: number, onTrouble: (message: s
       await sql`select private.run_schedule()`;
     } catch (error) {
       if (!stopped)
-        onTrouble(`the schedule failed: ${error instanceof Error ? error.message : String(error)}`);
+        onWarning(`the schedule failed: ${error instanceof Error ? error.message : String(error)}`);
     }
     if (!stopped) plan();
   };

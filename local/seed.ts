@@ -28,19 +28,17 @@ const names = {
   bob: "Bob Tremaine",
 };
 
-/**
- * Seeds a folder whose first start requested it; an interrupted attempt is repeated, a complete one is not.
- */
+/** Seeds a folder whose first start requested it; an interrupted attempt is repeated, a complete one is not. */
 export async function seedDemo(
   sql: Sql,
   auth: AuthClient,
   folder: DataFolder,
   file: string,
-  progress: (step: string) => void,
+  onProgress: (step: string) => void,
 ): Promise<Demo | null> {
   if (folder.secrets.seed === "none") return null;
   if (!(await isSeeded(sql, file))) {
-    progress("demo data");
+    onProgress("demo data");
     for (const role of ["owner", "member", "alice", "bob"] as const) {
       await signUp(auth, {
         email: demoUsers[role],

@@ -7,10 +7,7 @@ export interface Statement {
 // Tokens in which a semicolon does not end a statement: comments, quoted text and names, dollar quotes.
 const opaque = /--[^\n]*|\/\*|'|"|\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$|;|[A-Za-z_][\w$]*/g;
 
-/**
- * Splits a file into statements as the Supabase CLI records them: without semicolon and surrounding white
- * space.
- */
+/** Splits a file into statements as the Supabase CLI records them: without semicolon and surrounding white space. */
 export function sqlStatements(source: string): Statement[] {
   const statements: Statement[] = [];
   let start = 0;

@@ -39,11 +39,11 @@ export interface StackOptions {
   parts?: readonly Part[];
   /** Header in which a proxy in front writes the client address. */
   proxyHeader?: string | undefined;
-  /** Receives progress and later problems. */
-  progress?(step: string): void;
-  trouble?(message: string): void;
+  /** Called for each step of the start, and later for problems. */
+  onProgress?(step: string): void;
+  onWarning?(message: string): void;
   /** Called once with the reason when the stack cannot continue and must be stopped. */
-  lost?(reason: StartError): void;
+  onLost?(reason: StartError): void;
   /** Additional Postgres settings. */
   postgresSettings?: Record<string, string | number>;
   /** Additional environment variables for the functions. */
@@ -79,7 +79,7 @@ export interface Stack extends StackAddresses {
   superuserUrl: string;
   /** Replaces a mail server: a line of JSON for each mail. */
   mailPath: string;
-  /** Of an installation without an organization: for its setup at /setup. */
+  /** Token for /setup of an installation without an organization. */
   setupToken: string | null;
   stop(): Promise<void>;
 }
@@ -110,20 +110,20 @@ async function start(
   stop: () => Promise<void>,
   isStopping: () => boolean,
 ): Promise<Stack> {
-  const progress = options.progress ?? (() => undefined);
+  const onProgress = options.onProgress ?? (() => undefined);
   // Processes may end before they are stopped, for example by a signal to all of them: not a problem.
-  const trouble = (message: string) => {
-    if (!isStopping()) options.trouble?.(message);
+  const onWarning = (message: string) => {
+    if (!isStopping()) options.onWarning?.(message);
   };
   const folder = await openDataFolder(options.dataDir, options.seed);
   undo.push(() => folder.release());
   undo.push(async () => {
     if (await restoreBackupCopy(folder.path))
-      options.trouble?.("The upgrade failed: the data is as it was before.");
+      options.onWarning?.("The upgrade failed: the data is as it was before.");
   });
   const { secrets } = folder;
   const { SITE_URL } = process.env;
-  // Behind a proxy every visitor seems to come from this machine.
+  // Behind a proxy all requests come from this machine.
   const trustsLoopback =
     !options.proxyHeader && (!SITE_URL || (URL.canParse(SITE_URL) && isLoopbackHost(new URL(SITE_URL).host)));
 
@@ -181,9 +181,9 @@ async function start(
     folder,
     port: options.dbPort,
     migrations: options.migrations ?? defaultMigrations,
-    progress,
-    trouble,
-    ...(options.lost ? { lost: options.lost } : {}),
+    onProgress,
+    onWarning,
+    ...(options.onLost ? { onLost: options.onLost } : {}),
     ...(options.postgresSettings ? { settings: options.postgresSettings } : {}),
   });
   undo.push(() => database.stop());
@@ -200,7 +200,7 @@ async function start(
 
   const setup_token = await setupToken(folder.path, secrets.seed === "none" && (await isSetupOpen(sql)));
 
-  progress("auth, data API, realtime and functions");
+  onProgress("auth, data API, realtime and functions");
   const { jwt_secret, publishable_key, secret_key } = secrets;
   const siteUrl = SITE_URL || supabaseUrl;
   const { MAIL_URL, MAIL_FROM } = { ...process.env, ...options.functionsEnvironment };
@@ -213,7 +213,7 @@ async function start(
     siteUrl: supabaseUrl,
     addressHeader,
     maxSilenceMs: options.maxSilenceMs,
-    onTrouble: trouble,
+    onWarning,
   };
   const signingIn = when("auth", () =>
     startLiteProcess({
@@ -251,7 +251,7 @@ async function start(
       ...options.functionsEnvironment,
     },
     logPath: join(folder.path, "functions.log"),
-    onTrouble: trouble,
+    onWarning,
   });
   const showing = when("web", async () => {
     await buildWebAssets();
@@ -273,7 +273,7 @@ async function start(
         ...options.functionsEnvironment,
       },
       logPath: join(folder.path, "web.log"),
-      onTrouble: trouble,
+      onWarning,
     });
   });
   const dispatching = when("webhook-dispatch", () =>
@@ -290,11 +290,11 @@ async function start(
         ...options.functionsEnvironment,
       },
       logPath: join(folder.path, "webhook-dispatch.log"),
-      onTrouble: trouble,
+      onWarning,
     }),
   );
   const mailing = when("mail-dispatch", async () => {
-    // Without a server mail is kept and shown here.
+    // Without a mail server, mail is stored and shown here.
     if (!MAIL_URL) {
       capture = await startMailCapture(join(folder.path, "mail"));
       undo.push(() => capture?.stop() ?? Promise.resolve());
@@ -315,7 +315,7 @@ async function start(
         ...options.functionsEnvironment,
       },
       logPath: join(folder.path, "mail-dispatch.log"),
-      onTrouble: trouble,
+      onWarning,
     });
   });
   const listening = when("realtime", () =>
@@ -324,7 +324,7 @@ async function start(
       superuserUrl: database.superuserUrl,
       keys,
       ...(options.realtimeLimits ? { limits: options.realtimeLimits } : {}),
-      onTrouble: trouble,
+      onWarning,
     }),
   );
   const parts = [signingIn, opening, spawning, listening, dispatching, mailing, showing];
@@ -346,11 +346,11 @@ async function start(
     fetch: lite.auth.fetch,
   };
   const seedFile = options.seedFile ?? join(root, "supabase", "seed.sql");
-  const demo = auth && (await seedDemo(sql, auth, folder, seedFile, progress));
+  const demo = auth && (await seedDemo(sql, auth, folder, seedFile, onProgress));
 
   const rotating = setInterval(() => rotateLogs(folder.path), 60_000);
   undo.push(async () => clearInterval(rotating));
-  const scheduler = startScheduler(sql, 5, trouble);
+  const scheduler = startScheduler(sql, 5, onWarning);
   undo.push(() => scheduler.stop());
   for (const called of [
     { functions: dispatcher, path: "/webhook-dispatch", channel: "webhooks", seconds: 5 },
@@ -382,14 +382,14 @@ async function start(
   };
 }
 
-/** Whether there has never been an organization; not in a database of an earlier version. */
-/** Of the logins that the migrations have made: an earlier release has fewer. */
+/** Only for logins that the migrations have created: an earlier release has fewer. */
 async function setPasswords(sql: Sql, passwords: Record<string, string>): Promise<void> {
   const roles = await sql<{ rolname: string }[]>`
     select rolname from pg_roles where rolname = any (${Object.keys(passwords)})`;
   for (const { rolname } of roles) await sql.unsafe(`alter role ${rolname} password '${passwords[rolname]}'`);
 }
 
+/** Whether there has never been an organization; false in a database of an earlier version. */
 async function isSetupOpen(sql: Sql): Promise<boolean> {
   const [known] = await sql`select where to_regprocedure('private.setup_is_open()') is not null`;
   if (!known) return false;

@@ -22,9 +22,9 @@ async function main(): Promise<void> {
     seed: seedFrom(process.env.SEED),
     proxyHeader: process.env.ADDRESS_HEADER,
     ...connectionsFrom(process.env.CONNECTIONS_PER_ADDRESS),
-    progress: (step) => console.log(`${seconds().padStart(5)} s  starting ${step}`),
-    trouble: (message) => console.error(message),
-    lost: (reason) => lost(reason),
+    onProgress: (step) => console.log(`${seconds().padStart(5)} s  starting ${step}`),
+    onWarning: (message) => console.error(message),
+    onLost: (reason) => lost(reason),
   });
   const early = await Promise.race([starting.then(() => false), stopRequested.then(() => true)]);
   const stack = await starting;

@@ -7,7 +7,7 @@ import { sendError, unknownPath } from "./gateway/errors.ts";
 
 /** The part of Supabase Storage that the functions use. */
 export interface FileStorage {
-  /** Only the functions have it. */
+  /** Known to the functions only. */
   key: string;
   answer(incoming: IncomingMessage, response: ServerResponse, path: string): Promise<void>;
 }
@@ -17,7 +17,7 @@ const maxReceiveMs = 10_000;
 const objectPath =
   /^\/storage\/v1\/object\/(?:authenticated\/)?([a-z]+)\/([\w-]{1,64}\/[\w-]{1,64}\.(\w{1,8}))$/;
 
-/** Files below a folder, for the holder of the key alone: everybody else finds nothing here. */
+/** Stores files below a folder. Requests without the key get a 404. */
 export function openStorage(folder: string): FileStorage {
   const key = randomBytes(24).toString("base64url");
   const isHolder = ({ headers }: IncomingMessage) =>

@@ -16,7 +16,7 @@ export function withTemporaryDatabase<Result>(
       port: 0,
       migrations,
       settings,
-      progress: () => undefined,
+      onProgress: () => undefined,
     });
     try {
       return await use(database);

@@ -7,8 +7,8 @@ const tmpfs = 0x01021994;
 const minFreeBytes = 4 * 1024 ** 3;
 
 /**
- * A new folder for data that is deleted soon, in memory if Linux has 4 GB for it. A database has more than
- * 1,000 files, which take more CPU time to create on a disk than everything else at its start.
+ * A new folder for data that is deleted soon, in memory if Linux has 4 GB for it. A database has more than 1,000 files,
+ * which take more CPU time to create on a disk than everything else at its start.
  */
 export async function makeTemporaryFolder(name: string): Promise<string> {
   const found = await statfs(memory).catch(() => null);

@@ -12,14 +12,13 @@ const types: Record<string, string> = {
   css: "text/css; charset=utf-8",
 };
 const target = ["es2022", "chrome123", "firefox120", "safari17.5"];
-/** Host pages wait for it. */
+/** Maximum size of the widget's loader, which blocks host pages. */
 const maxWidgetBytes = 6_000;
 const generated = join(root, "functions", "web", "assets.generated.ts");
 
 /**
- * Builds the scripts, the stylesheet and the icons of the pages into functions/web/assets.generated.ts: a
- * module, so that every
- * runtime and bundler includes them (docs/decisions/0150-assets-are-a-generated-module.md).
+ * Builds the scripts, the stylesheet and the icons of the pages into functions/web/assets.generated.ts: a module, so
+ * that every runtime and bundler includes them (docs/decisions/0150-assets-are-a-generated-module.md).
  */
 export async function buildWebAssets(): Promise<void> {
   const web = join(root, "functions", "web");

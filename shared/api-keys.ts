@@ -8,7 +8,7 @@ export const agentKeyPrefix = "fcs_agt_";
 export const sessionPrefix = "fcs_usr_";
 /** Invite tokens have the format of keys, but grant no access by themselves. */
 export const invitePrefix = "fcs_inv_";
-/** So have the secrets with which organizations sign tokens of their users. */
+/** Secrets with which organizations sign identify tokens; same format. */
 export const signingPrefix = "fcs_sig_";
 
 const pattern = /^(fcs_org_|fcs_agt_|fcs_usr_)([A-Za-z0-9_-]{43})([0-9A-Za-z]{6})$/;

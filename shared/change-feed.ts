@@ -19,9 +19,9 @@ export const eventsQuery = z
       .max(1000)
       .optional()
       .transform((value, ctx): EventName[] | undefined => {
-        const asked = value?.split(",").map((name) => name.trim());
-        if (asked?.every((name) => names.includes(name)) ?? true)
-          return asked?.map((name) => canonicalEventName(name as EventName | EventAlias));
+        const requested = value?.split(",").map((name) => name.trim());
+        if (requested?.every((name) => names.includes(name)) ?? true)
+          return requested?.map((name) => canonicalEventName(name as EventName | EventAlias));
         ctx.issues.push({
           code: "custom",
           message: `must be a comma-separated list of ${eventNames.join(", ")}`,

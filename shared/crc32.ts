@@ -4,9 +4,7 @@ const table = Uint32Array.from({ length: 256 }, (_, byte) => {
   return rest;
 });
 
-/**
- * CRC32 as in zip and gzip, from 0 to 2^32 - 1; continues from a previous value. Node has it from 20.15 on.
- */
+/** CRC32 as in zip and gzip, from 0 to 2^32 - 1; continues from a previous value. Node has it from 20.15 on. */
 export function crc32(bytes: Uint8Array, before = 0): number {
   let rest = ~before;
   for (const byte of bytes) rest = (table[(rest ^ byte) & 0xff] ?? 0) ^ (rest >>> 8);

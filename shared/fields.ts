@@ -97,10 +97,7 @@ export const onBehalfFields = {
   author_name: personName.nullish().describe("Display name, 1 to 100 characters."),
 };
 
-/**
- * A comma-separated query parameter as an array of distinct names; an unknown name is an error of the
- * parameter.
- */
+/** A comma-separated query parameter as an array of distinct names; an unknown name is an error of the parameter. */
 export function expandOf<const Name extends string>(...names: [Name, ...Name[]]) {
   const message = `must be a comma-separated list of ${names.join(", ")}`;
   return z
@@ -108,9 +105,9 @@ export function expandOf<const Name extends string>(...names: [Name, ...Name[]])
     .optional()
     .transform((value, ctx): Name[] => {
       if (value === undefined) return [];
-      const asked = value.length > 200 ? [""] : value.split(",").map(trimText);
-      const known = names.filter((name) => asked.includes(name));
-      if (asked.every((name) => known.some((one) => one === name))) return known;
+      const requested = value.length > 200 ? [""] : value.split(",").map(trimText);
+      const known = names.filter((name) => requested.includes(name));
+      if (requested.every((name) => known.some((one) => one === name))) return known;
       ctx.issues.push({ code: "custom", message, input: value });
       return z.NEVER;
     })
@@ -129,10 +126,7 @@ export function shortArrayOf<Item extends z.ZodType>(item: Item, maxItems: numbe
   return array;
 }
 
-/**
- * The body of a change: optional fields, at least one of them required in addition to those that identify the
- * row.
- */
+/** The body of a change: optional fields, at least one of them required in addition to those that identify the row. */
 export function patchOf<Fields extends z.ZodRawShape, Others extends z.ZodRawShape = Record<never, never>>(
   fields: Fields,
   others = {} as Others,

@@ -3,7 +3,7 @@ import { dataOf } from "./envelopes.ts";
 import { emailAddress, personName, timestamp, uuid, webAddress } from "./fields.ts";
 import { unstorable } from "./text.ts";
 
-/** Why a token is refused: `reason` of the error. */
+/** Reasons for a rejected token: `reason` of the error. */
 export const identifyRefusals = [
   "malformed",
   "algorithm",
@@ -46,7 +46,7 @@ const claimText = z
     if (complaint) ctx.issues.push({ code: "custom", message: complaint, input: ctx.value });
   });
 
-/** Claims about the person; the times and the audience are checked apart. */
+/** Claims about the person; times and audience are checked separately. */
 export const identifyClaims = z.object({
   sub: claimText,
   email: emailAddress,
@@ -109,7 +109,10 @@ const tokenCheck = z
     reason: z.enum(identifyRefusals).nullable().describe("Why it would be refused; null if it is valid."),
     message: z.string().nullable().describe("What is wrong, for people."),
     details: z.array(z.object({ field: z.string(), message: z.string() })).describe("Claims to correct."),
-    claims: z.record(z.string(), z.unknown()).nullable().describe("What the token says; null if unreadable."),
+    claims: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .describe("Claims of the token; null if it cannot be decoded."),
     signed_with: z.string().nullable().describe("Last four characters of the secret that signed it."),
   })
   .meta({ id: "IdentifyCheck", description: "What is wrong with a token, if anything." });

@@ -28,7 +28,7 @@ export function negotiateLocale(acceptLanguage: string | null | undefined): Loca
   return defaultLocale;
 }
 
-/** Whether an Accept-Language header names one of the languages, and not only any by `*`. */
+/** Whether an Accept-Language header names a supported language, not only `*`. */
 export const namesLocale = (acceptLanguage: string | null | undefined): boolean =>
   Boolean(acceptLanguage && acceptLanguage.length <= maxHeaderLength) &&
   (acceptLanguage ?? "")

@@ -1,13 +1,13 @@
 const loopback = /^(127\.\d{1,3}\.\d{1,3}\.\d{1,3}|::1)$/;
 const passedOn = ["x-forwarded-for", "x-real-ip", "forwarded", "via"];
 
-/** Of a URL or a Host header. */
+/** Whether the host of a URL or a Host header is this machine. */
 export const isLoopbackHost = (host: string) =>
   /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(:\d{1,5})?$/i.test(host);
 
 /**
- * Whether a request comes from this machine. A proxy on this machine, and a name that leads a browser to it, would
- * make strangers look as if they were here.
+ * Whether a request comes from this machine. False for requests through a proxy on this machine, and for host names
+ * other than loopback (DNS rebinding).
  */
 export const isFromLoopback = (address: string, header: (name: string) => string | undefined) =>
   loopback.test(address) &&

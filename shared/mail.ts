@@ -2,7 +2,7 @@ import { z } from "zod";
 import { dataOf } from "./envelopes.ts";
 import { emailAddress, patchOf, timestamp, uuid } from "./fields.ts";
 
-/** Kinds of mail that people choose about; `team` is for team members only. */
+/** Kinds of mail with a preference; `team` is for team members only. */
 export const mailKinds = ["status", "official", "reply", "comment", "survey", "team"] as const;
 
 const mailTimings = ["at_once", "daily", "weekly", "never"] as const;
@@ -16,15 +16,15 @@ export const timingsOf = (kind: (typeof mailKinds)[number]): readonly (typeof ma
   kind === "team" ? digest.options : kind === "survey" ? single.options : mailTimings;
 
 const choices = {
-  status: timing.describe("A new status of what they submitted or follow."),
+  status: timing.describe("New statuses of submissions that they submitted or follow."),
   official: timing.describe("An official answer."),
   reply: timing.describe("A reply to their comment."),
-  comment: timing.describe("Other comments on what they follow."),
-  survey: single.describe("A survey that the team asks them to answer."),
+  comment: timing.describe("Other comments on submissions that they follow."),
+  survey: single.describe("Invitations to surveys."),
   team: digest.describe("The summary of new feedback, for team members."),
 };
 
-/** Which mail, and when; what is not named stays as it is. */
+/** Preferences to change; omitted ones stay unchanged. */
 export const mailChoices = z
   .object(choices)
   .partial()
@@ -51,10 +51,10 @@ const mailPreferences = z
       .enum(["refused", "bounced", "complained"])
       .nullable()
       .describe(
-        "Why they get none: they said so, or their server refused it or told of a complaint; null if they get it.",
+        "Why they get no mail: they unsubscribed, their mail server rejected it, or they reported it as spam; null if they get mail.",
       ),
   })
-  .meta({ id: "MailPreferences", description: "The mail that somebody gets of an organization." });
+  .meta({ id: "MailPreferences", description: "The mail preferences of a person in an organization." });
 
 export type MailPreferences = z.infer<typeof mailPreferences>;
 
@@ -68,7 +68,7 @@ export const mailMuteAnswer = dataOf(
 
 export const mailSuppressionsQuery = z
   .object({ email: emailAddress.optional().describe("The complete address to look up.") })
-  .meta({ id: "MailSuppressionsQuery", description: "Whom to look up." });
+  .meta({ id: "MailSuppressionsQuery", description: "The address to look up." });
 
 export const mailSuppressionsAnswer = dataOf(
   z.array(
@@ -78,6 +78,6 @@ export const mailSuppressionsAnswer = dataOf(
         reason: z.enum(["refused", "bounced", "complained"]),
         created_at: timestamp,
       })
-      .meta({ id: "MailSuppression", description: "Somebody who gets no mail." }),
+      .meta({ id: "MailSuppression", description: "A person who gets no mail." }),
   ),
 );

@@ -61,7 +61,7 @@ export const moderation = z
 
 export type Moderation = z.infer<typeof moderation>;
 
-/** Of several at once, as the forms of the dashboard send it. */
+/** A decision about several items, as the dashboard's forms send it. */
 export const verdict = z
   .object({
     items: shortArrayOf(z.string().regex(/^(submission|comment):[0-9a-f-]{36}$/), 100).pipe(

@@ -24,7 +24,7 @@ export const peopleQuery = z
     ({ email, search }) => (email === undefined) !== (search === undefined),
     "Give either email or search.",
   )
-  .meta({ id: "PeopleQuery", description: "Whom to find: by `email` or by `search`." });
+  .meta({ id: "PeopleQuery", description: "Search by `email` or by `search`." });
 
 export const trustDecision = z
   .object({
@@ -186,7 +186,7 @@ export const personalDataAnswer = dataOf(
             reminded_at: timestamp.nullable(),
           }),
         )
-        .describe("Surveys that they were asked by mail to answer."),
+        .describe("Surveys that they were invited to by mail."),
     })
     .meta({
       id: "PersonalData",

@@ -1,6 +1,6 @@
 /**
- * Default rate limits: requests in a window of seconds. They are the initial rows of
- * private.rate_limit_rules, which an operator may edit.
+ * Default rate limits: requests in a window of seconds. They are the initial rows of private.rate_limit_rules, which an
+ * operator may edit.
  */
 export const rateLimits = {
   page: { max_requests: 600, window_seconds: 60 },

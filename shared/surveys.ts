@@ -299,17 +299,17 @@ export const surveyMailBody = z
     reminder: z
       .boolean()
       .default(false)
-      .describe("Remind who was asked a day ago or earlier and did not answer."),
+      .describe("Remind people who were invited at least a day ago and did not answer."),
   })
-  .meta({ id: "SurveyMailRequest", description: "Whom to mail." });
+  .meta({ id: "SurveyMailRequest", description: "Options of a survey mail." });
 
 export const surveyMailAnswer = dataOf(
   z
     .object({
       survey_id: uuid,
       queued: count.describe("Mails that this call queued."),
-      asked: count.describe("People asked by mail so far."),
+      asked: count.describe("People invited by mail so far."),
       reminded: count.describe("Of these, people reminded."),
     })
-    .meta({ id: "SurveyMail", description: "Whom a survey asked by mail." }),
+    .meta({ id: "SurveyMail", description: "Numbers of people invited to a survey by mail." }),
 );

@@ -14,8 +14,7 @@ const typeNames: Record<string, string> = {
   record: "an object",
 };
 
-// Every schema file imports this module, so all schemas use these messages; a schema's own message takes
-// precedence.
+// Every schema file imports this module, so all schemas use these messages; a schema's own message takes precedence.
 z.config({ customError: explain });
 
 /** How to fix the value, without quoting it. */

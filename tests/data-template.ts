@@ -16,7 +16,7 @@ export async function makeTemplate(path: string): Promise<void> {
     port: 0,
     migrations: defaultMigrations,
     settings: { ...unsynced, synchronous_commit: "off" },
-    progress: () => undefined,
+    onProgress: () => undefined,
   });
   await database.stop();
   await folder.release();

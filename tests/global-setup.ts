@@ -36,7 +36,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
       maxSilenceMs: 60_000,
       // Receivers of tests are on this machine.
       functionsEnvironment: { WEBHOOK_ALLOWED_HOSTS: "127.0.0.1" },
-      trouble: (message) => console.error(message),
+      onWarning: (message) => console.error(message),
     });
     // Every test comes from one address; a test of rate limits starts a stack of its own.
     await withDatabase(

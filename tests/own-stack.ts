@@ -37,7 +37,10 @@ export interface Answer extends HttpAnswer {
 
 const json = { "content-type": "application/json" };
 
-/** A stack of a test file's own, with the real limits, and one public organization in it. It runs the API and the parts named. */
+/**
+ * A stack of a test file's own, with the real limits, and one public organization in it. It runs the API and the parts
+ * named.
+ */
 export interface OwnStack extends Stack {
   folder: string;
   sql: postgres.Sql;

@@ -7,10 +7,7 @@ import { log } from "./log.ts";
 const maxConcurrent = 50;
 let running = 0;
 
-/**
- * Runs the response's afterResponse task as the same caller. A failure is logged and does not affect the
- * response.
- */
+/** Runs the response's afterResponse task as the same caller. A failure is logged and does not affect the response. */
 export function runAfterResponse(
   afterResponse: NonNullable<JsonResponse["afterResponse"]>,
   admission: Admission,

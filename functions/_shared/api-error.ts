@@ -100,8 +100,7 @@ function ofPostgres(error: postgres.PostgresError): ApiError | undefined {
     case "40001":
       return unavailable();
   }
-  // Too many connections, connection exceptions, rejected logins and databases that do not accept
-  // connections.
+  // Too many connections, connection exceptions, rejected logins and databases that do not accept connections.
   if (/^(53|57P|08|28|3D)/.test(error.code)) return unavailable();
 }
 

@@ -6,8 +6,8 @@ import { withRetry } from "./with-retry.ts";
 const encoder = new TextEncoder();
 
 /**
- * A streamed response body: one chunk is in memory at a time, and no database connection is held between
- * chunks. An error aborts the response, so that a client cannot mistake a part for the whole.
+ * A streamed response body: one chunk is in memory at a time, and no database connection is held between chunks. An
+ * error aborts the response, so that a client cannot mistake a part for the whole.
  */
 export function readableStream(
   bodyStream: StreamResponse["bodyStream"],

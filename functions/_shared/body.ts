@@ -16,7 +16,7 @@ const smallBody: Bounds = {
   timeout: "total",
 };
 const timeoutMs = 10_000;
-/** Of a form in parts, which takes a hundred times as long to read as another. */
+/** Limit for a multipart form, which takes a hundred times as long to parse as a URL-encoded one. */
 const maxPartsBytes = 8 * 1024;
 
 /** Reads a JSON body of at most 1 MiB; an empty body is an empty object. */
@@ -73,7 +73,7 @@ async function readParts(request: Request, chunks: Uint8Array[]): Promise<URLSea
   }
 }
 
-/** Text of at most 1 MiB, as it was sent: what was signed. */
+/** The raw body of at most 1 MiB, to verify its signature. */
 export async function readText(request: Request): Promise<string> {
   const chunks = await readWhole(request);
   try {

@@ -16,7 +16,7 @@ export type Credential =
   | { kind: "none" }
   | { kind: "user"; userId: string }
   | { kind: "key"; digest: Uint8Array }
-  /** Of a person whom an organization identified. */
+  /** Session of an identified person. */
   | { kind: "session"; digest: Uint8Array }
   | { kind: "invalid" };
 
@@ -24,8 +24,8 @@ const none: Credential = { kind: "none" };
 const invalidCredential: Credential = { kind: "invalid" };
 
 /**
- * An invalid credential is rejected and never treated as anonymous. The header takes precedence over the
- * cookies, and the session of an account over that of an identified person.
+ * An invalid credential is rejected and never treated as anonymous. The header takes precedence over the cookies, and
+ * the session of an account over that of an identified person.
  */
 export function credentialOf(
   authorization: string | undefined,

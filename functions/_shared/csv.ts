@@ -1,12 +1,9 @@
-// Prefixes that spreadsheets interpret as formulas, with and without guard; some locales include full-width
-// signs.
+// Prefixes that spreadsheets interpret as formulas, with and without guard; some locales include full-width signs.
 const formula = /^'*[=+\-@\t\r\n＝＋－＠]/;
 
 export type Cell = string | number | boolean | null | undefined;
 
-/**
- * One CSV line with line end. Text that a spreadsheet would run as a formula is prefixed with an apostrophe.
- */
+/** One CSV line with line end. Text that a spreadsheet would run as a formula is prefixed with an apostrophe. */
 export function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(csvCell).join(",")}\r\n`;
 }

@@ -26,8 +26,8 @@ const [commandComplete, errorResponse, readyForQuery] = ["C", "E", "Z"].map(code
 const staleStatement = /^(?:26000|0A000)$/;
 
 /**
- * Runs batches of statements on an authenticated connection. A batch is sent in one write and ends with one
- * Sync, so Postgres answers in one write as well. Outside of `begin` and `commit` a batch is one transaction.
+ * Runs batches of statements on an authenticated connection. A batch is sent in one write and ends with one Sync, so
+ * Postgres answers in one write as well. Outside of `begin` and `commit` a batch is one transaction.
  */
 export class Pipeline {
   private readonly prepared = new Map<string, Prepared>();
@@ -36,8 +36,8 @@ export class Pipeline {
   private length = 0;
   /** Number of bytes needed for the next message. */
   private wanted = 0;
-  // Unique names: a pooler that does not track prepared statements might run another connection's statement
-  // of the same name.
+  // Unique names: a pooler that does not track prepared statements might run another connection's statement of the same
+  // name.
   private readonly prefix = crypto.randomUUID();
   private count = 0;
   private readonly out = new Writer();

@@ -64,8 +64,8 @@ const busyOf = new Counts();
 const waitingOf = new Counts();
 
 /**
- * Runs `work` with a connection. Responds 503 if the connection was lost meanwhile, because its results
- * cannot be trusted.
+ * Runs `work` with a connection. Responds 503 if the connection was lost meanwhile, because its results cannot be
+ * trusted.
  */
 export async function withConnection<Result>(
   borrower: ConnectionOwner,

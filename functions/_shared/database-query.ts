@@ -120,8 +120,8 @@ function elements(text: string): (string | null)[] {
 const hexAtOnce = 65_536;
 
 /**
- * A bytea in Postgres text format, after \x. A large file is decoded in parts, because one long string would
- * stay in the heap.
+ * A bytea in Postgres text format, after \x. A large file is decoded in parts, because one long string would stay in
+ * the heap.
  */
 export function bytesOf(data: Buffer, start: number, end: number): Buffer {
   const bytes = Buffer.allocUnsafe((end - start - 2) / 2);

@@ -11,8 +11,8 @@ type Server = { hostname: string; port: number; authorities: string[] };
 const connectTimeoutMs = 5_000;
 
 /**
- * postgres.js options for the database URL in an environment variable. TLS of postgres.js fails on Deno 2.1,
- * so TLS is established here.
+ * postgres.js options for the database URL in an environment variable. TLS of postgres.js fails on Deno 2.1, so TLS is
+ * established here.
  */
 export function connectingTo(variable: string, url: string) {
   const authorities = authoritiesFor(variable, url, environment.databaseCa);

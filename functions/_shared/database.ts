@@ -28,7 +28,7 @@ export type Admission = {
   requestId: string;
   userId: string | null;
   digest: Uint8Array | null;
-  /** The digest is of the session of an identified person, not of a key. */
+  /** Whether the digest is that of an identified person's session instead of a key. */
   isSession: boolean;
   invalidCredential: boolean;
   /** Keyed hash of the client's address. */
@@ -51,8 +51,8 @@ export type Admission = {
   /** If access is caller, a key needs one of these. */
   scopes: string[];
   /**
-   * The request may run for seconds: charge it in a transaction of its own, so that the caller's other
-   * requests do not wait.
+   * The request may run for seconds: charge it in a transaction of its own, so that the caller's other requests do not
+   * wait.
    */
   chargeFirst?: boolean;
   /** An earlier transaction of the same request charged it. */
@@ -69,9 +69,8 @@ export type RateState = { max_requests: number; remaining: number; reset_at: num
 export type Verdict = RateState & { origin_allowed: boolean };
 
 /**
- * Admits a request and runs its statements as the caller, in one transaction and one network round trip. An
- * error rolls back the transaction, and the request is then charged separately. Calls `onVerdict` also if the
- * request fails.
+ * Admits a request and runs its statements as the caller, in one transaction and one network round trip. An error rolls
+ * back the transaction, and the request is then charged separately. Calls `onVerdict` also if the request fails.
  */
 export function run<const Statements extends readonly Statement[]>(
   admission: Admission,
@@ -93,10 +92,7 @@ export type Execute = <const Statements extends readonly Statement[]>(
   statements: Statements,
 ) => Promise<Results<Statements>>;
 
-/**
- * Like `run`, for a request that needs results before its next statements. `last` is sent together with the
- * commit.
- */
+/** Like `run`, for a request that needs results before its next statements. `last` is sent together with the commit. */
 export function runInSteps<const First extends readonly Statement[], Result>(
   admission: Admission,
   first: First,
@@ -136,8 +132,8 @@ function runSteps<const First extends readonly Statement[], Result>(
 }
 
 /**
- * Like `run`, for an idempotent request: the first response is stored in its transaction and returned again.
- * Takes three round trips, or two to repeat a response.
+ * Like `run`, for an idempotent request: the first response is stored in its transaction and returned again. Takes
+ * three round trips, or two to repeat a response.
  */
 export function runOnce<const Statements extends readonly Statement[]>(
   admission: Admission,
@@ -151,14 +147,14 @@ export function runOnce<const Statements extends readonly Statement[]>(
     key: string;
     request: Uint8Array;
     /** The response, and what is stored to repeat it. */
-    answer: (results: Results<Statements>) => { answer: string; kept: string };
+    answer: (results: Results<Statements>) => { answer: string; stored: string };
   },
 ): Promise<string> {
   const first = [findIdempotentResponse(key, request)] as const;
   const work: Steps<typeof first, string> = async ([[earlier]], execute) => {
     if (earlier?.answer) return { result: earlier.answer, last: [] };
-    const { answer: result, kept } = answer(await execute(statements));
-    return { result, last: [saveIdempotentResponse(key, kept)] };
+    const { answer: result, stored } = answer(await execute(statements));
+    return { result, last: [saveIdempotentResponse(key, stored)] };
   };
   return withCharge(admission, onVerdict, (charge) =>
     withLockRetry(() => runSteps(admission, first, work, charge)),
@@ -167,9 +163,7 @@ export function runOnce<const Statements extends readonly Statement[]>(
 
 type Outcome<Result> = { verdict: Verdict; result: Result };
 
-/**
- * Charges a request exactly once, whatever its outcome: in its transaction, or separately before or after.
- */
+/** Charges a request exactly once, whatever its outcome: in its transaction, or separately before or after. */
 async function withCharge<Result>(
   admission: Admission,
   onVerdict: (verdict: Verdict) => void,
@@ -213,8 +207,7 @@ async function chargeFailure(admission: Admission, onVerdict: (verdict: Verdict)
   });
 }
 
-// A caller over its limit is charged separately first, until its window ends, so that no other statement
-// runs.
+// A caller over its limit is charged separately first, until its window ends, so that no other statement runs.
 const blockedBuckets = new Map<string, number>();
 
 function isBlocked(admission: Admission): boolean {

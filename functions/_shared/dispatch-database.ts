@@ -4,7 +4,7 @@ import { environment } from "./environment.ts";
 
 const maxResponseMs = 20_000;
 
-/** A connection of a dispatcher, which has a login of its own that may only dispatch; runs one statement at a time. */
+/** A dispatcher's connection, with a login that may only dispatch. Runs one statement at a time. */
 export function dispatchDatabase(variable: string, url: string | undefined, role: string) {
   if (!url) throw new Error(`${variable} is missing: the URL of role ${role} (docs/deploy.md)`);
   const connect = () => {

@@ -6,8 +6,8 @@ import { showsSchedulePassword } from "./schedule-password.ts";
 type Dispatcher = { dispatch(): Promise<void>; finish(): Promise<void> };
 
 /**
- * Called by the database and by a schedule with a password; responds at once and sends afterwards. `others`
- * answer calls of other services, by the end of the path.
+ * The database and a schedule call it with a password; it responds at once and sends afterwards. `others` handle calls
+ * of other services, by the end of the path.
  */
 export function serveDispatcher(
   { dispatch, finish }: Dispatcher,
@@ -34,7 +34,7 @@ export function serveDispatcher(
   if (environment.port) {
     Deno.addSignalListener("SIGTERM", async () => {
       await server.shutdown();
-      // What takes longer is sent again by the next dispatcher.
+      // The next dispatcher repeats unfinished deliveries.
       await Promise.race([finish().catch(() => {}), new Promise((resolve) => setTimeout(resolve, 4_000))]);
       flushLog();
       Deno.exit(0);

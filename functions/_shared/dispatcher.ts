@@ -1,16 +1,16 @@
 import { log } from "./log.ts";
 
-/** What a dispatcher sends, and where its queue is. */
+/** The queue of a dispatcher: how to claim, send and record its items. */
 export type Queue<Claim, Result> = {
-  /** In logs. */
+  /** Name in logs. */
   name: string;
   maxConcurrent: number;
-  /** Whether a claim takes one of the places for receivers that have not proven healthy, of which there are fewer. */
+  /** Whether the receiver has not proven healthy; such claims have a lower limit, maxUnproven. */
   isUnproven?: (claim: Claim) => boolean;
   maxUnproven?: number;
-  /** Fills the queue. more: there is more to fill it with; held_back: it waits for an open transaction. */
+  /** Fills the queue. more: it is not complete; held_back: it waits for the end of an open transaction. */
   prepare?: () => Promise<{ more: boolean; held_back: boolean }>;
-  /** Records results and claims what is due. */
+  /** Records results and claims due items. */
   reportAndClaim(
     results: readonly Result[],
     capacity: number,
@@ -18,9 +18,9 @@ export type Queue<Claim, Result> = {
   ): Promise<readonly Claim[]>;
   /** Sends once; never throws. */
   send(claim: Claim): Promise<Result>;
-  /** Nothing is claimed for so long: a provider asked for a pause. */
+  /** Milliseconds until the next claim, if a provider requested a pause. */
   pausedMs?: () => number;
-  /** Nothing is left. */
+  /** Called when the queue is empty. */
   onIdle?: () => void;
 };
 
@@ -30,7 +30,7 @@ const pollGapMs = 8;
 const firstPauseMs = 5;
 const maxPauseMs = 2_000;
 
-/** Claims from a queue, sends, and records, until nothing is left. */
+/** Claims, sends and records items until the queue is empty. */
 export function createDispatcher<Claim, Result>(queue: Queue<Claim, Result>) {
   const { name: requestId, isUnproven = () => false, maxUnproven = 0, pausedMs = () => 0 } = queue;
   let running: Promise<void> | undefined;
@@ -51,7 +51,7 @@ export function createDispatcher<Claim, Result>(queue: Queue<Claim, Result>) {
       inFlight++;
       unproven += counts;
       const result = await queue.send(claimed);
-      // Not before: meanwhile it is another list.
+      // Read `finished` after the send: the loop replaces the array.
       finished.push(result);
       inFlight--;
       unproven -= counts;
@@ -74,7 +74,7 @@ export function createDispatcher<Claim, Result>(queue: Queue<Claim, Result>) {
         soon = held_back;
         failures = 0;
       } catch (error) {
-        // Results are recorded when the database is back; after the lease they would be sent again.
+        // Record the results when the database is back; after the lease the items would be sent again.
         log({ requestId, error });
         finished = [...results, ...finished];
         if (++failures > 30 || stopping) throw error;
@@ -127,7 +127,7 @@ export function createDispatcher<Claim, Result>(queue: Queue<Claim, Result>) {
   }
 
   return {
-    /** Sends what is due until nothing is left. A call during a run triggers another check. */
+    /** Sends all due items. A call during a run triggers another check. */
     dispatch(): Promise<void> {
       isWakeRequested = true;
       wakeUp();
@@ -136,7 +136,7 @@ export function createDispatcher<Claim, Result>(queue: Queue<Claim, Result>) {
       });
       return running;
     },
-    /** Stops claiming; resolves when what is in flight is recorded. */
+    /** Stops claiming; resolves when the items in flight are recorded. */
     async finish(): Promise<void> {
       stopping = true;
       wakeUp();

@@ -36,10 +36,7 @@ export type JsonResponse = {
   afterResponse?: () => Promise<readonly Statement[]>;
 };
 
-/**
- * A long body with the content type of its headers; each chunk is read after the client received the one
- * before.
- */
+/** A long body with the content type of its headers; each chunk is read after the client received the one before. */
 export type StreamResponse = {
   status: number;
   headers: Record<string, string>;
@@ -76,15 +73,14 @@ export type EndpointDescription = {
   bodyByKey?: z.ZodType;
   responses: { [status: number]: z.ZodType };
   /**
-   * May run for seconds: it is charged in a transaction of its own, so that the caller's other requests do
-   * not wait.
+   * May run for seconds: it is charged in a transaction of its own, so that the caller's other requests do not wait.
    */
   runsLong?: boolean;
   /** Errors for keys use the lowercase envelope of the submission flow. */
   lowercaseErrorsToKeys?: boolean;
   /**
-   * The response contains a secret, so it is not stored for an Idempotency-Key; for the form of a page it is
-   * stored without the secret.
+   * The response contains a secret, so it is not stored for an Idempotency-Key; for the form of a page it is stored
+   * without the secret.
    */
   showsSecret?: boolean;
   /** Media types of the body and of the response, other than JSON. */
@@ -94,14 +90,11 @@ export type EndpointDescription = {
 
 /** Runs in one round trip: `call` builds the statements, `respond` the response from their rows. */
 export type StatementEndpoint = EndpointDescription & {
-  /**
-   * Creates a value for both `call` and `respond`, such as a secret that is stored as a digest and returned
-   * once.
-   */
+  /** Creates a value for both `call` and `respond`, such as a secret that is stored as a digest and returned once. */
   prepare?: () => unknown;
   /**
-   * Checks conditions outside of the database, such as an address; after `authorize`, so that other callers
-   * do not learn the result.
+   * Checks conditions outside of the database, such as an address; after `authorize`, so that other callers do not
+   * learn the result.
    */
   precheck?: Precheck<never>;
   call: (input: Input) => readonly Statement[];

@@ -28,13 +28,13 @@ export const environment = {
   addressHeader: read("ADDRESS_HEADER"),
   addressFromSocket: read("ADDRESS_FROM_SOCKET") === "true",
   /**
-   * Header in which auth at supabaseUrl reads the visitor's address from the pages; the embedded stack
-   * generates its name.
+   * Header in which auth at supabaseUrl reads the visitor's address from the pages; the embedded stack generates its
+   * name.
    */
   authAddressHeader: read("AUTH_ADDRESS_HEADER"),
   /**
-   * Key with which the pages call auth, if auth accepts addresses with a secret key only; otherwise the
-   * publishable key.
+   * Key with which the pages call auth, if auth accepts addresses with a secret key only; otherwise the publishable
+   * key.
    */
   authApiKey: read("AUTH_API_KEY"),
   /** OAuth providers configured in auth, each with a sign-in button. */
@@ -42,7 +42,7 @@ export const environment = {
     (read("SIGN_IN_PROVIDERS") ?? "").split(",").includes(name),
   ),
   addressHashKey: read("ADDRESS_HASH_KEY"),
-  /** Key with which logos are stored in Supabase Storage; hosted functions have one. Without, logos are addresses. */
+  /** Key to store logos in Supabase Storage, preset on hosted Supabase. Without it a logo can only be a URL. */
   storageKey:
     read("STORAGE_KEY") ??
     Object.values(JSON.parse(read("SUPABASE_SECRET_KEYS") ?? "{}") as Record<string, string>)[0] ??
@@ -63,13 +63,13 @@ export const environment = {
   mailUrl: read("MAIL_URL"),
   mailFrom: read("MAIL_FROM"),
   mailLinkKeys: read("MAIL_LINK_KEYS"),
-  /** Of the Send Email hook of auth, and of the webhooks of the mail provider: Standard Webhooks. */
+  /** Standard Webhooks secrets of auth's Send Email hook, and of the mail provider's webhooks. */
   authMailSecret: read("AUTH_MAIL_SECRET"),
   mailWebhookSecret: read("MAIL_WEBHOOK_SECRET"),
   mailTimeoutSeconds: Number(read("MAIL_TIMEOUT_SECONDS") ?? 20),
-  /** Proves to be the operator at the setup of a new installation. */
+  /** Authenticates the operator during the setup of a new installation. */
   setupToken: read("SETUP_TOKEN"),
-  /** Whether a visitor from the same machine is the operator. The embedded stack says so where no proxy is in front. */
+  /** Whether a visitor from the same machine counts as the operator. Set by the embedded stack without a proxy. */
   setupFromLoopback: read("SETUP_FROM_LOOPBACK") === "true",
   port: read("PORT"),
   /** Variables a deployment should set; without them a feature is disabled or uses a default. */

@@ -8,7 +8,7 @@ const columns: Record<Exclude<ExportedRows, "organization" | "merged">, string[]
   members: ["email", "name", "role", "created_at"],
   categories: ["slug", "name", "color", "position", "translations"],
   tags: ["slug", "name", "color", "translations"],
-  // The records of an import, and their counts.
+  // The fields of an import, and counts.
   submissions: Object.keys(recordSchemas.submission.shape).flatMap((name) =>
     name === "tags" ? [name, "vote_count", "comment_count"] : [name],
   ),
@@ -55,8 +55,8 @@ export const exportTypes = {
 } as const;
 
 /**
- * Rows in one page, so that its text is at most a few megabytes: a survey may have 200 questions, and a
- * response as many answers.
+ * Rows in one page, so that its text is at most a few megabytes: a survey may have 200 questions, and a response as
+ * many answers.
  */
 const maxRows: Partial<Record<ExportedRows, number>> = {
   submissions: 1000,

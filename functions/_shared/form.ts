@@ -3,7 +3,7 @@ import { ApiError } from "./api-error.ts";
 
 const maxFields = 5000;
 
-/** The fields of a form as browsers send it, at most 5,000. They are counted before they are read. */
+/** Parses a URL-encoded form of at most 5,000 fields, which are counted before parsing. */
 export function parseForm(text: string): URLSearchParams {
   let fields = 1;
   for (let at = text.indexOf("&"); at !== -1; at = text.indexOf("&", at + 1))
@@ -12,8 +12,9 @@ export function parseForm(text: string): URLSearchParams {
 }
 
 /**
- * The value that the schema is to check, of the fields of a form: names as in the API, `name.part` within objects.
- * An empty field is null where the schema takes it, else absent; of a repeated one the last counts, but in arrays.
+ * Converts form fields to the value that the schema validates: names as in the API, `name.part` for nested objects. An
+ * empty field is null if the schema is nullable, otherwise absent. Only arrays use repeated fields; others take the
+ * last.
  */
 export function valueOfForm(schema: z.ZodType, form: URLSearchParams): unknown {
   return objectOf(schema, form, "") ?? {};
@@ -31,7 +32,7 @@ function objectOf(schema: z.ZodType, form: URLSearchParams, prefix: string): obj
 }
 
 function fieldOf(schema: z.ZodType, form: URLSearchParams, name: string): unknown {
-  const { core, takesNull } = unwrapped(schema);
+  const { core, isNullable } = unwrapped(schema);
   if (core instanceof z.ZodObject) return objectOf(core, form, `${name}.`);
   const sent = form.getAll(name);
   if (core instanceof z.ZodArray) {
@@ -40,31 +41,31 @@ function fieldOf(schema: z.ZodType, form: URLSearchParams, name: string): unknow
   }
   const text = sent.at(-1);
   if (text === undefined) return undefined;
-  return text === "" ? (takesNull ? null : undefined) : scalarOf(core, text);
+  return text === "" ? (isNullable ? null : undefined) : scalarOf(core, text);
 }
 
 function scalarOf(schema: z.ZodType, text: string): unknown {
   const { core } = unwrapped(schema);
-  // What is no number or boolean goes on as it is, so that the schema says what is wrong with it.
+  // An invalid number or boolean stays a text, which the schema then rejects.
   if (core instanceof z.ZodBoolean) return text === "true" ? true : text === "false" ? false : text;
   if (core instanceof z.ZodNumber) return /^-?\d{1,15}(\.\d{1,15})?$/.test(text.trim()) ? Number(text) : text;
   return text;
 }
 
-/** The schema without what says that a value may be missing or null. */
-function unwrapped(schema: z.ZodType): { core: z.ZodType; takesNull: boolean } {
+/** The schema without its optional, default and nullable wrappers. */
+function unwrapped(schema: z.ZodType): { core: z.ZodType; isNullable: boolean } {
   let core = schema;
-  let takesNull = false;
+  let isNullable = false;
   for (;;) {
-    if (core instanceof z.ZodNullable) takesNull = true;
+    if (core instanceof z.ZodNullable) isNullable = true;
     else if (core instanceof z.ZodPipe) {
-      // What is preprocessed says by its other end what it shall be.
+      // A preprocessed schema has its type at the output.
       core = (core.in instanceof z.ZodTransform ? core.out : core.in) as z.ZodType;
       continue;
     } else if (
       !(core instanceof z.ZodOptional || core instanceof z.ZodDefault || core instanceof z.ZodPrefault)
     )
-      return { core, takesNull };
+      return { core, isNullable };
     core = core.unwrap() as z.ZodType;
   }
 }

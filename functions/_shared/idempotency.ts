@@ -4,7 +4,7 @@ import type { ApiResponse, Endpoint, Input } from "./endpoint.ts";
 
 export type Idempotency = { key: string; request: Uint8Array };
 
-/** What a caller names a POST by, so that it is done once, with a digest of the request. */
+/** The idempotency key of a POST, with a digest of the request. */
 export function idempotencyOf(
   endpoint: Endpoint,
   input: Input,
@@ -19,7 +19,7 @@ export function idempotencyOf(
   return { key, request: createHash("sha256").update(requestText).digest() };
 }
 
-/** The response as it is stored to be repeated: null in place of a secret. */
+/** The response as stored for an idempotency key: null instead of a secret. */
 export function withoutSecret(response: ApiResponse): ApiResponse {
   if (!("json" in response)) return response;
   const { data, ...rest } = JSON.parse(response.json) as { data: Record<string, unknown> };

@@ -15,13 +15,13 @@ import { alone, withLockRetry } from "./database.ts";
 import { openSession, type Signer, signerNamed, type VerifiedToken } from "./statements/identify.ts";
 import { decryptSecret } from "./stored-secrets.ts";
 
-/** Tolerated difference of the clocks of the host and of this service. */
+/** Tolerated clock skew between the organization's backend and this service. */
 const skewSeconds = 60;
 const maxLifetimeSeconds = 3600;
-/** How long a session lasts. */
+/** Lifetime of a session. */
 export const sessionSeconds = 24 * 3600;
 
-/** Why a token is refused. */
+/** A rejected token, with its reason. */
 export class RefusedToken extends ApiError {
   constructor(
     readonly reason: IdentifyRefusal,
@@ -34,16 +34,16 @@ export class RefusedToken extends ApiError {
 }
 
 type VerifyOptions = {
-  /** The id of the organization that the token has to be for; without, of any. */
+  /** Id of the organization that the token must name; any by default. */
   of?: string;
-  /** A token in an address may be seen by others, so that it has to be one that works once. */
+  /** A token in a URL may leak, so it must be usable once only. */
   needsJti?: boolean;
-  /** The only organization whose tokens count. */
+  /** Id of the only organization whose tokens are accepted. */
   organizationId?: string;
   now?: Date;
 };
 
-/** The organization that a token names, and what was verified of it. Throws RefusedToken. */
+/** Verifies a token for the organization that it names. Throws RefusedToken. */
 async function verifyToken(token: string, options: VerifyOptions = {}): Promise<VerifiedToken> {
   const audience = audienceOf(readToken(token));
   if (audience === undefined || audience.length > 100 || audience.includes("\0")) throw wrongAudience();
@@ -79,18 +79,18 @@ async function verifyBy(
     secretId,
     claims,
     tokenDigest: claims.jti === undefined ? null : createHash("sha256").update(claims.jti).digest(),
-    // A minute more than the token is taken for.
+    // A minute longer than the token is accepted.
     tokenEndsAt: new Date((expiresAt + 2 * skewSeconds) * 1000),
   };
 }
 
-/** The claims, which nobody has verified. */
+/** Decodes the claims without verification. */
 function readToken(token: string): JWTPayload {
   try {
-    // Extensions of the format are not taken, such as an unencoded payload.
+    // Reject extensions of the format, such as an unencoded payload.
     if (decodeProtectedHeader(token).crit === undefined) return decodeJwt(token);
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw malformed();
 }
@@ -128,7 +128,7 @@ async function verifySignature(signer: Signer, token: string) {
   );
 }
 
-/** Returns when the token ends, in Unix seconds. */
+/** Returns the expiry of the token in Unix seconds. */
 function checkTimes({ iat, exp, nbf }: JWTPayload, now: Date): number {
   const seconds = now.getTime() / 1000;
   const wrong = Object.entries({ iat, exp, ...(nbf !== undefined && { nbf }) })
@@ -177,7 +177,7 @@ export async function identify(
   return { secret: session.secret, data: row?.data ?? "{}" };
 }
 
-/** The database refuses some tokens too, with a reason. */
+/** Converts the database's rejection of a token to RefusedToken. */
 function refused(error: unknown): never {
   const known = toApiError(error);
   const reason = identifyRefusals.find((name) => name === known?.extra.reason);

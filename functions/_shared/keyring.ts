@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 
-/** Keys by id, as a variable names them; the first is used for what is new. */
+/** Parses the keys of an environment variable by id. The first key signs and encrypts; all keys verify and decrypt. */
 export function parseKeys(variable: string, text = ""): Map<string, Uint8Array> {
   return new Map(
     text

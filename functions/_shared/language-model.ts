@@ -43,8 +43,8 @@ export function modelQuery<Question extends object, Answer>(
       const { choices } = completion.parse(output);
       return read(JSON.parse(choices[0]?.message.content ?? ""), question);
     } catch {
-      // No pause: the author of the texts may have caused it by prompt injection. The output is not logged,
-      // because it may quote them.
+      // No pause: the author of the texts may have caused it by prompt injection. The output is not logged, because it
+      // may quote them.
       report("it answered something else than it was asked for");
       return undefined;
     }

@@ -23,8 +23,8 @@ const shareOfRequests = 0.6;
 type Print = { line(text: string): void; error(text: string): void };
 
 /**
- * Writes errors at once and request lines in batches. Lines above the limit wait; lines that cannot wait are
- * dropped, counted and the count logged.
+ * Writes errors at once and request lines in batches. Lines above the limit wait; lines that cannot wait are dropped,
+ * counted and the count logged.
  */
 export function createLogWriter(limit: LogLimit, print: Print) {
   const errors: string[] = [];

@@ -17,9 +17,7 @@ const writer = createLogWriter(environment.port ? noLimit : hostedLimit, {
   error: (text) => console.error(text),
 });
 
-/**
- * Logs one line of JSON for each request and for each error, without addresses, bodies, names or credentials.
- */
+/** Logs one line of JSON for each request and for each error, without addresses, bodies, names or credentials. */
 export function log({ error, startedAt, ...line }: Line) {
   const at = new Date().toISOString();
   if (error !== undefined) return writer.error(JSON.stringify({ at, ...line, error: describe(error) }));

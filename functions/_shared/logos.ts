@@ -18,17 +18,17 @@ const maxStorageMs = 10_000;
 
 export const hasStorage = () => environment.storageKey !== undefined;
 
-/** An uploaded logo's address is a path of the pages. */
+/** The absolute URL of a logo; that of an uploaded one is stored as a path of the pages. */
 export const absoluteLogo = (url: string | null): string | null =>
   url?.startsWith("/") ? environment.siteUrl + url : url;
 
-/** Stores a picture in Supabase Storage as the logo of an organization, and deletes the one before. */
+/** Stores an image in Supabase Storage as the logo of an organization. The schedule deletes the previous file. */
 export async function storeLogo(
   organizationId: string | undefined,
   bytes: AsyncIterable<Uint8Array>,
   execute: Execute,
 ): Promise<string> {
-  // Only admins get this far.
+  // The statement raises an error unless the caller is an admin.
   const [[before]] = await execute([logoOf(organizationId)]);
   if (!before) throw notFound("organization");
   const file = await wholeOf(bytes);
@@ -39,7 +39,6 @@ export async function storeLogo(
   try {
     const [[after]] = await execute([setLogo(before.id, path)]);
     if (!after) throw notFound("organization");
-    await deleteLogo(before.logo_url);
     return after.data;
   } catch (error) {
     await deleteLogo(path);
@@ -47,14 +46,14 @@ export async function storeLogo(
   }
 }
 
-/** Deletes the file of a logo that was uploaded; the address of another is left alone. */
-export async function deleteLogo(url: string | null | undefined): Promise<void> {
-  if (!url?.startsWith("/logos/") || !hasStorage()) return;
-  const response = await storage("DELETE", `object${url}`).catch(() => undefined);
-  await response?.body?.cancel();
+/** Deletes the file of an uploaded logo; true if it no longer exists. */
+export async function deleteLogo(path: string): Promise<boolean> {
+  const response = await storage("DELETE", `object${path}`).catch(() => undefined);
+  const text = await response?.text().catch(() => "");
+  return response !== undefined && (response.ok || /not.?found/i.test(text ?? ""));
 }
 
-/** The picture at a path of the pages. */
+/** The image at a path of the pages. */
 export async function readLogo(organization: string, name: string): Promise<Response | undefined> {
   const [, type] = /^[0-9a-f]{32}\.(png|jpg|webp)$/.exec(name) ?? [];
   if (!type || !isUuid(organization) || !hasStorage()) return undefined;
@@ -65,7 +64,7 @@ export async function readLogo(organization: string, name: string): Promise<Resp
   }
   return new Response(found.body, {
     headers: {
-      // By what its bytes were found to be, whatever Storage says.
+      // The type detected at the upload, not the type from Storage.
       "Content-Type": logoTypes[type as LogoType],
       "Cache-Control": "public, max-age=31536000, immutable",
       "X-Content-Type-Options": "nosniff",
@@ -86,7 +85,7 @@ async function wholeOf(parts: AsyncIterable<Uint8Array>): Promise<Uint8Array<Arr
   return file.subarray(0, length);
 }
 
-/** The first bytes of each type, without those that differ. */
+/** The constant first bytes of each type. */
 const starts: Record<LogoType, readonly [at: number, bytes: string][]> = {
   png: [[0, "\x89PNG\r\n\x1a\n"]],
   jpg: [[0, "\xff\xd8\xff"]],
@@ -106,7 +105,7 @@ function typeOf(file: Uint8Array): LogoType | undefined {
 async function put(path: string, file: Uint8Array<ArrayBuffer>, type: string): Promise<void> {
   const upload = () => storage("POST", `object${path}`, file, type);
   let response = await upload();
-  // The first logo of an installation.
+  // For the first logo, create the bucket.
   if (await isMissingBucket(response)) {
     const settings = {
       id: bucket,

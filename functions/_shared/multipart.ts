@@ -4,7 +4,7 @@ import { type Bounds, bodyChunks, problemOfLength } from "./body.ts";
 /** A form with one file, which comes after its fields. */
 export type Upload = {
   fields: URLSearchParams;
-  /** Undefined if none was chosen. Its bytes are read from the request, once. */
+  /** Undefined if no file was chosen. Its content is streamed from the request and can be read once. */
   file: { name: string; bytes: AsyncGenerator<Uint8Array> } | undefined;
 };
 
@@ -12,12 +12,12 @@ const maxHeaderBytes = 8 * 1024;
 const maxFieldBytes = 16 * 1024;
 const maxFields = 50;
 const maxFieldsMs = 30_000;
-/** Of the form around the file. */
+/** Limit for everything except the file. */
 const overhead = 128 * 1024;
 
 /**
- * Reads the fields of a multipart form up to its file; the file is not held in memory. The bounds are the
- * file's. Fields after the file are ignored.
+ * Reads the fields of a multipart form up to its file; the file is not held in memory. The bounds are the file's.
+ * Fields after the file are ignored.
  */
 export async function readUpload(request: Request, bounds: Bounds): Promise<Upload> {
   const form = { ...bounds, maxBytes: bounds.maxBytes + overhead };
@@ -86,7 +86,7 @@ async function textOf(parts: AsyncIterable<Uint8Array>, maxBytes: number): Promi
 const broken = () => invalid("body", "is not a whole form: send it again");
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 
-/** The parts of a multipart body, one after the other: each is read whole before the next. */
+/** Reads the parts of a multipart body in order; each must be read completely before the next. */
 class Parts {
   #chunks: AsyncIterator<Uint8Array>;
   #delimiter: Uint8Array;

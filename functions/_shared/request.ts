@@ -14,8 +14,8 @@ import { type Idempotency, idempotencyOf } from "./idempotency.ts";
 import { identifiedToken, sessionToken } from "./session-cookie.ts";
 
 /**
- * The parsed request with its statements, or the error in it, which is reported only after the caller was
- * admitted and charged.
+ * The parsed request with its statements, or the error in it, which is reported only after the caller was admitted and
+ * charged.
  */
 export type ParsedRequest = {
   input: Input;
@@ -30,9 +30,9 @@ export type InputReader = {
   locale(c: Context): Locale;
   /** The value that the schema validates. */
   body(c: Context, schema: z.ZodType): Promise<unknown>;
-  /** Names the request, so that it is done once: a key's header, a person's form. */
+  /** The idempotency key: from the header of an API request, or from a field of a form. */
   idempotencyKey(c: Context, credential: Credential): string | undefined;
-  /** A repeated request that made a secret is answered without it. Otherwise it makes another one. */
+  /** Whether a repeated request that created a secret returns the response without it; otherwise it creates another. */
   repeatsWithoutSecret?: boolean;
   /** Additional handler input; throws errors of the request as a whole. */
   more?(c: Context): object;
@@ -138,8 +138,7 @@ function isByCookie(c: Context): boolean {
 }
 
 /**
- * The origin of the calling page, if it is not the service's own. A cookie write without Origin counts as
- * origin
+ * The origin of the calling page, if it is not the service's own. A cookie write without Origin counts as origin
  * "null".
  */
 function foreignOrigin(c: Context, needsOrigin: boolean): string | null {
@@ -171,8 +170,7 @@ function organizationOf(c: Context, params: Record<string, string>): string | nu
   const named =
     c.req.header("X-Organization") ??
     params.organization ??
-    // Pages may have a row in their paths before the endpoint's own parameters. An unknown path has no
-    // parameters.
+    // Pages may have a row in their paths before the endpoint's own parameters. An unknown path has no parameters.
     (c.req.matchedRoutes.length > 0 ? c.req.param("organization") : undefined) ??
     c.req.query("organization");
   // Not a valid name of an organization.
@@ -202,8 +200,8 @@ function hashedAddress(c: Context): string | null {
 }
 
 /**
- * The client's address: the last entry of the trusted header, written by the operator's proxy, or the socket
- * address if the client connects directly.
+ * The client's address: the last entry of the trusted header, written by the operator's proxy, or the socket address if
+ * the client connects directly.
  */
 export function addressOf(c: Context): string | undefined {
   const named =

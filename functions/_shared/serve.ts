@@ -95,7 +95,7 @@ async function runStatements(
   const answer = (results: unknown) => {
     const response = respondWith(results);
     const storedResponse = endpoint.showsSecret ? withoutSecret(response) : response;
-    return { answer: JSON.stringify(response), kept: JSON.stringify(storedResponse) };
+    return { answer: JSON.stringify(response), stored: JSON.stringify(storedResponse) };
   };
   return JSON.parse(await runOnce(admission, statements, onVerdict, { ...idempotency, answer }));
 }

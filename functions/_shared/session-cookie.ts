@@ -6,8 +6,8 @@ export const sessionCookieName = `sb-${new URL(environment.supabaseUrl).hostname
 const maxSessionLength = 32_000;
 
 /**
- * The access token in the session cookie: whole or in chunks, JSON or base64url. Undefined without a cookie,
- * "" if it cannot be parsed.
+ * The access token in the session cookie: whole or in chunks, JSON or base64url. Undefined without a cookie, "" if it
+ * cannot be parsed.
  */
 export function sessionToken(cookies: string | undefined): string | undefined {
   if (!cookies?.includes(sessionCookieName)) return undefined;

@@ -5,8 +5,8 @@ import { readText } from "./body.ts";
 import { errorResponse } from "./error-response.ts";
 
 /**
- * Handles calls that another service signs by Standard Webhooks. Without secrets there is nothing to call:
- * 404. Several secrets are separated by |, as Supabase writes those of its hooks.
+ * Handles calls that another service signs by Standard Webhooks; 404 without a secret. Several secrets are separated by
+ * |, like those of Supabase's hooks.
  */
 export function signedWebhook(
   secrets: string | undefined,
@@ -31,7 +31,7 @@ export function signedWebhook(
 async function read(request: Request, secrets: readonly string[]): Promise<unknown> {
   const body = await readText(request);
   const headers = new Headers(request.headers);
-  // Svix, which Resend uses, has names of its own for the same headers.
+  // Svix, which Resend uses, names the same headers differently.
   for (const name of ["id", "timestamp", "signature"]) {
     const value = headers.get(`svix-${name}`);
     if (value && !headers.has(`webhook-${name}`)) headers.set(`webhook-${name}`, value);

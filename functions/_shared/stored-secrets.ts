@@ -4,8 +4,7 @@ import { ApiError } from "./api-error.ts";
 import { environment } from "./environment.ts";
 import { parseKeys } from "./keyring.ts";
 
-// The first key encrypts, all keys decrypt. To rotate, prepend the new key and remove the old one when
-// nothing uses it.
+// The first key encrypts, all keys decrypt. To rotate, prepend the new key and remove the old one when nothing uses it.
 const keys = parseKeys("WEBHOOK_SECRETS_KEYS", environment.webhookSecretsKeys);
 
 /** A new secret in the format of Standard Webhooks. */

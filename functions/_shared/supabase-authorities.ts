@@ -1,7 +1,4 @@
-/**
- * Certificate authorities of hosted Supabase's Postgres and poolers, as in its CLI; valid until 2031 and
- * 2035.
- */
+/** Certificate authorities of hosted Supabase's Postgres and poolers, as in its CLI; valid until 2031 and 2035. */
 export const supabaseAuthorities = `
 -----BEGIN CERTIFICATE-----
 MIIDxDCCAqygAwIBAgIUbLxMod62P2ktCiAkxnKJwtE9VPYwDQYJKoZIhvcNAQEL

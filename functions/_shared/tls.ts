@@ -1,8 +1,8 @@
 import { supabaseAuthorities } from "./supabase-authorities.ts";
 
 /**
- * PEM certificates of the authorities to trust for a database server; none means those of the runtime.
- * Undefined if the URL disables TLS. Every other sslmode means verify-full, because Deno always verifies.
+ * PEM certificates of the authorities to trust for a database server; none means those of the runtime. Undefined if the
+ * URL disables TLS. Every other sslmode means verify-full, because Deno always verifies.
  */
 export function authoritiesFor(
   variable: string,

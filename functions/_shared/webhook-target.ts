@@ -22,8 +22,8 @@ export function targetError(url: URL): string | undefined {
 const isPrivate = "must not lead to a private or local address";
 
 /**
- * Like the check above, also for the addresses the host name resolves to. An unknown host name is allowed; it
- * may exist later.
+ * Like the check above, also for the addresses the host name resolves to. An unknown host name is allowed; it may exist
+ * later.
  */
 export async function resolvedTargetError(url: URL): Promise<string | undefined> {
   const complaint = targetError(url);
@@ -34,9 +34,7 @@ export async function resolvedTargetError(url: URL): Promise<string | undefined>
 
 const soon = () => new Promise<[]>((resolve) => setTimeout(resolve, 2_000, []));
 
-/**
- * Resolves the host to addresses to connect to, without a second lookup. Throws if one of them is private.
- */
+/** Resolves the host to addresses to connect to, without a second lookup. Throws if one of them is private. */
 export async function resolvePublicAddresses(url: URL): Promise<string[]> {
   const complaint = targetError(url);
   if (complaint) throw new Error(`The address ${complaint}.`);
@@ -49,8 +47,8 @@ export async function resolvePublicAddresses(url: URL): Promise<string[]> {
 }
 
 /**
- * Whether an address is public: not private, loopback, link-local, carrier-grade NAT, documentation, mapped,
- * tunnelled, translated or cloud-internal.
+ * Whether an address is public: not private, loopback, link-local, carrier-grade NAT, documentation, mapped, tunnelled,
+ * translated or cloud-internal.
  */
 export function isPublic(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;

@@ -4,8 +4,8 @@ import type { Execute } from "./endpoint.ts";
 const maxAttempts = 10;
 
 /**
- * Retries after rate limits and temporary database errors, so that started work completes, unless the signal
- * is aborted.
+ * Retries after rate limits and temporary database errors, so that started work completes, unless the signal is
+ * aborted.
  */
 export function withRetry(execute: Execute, signal?: AbortSignal): Execute {
   return async (statements) => {

@@ -12,8 +12,8 @@ if (!environment.addressHashKey) {
   );
 }
 
-// Hosted Supabase controls listening and shutdown. Elsewhere the function listens on PORT on the loopback
-// interface until SIGTERM.
+// Hosted Supabase controls listening and shutdown. Elsewhere the function listens on PORT on the loopback interface
+// until SIGTERM.
 const listen = environment.port ? { port: Number(environment.port), hostname: "127.0.0.1" } : {};
 const server = Deno.serve({ ...listen, onListen: () => {} }, (request, info) => app.fetch(request, info));
 

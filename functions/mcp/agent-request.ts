@@ -28,10 +28,7 @@ export function agentRequest(c: Context): AgentRequest {
   };
 }
 
-/**
- * Arguments of private.assume_caller. Pages of other origins may call only if the organization allows the
- * origin.
- */
+/** Arguments of private.assume_caller. Pages of other origins may call only if the organization allows the origin. */
 export function agentAdmission(
   { c, id, credential }: AgentRequest,
   operation?: Tool["operation"],

@@ -7,10 +7,7 @@ import { closeStandard, serveStandard } from "./standard.ts";
 import { serveStream } from "./streams.ts";
 import { serveSubscription } from "./subscriptions.ts";
 
-/**
- * The agent endpoints, mounted at /api/mcp: the JSON-RPC dialect with its streams, and the Model Context
- * Protocol.
- */
+/** The agent endpoints, mounted at /api/mcp: the JSON-RPC dialect with its streams, and the Model Context Protocol. */
 export const mcp = new Hono()
   .get("/health", (c) => c.json({ status: "ok", tools: tools.length }, 200, { "Cache-Control": "no-store" }))
   .post("/tools", serveDialect)

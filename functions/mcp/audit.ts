@@ -16,7 +16,7 @@ export type AuditedCall = {
   address: string | null;
 };
 
-// Hosted Supabase stops a worker after the response unless asked to wait.
+// Without waitUntil, hosted Supabase stops a worker after the response.
 const { EdgeRuntime: edgeRuntime } = globalThis as {
   EdgeRuntime?: { waitUntil(work: Promise<void>): void };
 };

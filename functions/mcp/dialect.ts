@@ -111,10 +111,10 @@ async function callByNaturalLanguage(request: AgentRequest, params: object): Pro
   const { tool: name, arguments: parsed_params } = understood;
   const tool = toolByName.get(name);
   if (tool?.annotations.destructiveHint && !confirm)
-    throw invalidParams(
-      [`input asks for ${name}, which changes or removes what is there: send confirm: true`],
-      { parsed_tool: name, parsed_params },
-    );
+    throw invalidParams([`input means ${name}, which changes or deletes data: send confirm: true`], {
+      parsed_tool: name,
+      parsed_params,
+    });
   const execution_result = await callTool(request, { name, arguments: parsed_params, confirmed: confirm });
   return { parsed_tool: name, parsed_params, execution_result };
 }

@@ -54,10 +54,7 @@ function isId(id: unknown): id is Id {
   return id === null || typeof id === "string" || typeof id === "number";
 }
 
-/**
- * Converts any error to JSON-RPC. Unexpected errors are logged with details and reported with the request id
- * only.
- */
+/** Converts any error to JSON-RPC. Unexpected errors are logged with details and reported with the request id only. */
 export function toRpcError(error: unknown, requestId: string): RpcError {
   if (error instanceof RpcError) return error;
   const known = toApiError(error) ?? new ApiError("INTERNAL_ERROR", "An internal error occurred.");

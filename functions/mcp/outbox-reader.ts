@@ -15,10 +15,7 @@ export type Follower = {
   organization_id: string;
   agent_id: string;
   key_id: string;
-  /**
-   * When the agent last changed. A policy change closes the stream; the client reopens it under the new
-   * policies.
-   */
+  /** When the agent last changed. A policy change closes the stream; the client reopens it under the new policies. */
   version: string;
   /** Event names as requested, including aliases. */
   events: (EventName | EventAlias)[];
@@ -42,8 +39,7 @@ type OutboxEvent = {
 };
 
 const pollMs = 100;
-// While idle: a poll costs a millisecond of CPU, so ten a second would be too expensive for one silent
-// stream.
+// While idle: a poll costs a millisecond of CPU, so ten a second would be too expensive for one silent stream.
 const idlePollMs = 1_250;
 const checkMs = 1_000;
 const maxEvents = 500;
@@ -58,7 +54,7 @@ let reading = false;
 
 let wakeUp = () => {};
 
-/** Never before the creation of the subscription, whatever Last-Event-ID says. */
+/** Never before the creation of the subscription, regardless of Last-Event-ID. */
 export function cursorOf(lastEventId: string | undefined, since: string): Cursor {
   const start = { xid: BigInt(since), id: 0n };
   const match = /^(\d{1,20})-(\d{1,19})$/.exec(lastEventId ?? "");
@@ -127,13 +123,13 @@ async function readPage(isCheckDue: boolean): Promise<{ isFull: boolean; isEmpty
   if (isCheckDue) endRevoked(present, row.living);
   for (const [n, follower] of present.entries()) {
     if (events.length > 0 && n % maxFollowersAtOnce === maxFollowersAtOnce - 1) await yieldToOthers();
-    for (const event of byOrganization.get(follower.organization_id) ?? []) tell(follower, event);
+    for (const event of byOrganization.get(follower.organization_id) ?? []) deliver(follower, event);
     if (isAfter(reached, follower.cursor)) follower.cursor = reached;
   }
   return { isFull, isEmpty: events.length === 0 };
 }
 
-function tell(follower: Follower, event: OutboxEvent): void {
+function deliver(follower: Follower, event: OutboxEvent): void {
   const position = positionOf(event);
   if (!isAfter(position, follower.cursor)) return;
   follower.cursor = position;

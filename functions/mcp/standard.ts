@@ -206,8 +206,7 @@ const ownNames = new Set([
 ]);
 
 /**
- * On platforms that route by Host, the host is checked already. A listener of our own checks it against DNS
- * rebinding.
+ * On platforms that route by Host, the host is checked already. A listener of our own checks it against DNS rebinding.
  */
 function isKnownHost(c: Context): boolean {
   if (!environment.port) return true;

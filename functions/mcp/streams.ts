@@ -61,10 +61,10 @@ export async function serveStream(c: Context): Promise<Response> {
   const id = c.req.param("id") ?? "";
   try {
     const stream = new EventStream(limit.acquire(callerOf(request)));
-    const teller = new Teller(stream, Number(c.req.header("Last-Event-ID")) || 0);
+    const writer = new Writer(stream, Number(c.req.header("Last-Event-ID")) || 0);
     await new Promise<void>((resolve, reject) => {
       // Continues if its reader disconnects: a later reader gets the result.
-      runOrRepeat(request, id, teller, resolve)
+      runOrRepeat(request, id, writer, resolve)
         .catch(reject)
         .finally(() => stream.close());
     });
@@ -75,14 +75,14 @@ export async function serveStream(c: Context): Promise<Response> {
 }
 
 /** Numbers events from 1 and skips those the reader has received. */
-class Teller {
+class Writer {
   private count = 0;
   constructor(
     private readonly stream: EventStream,
     private readonly lastEventId: number,
   ) {}
 
-  tell([event, data]: StreamMessage): void {
+  write([event, data]: StreamMessage): void {
     this.count++;
     if (this.count > this.lastEventId) this.stream.send({ id: String(this.count), event, data });
   }
@@ -92,7 +92,7 @@ class Teller {
 async function runOrRepeat(
   request: AgentRequest,
   id: string,
-  teller: Teller,
+  writer: Writer,
   admitted: () => void,
 ): Promise<void> {
   const known = isUuid(id) ? [claimStream(id)] : [];
@@ -105,7 +105,7 @@ async function runOrRepeat(
       admitted();
       const events = claimed.state === "finished" ? claimed.events : [];
       if (claimed.state !== "waiting") return { result: () => events, last: [] };
-      teller.tell(started);
+      writer.write(started);
       return await runClaimed(request, id, claimed, execute);
     };
     const admission = { ...agentAdmission(request), chargeFirst: true };
@@ -122,7 +122,7 @@ async function runOrRepeat(
     if (code !== -32603) await alone(finishStream(id, [started, ...events])).catch(() => {});
   }
   if (claimed?.state === "running") events = await eventsOf(id);
-  for (const event of events) teller.tell(event);
+  for (const event of events) writer.write(event);
 }
 
 async function runClaimed(

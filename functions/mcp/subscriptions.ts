@@ -62,9 +62,7 @@ const subscribeParams = z.object({
   filters: z.object({ survey_id: uuid.optional() }).default({}),
 });
 
-/**
- * Creates a subscription; the stream with its id delivers its events, including those before it is opened.
- */
+/** Creates a subscription; the stream with its id delivers its events, including those before it is opened. */
 export async function openSubscription(request: AgentRequest, params: object): Promise<object> {
   const parsed = subscribeParams.safeParse(params);
   if (!parsed.success) {
@@ -87,9 +85,7 @@ type StoredSubscription = Omit<Follower, "stream" | "cursor"> & {
   expired: boolean;
 };
 
-/**
- * GET /api/mcp/subscribe/:id: events since the subscription was created or since Last-Event-ID, and new ones.
- */
+/** GET /api/mcp/subscribe/:id: events since the subscription was created or since Last-Event-ID, and new ones. */
 export async function serveSubscription(c: Context): Promise<Response> {
   const request = agentRequest(c);
   const id = c.req.param("id") ?? "";

@@ -37,10 +37,7 @@ export type Tool = {
   respond: (results: never, args: never, context: ToolContext) => object | Promise<object>;
 };
 
-/**
- * Declares a tool: `call` builds the statements of one round trip, `respond` builds the output from their
- * rows.
- */
+/** Declares a tool: `call` builds the statements of one round trip, `respond` builds the output from their rows. */
 export function tool<
   const Statements extends readonly Statement[],
   Input extends z.ZodObject,

@@ -35,10 +35,7 @@ const query = dispatchDatabase("WEBHOOK_DATABASE_URL", environment.webhookDataba
 
 const eventsAtOnce = 500;
 
-/**
- * Creates deliveries for new events. more: there are further events; held_back: they wait for an open
- * transaction.
- */
+/** Creates deliveries for new events. more: there are further events; held_back: they wait for an open transaction. */
 export async function fanOut(): Promise<{ more: boolean; held_back: boolean }> {
   const [row] = await query<{ events: number; held_back: boolean }>(
     (sql) => sql`select events, held_back from private.fan_out_events(${eventsAtOnce})`,

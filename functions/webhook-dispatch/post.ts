@@ -13,9 +13,9 @@ const encoder = new TextEncoder();
 const latin1 = new TextDecoder("latin1");
 
 /**
- * Sends one POST over HTTP/1.1, complete within ten seconds. On the Deno versions of hosted Supabase neither
- * fetch nor node:https can connect to a given address: this client connects to the address that was checked,
- * and TLS verifies the host name. Redirects are not followed.
+ * Sends one POST over HTTP/1.1, complete within ten seconds. On the Deno versions of hosted Supabase neither fetch nor
+ * node:https can connect to a given address: this client connects to the address that was checked, and TLS verifies the
+ * host name. Redirects are not followed.
  */
 export async function post(url: URL, headers: Record<string, string>, body: Uint8Array): Promise<Reply> {
   const abort = new AbortController();
@@ -214,8 +214,8 @@ const notHttp = () => new NoResponse("The response is not HTTP/1.1.");
 const truncated = () => new TruncatedResponse("The connection was closed before the response was complete.");
 class TruncatedResponse extends NoResponse {}
 
-// Kept-alive connections. A connection leads to the address that was checked when it was opened, whatever the
-// name resolves to now.
+// Kept-alive connections. A connection leads to the address that was checked when it was opened, whatever the name
+// resolves to now.
 
 const idle = new Map<string, { connection: Connection; until: number }[]>();
 // Many receivers close idle connections after five seconds.

@@ -13,14 +13,12 @@ export interface AuthGuardOptions {
   secrets: TokenSecrets;
   jwtSecret: string;
   publishableKey: string;
-  /** Signing up has the same response with and without an account: a mail follows. */
+  /** Whether sign-up requires a confirmed address; its response is then the same with and without an account. */
   confirmsAddresses: boolean;
-  onTrouble(message: string): void;
+  onWarning(message: string): void;
 }
 
-/**
- * Passes a request of /auth/v1 to lite or rejects it. Calls of the launcher have no address and no limits.
- */
+/** Passes a request of /auth/v1 to lite or rejects it. Calls of the launcher have no address and no limits. */
 export type AuthGuard = (
   request: Request,
   clientAddress: string | undefined,
@@ -96,7 +94,7 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
       if (outcome) await limits.settle(call.limit, subject, charge, outcome);
       return answerOf(answer);
     } catch (error) {
-      options.onTrouble(`auth: ${messageOf(error)}`);
+      options.onWarning(`auth: ${messageOf(error)}`);
       return goTrueError(503, "request_timeout", "The service is not available; try again shortly.", 1);
     }
   };
@@ -111,9 +109,7 @@ function outcomeOf(answer: Response | "full"): "succeeded" | "not_made" | undefi
   return answer.status < 400 && !failed ? "succeeded" : undefined;
 }
 
-/**
- * A link identifies no account before it is opened; afterwards its client address is known for the account.
- */
+/** A link identifies no account before it is opened; afterwards its client address is known for the account. */
 async function accountSignedIn(answer: Response, limits: Limits): Promise<string | null> {
   const fragment = answer.headers.get("location")?.split("#")[1];
   const session =

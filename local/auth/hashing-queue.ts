@@ -1,6 +1,6 @@
 /**
- * Password hashing takes 80 ms of CPU: limits concurrency and alternates between addresses, so that a flood
- * delays only itself.
+ * Password hashing takes 80 ms of CPU: limits concurrency and alternates between addresses, so that a flood delays only
+ * itself.
  */
 export interface HashingQueue {
   /** Runs the work, or rejects it if too many are queued. */

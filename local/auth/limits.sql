@@ -1,5 +1,5 @@
--- Limits on tries at /auth/v1 of the embedded stack; hosted Supabase has its own. Idempotent; run by the superuser after
--- platform.sql.
+-- Rate limits of /auth/v1 in the embedded stack; hosted Supabase has its own. Idempotent; run by the
+-- superuser after platform.sql.
 
 set local client_min_messages = warning;
 
@@ -10,7 +10,7 @@ begin
   end if;
 end
 $do$;
--- The launcher sets a new password at each start, and needs the right to.
+-- The launcher, as postgres, sets a new password at each start.
 alter role auth_guard login noinherit password null;
 grant auth_guard to postgres with admin option;
 alter role auth_guard set statement_timeout = '4s';
@@ -30,7 +30,7 @@ create table if not exists auth_limits.rules (
   window_seconds integer not null constraint window_is_positive check (window_seconds > 0),
   primary key (action, counted_by)
 );
-comment on table auth_limits.rules is 'How often people may try to sign in and the like. An operator changes or deletes a row and it counts at once. Rules by account do not apply at an address where the account has signed in before.';
+comment on table auth_limits.rules is 'Rate limits of sign-in and similar actions. An operator may change or delete rows, with immediate effect. Rules by account do not apply to an address where the account has signed in before.';
 insert into auth_limits.rules (action, counted_by, counts, max_tries, window_seconds) values
   ('sign_in', 'address_and_account', 'failures', 10, 600),
   ('sign_in', 'address', 'failures', 30, 300),
@@ -57,7 +57,7 @@ create table if not exists auth_limits.counters (
   used integer not null,
   primary key (action, counted_by, subject)
 ) with (fillfactor = 50);
-comment on table auth_limits.counters is 'Tries in the current window of a rule. Subjects are keyed hashes of addresses and e-mail addresses, or ids.';
+comment on table auth_limits.counters is 'Attempts in the current window of a rule. Subjects are ids, or keyed hashes of addresses and e-mail addresses.';
 
 create table if not exists auth_limits.known_addresses (
   account text not null,
@@ -65,14 +65,14 @@ create table if not exists auth_limits.known_addresses (
   seen_at timestamptz not null,
   primary key (account, address)
 );
-comment on table auth_limits.known_addresses is 'Where an account has signed in during the last 90 days, as keyed hashes: strangers who use up the limit of an account do not lock its owner out there.';
+comment on table auth_limits.known_addresses is 'Client addresses where an account has signed in during the last 90 days, as keyed hashes. The limits by account do not apply to them, so others cannot lock out the owner.';
 create index if not exists known_addresses_seen_at_idx on auth_limits.known_addresses (seen_at);
 
 create or replace function auth_limits.subject(counted_by text, address text, account text) returns text
 language sql immutable set search_path = ''
 return case counted_by when 'address' then address when 'account' then account else address || ' ' || account end;
 
--- Definer: the guard's login may take a try, and not write counters.
+-- Definer: the guard's login may charge an attempt, but not write counters directly.
 create or replace function auth_limits.take(
   action text, address text, account text,
   out allowed boolean, out retry_after integer, out charged text[], out taken_at timestamptz
@@ -86,7 +86,8 @@ declare
 begin
   allowed := true;
   charged := '{}';
-  -- One order for all, so that two tries never wait for each other; the narrowest first, so that a refusal mostly writes nothing.
+  -- Always in the same order, to prevent deadlocks; the narrowest rule first, so that most rejections write
+  -- nothing.
   for rule in select r.* from auth_limits.rules r where r.action = take.action order by r.counted_by desc loop
     by_whom := auth_limits.subject(rule.counted_by, address, account);
     length := make_interval(secs => rule.window_seconds);
@@ -107,7 +108,7 @@ begin
     select greatest(1, ceil(extract(epoch from c.started_at + length - at))::integer) into retry_after
     from auth_limits.counters c
     where (c.action, c.counted_by, c.subject) = (rule.action, rule.counted_by, by_whom);
-    -- A refused try costs nothing elsewhere.
+    -- A rejected attempt is not charged to the other rules.
     update auth_limits.counters c set used = c.used - 1
     where c.action = take.action and c.counted_by = any (charged)
       and c.subject = auth_limits.subject(c.counted_by, address, take.account);
@@ -117,16 +118,16 @@ begin
   taken_at := clock_timestamp();
 end
 $$;
-comment on function auth_limits.take(text, text, text) is 'Charges a try before it is made. However many come at once, no more are allowed than the rules say.';
+comment on function auth_limits.take(text, text, text) is 'Charges an attempt before it is made. Concurrent attempts cannot exceed the limits.';
 
--- Definer: as take().
+-- Definer: see auth_limits.take().
 create or replace function auth_limits.settle(
   action text, address text, account text, charged text[], taken_at timestamptz, outcome text
 ) returns void
 language plpgsql security definer set search_path = '' as $$
 declare rule auth_limits.rules;
 begin
-  -- In the order of take().
+  -- In the order of auth_limits.take().
   for rule in
     select r.* from auth_limits.rules r
     where r.action = settle.action and r.counted_by = any (charged) and (r.counts = 'failures' or outcome = 'not_made')
@@ -136,7 +137,7 @@ begin
       used = case when rule.counted_by = 'address_and_account' and outcome = 'succeeded' then 0 else greatest(0, c.used - 1) end
     where (c.action, c.counted_by) = (rule.action, rule.counted_by)
       and c.subject = auth_limits.subject(rule.counted_by, address, settle.account)
-      -- A window that began later did not count this try.
+      -- A later window did not count this attempt.
       and c.started_at <= settle.taken_at;
   end loop;
   if outcome = 'succeeded' and action in ('sign_in', 'verify') and address is not null and account is not null then
@@ -146,9 +147,9 @@ begin
   end if;
 end
 $$;
-comment on function auth_limits.settle(text, text, text, text[], timestamptz, text) is 'Gives back what a success (succeeded) or a try that was not made (not_made) was charged.';
+comment on function auth_limits.settle(text, text, text, text[], timestamptz, text) is 'Refunds the charge of a successful attempt (succeeded), or of one that was not made (not_made).';
 
--- Definer: the guard's login reads no tokens.
+-- Definer: the guard's login may not read tokens.
 create or replace function auth_limits.owner_of_refresh_token(encrypted text) returns text
 language sql stable security definer set search_path = ''
 return (select t.user_id::text from auth.refresh_tokens t where t.token = encrypted limit 1);
@@ -160,7 +161,7 @@ create table if not exists auth_limits.code_failures (
   failures integer not null,
   primary key (user_id, kind)
 );
-comment on table auth_limits.code_failures is 'Wrong tries at a code that was sent. Five end it; a new code begins anew. The link in the same mail cannot be guessed and goes on.';
+comment on table auth_limits.code_failures is 'Failed attempts for a code. Five invalidate it; a new code resets them. The link in the same mail cannot be guessed and stays valid.';
 
 -- Definer: compares codes that the guard's login may not read.
 create or replace function auth_limits.try_code(email text, kinds text[], stored text) returns boolean
@@ -169,7 +170,7 @@ declare
   person record;
   live text[];
 begin
-  -- The row's lock keeps a new code and other tries out until this one is counted.
+  -- Locks the row, so that new codes and concurrent attempts wait until this one is counted.
   select u.id, u.confirmation_token, u.recovery_token, u.email_change_token_current, u.reauthentication_token into person
   from auth.users u where u.email = try_code.email and not u.is_sso_user for update;
   if person.id is null then return false; end if;
@@ -191,9 +192,9 @@ begin
   return false;
 end
 $$;
-comment on function auth_limits.try_code(text, text[], text) is 'Whether this is the code that was sent and it has not ended; counts the try where it is not.';
+comment on function auth_limits.try_code(text, text[], text) is 'Whether the code is correct and still valid; otherwise counts a failure.';
 
--- Definer: lite's login, which writes the code, writes no counters.
+-- Definer: lite's login writes the code, but may not write counters.
 create or replace function auth_limits.begin_code() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -209,7 +210,7 @@ create or replace trigger begin_code
   for each row execute function auth_limits.begin_code();
 
 -- Metadata -----------------------------------------------------------------------------------------------------
--- Runs after unwrap_users, since triggers run by name. What lite adds itself does not count.
+-- Runs after unwrap_users, since triggers run in order of name. Fields that lite adds do not count.
 create or replace function auth_limits.bound_metadata() returns trigger
 language plpgsql set search_path = '' as $$
 begin
@@ -223,7 +224,7 @@ create or replace trigger user_metadata_is_small before insert or update of raw_
   for each row execute function auth_limits.bound_metadata();
 
 -- Upkeep -------------------------------------------------------------------------------------------------------
--- Definer: as take().
+-- Definer: see auth_limits.take().
 create or replace function auth_limits.prune() returns void
 language sql security definer set search_path = '' as $$
   delete from auth_limits.counters c where not exists (
@@ -233,7 +234,7 @@ language sql security definer set search_path = '' as $$
 $$;
 comment on function auth_limits.prune() is 'Deletes counters whose window has ended and addresses not seen for 90 days.';
 
--- What an earlier version stored unencrypted ends: refresh tokens with their sessions, and codes.
+-- Removes refresh tokens and codes that an earlier version stored unencrypted.
 delete from auth.refresh_tokens where token not like 'encrypted.%';
 update auth.users set confirmation_token = null, recovery_token = null, email_change_token_current = null,
   email_change_token_new = null, reauthentication_token = null

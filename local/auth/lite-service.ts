@@ -64,7 +64,7 @@ const codeColumns = new Set([
   "email_change_token_new",
   "reauthentication_token",
 ]);
-/** Methods of lite's mailer, and what auth's hook calls their mails. */
+/** Methods of lite's mailer, with the names of their mails in auth's hook. */
 const mailsWithLinks = {
   sendConfirmation: "signup",
   sendRecovery: "recovery",
@@ -78,14 +78,11 @@ interface Changes {
   issuer: string;
   /** Whether an account of this request needs a confirmed address. */
   confirmsAddresses: () => boolean;
-  /** Sends mails besides lite's driver. */
+  /** Sends mails in addition to lite's driver. */
   mail: ((mail: HookMail) => void) | undefined;
 }
 
-/**
- * Middleware for lite: encrypts stored tokens, signs access tokens like hosted auth, and does not reveal
- * accounts.
- */
+/** Middleware for lite: encrypts stored tokens, signs access tokens like hosted auth, and does not reveal accounts. */
 export function changeLite({ secrets, jwtSecret, issuer, confirmsAddresses, mail }: Changes) {
   return async (context: Context, next: () => Promise<void>): Promise<void> => {
     const service = context.var.authService as Service | undefined;
@@ -142,7 +139,7 @@ function encryptingRepository(
       repository.transaction((inner) => use(encryptingRepository(inner, secrets, confirms, failed))),
     findUserByToken: (column, value) => repository.findUserByToken(column, storedCode(value)),
     claimUserToken: (userId, column, value) => repository.claimUserToken(userId, column, storedCode(value)),
-    // lite takes an address as confirmed where somebody asks for a code for it.
+    // lite creates users with a confirmed address when a code is requested.
     createUser: (user) =>
       tracked(repository.createUser(withStoredCodes(confirms ? { ...user, confirmed_at: null } : user))),
     updateUser: (id, change) => tracked(repository.updateUser(id, withStoredCodes(change))),
@@ -176,7 +173,7 @@ function errorResponseOf(error: unknown): Response | undefined {
 /** A mail link carries an unguessable token; the hash of a code in its place is rejected. */
 function linkByToken(service: Service, secrets: TokenSecrets, mail: Changes["mail"]): void {
   const { mailer, verifyOtp } = service;
-  const tell = async (action: string, email: string, code: string, link: string, of: Mail = {}) => {
+  const sendByHook = async (action: string, email: string, code: string, link: string, of: Mail = {}) => {
     if (!mail) return;
     const user = of.userId ? await service.repo.findUserById(of.userId) : undefined;
     const metadata = user?.raw_user_meta_data ?? {};
@@ -188,7 +185,7 @@ function linkByToken(service: Service, secrets: TokenSecrets, mail: Changes["mai
         ...(isChange && { new_email: email }),
         user_metadata: { locale },
       },
-      // A code would have to be found by an address that the account does not have yet.
+      // No code: it would be looked up by the new address, which the account does not have yet.
       email_data: { email_action_type: action, token: isChange ? "" : code, token_hash: link },
     });
   };
@@ -196,13 +193,13 @@ function linkByToken(service: Service, secrets: TokenSecrets, mail: Changes["mai
     const send = mailer[name].bind(mailer);
     mailer[name] = async (email, tokenHash, code, of) => {
       const link = secrets.linkToken(tokenHash);
-      await tell(action, email, code, link, of);
+      await sendByHook(action, email, code, link, of);
       await send(email, link, code, of);
     };
   }
   const send = mailer.sendReauthentication.bind(mailer);
   mailer.sendReauthentication = async (email, code, of) => {
-    await tell("reauthentication", email, code, "", of);
+    await sendByHook("reauthentication", email, code, "", of);
     await send(email, code, of);
   };
   service.verifyOtp = (given) =>
@@ -228,7 +225,7 @@ function signWithIssuer(service: Service, jwtSecret: string, issuer: string): vo
   }
 }
 
-/** Signing up with an address that has an account looks the same; its owner gets a mail to sign in. */
+/** Sign-up with the address of an account gets the same response; the account's owner gets a mail to sign in. */
 function hideSignUps(service: Service): void {
   const signUp = service.signUp.bind(service);
   service.signUp = async (email = "", password, data) => {
@@ -240,7 +237,7 @@ function hideSignUps(service: Service): void {
       if (!known.email_confirmed_at) await takeOver(service, String(known.id), { password, data });
       await service.signInWithOtp(email, { shouldCreateUser: false });
       const [id, now, address] = [randomUUID(), new Date().toISOString(), email.toLowerCase()];
-      const told = { ...data, email: address, email_verified: false, phone_verified: false, sub: id };
+      const userData = { ...data, email: address, email_verified: false, phone_verified: false, sub: id };
       const shared = { id, created_at: now, updated_at: now };
       const user = {
         ...shared,
@@ -249,15 +246,15 @@ function hideSignUps(service: Service): void {
         email: address,
         confirmation_sent_at: now,
         raw_app_meta_data: { provider: "email", providers: ["email"] },
-        raw_user_meta_data: told,
+        raw_user_meta_data: userData,
       };
       const identity = { ...shared, id: randomUUID(), provider: "email", provider_id: id, user_id: id };
-      return { user: service.mapUserToResponse(user, [{ ...identity, identity_data: told }], "signup") };
+      return { user: service.mapUserToResponse(user, [{ ...identity, identity_data: userData }], "signup") };
     }
   };
 }
 
-/** The newest sign-up counts until the address is confirmed: an earlier one may be of somebody else. */
+/** A new sign-up replaces an unconfirmed one, which may be by somebody else. */
 async function takeOver(service: Service, id: string, change: { password: unknown; data: unknown }) {
   await service.repo.updateUser(id, { confirmation_token: null });
   await service.updateUser(id, change).catch((error: { code?: string }) => {
@@ -266,8 +263,8 @@ async function takeOver(service: Service, id: string, change: { password: unknow
 }
 
 /**
- * Sign-in takes the same time and returns the same error with and without an account. Only who knows the
- * password learns that the address is to be confirmed first.
+ * Sign-in takes the same time and returns the same error with and without an account. Only the correct password reveals
+ * that the address is not confirmed yet.
  */
 function hideAccounts(service: Service, respond: (response: Response) => void): void {
   const { signInWithPassword } = service;

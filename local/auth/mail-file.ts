@@ -9,9 +9,8 @@ export interface Mail {
 }
 
 /**
- * Replaces a mail server: appends each mail as a line of JSON to a file readable by its owner only. Links
- * lead to the page
- * that asks for confirmation before it uses them.
+ * Replaces a mail server: appends each mail as a line of JSON to a file readable by its owner only. Links lead to the
+ * page that requires a click before it uses them.
  */
 export function mailFile(path: string, siteUrl: string): { send(mail: Mail): Promise<void> } {
   let last: Promise<void> = Promise.resolve();

@@ -1,28 +1,28 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Where auth's mails are written and sent: functions/auth-mail, called as hosted auth calls it. */
+/** The Send Email hook of auth, as on hosted Supabase: functions/auth-mail renders and sends the mails. */
 export interface MailHookOptions {
   url: string;
   /** whsec_… */
   secret: string;
 }
 
-/** A mail of auth: what its Send Email hook is told. */
+/** The body of a Send Email hook request. */
 export interface HookMail {
   user: { email: string; new_email?: string | undefined; user_metadata: object };
   email_data: { email_action_type: string; token: string; token_hash: string };
 }
 
-/** To one address, whoever asks for them. */
-const maxAnHour = 10;
+/** Mails to one address. */
+const maxPerHour = 10;
 const maxWaiting = 1000;
 const delaysMs = [1_000, 5_000, 30_000, 120_000, 300_000];
 const maxCallMs = 110_000;
 const hourMs = 3_600_000;
 
-/** Calls the hook without waiting for it: how long it takes would tell whether an account exists. */
-export function mailHook({ url, secret }: MailHookOptions, onTrouble: (message: string) => void) {
+/** Calls the hook in the background: its duration would reveal whether an account exists. */
+export function mailHook({ url, secret }: MailHookOptions, onWarning: (message: string) => void) {
   const key = Buffer.from(secret.replace("whsec_", ""), "base64");
   let waiting = 0;
 
@@ -49,25 +49,25 @@ export function mailHook({ url, secret }: MailHookOptions, onTrouble: (message: 
     for (const delay of [...delaysMs, null]) {
       const status = await call(body).catch(() => 503);
       if (status < 300) return;
-      if (status < 500 || delay === null) return onTrouble(`auth: a mail was not sent (${status})`);
+      if (status < 500 || delay === null) return onWarning(`auth: a mail was not sent (${status})`);
       await sleep(delay, undefined, { ref: false });
     }
   };
 
   const sent = new Map<string, number[]>();
-  const takesMore = (address: string) => {
+  const isBelowLimit = (address: string) => {
     const now = Date.now();
     for (const [known, times] of sent) if ((times.at(-1) ?? 0) < now - hourMs) sent.delete(known);
     const times = (sent.get(address) ?? []).filter((at) => at > now - hourMs);
-    if (times.length >= maxAnHour) return false;
+    if (times.length >= maxPerHour) return false;
     sent.set(address, [...times, now]);
     return true;
   };
 
   return (mail: HookMail): void => {
-    if (!takesMore((mail.user.new_email ?? mail.user.email).toLowerCase())) return;
+    if (!isBelowLimit((mail.user.new_email ?? mail.user.email).toLowerCase())) return;
     if (waiting >= maxWaiting) {
-      onTrouble("auth: too many mails wait; one was not sent");
+      onWarning("auth: too many mails are queued; one was not sent");
       return;
     }
     waiting++;

@@ -14,7 +14,7 @@ export async function schemaProblems(project = root): Promise<string[]> {
   const applied = later.length === 0 && (await readFile(join(migrationsOf(project), baseline ?? ""), "utf8"));
   if (applied === (await schemaText(project))) return changed;
   if (Object.keys(await readReleases(project)).length === 0 && later.length === 0)
-    return ["supabase/migrations is not what supabase/schemas says: run npm run db:baseline"];
+    return ["supabase/migrations differ from supabase/schemas: run npm run db:baseline"];
   const { sql, rows } = await schemaChanges(project);
   if (sql) {
     changed.push(

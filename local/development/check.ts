@@ -12,10 +12,7 @@ const checks = [
   "check:sql",
 ].filter((name) => name !== "test:database" || process.argv.includes("--with-pgtap"));
 
-/**
- * Runs one script and returns whether it passed; prints its output after it has ended, so that outputs do not
- * mix.
- */
+/** Runs one script and returns whether it passed; prints its output after it has ended, so that outputs do not mix. */
 function run(name: string): Promise<boolean> {
   return new Promise((resolve) => {
     const begun = Date.now();

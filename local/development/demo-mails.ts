@@ -4,7 +4,7 @@ import { withDatabase } from "../database.ts";
 import { capturedMails } from "../mail-capture.ts";
 import type { Stack } from "../stack.ts";
 
-/** Three mails that the demo's organization sends, as they were captured, and the pages that their links lead to. */
+/** Sends three mails of the demo organization; returns the captured mails and the pages of their links. */
 export async function demoMails(stack: Stack): Promise<{ mails: Map<string, string>; paths: string[] }> {
   const { demo } = stack;
   if (!demo) throw new Error("Mails are made of the demo data.");

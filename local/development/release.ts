@@ -13,10 +13,7 @@ import { migrationFiles } from "./schema-changes.ts";
 
 const run = promisify(execFile);
 
-/**
- * Freezes the migrations as those of a release, sets its version and stores its functions for the upgrade
- * test.
- */
+/** Freezes the migrations as those of a release, sets its version and stores its functions for the upgrade test. */
 export async function release(version: string, project = root): Promise<void> {
   const releases = await readReleases(project);
   await checkVersion(version, Object.keys(releases).at(-1), project);
@@ -59,8 +56,7 @@ async function setVersion(version: string, project: string): Promise<void> {
 }
 
 /**
- * tests/upgrade/releases/<version>: functions that run without this tree, and the demo data. Only the newest
- * is stored.
+ * tests/upgrade/releases/<version>: functions that run without this tree, and the demo data. Only the newest is stored.
  */
 async function keepForUpgradeTest(version: string, project: string): Promise<void> {
   const releases = join(project, "tests", "upgrade", "releases");

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { root } from "../database-server.ts";
 
 /**
- * supabase/releases.json: for each version, oldest first, the migrations that it added with their SHA-256.
- * They are applied to databases, so they never change.
+ * supabase/releases.json: for each version, oldest first, the migrations that it added with their SHA-256. They are
+ * applied to databases, so they never change.
  */
 export type Releases = Record<string, Record<string, string>>;
 

@@ -10,9 +10,7 @@ import { schemaText } from "./baseline.ts";
 
 /** The differences between supabase/schemas and supabase/migrations. */
 export interface SchemaChanges {
-  /**
-   * Statements by pg-delta: tables, functions, policies, grants, comments and so on. Empty if there are none.
-   */
+  /** Statements by pg-delta: tables, functions, policies, grants, comments and so on. Empty if there are none. */
   sql: string;
   /** Tables with different rows, which pg-delta does not compare. */
   rows: string[];

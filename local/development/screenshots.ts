@@ -16,9 +16,8 @@ const themes = ["light", "dark"] as const;
 type Look = { width: number; theme: (typeof themes)[number]; isWhole: boolean };
 
 /**
- * Screenshots of the pages with the demo data. Without an argument those of the README and of docs/mail.md, in
- * docs/images;
- * with a folder, every full page in both themes at each width.
+ * Takes screenshots of the pages with the demo data. Without an argument: those of README.md and docs/mail.md, into
+ * docs/images. With a folder: every full page in both themes at each width.
  */
 async function main([folder]: string[]): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), "feedback-screenshots-"));

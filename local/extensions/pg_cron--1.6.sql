@@ -1,4 +1,4 @@
--- Tables, signatures, policies and grants of pg_cron 1.6 on hosted Supabase. local/scheduler.ts does what the jobs say.
+-- Tables, signatures, policies and grants of pg_cron 1.6 on hosted Supabase. local/scheduler.ts runs the jobs.
 create schema cron;
 create sequence cron.jobid_seq;
 create table cron.job (

@@ -8,8 +8,8 @@ export interface BufferedBody {
 }
 
 /**
- * Reads until the body ends or `maxBytes` are read. Returns "late" after a timeout for the whole body, or for
- * each chunk of a body larger than `maxBytes`.
+ * Reads until the body ends or `maxBytes` are read. Returns "late" after a timeout for the whole body, or for each
+ * chunk of a body larger than `maxBytes`.
  */
 export function bufferBody(
   incoming: IncomingMessage,

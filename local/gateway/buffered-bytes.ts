@@ -1,22 +1,22 @@
 import type { GatewayLimits } from "./limits.ts";
 
-/** What holds bytes until it is closed: a response, or the answer of a function. */
+/** A response to the client or of a function, which occupies memory until it is closed. */
 export interface Holder {
   once(event: "close", listener: () => void): unknown;
   destroy(): unknown;
 }
 
-/** Counts bytes of bodies and answers that are in memory, here or in a function. */
+/** Limits the bytes of bodies and responses in memory, here and in the functions. */
 export class BufferedBytes {
-  /** The oldest of an address first. */
+  /** By address; the holders in order of age. */
   #of = new Map<string, { bytes: number; holders: Map<Holder, number> }>();
   #total = 0;
 
   constructor(private readonly limits: Pick<GatewayLimits, "heldBytes" | "heldBytesPerAddress">) {}
 
   /**
-   * Returns false above the limit of the address; otherwise counts the bytes until the holder is closed. Above the
-   * limit of all, the oldest holders of the address that holds most are closed, so that few cannot keep out others.
+   * Counts the bytes until the holder is closed; returns false above the limit of the address. Above the total limit
+   * the oldest holders of the address with the most bytes are closed, so that a few addresses cannot block others.
    */
   hold(address: string, bytes: number, holder: Holder): boolean {
     const { heldBytes, heldBytesPerAddress } = this.limits;

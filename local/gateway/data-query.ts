@@ -12,9 +12,7 @@ const maxConditionNesting = 8;
 const maxEmbeds = 12;
 const maxEmbedNesting = 4;
 
-/**
- * Validates a query of the data API; returns the problem with queries that are too expensive to parse or run.
- */
+/** Validates a query of the data API; returns the problem with queries that are too expensive to parse or run. */
 export function validateQuery(search: string, prefer: string | undefined): Problem | undefined {
   // Both use the planner's estimate, which includes rows the caller may not see.
   if (/count\s*=(?!\s*"?(?:exact|none)\b)/i.test(prefer ?? ""))

@@ -133,7 +133,7 @@ const notThisMethod: GatewayError = {
   message: "The method is not supported: use GET, HEAD, POST, PUT, PATCH or DELETE.",
 };
 
-/** In one chunk it would be unknown how much was read. */
+/** In many chunks, so that the amount that the client has read is known. */
 function* piecesOf(body: Buffer): Generator<Buffer> {
   for (let at = 0; at < body.length; at += pieceLength) yield body.subarray(at, at + pieceLength);
 }

@@ -14,17 +14,17 @@ export interface Upstream {
   agent: Agent;
 }
 
-/** Bytes of an answer from which it counts as held: what is smaller is in the buffers of its sockets. */
-const smallAnswer = 64 * 1024;
-/** For an answer whose length is not known: a compressed one, or a part of an export. */
-const unknownAnswer = 1024 * 1024;
+/** Smaller responses fit into the socket buffers and do not count. */
+const minCountedBytes = 64 * 1024;
+/** Assumed size of a response without Content-Length: a compressed one, or a part of an export. */
+const assumedBytes = 1024 * 1024;
 
-/** Bytes that a function holds of an answer until it was read. */
+/** The bytes of a response that a function keeps in memory until the client has read them. */
 function heldOf({ method }: IncomingMessage, { headers }: IncomingMessage): number {
-  // Streams of events have limits of their own. What was written is not answered with a refusal.
+  // Event streams have their own limits. The response to a committed write is never replaced by an error.
   if (method !== "GET" || headers["content-type"]?.startsWith("text/event-stream")) return 0;
-  const bytes = headers["content-length"] === undefined ? unknownAnswer : Number(headers["content-length"]);
-  return bytes > smallAnswer ? bytes : 0;
+  const bytes = headers["content-length"] === undefined ? assumedBytes : Number(headers["content-length"]);
+  return bytes > minCountedBytes ? bytes : 0;
 }
 
 /** Streams a request, including the part already read, and its response. */

@@ -17,8 +17,8 @@ export const valuesOf = (rawHeaders: string[], name: string) =>
   rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
 
 /**
- * Headers for upstream: the client's without those that the gateway sets, plus the client address under the
- * secret name. A Via header stands for those of a proxy.
+ * Headers for upstream: the client's without those that the gateway sets, plus the client address under the secret
+ * name. A Via header stands for those of a proxy.
  */
 export function headersFor(
   incoming: IncomingMessage,
@@ -34,7 +34,7 @@ export function headersFor(
       continue;
     headers.push(name, incoming.rawHeaders[index + 1] ?? "");
   }
-  // The setup page asks whether a client is on this machine, or a proxy of its.
+  // Tells the setup page that the request came through a proxy.
   if (isPassedOn) headers.push("via", "1.1 proxy");
   headers.push(addressHeader, address);
   return headers;

@@ -1,9 +1,6 @@
 import type { ServerResponse } from "node:http";
 
-/**
- * Disconnects slow readers, whose unread data occupies memory. Idle connections without pending data are
- * kept.
- */
+/** Disconnects slow readers, whose unread data occupies memory. Idle connections without pending data are kept. */
 export function disconnectSlowReader(response: ServerResponse, leastBytes: number, everyMs: number): void {
   const { socket } = response;
   if (!socket) return;

@@ -15,10 +15,7 @@ const host = /^(?:[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_.])?|\[[0-9A-Fa-f:.]+
 const visible = /^\/[!$%&'()*+,\-./:;=@\w~]*(?:\?[\x21\x22\x24-\x7e]*)?$/;
 const dots = /(?:\/|%2f|%5c)(?:\.|%2e){1,2}(?:\/|%2f|%5c|$)/i;
 
-/**
- * Parses the request target; returns an error if it or the Host header is malformed. Neither is parsed as a
- * URL.
- */
+/** Parses the request target; returns an error if it or the Host header is malformed. Neither is parsed as a URL. */
 export function readTarget({ url = "", rawHeaders, httpVersion }: IncomingMessage): Target | GatewayError {
   const hosts = valuesOf(rawHeaders, "host");
   const [named] = hosts;

@@ -1,8 +1,8 @@
 import type { Secrets } from "../data-folder.ts";
 
 /**
- * Issuer of access tokens: without a port, so that sessions survive a change of port. Each data folder has
- * its own secret.
+ * Issuer of access tokens: without a port, so that sessions survive a change of port. Each data folder has its own
+ * secret.
  */
 export const tokenIssuer = "http://127.0.0.1/auth/v1";
 
@@ -21,7 +21,7 @@ export function authConfig(secrets: LiteSecrets, siteUrl: string, sendsMail = fa
     email: {
       enable_signup: true,
       enable_confirmations: sendsMail,
-      // lite would ask the present address only, and then take the new one unseen.
+      // lite would verify the current address only, and accept the new one unverified.
       double_confirm_changes: !sendsMail,
     },
   };

@@ -7,7 +7,7 @@ import { mailHook } from "../auth/mail-hook.ts";
 import { tokenSecrets } from "../auth/token-secrets.ts";
 import { authConfig, tokenIssuer } from "./auth-config.ts";
 import { loadLite } from "./load.ts";
-import { type LiteOptions, runService, type Service, tellTrouble } from "./process.ts";
+import { type LiteOptions, runService, type Service, sendWarning } from "./process.ts";
 
 /** Own connections, so that the data API cannot block sign-in. */
 const poolSize = 4;
@@ -42,7 +42,7 @@ async function openAuth({ databaseUrl, secrets, siteUrl, guard: options }: LiteO
             jwtSecret: secrets.jwt_secret,
             issuer: tokenIssuer,
             confirmsAddresses: () => sendsMail && !byLauncher.getStore(),
-            mail: hook && mailHook(hook, tellTrouble),
+            mail: hook && mailHook(hook, sendWarning),
           }),
         ],
       },
@@ -57,7 +57,7 @@ async function openAuth({ databaseUrl, secrets, siteUrl, guard: options }: LiteO
     jwtSecret: secrets.jwt_secret,
     publishableKey: secrets.publishable_key,
     confirmsAddresses: sendsMail,
-    onTrouble: tellTrouble,
+    onWarning: sendWarning,
   });
   return {
     answer: (request, clientAddress) =>

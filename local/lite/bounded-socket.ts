@@ -1,8 +1,8 @@
 import { connect, type Socket } from "node:net";
 
 /**
- * A Postgres connection for postgres.js that turns a result above `maxBytes` into an error, so that it never
- * fills the memory.
+ * A Postgres connection for postgres.js that turns a result above `maxBytes` into an error, so that it never fills the
+ * memory.
  */
 export async function boundedSocket(host: string, port: number, maxBytes: number): Promise<Socket> {
   const socket = connect(port, host);

@@ -7,9 +7,7 @@ import type { LiteName } from "./paths.ts";
 
 const folder = fileURLToPath(new URL("../../node_modules/.cache/feedback", import.meta.url));
 
-/**
- * Bundles a process into one JavaScript file: loading @supabase/lite takes tsx a second, Node a third of one.
- */
+/** Bundles a process into one JavaScript file: loading @supabase/lite takes tsx a second, Node a third of one. */
 export async function compile(name: LiteName): Promise<string> {
   const { outputFiles } = buildSync({
     entryPoints: [fileURLToPath(new URL(`${name}.ts`, import.meta.url))],

@@ -20,9 +20,7 @@ export function lowerBackendPriority(pid: number): void {
   if (done) lowered.add(pid);
 }
 
-/**
- * Not permitted, or limited by the kernel: the next request tries again, and no request fails because of it.
- */
+/** Not permitted, or limited by the kernel: the next request tries again, and no request fails because of it. */
 function attempt(change: () => void): boolean {
   try {
     change();

@@ -21,7 +21,7 @@ export interface LiteOptions {
     pagesUrl: string;
     /** Writes and sends auth's mails. */
     mailHook?: MailHookOptions | undefined;
-    /** Mail is sent: an address has to be confirmed, and codes and links are in no file. */
+    /** Mail is sent: addresses must be confirmed, and codes and links are written to no file. */
     sendsMail?: boolean;
   };
 }
@@ -41,12 +41,12 @@ export type Order = { type: "start"; options: LiteOptions } | { type: "ping" } |
 export type Report =
   | { type: "ready"; port: number }
   | { type: "pong" }
-  | { type: "failed" | "trouble"; message: string };
+  | { type: "failed" | "warning"; message: string };
 
 const send = (message: Report) => process.send?.(message);
 
 /** Reports to the operator. */
-export const tellTrouble = (message: string) => send({ type: "trouble", message });
+export const sendWarning = (message: string) => send({ type: "warning", message });
 
 /** Runs a process that serves one part of @supabase/lite. */
 export function runService(name: LiteName, open: (options: LiteOptions) => Promise<Service>): void {

@@ -16,10 +16,7 @@ runService("rest", openRest);
 type Load = Awaited<ReturnType<typeof loadLite>>;
 type Executor = Parameters<ReturnType<typeof sql>["execute"]>[0];
 
-/**
- * PostgREST's protocol by @supabase/lite, with a login that has no rights until it assumes the role of a
- * request.
- */
+/** PostgREST's protocol by @supabase/lite, with a login that has no rights until it assumes the role of a request. */
 async function openRest({ databaseUrl, secrets, siteUrl }: LiteOptions): Promise<Service> {
   lowerOwnPriority();
   const { App, createPostgresConnection } = await loadLite();
@@ -88,8 +85,8 @@ interface Context {
 }
 
 /**
- * lite looks up the user of a token in auth tables, which this login may not read. It responds the same for a
- * missing user.
+ * lite looks up the user of a token in auth tables, which this login may not read. It responds the same for a missing
+ * user.
  */
 async function withoutLookUp(
   context: { set(name: "userId" | "sessionId", value: string): void },
@@ -101,8 +98,8 @@ async function withoutLookUp(
 }
 
 /**
- * Sets role, claims and statement timeout of a request in one statement. PostgREST applies role settings;
- * lite does not.
+ * Sets role, claims and statement timeout of a request in one statement. PostgREST applies role settings; lite does
+ * not.
  */
 async function takeRole(executor: Executor, { auth }: Context): Promise<void> {
   const role = auth?.role || "anon";

@@ -17,21 +17,18 @@ interface LiteProcessOptions extends LiteOptions {
   name: LiteName;
   /** Milliseconds without a response after which the process counts as hanging; all requests wait for it. */
   maxSilenceMs?: number | undefined;
-  onTrouble(message: string): void;
+  onWarning(message: string): void;
 }
 
 const memoryMegabytes = { auth: 256, rest: 768 };
 const pingMs = 1_000;
 const maxStartMs = 60_000;
 
-/**
- * Runs auth or the data API in a process of its own with a memory limit, and restarts it when it exits or
- * hangs.
- */
+/** Runs auth or the data API in a process of its own with a memory limit, and restarts it when it exits or hangs. */
 export async function startLiteProcess({
   name,
   maxSilenceMs = 8_000,
-  onTrouble,
+  onWarning,
   ...options
 }: LiteProcessOptions): Promise<LiteProcess> {
   const program = await compile(name);
@@ -55,7 +52,7 @@ export async function startLiteProcess({
       child.on("message", (report: Report) => {
         heardAt = Date.now();
         if (report.type === "failed") failure = report.message;
-        if (report.type === "trouble") onTrouble(report.message);
+        if (report.type === "warning") onWarning(report.message);
         if (report.type !== "ready") return;
         port = report.port;
         resolve();
@@ -83,7 +80,7 @@ export async function startLiteProcess({
   const first = start();
   await first.started;
   if (port === null) throw new StartError(`${title(name)} did not start: ${first.failure()}`);
-  const supervised = restartOnExit(first, start, onTrouble);
+  const supervised = restartOnExit(first, start, onWarning);
   return {
     port: () => port,
     fetch(request) {

@@ -18,10 +18,7 @@ type Wanted<Owner> = Subscription<Owner>[];
 const maxRowBytes = 1024 * 1024;
 const maxTruncatedValueBytes = 64;
 
-/**
- * Computes for each change who receives what: filters, column grants and policies, by each subscriber's
- * identity.
- */
+/** Computes for each change who receives what: filters, column grants and policies, by each subscriber's identity. */
 export async function noticesOf<Owner>(
   sql: Sql,
   catalog: Catalog,
@@ -47,7 +44,7 @@ export async function noticesOf<Owner>(
       ]);
       group.forEach(({ change, wanted }, index) => {
         const seen = wanted.filter(({ identity }) => sees(table, change, visible, identity, index));
-        notices.set(change, tell(table, change, values[index] ?? [{}, {}], seen));
+        notices.set(change, noticesFor(table, change, values[index] ?? [{}, {}], seen));
       });
     }),
   );
@@ -174,7 +171,7 @@ function sees(
   return visible.get(identity.key)?.has(index) ?? false;
 }
 
-function tell<Owner>(
+function noticesFor<Owner>(
   table: Table,
   change: Change,
   values: [JsonTexts, JsonTexts],

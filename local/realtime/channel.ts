@@ -82,8 +82,8 @@ export class Channel {
     this.core.topics.join(this.key, this);
     const checked = await this.subscribe();
     if (this.ended) return;
-    const echoed = bindings.map((asked, index) => ({
-      ...(isObject(asked) ? asked : {}),
+    const echoed = bindings.map((requested, index) => ({
+      ...(isObject(requested) ? requested : {}),
       id: bindingId(bindings, index),
     }));
     this.connection.reply(this.join, "ok", { postgres_changes: echoed });
@@ -106,8 +106,8 @@ export class Channel {
     };
     try {
       accepted = await Promise.all(
-        bindings.map((asked, index) =>
-          checkBinding(sql, catalog, identity, asked, bindingId(bindings, index)),
+        bindings.map((requested, index) =>
+          checkBinding(sql, catalog, identity, requested, bindingId(bindings, index)),
         ),
       );
     } catch (error) {
@@ -293,7 +293,7 @@ function readOptions(payload: unknown): Options {
     replicationReady: broadcast.replication_ready === true,
     presence: presence.enabled === true,
     presenceKey: typeof presence.key === "string" && presence.key !== "" ? presence.key : randomUUID(),
-    bindings: Array.isArray(changes) ? changes.filter((asked) => asked !== null) : [],
+    bindings: Array.isArray(changes) ? changes.filter((requested) => requested !== null) : [],
   };
 }
 

@@ -7,9 +7,7 @@ import { decodeBinary, decodeText, encode, type Message, type Version } from "./
 
 const maxQueued = 500;
 
-/**
- * One websocket: processes messages in order, and disconnects clients that send too much or read too slowly.
- */
+/** One websocket: processes messages in order, and disconnects clients that send too much or read too slowly. */
 export class Connection {
   readonly channels = new Map<string, Channel>();
   private heardAt = Date.now();

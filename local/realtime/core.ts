@@ -16,7 +16,7 @@ export interface Core {
   authorization: Authorization;
   subscriptions: Subscriptions<Channel>;
   topics: Topics<Channel>;
-  onTrouble(message: string): void;
+  onWarning(message: string): void;
   /** Whether changes arrive from Postgres. */
   isUp(): boolean;
 }

@@ -1,4 +1,5 @@
--- What the embedded realtime server asks of Postgres in one round trip each; hosted Realtime has its own (apply_rls and kin).
+-- Functions for the embedded realtime server, each one round trip. Hosted Realtime has its own, such as
+-- apply_rls.
 
 create or replace function realtime.published_tables(publications text[])
 returns table (schema text, name text, entity regclass, secured boolean, columns json)
@@ -18,7 +19,7 @@ begin atomic
   left join pg_catalog.pg_index i on i.indrelid = c.oid and i.indisprimary;
 end;
 
--- The values of a change as Postgres writes them in JSON: for each row an object of column to JSON text.
+-- The values of a change in the JSON format of Postgres: for each row an object of column to JSON text.
 create or replace function realtime.json_values(entity regclass, changed jsonb) returns setof jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -28,7 +29,7 @@ begin
 end
 $$;
 
--- A commit is in the log, and told to us, a moment before other sessions see it: whether they see all of these by now.
+-- Whether other sessions see these transactions: the replication stream delivers a commit slightly earlier.
 create or replace function realtime.have_ended(xids bigint[]) returns boolean
 language sql volatile set search_path = ''
 begin atomic
@@ -39,7 +40,8 @@ begin atomic
   from pg_current_snapshot() as now_seen;
 end;
 
--- Which of the rows (by primary key, from 1) each identity sees. The statement is prepared, so that its plan serves all of a role.
+-- The positions (from 1) of the rows that each identity sees. Prepared, so that identities of a role share a
+-- plan.
 create or replace function realtime.visible_rows(entity regclass, keys jsonb, roles text[], claims text[], xids bigint[])
 returns table (identity integer, visible integer[])
 language plpgsql volatile set search_path = '' as $$
@@ -84,13 +86,13 @@ begin
       when 'like' then '~~' when 'ilike' then '~~*' when 'match' then '~' when 'imatch' then '~*' end, wanted, type)
   end into result;
   return coalesce(case when negate then not result else result end, false);
--- One filter that cannot be applied is not to stop the others.
+-- A filter that fails for a value must not affect the others.
 exception when data_exception then
   return false;
 end
 $$;
 
--- The value of a filter as Postgres prints it, or an error in the words of hosted Realtime.
+-- The value of a filter in Postgres text format; errors have the messages of hosted Realtime.
 create or replace function realtime.checked_value(type_oid oid, operator text, wanted text) returns text
 language plpgsql stable set search_path = '' as $$
 declare
@@ -128,7 +130,8 @@ begin
 end
 $$;
 
--- What the policies on realtime.messages let someone do on a topic: read (or write) broadcasts, and presence. Leaves no row.
+-- The rights on a topic by the policies of realtime.messages: to read (or write) broadcasts and presence.
+-- Rolls back its rows.
 create or replace function realtime.topic_rights(joined text, as_role text, claims text, to_write boolean)
 returns table (broadcast boolean, presence boolean)
 language plpgsql volatile set search_path = '' as $$

@@ -33,7 +33,7 @@ async function decide(core: Core, changes: Change[]): Promise<Notice<Channel>[][
         for (const change of changes) each.push(...(await decide(core, [change])));
         return each;
       } else {
-        core.onTrouble(`a change of ${changes[0]?.relation.table} could not be told: ${messageOf(error)}`);
+        core.onWarning(`a change of ${changes[0]?.relation.table} was not delivered: ${messageOf(error)}`);
         return [[]];
       }
     }

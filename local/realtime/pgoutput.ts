@@ -28,8 +28,8 @@ const epoch = Date.UTC(2000, 0, 1);
 const names = { I: "INSERT", U: "UPDATE", D: "DELETE" } as const;
 
 /**
- * Parses Postgres logical replication messages (pgoutput, version 1), which contain complete transactions in
- * commit order.
+ * Parses Postgres logical replication messages (pgoutput, version 1), which contain complete transactions in commit
+ * order.
  */
 export function createDecoder(): (message: Buffer) => Decoded {
   const relations = new Map<number, Relation>();

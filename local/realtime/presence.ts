@@ -11,9 +11,7 @@ let lastReference = 0;
 export class Presence<M> {
   private readonly entries = new Map<M, Entry>();
 
-  /**
-   * Diffs for the topic. An update sends the leave first and separately: in one diff clients would keep both.
-   */
+  /** Diffs for the topic. An update sends the leave first and separately: in one diff clients would keep both. */
   track(member: M, name: string, payload: Record<string, unknown>): Frame[] {
     const before = this.entries.get(member);
     const previous = before?.meta.phx_ref;

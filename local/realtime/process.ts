@@ -7,7 +7,7 @@ import { type Realtime, type RealtimeOptions, startRealtime } from "./server.ts"
 
 /** Messages from the launcher; an upgrade carries its socket. */
 export type Order =
-  | { type: "start"; options: Omit<RealtimeOptions, "onTrouble"> }
+  | { type: "start"; options: Omit<RealtimeOptions, "onWarning"> }
   | { type: "upgrade"; id: number; url: string; headers: IncomingMessage["headers"]; head: string }
   | { type: "proceed"; id: number }
   | { type: "stop" };
@@ -16,7 +16,7 @@ export type Report =
   | { type: "ready"; port: number }
   | { type: "received"; id: number }
   | { type: "failed"; message: string }
-  | { type: "trouble"; message: string };
+  | { type: "warning"; message: string };
 
 const send = (message: Report) => process.send?.(message);
 
@@ -37,10 +37,10 @@ async function handleMessage(order: Order, socket: unknown): Promise<void> {
   }
 }
 
-async function start(options: Omit<RealtimeOptions, "onTrouble">): Promise<void> {
+async function start(options: Omit<RealtimeOptions, "onWarning">): Promise<void> {
   const started = await startRealtime({
     ...options,
-    onTrouble: (message) => send({ type: "trouble", message }),
+    onWarning: (message) => send({ type: "warning", message }),
   });
   realtime = started;
   const server = createServer((request, response) => answerHttp(started.core, request, response));

@@ -24,8 +24,8 @@ const maxBatch = 200;
 const maxQueue = 2000;
 
 /**
- * Follows committed changes and reconnects forever. The slot is temporary: it ends with its connection, so
- * that an absent server does not make Postgres retain WAL. Changes committed meanwhile are not delivered.
+ * Follows committed changes and reconnects forever. The slot is temporary: it ends with its connection, so that an
+ * absent server does not make Postgres retain WAL. Changes committed meanwhile are not delivered.
  */
 export function followChanges(options: ReplicationOptions): Replication {
   let stopping = false;

@@ -25,7 +25,7 @@ export interface RealtimeOptions {
   superuserUrl: string;
   keys: Keys;
   limits?: Partial<Limits>;
-  onTrouble(message: string): void;
+  onWarning(message: string): void;
 }
 
 export interface Realtime {
@@ -59,7 +59,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
     authorization: createAuthorization(sql),
     subscriptions: new Subscriptions(),
     topics: new Topics(),
-    onTrouble: options.onTrouble,
+    onWarning: options.onWarning,
     isUp: () => replication.isUp(),
   };
   let firstUp: () => void = () => undefined;
@@ -73,7 +73,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
     onRelation: () => core.catalog.forget(),
     onUp: () => firstUp(),
     onDown(reason) {
-      options.onTrouble(`realtime lost its connection to Postgres and connects again: ${reason}`);
+      options.onWarning(`realtime lost its connection to Postgres and connects again: ${reason}`);
       for (const { channels } of connections) for (const channel of channels.values()) channel.fail();
     },
   });

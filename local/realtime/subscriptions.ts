@@ -32,10 +32,10 @@ export async function checkBinding(
   sql: Sql,
   catalog: Catalog,
   identity: Identity,
-  asked: unknown,
+  requested: unknown,
   id: number,
 ): Promise<Binding> {
-  const binding = readBinding(asked);
+  const binding = readBinding(requested);
   const tables = [...(await catalog.tables()).values()].filter(
     ({ schema, name }) => covers(binding.schema, schema) && covers(binding.table, name),
   );
@@ -66,9 +66,9 @@ export async function checkBinding(
   }
 }
 
-function readBinding(asked: unknown) {
-  if (!isObject(asked)) throw new FilterError("No subscription params provided.");
-  const { event, schema, table, filter, select } = asked;
+function readBinding(requested: unknown) {
+  if (!isObject(requested)) throw new FilterError("No subscription params provided.");
+  const { event, schema, table, filter, select } = requested;
   if (typeof schema !== "string" && typeof table !== "string")
     throw new FilterError(
       "No subscription params provided. Please provide at least a `schema` or `table` to subscribe to",
@@ -127,7 +127,7 @@ const isSlowPattern = (pattern: string) => /\\[1-9]|\(\?[=!<]|^\*\*\*/.test(patt
 const isReadable = (table: Table, column: string, { role }: Identity) =>
   table.columns.some(({ name, readers }) => name === column && readers.includes(role));
 
-const covers = (asked: string, name: string) => asked === "*" || asked === name;
+const covers = (requested: string, name: string) => requested === "*" || requested === name;
 
 interface Shelf<Owner> {
   plain: Set<Subscription<Owner>>;

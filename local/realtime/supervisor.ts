@@ -16,11 +16,9 @@ export interface RealtimeProcess {
   stop(): Promise<void>;
 }
 
-/**
- * Runs realtime in a process of its own, isolated from auth and the data API, and restarts it when it exits.
- */
+/** Runs realtime in a process of its own, isolated from auth and the data API, and restarts it when it exits. */
 export async function startRealtimeProcess(options: RealtimeOptions): Promise<RealtimeProcess> {
-  const { onTrouble, ...rest } = options;
+  const { onWarning, ...rest } = options;
   let current: ChildProcess;
   let port: number | null = null;
   const handedOver = new Map<number, Socket>();
@@ -53,7 +51,7 @@ export async function startRealtimeProcess(options: RealtimeOptions): Promise<Re
           handedOver.delete(report.id);
           send(child, { type: "proceed", id: report.id });
         } else if (report.type === "failed") failure = report.message;
-        else onTrouble(report.message);
+        else onWarning(report.message);
       });
     });
     send(child, { type: "start", options: rest });
@@ -69,15 +67,14 @@ export async function startRealtimeProcess(options: RealtimeOptions): Promise<Re
   const first = start();
   await first.started;
   if (port === null) throw new StartError(`realtime did not start: ${first.failure()}`);
-  const supervised = restartOnExit(first, start, onTrouble);
+  const supervised = restartOnExit(first, start, onWarning);
   return {
     port: () => port,
     upgrade(request, socket, head) {
       if (port === null || !(socket instanceof Socket)) return false;
       const { url = "/", headers } = request;
       handedOver.set(++lastId, socket);
-      // Otherwise Node would ask the child about the socket when the gateway closes, and wait forever if it
-      // has exited.
+      // Otherwise Node would ask the child about the socket when the gateway closes, and wait forever if it has exited.
       Object.assign(socket, { server: null });
       send(current, { type: "upgrade", id: lastId, url, headers, head: head.toString("base64") }, socket);
       return true;

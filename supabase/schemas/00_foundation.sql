@@ -113,8 +113,8 @@ begin
 end
 $$;
 comment on function private.retention(text) is
-  'How long rows of a kind are kept; everything that deletes them or answers for it reads it here. '
-  'docs/data-model.md lists the kinds. CASE_NOT_FOUND for an unknown one.';
+  'Retention of a kind of row; all code that deletes such rows or reports their expiry reads it here. '
+  'docs/data-model.md lists the kinds. Raises CASE_NOT_FOUND for an unknown kind.';
 
 -- Text ------------------------------------------------------------------------------------------------------
 

@@ -22,8 +22,8 @@ return jsonb_typeof(value) = 'object' and not exists (
     or choice in ('daily', 'weekly') and kind in ('status', 'official', 'reply', 'comment', 'team')
     or choice = 'at_once' and kind in ('status', 'official', 'reply', 'comment', 'survey'), false));
 comment on function private.are_mail_choices(jsonb) is
-  'A JSON object that maps kinds of mail to at_once, daily, weekly or never; team to no at_once, survey to '
-  'at_once or never.';
+  'A JSON object that maps kinds of mail to at_once, daily, weekly or never. team cannot be at_once; survey '
+  'is at_once or never.';
 
 create table public.organizations (
   id uuid primary key default gen_random_uuid(),
@@ -65,13 +65,12 @@ create table public.organizations (
   constraint plan_limits_are_not_negative check (least(max_submissions, max_members, max_surveys) >= 0)
 );
 comment on table public.organizations is
-  'A tenant: one board of feedback, its surveys and its team. settings are the team''s own, which the '
-  'service keeps and does not read. brand_color and logo_url are for its pages, null for the service''s '
-  'own; a logo_url below /logos/ is the path of an uploaded picture there; default_locale is their language '
-  'where the visitor''s browser names none of the service''s; '
-  'allow_indexing is whether search engines may list these pages, where the board is public. '
-  'mail_enabled: people get mail; mail_defaults are choices for those who made none (73_mail.sql). '
-  'anonymous_may is what users without an account of their own may do. Plan limits are null for none.';
+  'A tenant: one board of feedback, its surveys and its team. settings is free-form data of the team. '
+  'brand_color and logo_url apply to its pages (null: defaults); a logo_url below /logos/ is the path of an '
+  'uploaded image. default_locale: language of the pages for browsers without a supported language. '
+  'allow_indexing: whether search engines may index the pages of a public board. mail_enabled: whether mail '
+  'is sent; mail_defaults apply to people without their own preferences (73_mail.sql). anonymous_may: '
+  'rights of anonymous users. Plan limits are null if unlimited.';
 create unique index at_most_one_default_organization on public.organizations (is_default) where is_default;
 create trigger touch_updated_at before update on public.organizations
   for each row execute function private.touch_updated_at();
@@ -100,10 +99,10 @@ create table public.profiles (
   constraint locale_is_known check (locale = any (private.locales()))
 );
 comment on table public.profiles is
-  'Actors: a user, an e-mail author known to one organization, an API key, an agent, or a profile without '
-  'address (erased, or imported by name). The id of a user profile equals the auth user id. email is never '
-  'granted to clients. locale: the language chosen for the pages, read by nobody else. is_anonymous: the '
-  'user signed in anonymously (Supabase anonymous sign-ins).';
+  'Actors: a user, an e-mail author of one organization, an API key, an agent, or a profile without address '
+  '(erased, or imported by name). The id of a user profile equals the auth user id. email is never granted '
+  'to clients. locale: the language chosen for the pages, readable by the user only. is_anonymous: the user '
+  'signed in anonymously (Supabase anonymous sign-ins).';
 create unique index one_email_author_an_organization on public.profiles (organization_id, lower(email))
   where kind = 'email';
 create index profiles_name_idx on public.profiles using gin (lower(name) extensions.gin_trgm_ops);
@@ -169,6 +168,23 @@ $$;
 comment on function private.anonymize_deleted_user() is
   'Trigger: when an auth user is deleted, the profile stays without name and address, so that counts and '
   'threads stay complete.';
+-- definer: users belong to the auth service.
+create function private.sync_language_of_user() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  update auth.users u
+  set raw_user_meta_data = coalesce(u.raw_user_meta_data, '{}') - 'locale'
+    || case when new.locale is null then '{}' else jsonb_build_object('locale', new.locale) end
+  where u.id = new.auth_user_id;
+  return null;
+end
+$$;
+comment on function private.sync_language_of_user() is
+  'Trigger: writes the language that a user chose where the mails of the auth service read it.';
+create trigger sync_language_of_user after update of locale on public.profiles
+  for each row when (new.locale is distinct from old.locale and new.auth_user_id is not null)
+  execute function private.sync_language_of_user();
+
 create trigger forget_person before update of auth_user_id on public.profiles
   for each row when (old.auth_user_id is not null and new.auth_user_id is null)
   execute function private.anonymize_deleted_user();
@@ -345,7 +361,7 @@ begin
 end
 $$;
 comment on function private.author_of_key(text, text) is
-  'Profile a key acts as: the e-mail author with this address, inserted when new; without an address the '
+  'Profile a key acts as: the e-mail author with this address, inserted if missing; without an address the '
   'profile of the key.';
 
 create function private.default_organization_id() returns uuid

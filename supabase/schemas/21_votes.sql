@@ -281,8 +281,7 @@ create function private.voters_scope() returns text
 language sql immutable
 return 'submissions:moderate';
 comment on function private.voters_scope() is
-  'Who voted is for admins, and for keys with this scope; also where it would follow from who answered a '
-  'survey.';
+  'The scope a key needs to read voters, or respondents that would reveal voters. Users must be Admin.';
 
 create function private.submission_voters(submission_id uuid, max_rows integer, skipped integer)
 returns table (user_id uuid, name text, email text, voted_at timestamptz)

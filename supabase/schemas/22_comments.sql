@@ -367,7 +367,7 @@ begin
   return null;
 end
 $$;
-comment on function private.count_added_comment_votes() is 'Trigger: decreases vote_count of comments.';
+comment on function private.count_added_comment_votes() is 'Trigger: increases vote_count of comments.';
 create trigger count_added after insert on public.comment_votes
   referencing new table as added for each statement execute function private.count_added_comment_votes();
 

@@ -16,8 +16,8 @@ create table private.author_trust (
   primary key (organization_id, user_id)
 );
 comment on table private.author_trust is
-  'Authors the team decided about: trusted authors need no approval; the others always need it, regardless '
-  'of earlier approvals.';
+  'The team''s decisions about authors: trusted authors need no approval; the others always need it, '
+  'regardless of earlier approvals.';
 create index author_trust_user_idx on private.author_trust (user_id);
 alter table private.author_trust enable row level security;
 revoke all on private.author_trust from public, anon, authenticated, service_role, service_key;
@@ -219,8 +219,8 @@ begin
 end
 $$;
 comment on function private.admin_moderate(text, uuid, text, text, boolean) is
-  'Approves, rejects, marks as spam or makes pending again (reopen) a submission or comment; repeating it is '
-  'not an error. Spam revokes the author''s trust, and reopening spam forgets that; trust_author grants it.';
+  'Approves, rejects, marks as spam or makes pending again (reopen) a submission or comment; repeating it '
+  'is not an error. trust_author grants trust; spam revokes it; reopening spam deletes the decision.';
 
 create function private.admin_moderate_many(target_types text[], target_ids uuid[], action text, reason text,
   trust_author boolean) returns json

@@ -6,12 +6,12 @@ create table private.setup (
   constraint there_is_one_row check (is_over)
 );
 comment on table private.setup is
-  'Has a row once the installation has had an organization. Setup is over then for good, also after the last '
-  'organization is deleted.';
+  'Has a row once an organization was created: the setup is then closed forever, even if all organizations '
+  'are deleted.';
 alter table private.setup enable row level security;
 revoke all on private.setup from public, anon, authenticated, service_role, service_key;
 
--- definer: whoever creates an organization ends the setup.
+-- definer: any insert of an organization ends the setup.
 create function private.end_setup() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -32,7 +32,7 @@ end
 $$;
 comment on function private.setup_is_open() is 'Whether the installation has never had an organization.';
 
--- definer: the login role writes no table. It calls this for whoever proved to be the operator.
+-- definer: the login role may write no table. It calls this after it has authenticated the operator.
 create function private.set_up(owner_id uuid, name text, slug text, visibility text) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare

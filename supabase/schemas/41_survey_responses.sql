@@ -527,10 +527,10 @@ begin
 end
 $$;
 comment on function private.survey_page(uuid, text, uuid) is
-  'For the page of a survey: {refusal, locales, is_own_response}. A caller who may answer has started; '
-  'otherwise refusal is SURVEY_NOT_OPEN, LOCALE (only the given locales are asked), UNAUTHORIZED (sign in '
-  'first), ALREADY_RESPONDED or FORBIDDEN. is_own_response: response_id is a response of the caller. '
-  'NOT_FOUND where the caller does not see the survey.';
+  'For the page of a survey: {refusal, locales, is_own_response}. If the caller may answer, refusal is null '
+  'and the start is recorded; otherwise it is SURVEY_NOT_OPEN, LOCALE (the survey is limited to locales), '
+  'UNAUTHORIZED (sign in first), ALREADY_RESPONDED or FORBIDDEN. is_own_response: response_id is a response '
+  'of the caller. Raises NOT_FOUND if the caller does not see the survey.';
 
 -- definer: targeting is not granted.
 create function private.offered_survey(locale text) returns json
@@ -558,8 +558,8 @@ begin
 end
 $$;
 comment on function private.offered_survey(text) is
-  'The newest published survey of the current organization that is meant for the caller and that they did '
-  'not answer in any version, as {id, title}; null where there is none. For the widget.';
+  'The newest published survey of the current organization that targets the caller and that they have not '
+  'answered in any version, as {id, title}; null if there is none. For the widget.';
 
 -- Erasure ---------------------------------------------------------------------------------------------------
 

@@ -67,7 +67,7 @@ language sql immutable set search_path = ''
 return jsonb_build_object('id', (submission).id, 'vote_count', (submission).vote_count, 'comment_count',
   (submission).comment_count);
 comment on function private.counts_of(public.submissions) is
-  'Current counts, sent with each vote and comment, so that they need no message of their own.';
+  'Current counts, included in each vote and comment broadcast.';
 
 create function private.broadcast_reload(changed_table text, topics text[]) returns void
 language plpgsql set search_path = '' as $$
@@ -298,7 +298,8 @@ exception when others then
 end
 $$;
 comment on function private.broadcast_moderation() is
-  'Trigger: tells the team of a board what waits for approval and what was decided, with the state alone.';
+  'Trigger: broadcasts pending content and moderation decisions to the team of a board, with the state '
+  'only.';
 create trigger tell_waiting after insert on public.submissions
   for each row when (new.moderation_state <> 'approved') execute function private.broadcast_moderation();
 create trigger tell_moderated after update of moderation_state on public.submissions

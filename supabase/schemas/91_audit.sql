@@ -164,8 +164,8 @@ begin
 end
 $$;
 comment on function private.admin_audit_choices() is
-  'What the audit log of the current organization can be filtered by: {time_zone, actions, actors}, 500 '
-  'actors at most. For Admin.';
+  'Values of the filters of the current organization''s audit log: {time_zone, actions, actors}, at most '
+  '500 actors. For Admin.';
 grant execute on function private.admin_audit(uuid, uuid, timestamptz, uuid, integer, text, date, date),
   private.admin_audit_choices() to authenticated;
 

@@ -389,7 +389,7 @@ comment on function private.admin_merge(uuid[], uuid) is
   'followers. The sources and their earlier sources leave the lists and point to the target. For Admin or '
   'keys with submissions:moderate.';
 
--- definer: counts voters, whom nobody is told.
+-- definer: counts voters, which are not granted.
 create function private.admin_merge_preview(source_ids uuid[], target_id uuid) returns json
 language plpgsql stable security definer set search_path = '' as $$
 declare
@@ -414,8 +414,8 @@ begin
 end
 $$;
 comment on function private.admin_merge_preview(uuid[], uuid) is
-  'What a merge would make, for Admin: counts of the target, followers told, submissions merged earlier that '
-  'go along, and tags gained.';
+  'The result that a merge would have, for Admin: counts of the target, notified followers, earlier merged '
+  'submissions included, and added tags.';
 
 -- definer: moves rows of other authors.
 create function private.admin_unmerge(submission_id uuid) returns json

@@ -12,7 +12,7 @@ begin
 end
 $$;
 comment on function private.person_record(uuid) is
-  'How a record names a person: by e-mail address, or without one by id.';
+  'Reference to a person in a record: the e-mail address, or the id if there is none.';
 
 create function private.exported_id(kind text, row_id uuid) returns text
 language plpgsql stable set search_path = '' as $$

@@ -29,9 +29,9 @@ create table private.imports (
   constraint state_is_known check (state in ('receiving', 'running', 'completed', 'failed', 'canceled'))
 );
 comment on table private.imports is
-  'Imports and their progress. processed = created + skipped + failed; problem: why an import failed. A job '
-  'has a query: its file is stored first and then written in steps with the credential that sent it. '
-  'position: where the next rows start in the file; chunks_done: number of written chunks of these rows; '
+  'Imports and their progress. processed = created + skipped + failed; problem: the reason of a failure. A '
+  'job has a query: its file is stored first and then written in steps with the credential that sent it. '
+  'position: start of the next rows in the file; chunks_done: number of written chunks of these rows; '
   'claimed_until: lease of the schedule.';
 create index imports_newest_idx on private.imports (organization_id, created_at desc, id desc);
 create index imports_running_idx on private.imports (updated_at) where state in ('receiving', 'running');
@@ -116,8 +116,8 @@ begin
 end
 $$;
 comment on function private.finish_import(uuid, text) is
-  'Finishes an import; problem says why it failed, or null. Deletes its file, except of a dry run that '
-  'succeeded.';
+  'Finishes an import; problem is the reason of a failure, or null. Deletes its file, except after a '
+  'successful dry run.';
 
 create function private.drop_import_file(import_id uuid) returns void
 language plpgsql set search_path = '' as $$
@@ -306,8 +306,8 @@ begin
 end
 $$;
 comment on function private.admin_apply_import(uuid) is
-  'Imports the file of a completed dry run, which it takes. Raises CONFLICT for another import, GONE if the '
-  'file is not stored any more.';
+  'Imports the file of a completed dry run, which becomes the new import''s file. Raises CONFLICT for '
+  'another import, GONE if the file is no longer stored.';
 
 create function private.admin_imports(import_id uuid) returns json
 -- definer: reads statistics of private.submission_search

@@ -1,6 +1,6 @@
--- What an author known by address alone wrote becomes a user's, who proves the address twice: by the link of
--- a mail to it, and by an account with it. Lock order: the organization, the author's profile, which
--- private.author_of_key locks too, so that nothing is added meanwhile; then as everywhere.
+-- A user claims the contributions of an e-mail author. The address is proven twice: by the signed link of a
+-- mail to it, and by an account with it. Lock order: the organization, the author's profile
+-- (private.author_of_key locks it too, so that no row is added concurrently), then as in 21_votes.sql.
 
 create function private.open_claim(organization_id uuid, author_id uuid) returns json
 language plpgsql stable security definer set search_path = '' as $$ -- definer: private tables
@@ -17,9 +17,9 @@ begin
 end
 $$;
 comment on function private.open_claim(uuid, uuid) is
-  'JSON of what an e-mail author may claim, for the bearer of a signed link: {organization, submissions, '
-  'comments, votes, is_signed_in, is_own_address: whether the caller''s confirmed address is the author''s}; '
-  'null if there is no such author any more.';
+  'JSON of the contributions that the bearer of a signed link may claim: {organization, submissions, '
+  'comments, votes, is_signed_in, is_own_address: whether the caller''s confirmed address is the '
+  'author''s}; null if the e-mail author no longer exists.';
 
 create function private.has_address(profile_id uuid, address text) returns boolean
 language plpgsql stable set search_path = '' as $$
@@ -65,8 +65,8 @@ begin
 end
 $$;
 comment on function private.claim_votes(uuid, uuid, uuid) is
-  'Gives votes of one profile to another, once for each submission. The caller holds the locks of the '
-  'submissions.';
+  'Moves votes of one profile to another, at most one for each submission. The caller holds the locks of '
+  'the submissions.';
 
 create function private.claim_mail(organization_id uuid, author_id uuid, claimer_id uuid) returns void
 language plpgsql set search_path = '' as $$
@@ -95,7 +95,8 @@ begin
 end
 $$;
 comment on function private.claim_mail(uuid, uuid, uuid) is
-  'Gives notifications, mail to be, and choices of an e-mail author to a user, whose own choices count.';
+  'Moves notifications, pending mail and mail preferences of an e-mail author to a user; the user''s own '
+  'preferences take precedence.';
 
 create function private.claim_author(organization_id uuid, author_id uuid) returns json
 language plpgsql security definer set search_path = '' as $$ -- definer: re-points rows of another profile
@@ -153,9 +154,9 @@ begin
 end
 $$;
 comment on function private.claim_author(uuid, uuid) is
-  'Gives all that an e-mail author of an organization has to the signed-in user with the same confirmed '
+  'Moves all rows of an e-mail author of an organization to the signed-in user with the same confirmed '
   'address, and leaves a nameless profile; for the bearer of a signed link. Returns the organization. '
-  'FORBIDDEN without that address, CONFLICT the second time.';
+  'Raises FORBIDDEN without that address, CONFLICT the second time.';
 
 grant execute on function private.open_claim(uuid, uuid) to anon, authenticated;
 grant execute on function private.claim_author(uuid, uuid) to authenticated;

@@ -114,7 +114,7 @@ end
 $$;
 comment on function private.record_former_address() is
   'Trigger: stores the hash of a former address, so that a user who changed it, was erased and signs up '
-  'with it again is recognized.';
+  'again with it is recognized.';
 create trigger keep_former_address after update of email on public.profiles
   for each row when (new.auth_user_id is not null and lower(old.email) <> lower(new.email))
   execute function private.record_former_address();

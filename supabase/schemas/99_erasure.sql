@@ -191,7 +191,7 @@ begin
 end
 $$;
 comment on function private.delete_personal_rows(uuid, uuid) is
-  'Deletes rows that served only the person, in one organization or in all, and the name from undelivered '
+  'Deletes rows that serve only the person, in one organization or in all, and the name from undelivered '
   'events.';
 
 create function private.erase_person(profile_id uuid, organization_id uuid) returns void
@@ -286,8 +286,8 @@ begin
 end
 $$;
 comment on function private.person_shape(public.profiles, uuid) is
-  'JSON of a person for Admin of the organization: what they did there in numbers, their role, whether they '
-  'are trusted, and decided: what the team decided about that, null for nothing. For definer functions.';
+  'JSON of a person for Admin of the organization: their numbers of contributions, role, whether they are '
+  'trusted, and decided: the team''s decision about trust (null: none). For definer functions.';
 
 -- definer: e-mail addresses and trust are not granted.
 create function private.admin_search_people(search text) returns json
@@ -354,8 +354,9 @@ begin
 end
 $$;
 comment on function private.admin_search_people(text) is
-  'At most 50 people of the current organization: with this complete e-mail address, else with this part in '
-  'their name (of fewer than three letters, its beginning); without either, who submitted or voted last.';
+  'At most 50 people of the current organization: with this complete e-mail address, otherwise with this '
+  'text in their name (fewer than three letters match the beginning only); without a text, the most recent '
+  'authors and voters.';
 
 -- definer: e-mail addresses and trust are not granted.
 create function private.admin_person(profile_id uuid) returns json
@@ -406,8 +407,8 @@ begin
 end
 $$;
 comment on function private.admin_decide_trust(uuid, boolean) is
-  'Decides whether content of a person of the current organization needs no approval; null leaves it to '
-  'trust_after. Returns null if there is no such person.';
+  'Decides whether content of a person of the current organization needs no approval; null applies '
+  'trust_after instead. Returns null if there is no such person.';
 
 create function private.admin_personal_data(profile_id uuid) returns json
 language plpgsql security definer set search_path = '' as $$ -- definer: e-mail addresses are not granted

@@ -198,8 +198,8 @@ export function newSecret(
 }
 
 /**
- * Creates a row of the author for the path; a survey belongs to the organization, and is published unless a
- * draft is needed.
+ * Creates a row of the author for the path; a survey belongs to the organization, and is published unless a draft is
+ * needed.
  */
 async function newRow({ method, path }: Pick<Route, "method" | "path">, board: Board): Promise<string> {
   const {

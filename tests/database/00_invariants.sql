@@ -107,7 +107,7 @@ insert into helpers values
   (array['anon', 'authenticated'], array['survey_page', 'open_survey_page']),
   (array['authenticated'], array['admin_frame', 'admin_merge_preview', 'admin_moderate_many', 'my_profile', 'my_responses', 'offered_survey', 'rate_limits']),
   (array['authenticated'], array['my_mail_preferences', 'change_my_mail_preferences', 'mute_submission']),
-  (array['anon', 'authenticated'], array['mail_preferences_by_link', 'change_mail_preferences_by_link', 'open_claim']),
+  (array['anon', 'authenticated'], array['mail_preferences_by_link', 'change_mail_preferences_by_link', 'open_claim', 'refusing_invites', 'refuse_invites']),
   (array['authenticated'], array['claim_author']),
   (array['authenticated', 'service_key'], array['admin_mail_suppressions', 'admin_lift_mail_suppression', 'mail_survey',
     'admin_logo', 'admin_apply_import', 'admin_search_people', 'admin_person', 'admin_decide_trust']),
@@ -116,7 +116,7 @@ insert into helpers values
   (array['service_key', 'feedback_api'], array['key_organization_id']),
   (array['feedback_api'], array['agent_id', 'admit_request', 'assume_caller', 'is_allowed_origin', 'latest_migration',
     'record_tool_calls', 'finish_stream', 'stream_events', 'events_after', 'active_keys',
-    'renew_streams', 'claim_import', 'set_up', 'signing_secrets', 'open_session']),
+    'renew_streams', 'claim_import', 'take_removed_logos', 'set_up', 'signing_secrets', 'open_session']),
   (array['service_role'], array['is_time_zone', 'are_mail_choices']),
   (array['authenticated', 'service_role'], array['person_name', 'ordered_id', 'check_response']),
   (array['anon', 'authenticated', 'service_key'], array['team_organization_ids', 'author', 'author_of_key',
@@ -275,7 +275,8 @@ select set_eq($$ select name || ' ' || privilege || ' ' || columns from granted 
   'survey_options delete *',
   'survey_responses select answers id locale organization_id sentiment sentiment_engine sentiment_score started_at submitted_at survey_id user_id'], 'a key writes these columns and no others');
 
--- Rows that triggers count cannot be moved: votes and follows are inserted and deleted, counted and visibility columns are not writable.
+-- Rows that triggers count cannot be moved: votes and follows are inserted and deleted, counted and
+-- visibility columns are not writable.
 select set_eq($$ select name || ' ' || privilege || ' ' || columns from granted where schema = 'public' and role = 'service_role' $$,
   $$ select name || ' ' || privilege || ' *' from our_tables, unnest(array['select', 'insert', 'update', 'delete']) as privilege
      where schema = 'public' and not (privilege = 'update' and name in ('submissions', 'votes', 'follows', 'comments', 'comment_votes', 'survey_responses'))

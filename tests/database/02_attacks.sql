@@ -40,7 +40,7 @@ insert into public.follows (organization_id, submission_id, user_id) values (tes
 delete from public.notifications;
 insert into public.status_changes (submission_id, new_status, changed_by) values (tests.id('a wish'), 'planned', tests.id('olga'));
 select is((select string_agg(p.name, ',') from public.notifications n join public.profiles p on p.id = n.user_id), 'Alice',
-  'who follows a board that turned private hears nothing of it, its author does');
+  'followers of a board that became private get no notification, its author does');
 
 -- A token after its user was deleted
 delete from auth.users where id = tests.id('adam');

@@ -11,11 +11,11 @@ do $$ begin
     (tests.id('long'), 'long@example.test', jsonb_build_object('name', repeat('😀', 150))), (tests.id('blank'), 'blank@example.test', '{"name": "   "}');
 end $$;
 select is((select name from profiles where id = tests.id(person)), name, claim) from (values
-  ('alice', 'Alice', 'a person is called what they called themselves'),
-  ('full', 'Full Name', 'by their full name if that is what they gave, trimmed'),
+  ('alice', 'Alice', 'the name comes from sign-up'),
+  ('full', 'Full Name', 'or from full_name, trimmed'),
   ('none', null, 'a name is never made from the address'),
-  ('blank', null, 'nor from white space'),
-  ('long', repeat('😀', 100), 'and has 100 characters at most')) as t (person, name, claim);
+  ('blank', null, 'white space is no name'),
+  ('long', repeat('😀', 100), 'a name has at most 100 characters')) as t (person, name, claim);
 do $$ begin update auth.users set email = 'new@example.test' where id = tests.id('alice'); end $$;
 select is((select email from profiles where id = tests.id('alice')), 'new@example.test', 'a changed address is copied to the profile');
 do $$ begin update auth.users set email = 'olga@example.test' where id = tests.id('olga'); end $$;
@@ -24,11 +24,11 @@ do $$ begin update auth.users set email = 'olga@example.test' where id = tests.i
 select is(tests.try(who, $$ update profiles set name = 'Alicia', avatar_url = 'https://example.test/a.png' where id = tests.id('alice') $$), outcome, claim)
 from (values
   ('alice', '1', 'a person changes their name and picture'),
-  ('bob', '0', 'nobody else does'),
-  ('adam', '0', 'not even an admin'),
-  ('anon', '42501', 'nor anyone unknown'),
-  ('acme key with submissions:write members:write', '42501', 'nor a key')) as t (who, outcome, claim);
-select is(tests.try('alice', 'update profiles set ' || change || ' where id = tests.id(''alice'')'), '42501', 'nobody updates a profile with ' || change)
+  ('bob', '0', 'another user cannot'),
+  ('adam', '0', 'an admin cannot'),
+  ('anon', '42501', 'an anonymous user cannot'),
+  ('acme key with submissions:write members:write', '42501', 'a key cannot')) as t (who, outcome, claim);
+select is(tests.try('alice', 'update profiles set ' || change || ' where id = tests.id(''alice'')'), '42501', 'a profile cannot be updated with ' || change)
 from unnest(array['email = ''olga@example.test''', 'kind = ''key''', 'auth_user_id = tests.id(''olga'')', 'organization_id = tests.id(''acme'')', 'id = tests.id(''olga'')']) as change;
 select is(tests.try('alice', format('update profiles set avatar_url = %L where id = tests.id(''alice'')', url)), '23514 avatar_url_is_a_web_address',
   format('%s is no picture', left(url, 30))) from unnest(array['javascript:alert(1)', 'data:image/png;base64,x', '/a.png', 'https://a b', 'https://' || repeat('x', 2000)]) as url;

@@ -18,12 +18,12 @@ $$;
 
 -- Permissions
 select matches(tests.try(who, pg_temp.change('planned')), '^(42501|FB403|FB404)$', claim) from (values
-  ('anon', 'nobody unknown changes a status'),
-  ('alice', 'nor does the author'),
-  ('mia', 'nor a member'),
-  ('rita', 'nor another organization''s admin'),
-  ('acme key with submissions:read submissions:write', 'nor a key without submissions:moderate'),
-  ('rival key with submissions:read submissions:moderate', 'nor a key of another organization')) as t (who, claim);
+  ('anon', 'an anonymous user cannot change a status'),
+  ('alice', 'the author cannot'),
+  ('mia', 'a member cannot'),
+  ('rita', 'another organization''s admin cannot'),
+  ('acme key with submissions:read submissions:write', 'a key without submissions:moderate cannot'),
+  ('rival key with submissions:read submissions:moderate', 'a key of another organization cannot')) as t (who, claim);
 select is_empty($$ select from status_changes $$, 'no row is left');
 select matches(tests.try('rita', pg_temp.change('planned', more => 'organization_id = tests.id(''rival'')')), '^(42501|FB403|FB404)$',
   'an admin cannot name their own organization for a foreign submission');
@@ -35,7 +35,7 @@ select is(tests.try('adam', pg_temp.change('planned', more => 'note = ''  Next m
 select is((select status from submissions where id = tests.id('An idea')), 'planned', 'the submission has the new status');
 select results_eq(
   $$ select previous_status, new_status, changed_by, note from status_changes where submission_id = tests.id('An idea') $$,
-  $$ values ('open', 'planned', tests.id('adam'), 'Next month.') $$, 'the history has the previous status, who changed it and the note');
+  $$ values ('open', 'planned', tests.id('adam'), 'Next month.') $$, 'the history has the previous status, the person and the note');
 select results_eq(
   'select type, subject_id, organization_id, data from private.outbox',
   $$ values ('submission.status_changed', tests.id('An idea'), tests.id('acme'), jsonb_build_object('submission_id', tests.id('An idea'),
@@ -44,7 +44,7 @@ select set_eq(
   'select user_id, type, submission_id, event_id from notifications',
   $$ select user_id, 'status_changed', submission_id, status_changes.id
     from status_changes, unnest(array[tests.id('alice'), tests.id('bob')]) as user_id $$,
-  'the author and the followers are notified, but not who changed it');
+  'the author and the followers are notified, except the person who changed it');
 do $$ begin delete from private.outbox; delete from notifications; end $$;
 
 select is(tests.try('adam', pg_temp.change('planned')), '0', 'setting the same status changes nothing');
@@ -83,7 +83,7 @@ create function pg_temp.answers(who text, submissions text[]) returns text langu
   from unnest(array['open', 'planned', 'completed', 'duplicate']) as status, unnest(submissions) as submission
 $$;
 select is(pg_temp.answers(who, array['In the vault', 'Nowhere']), pg_temp.answers(who, array['Nowhere']),
-  format('%s gets one answer for what they cannot see, whatever its status and whether it exists', who))
+  format('%s gets the same error for invisible and missing submissions, whatever the status', who))
 from unnest(array['bob', 'rita', 'rival key with submissions:moderate']) as who;
 select matches(pg_temp.answers('bob', array['An idea']), '^(42501|FB403|FB404)$', 'a user gets the same error for every status');
 

@@ -31,12 +31,12 @@ select set_eq('select type from private.outbox', array['submission.created'], 'o
 select is_empty($$ select from private.rate_counters where rule like 'vote%' $$, 'the author''s own vote charges no rate limit');
 
 -- Read-only columns
-select is(tests.try('alice', pg_temp.submit(forged)), '42501', 'nobody submits with a chosen ' || forged)
+select is(tests.try('alice', pg_temp.submit(forged)), '42501', 'a submission cannot be created with ' || forged)
 from unnest(array['author_id = tests.id(''bob'')', 'author_id = tests.id(''alice'')', 'status = ''planned''', 'vote_count = 99', 'comment_count = 99',
   'is_public = true', 'moderation_state = ''approved''', 'merged_into_id = null', 'source = ''ios''', 'tracker_issue_url = ''https://example.test/1''',
   'created_at = now()']) as forged;
 select is(tests.try('anon', pg_temp.submit()), '42501', 'an anonymous client cannot submit');
-select is(tests.try('alice', format('update submissions set %s', change)), '42501', 'nobody updates with ' || change)
+select is(tests.try('alice', format('update submissions set %s', change)), '42501', 'a submission cannot be updated with ' || change)
 from unnest(array['status = ''planned''', 'vote_count = 99', 'comment_count = 99', 'is_public = true', 'moderation_state = ''approved''',
   'author_id = tests.id(''alice'')', 'organization_id = tests.id(''rival'')', 'type = ''problem''', 'merged_into_id = id', 'created_at = now()']) as change;
 
@@ -102,8 +102,8 @@ select is(tests.try('alice', pg_temp.submit(title => title, description => descr
   (repeat(E'e\u0301', 100), repeat(E'e\u0301', 2500), '1', 'a combining accent counts as one'),
   (repeat(E'e\u0301', 101), repeat('x', 20), '23514 title_has_5_to_200_characters', 'and as no less'),
   (repeat(' ', 5), repeat('x', 20), '23514 title_has_5_to_200_characters', 'white space is no title'),
-  (E'\u3000\u00A0' || repeat('x', 4) || E'\n', repeat('x', 20), '23514 title_has_5_to_200_characters', 'white space around a title does not lengthen it'),
-  (repeat(' ', 9) || repeat('x', 200), repeat('x', 20), '1', 'nor does it make one too long')) as t (title, description, outcome, claim);
+  (E'\u3000\u00A0' || repeat('x', 4) || E'\n', repeat('x', 20), '23514 title_has_5_to_200_characters', 'white space around a title does not count'),
+  (repeat(' ', 9) || repeat('x', 200), repeat('x', 20), '1', 'white space does not make a title too long')) as t (title, description, outcome, claim);
 select is(
   tests.see('alice', pg_temp.submit(title => E' \u2003 Trim me \t', description => E'\n\uFEFF A description to trim. \u3000')
     || $$ returning title || '|' || description $$),
@@ -123,10 +123,10 @@ select is(tests.try('alice', $$ update submissions set category_id = tests.id('r
 select is(tests.try(who, format('insert into submission_tags values (tests.id(%L), tests.id(''Alices idea''), tests.id(%L))', organization, tag)), outcome, claim)
 from (values
   ('adam', 'acme', 'fast', '1', 'an admin tags a submission'),
-  ('alice', 'acme', 'fast', '42501', 'its author does not'),
-  ('mia', 'acme', 'fast', '42501', 'nor does a member'),
-  ('rita', 'acme', 'fast', '42501', 'nor another organization''s admin'),
-  ('rita', 'rival', 'rival fast', '23503 submission_tags_submission_is_of_the_same_organization', 'who cannot claim it for theirs'),
+  ('alice', 'acme', 'fast', '42501', 'its author cannot'),
+  ('mia', 'acme', 'fast', '42501', 'a member cannot'),
+  ('rita', 'acme', 'fast', '42501', 'another organization''s admin cannot'),
+  ('rita', 'rival', 'rival fast', '23503 submission_tags_submission_is_of_the_same_organization', 'not for another organization''s submission'),
   ('adam', 'acme', 'rival fast', '23503 submission_tags_tag_is_of_the_same_organization', 'a tag of another organization is none'),
   ('acme key with submissions:write', 'acme', 'fast', '42501', 'a key that may only write does not tag'))
   as t (who, organization, tag, outcome, claim);
@@ -147,7 +147,7 @@ select is(tests.try(who, $$ update submissions set title = 'A new title' where i
   ('mia', '0', 'a member does not'),
   ('bob', '0', 'a stranger does not'),
   ('rita', '0', 'another organization''s admin does not'),
-  ('anon', '42501', 'nobody unknown does'),
+  ('anon', '42501', 'an anonymous user cannot'),
   ('acme key with submissions:read submissions:moderate', '1', 'a key with submissions:moderate edits'),
   ('acme key with submissions:read submissions:write', '0', 'a key that may only write edits nothing it did not write'),
   ('rival key with submissions:read submissions:write submissions:moderate', '0', 'a key of another organization edits nothing'))
@@ -192,12 +192,12 @@ do $$ begin
 end $$;
 select is(tests.try(who, $$ delete from submissions where id = tests.id('Alices idea') $$), outcome, claim) from (values
   ('bob', '0', 'a stranger deletes nothing'),
-  ('mia', '0', 'nor does a member'),
-  ('rita', '0', 'nor another organization''s admin'),
-  ('anon', '42501', 'nor anyone unknown'),
-  ('acme key with submissions:read submissions:write', '0', 'nor a key that did not write it'),
-  ('rival key with submissions:read submissions:moderate', '0', 'nor a key of another organization'),
-  ('alice', '1', 'an author deletes what they wrote, however many voted and commented')) as t (who, outcome, claim);
+  ('mia', '0', 'a member cannot'),
+  ('rita', '0', 'another organization''s admin cannot'),
+  ('anon', '42501', 'an anonymous user cannot'),
+  ('acme key with submissions:read submissions:write', '0', 'a key that did not write it cannot'),
+  ('rival key with submissions:read submissions:moderate', '0', 'a key of another organization cannot'),
+  ('alice', '1', 'an author can delete a submission with votes and comments')) as t (who, outcome, claim);
 select is((select count(*) from (
     select submission_id from votes union all select submission_id from follows union all select submission_id from comments
     union all select submission_id from comment_votes union all select submission_id from notifications

@@ -38,22 +38,22 @@ select results_eq('select user_id, type, submission_id, comment_id from notifica
   $$ values (tests.id('alice'), 'vote', tests.id('An idea'), null::uuid) $$, 'the author is notified of a vote');
 select is(tests.try('alice', pg_temp.vote()), '0', 'the author has already voted');
 select is(tests.try(who, pg_temp.vote(submission)), outcome, claim) from (values
-  ('anon', 'An idea', '42501', 'nobody votes without signing in'),
-  ('bob', 'Nowhere', 'FB404', 'nobody votes for what does not exist'),
-  ('bob', 'In the vault', 'FB404', 'nobody votes for what they cannot see'),
-  ('carol', 'Waiting', 'FB404', 'nobody votes for what waits for approval'),
-  ('carol', 'Merged away', 'FBM09', 'nobody votes for what was merged away'),
+  ('anon', 'An idea', '42501', 'an anonymous user cannot vote'),
+  ('bob', 'Nowhere', 'FB404', 'a missing submission takes no vote'),
+  ('bob', 'In the vault', 'FB404', 'an invisible submission takes no vote'),
+  ('carol', 'Waiting', 'FB404', 'a pending submission takes no vote'),
+  ('carol', 'Merged away', 'FBM09', 'a merged submission takes no vote'),
   ('vera', 'In the vault', '1', 'a member votes on a private board'),
   ('acme key', 'An idea', '42501', 'a key without submissions:write does not vote'),
-  ('rival key with submissions:write', 'An idea', 'FB404', 'nor does a key of another organization'))
+  ('rival key with submissions:write', 'An idea', 'FB404', 'a key of another organization cannot'))
   as t (who, submission, outcome, claim);
 select is(tests.refusal('carol', pg_temp.vote('Merged away')) ->> 'merged_into_id', tests.id('Merged into')::text, 'the error for a merged submission names the target');
-select is(tests.try('carol', pg_temp.vote(more => forged)), '42501', 'nobody votes with a chosen ' || forged)
+select is(tests.try('carol', pg_temp.vote(more => forged)), '42501', 'a vote cannot be created with ' || forged)
 from unnest(array['user_id = tests.id(''carol'')', 'user_id = tests.id(''mia'')', 'created_at = now()', 'id = tests.id(''mine'')',
   'organization_id = tests.id(''acme'')']) as forged;
 
 -- Voters
-select is(tests.see(who, question), '42501', format('%s does not learn who voted by: %s', who, question))
+select is(tests.see(who, question), '42501', format('%s cannot read voters by: %s', who, question))
 from unnest(array['anon', 'carol', 'alice', 'adam', 'acme key with submissions:read submissions:moderate']) as who, unnest(array[
   'select * from votes limit 1',
   'select user_id from votes limit 1',
@@ -62,7 +62,7 @@ from unnest(array['anon', 'carol', 'alice', 'adam', 'acme key with submissions:r
   'select count(*) from votes group by user_id',
   'select row_to_json(votes) from votes limit 1',
   'select count(*) from votes join profiles on profiles.id = votes.user_id']) as question;
-select is(tests.see('carol', question), '42501', 'nor, signed in, by: ' || question) from unnest(array[
+select is(tests.see('carol', question), '42501', 'a signed-in user cannot read voters by: ' || question) from unnest(array[
   'delete from votes where user_id = tests.id(''bob'')',
   'delete from votes returning user_id',
   'insert into votes (submission_id) values (tests.id(''An idea'')) returning user_id',
@@ -76,7 +76,7 @@ select is(tests.see('bob', $$ select string_agg(submission_id::text, ',') from m
   tests.id('An idea')::text, 'a voter sees their own votes by my_votes');
 select is(tests.see('bob', 'select count(*) from my_votes(array[]::uuid[])'), '0', 'my_votes returns votes for the given submissions only');
 select is(tests.see('mia', $$ select count(*) from my_votes(array[tests.id('An idea')]) $$), '0', 'a user who did not vote has no votes');
-select is(tests.see(who, $$ select count(*) from my_votes(array[tests.id('An idea')]) $$), '42501', who || ' has no my_votes')
+select is(tests.see(who, $$ select count(*) from my_votes(array[tests.id('An idea')]) $$), '42501', who || ' cannot call my_votes')
 from unnest(array['anon', 'acme key with submissions:read']) as who;
 select is(tests.see(who, question), answer, format('%s asks %s: %s', who, question, coalesce(answer, 'nothing'))) from (values
   ('bob', $$ select private.my_vote(tests.id('An idea')) is not null $$, 'true'),
@@ -92,11 +92,11 @@ from (values
   ('adam', 'alice@example.test, bob@example.test, carol@example.test', 'an admin sees the voters'),
   ('acme key with submissions:moderate', 'alice@example.test, bob@example.test, carol@example.test', 'and a key with submissions:moderate'),
   ('alice', 'FB403', 'the author does not'),
-  ('mia', 'FB403', 'nor a member'),
-  ('rita', 'FB403', 'nor another organization''s admin'),
-  ('rival key with submissions:moderate', 'FB403', 'nor a key of another organization'),
-  ('acme key with submissions:read', 'FB403', 'nor a key that may only read'),
-  ('anon', 'FB403', 'nor anyone unknown')) as t (who, outcome, claim);
+  ('mia', 'FB403', 'a member cannot'),
+  ('rita', 'FB403', 'another organization''s admin cannot'),
+  ('rival key with submissions:moderate', 'FB403', 'a key of another organization cannot'),
+  ('acme key with submissions:read', 'FB403', 'a key that may only read cannot'),
+  ('anon', 'FB403', 'an anonymous user cannot')) as t (who, outcome, claim);
 
 -- Removing votes
 do $$ begin delete from private.outbox; delete from notifications; end $$;
@@ -139,9 +139,9 @@ select is(tests.try(who, pg_temp.vote(more => format('user_id = tests.id(%L)', v
   ('acme key with submissions:write', 'eve', '1', 'and for an author known by e-mail'),
   ('acme key with submissions:write', 'eve', '0', 'once'),
   ('acme key with submissions:write', 'mia', '42501', 'never for a user'),
-  ('acme key with submissions:write', 'rival eve', '42501', 'nor for an author of another organization'),
-  ('acme key with submissions:write', 'rival key', '42501', 'nor for another key'),
-  ('acme key with submissions:read submissions:moderate', 'eve', '42501', 'nor without submissions:write')) as t (who, voter, outcome, claim);
+  ('acme key with submissions:write', 'rival eve', '42501', 'not for an author of another organization'),
+  ('acme key with submissions:write', 'rival key', '42501', 'not for another key'),
+  ('acme key with submissions:read submissions:moderate', 'eve', '42501', 'not without submissions:write')) as t (who, voter, outcome, claim);
 select is(pg_temp.count(), 4, 'votes by keys are counted');
 select is(tests.see('acme key with submissions:write', $$ select private.vote_of(tests.id('An idea'), tests.id('eve')) is not null $$), 'true',
   'a key sees the vote of its e-mail author');
@@ -166,7 +166,7 @@ select is(tests.try('mia', $$ insert into follows (submission_id) values (tests.
 select is(tests.try('mia', $$ insert into follows (submission_id) values (tests.id('An idea')) on conflict do nothing $$), '0', 'following again changes nothing');
 select is(tests.see('mia', 'select reason from follows'), 'manual', 'the reason of the follow is manual');
 select is(tests.try('mia', format('insert into follows (submission_id, %s) values (tests.id(''An idea''), %s)', split_part(forged, ' = ', 1), split_part(forged, ' = ', 2))),
-  '42501', 'nobody follows with a chosen ' || forged) from unnest(array['user_id = tests.id(''bob'')', 'reason = ''author''']) as forged;
+  '42501', 'a follow cannot be created with ' || forged) from unnest(array['user_id = tests.id(''bob'')', 'reason = ''author''']) as forged;
 select is(tests.try('mia', $$ insert into follows (submission_id) values (tests.id('In the vault')) $$), 'FB404', 'a user cannot follow an invisible submission');
 select is(tests.see('alice', 'select count(*) from follows where user_id <> tests.id(''alice'')'), '0', 'an author does not see other followers');
 select is(tests.see('adam', 'select count(*) from follows where user_id <> tests.id(''adam'')'), '0', 'an admin does not see other followers');

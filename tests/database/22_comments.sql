@@ -36,31 +36,31 @@ select results_eq($$ select reason from follows where user_id = tests.id('bob') 
 select is(tests.see(who, pg_temp.say('We hear you.') || ' returning is_official'), official, claim) from (values
   ('mia', 'true', 'a member''s comment is official'),
   ('adam', 'true', 'so is an admin''s'),
-  ('rita', 'false', 'another organization''s admin is nobody''s official'),
-  ('alice', 'false', 'nor is the author of the submission'))
+  ('rita', 'false', 'a comment by another organization''s admin is not official'),
+  ('alice', 'false', 'a comment by the submission''s author is not official'))
   as t (who, official, claim);
-select is(tests.try('bob', pg_temp.say('Forged.', more => forged)), '42501', 'nobody comments with a chosen ' || forged)
+select is(tests.try('bob', pg_temp.say('Forged.', more => forged)), '42501', 'a comment cannot be created with ' || forged)
 from unnest(array['author_id = tests.id(''adam'')', 'author_id = tests.id(''bob'')', 'is_official = true', 'vote_count = 9', 'reply_count = 9',
   'moderation_state = ''approved''', 'is_public = true', 'created_at = now()', 'organization_id = tests.id(''acme'')']) as forged;
 select is(tests.try(who, pg_temp.say('Hello.', submission, parent)), outcome, claim) from (values
-  ('anon', 'An idea', null, '42501', 'nobody comments without signing in'),
-  ('bob', 'Nowhere', null, 'FB404', 'nobody comments on what does not exist'),
-  ('bob', 'In the vault', null, 'FB404', 'nobody comments on what they cannot see'),
-  ('bob', 'Merged away', null, 'FBM09', 'nobody comments on what was merged away'),
-  ('bob', 'An idea', 'nowhere', 'FB404', 'nobody replies to what does not exist'),
-  ('bob', 'An idea', 'on another', 'FB404', 'nor across submissions'),
-  ('bob', 'An idea', 'in the vault', 'FB404', 'nor to what they cannot see'),
+  ('anon', 'An idea', null, '42501', 'an anonymous user cannot comment'),
+  ('bob', 'Nowhere', null, 'FB404', 'a missing submission takes no comment'),
+  ('bob', 'In the vault', null, 'FB404', 'an invisible submission takes no comment'),
+  ('bob', 'Merged away', null, 'FBM09', 'a merged submission takes no comment'),
+  ('bob', 'An idea', 'nowhere', 'FB404', 'a missing comment takes no reply'),
+  ('bob', 'An idea', 'on another', 'FB404', 'a comment on another submission takes no reply'),
+  ('bob', 'An idea', 'in the vault', 'FB404', 'an invisible comment takes no reply'),
   ('vera', 'In the vault', 'in the vault', '1', 'a member replies on a private board'),
   ('acme key with submissions:read', 'An idea', null, '42501', 'a key without submissions:write does not comment'),
-  ('rival key with submissions:write', 'An idea', null, 'FB404', 'nor does a key of another organization')) as t (who, submission, parent, outcome, claim);
+  ('rival key with submissions:write', 'An idea', null, 'FB404', 'a key of another organization cannot')) as t (who, submission, parent, outcome, claim);
 select is(tests.refusal('bob', pg_temp.say('Hello.', 'Merged away')) ->> 'merged_into_id', tests.id('Merged into')::text, 'the error for a merged submission names the target');
 select throws_ok($$ insert into comments (submission_id, author_id, body, parent_id) values (tests.id('An idea'), tests.id('bob'), 'Hello.', tests.id('on another')) $$,
   'FB404', null, 'even the service role cannot reply to a comment of another submission');
 select is(tests.try('bob', pg_temp.say(body)), outcome, claim) from (values
   ('x', '1', 'one character will do'),
-  ('', '23514 body_has_1_to_2000_characters', 'none will not'),
-  (E' \n\u3000\uFEFF', '23514 body_has_1_to_2000_characters', 'nor white space'),
-  (repeat('x', 2000), '1', 'nor are 2000 too many'),
+  ('', '23514 body_has_1_to_2000_characters', 'an empty comment is rejected'),
+  (E' \n\u3000\uFEFF', '23514 body_has_1_to_2000_characters', 'white space is rejected'),
+  (repeat('x', 2000), '1', '2000 characters are accepted'),
   (repeat('x', 2001), '23514 body_has_1_to_2000_characters', '2001 are'),
   (repeat('😀', 2000), '1', 'an emoji is one'),
   (repeat('😀', 2001), '23514 body_has_1_to_2000_characters', 'and no less'),
@@ -76,13 +76,13 @@ from (values
   ('acme key', '1', 'a key comments for itself'),
   ('eve', '1', 'and for an author known by e-mail'),
   ('bob', '42501', 'never for a user'),
-  ('mia', '42501', 'nor for a member, officially'),
-  ('rival eve', '42501', 'nor for an author of another organization')) as t (author, outcome, claim);
+  ('mia', '42501', 'not for a member, officially'),
+  ('rival eve', '42501', 'not for an author of another organization')) as t (author, outcome, claim);
 select is(tests.see(who, $$ select private.written_comment(id) ->> 'body' from comments where author_id = tests.id('eve') $$), body, claim) from (values
-  ('acme key with submissions:write', 'Hello.', 'a key is shown what it wrote'),
-  ('acme key', 'Hello.', 'by any key of the organization'),
-  ('rival key with submissions:write', null, 'another organization''s key is not'),
-  ('adam', null, 'nor is a person who did not write it')) as t (who, body, claim);
+  ('acme key with submissions:write', 'Hello.', 'a key reads its own comment'),
+  ('acme key', 'Hello.', 'and that of another key of the organization'),
+  ('rival key with submissions:write', null, 'another organization''s key cannot'),
+  ('adam', null, 'a person who did not write it cannot')) as t (who, body, claim);
 select is(tests.try('acme key with submissions:write', 'update comments set body = ''Changed.'''), '42501', 'a key edits no comment');
 
 -- Editing
@@ -95,11 +95,11 @@ do $$ begin
 end $$;
 select is(tests.try(who, format('update comments set body = ''Better so.'' where id = tests.id(%L)', comment)), outcome, claim) from (values
   ('bob', 'fresh', '1', 'an author edits a comment within the window'),
-  ('bob', 'stale', 'FB403', 'and not a second longer'),
-  ('alice', 'fresh', '0', 'the author of the submission does not'),
-  ('adam', 'fresh', '0', 'nor does an admin'),
-  ('anon', 'fresh', '42501', 'nor anyone unknown')) as t (who, comment, outcome, claim);
-select is(tests.try('bob', format('update comments set %s where id = tests.id(''fresh'')', change)), '42501', 'nobody updates a comment with ' || change)
+  ('bob', 'stale', 'FB403', 'but not after the window'),
+  ('alice', 'fresh', '0', 'the author of the submission cannot'),
+  ('adam', 'fresh', '0', 'an admin cannot'),
+  ('anon', 'fresh', '42501', 'an anonymous user cannot')) as t (who, comment, outcome, claim);
+select is(tests.try('bob', format('update comments set %s where id = tests.id(''fresh'')', change)), '42501', 'a comment cannot be updated with ' || change)
 from unnest(array['is_official = true', 'vote_count = 9', 'author_id = tests.id(''adam'')', 'submission_id = tests.id(''An idea'')', 'parent_id = null',
   'created_at = now()', 'moderation_state = ''approved''', 'is_public = true']) as change;
 select is(tests.try('bob', $$ update comments set body = '   ' where id = tests.id('fresh') $$), '23514 body_has_1_to_2000_characters',
@@ -121,13 +121,13 @@ end $$;
 select is(pg_temp.comments('A thread'), 5, 'replies are counted on the submission');
 select is(array[pg_temp.replies('top'), pg_temp.replies('reply'), pg_temp.replies('aside')], array[2, 1, 0], 'a comment counts its direct replies');
 select is(tests.try(who, $$ delete from comments where id = tests.id('top') $$), outcome, claim) from (values
-  ('carol', '0', 'who replied does not delete what they replied to'),
-  ('alice', '0', 'nor does the author of the submission'),
-  ('mia', '0', 'nor a member'),
-  ('rita', '0', 'nor another organization''s admin'),
-  ('anon', '42501', 'nor anyone unknown'),
-  ('acme key with submissions:read submissions:write', '0', 'nor a key that did not write it'),
-  ('rival key with submissions:read submissions:moderate', '0', 'nor a key of another organization')) as t (who, outcome, claim);
+  ('carol', '0', 'the author of a reply cannot delete its parent'),
+  ('alice', '0', 'the author of the submission cannot'),
+  ('mia', '0', 'a member cannot'),
+  ('rita', '0', 'another organization''s admin cannot'),
+  ('anon', '42501', 'an anonymous user cannot'),
+  ('acme key with submissions:read submissions:write', '0', 'a key that did not write it cannot'),
+  ('rival key with submissions:read submissions:moderate', '0', 'a key of another organization cannot')) as t (who, outcome, claim);
 select is(tests.try('carol', $$ delete from comments where id = tests.id('reply') $$), '1', 'an author can delete a comment');
 select is_empty($$ select from comments where id = tests.id('deeper') $$, 'its replies are deleted with it');
 select is(pg_temp.comments('A thread'), 3, 'the submission counts the remaining comments');
@@ -184,14 +184,14 @@ end $$;
 select is(tests.see(who, pg_temp.say('Waiting?') || $$ returning moderation_state || ' ' || is_public $$), state, claim) from (values
   ('bob', 'pending false', 'where approval is required a stranger''s comment waits'),
   ('mia', 'approved true', 'and a member''s does not')) as t (who, state, claim);
-select is(pg_temp.comments(), 1, 'what waits is not counted');
-select is((select count(*) from private.outbox), 1::bigint, 'nor announced');
+select is(pg_temp.comments(), 1, 'a pending comment is not counted');
+select is((select count(*) from private.outbox), 1::bigint, 'a pending comment creates no event');
 do $$ begin
   update comments set id = tests.id('waiting') where author_id = tests.id('bob') and submission_id = tests.id('An idea');
   perform tests.comment('approved', 'carol', 'An idea');
   delete from private.outbox; delete from notifications;
 end $$;
-select is(tests.try('carol', pg_temp.say('To what waits.', parent => 'waiting')), 'FB404', 'other users cannot reply to a pending comment');
+select is(tests.try('carol', pg_temp.say('To a pending one.', parent => 'waiting')), 'FB404', 'other users cannot reply to a pending comment');
 do $$ begin update comments set moderation_state = 'approved' where id = tests.id('waiting'); end $$;
 select is(pg_temp.comments(), 3, 'an approved comment is counted');
 select results_eq($$ select type, data #>> '{comment,id}' from private.outbox $$, $$ values ('comment.created', tests.id('waiting')::text) $$, 'its approval creates an event');
@@ -230,14 +230,14 @@ select is_empty('select from follows', 'a vote for a comment creates no follow')
 select is_empty('select from private.outbox', 'a vote for a comment creates no event');
 select is_empty('select from notifications', 'a vote for a comment creates no notification');
 select is(tests.try(who, pg_temp.vote(comment)), outcome, claim) from (values
-  ('anon', 'a comment', '42501', 'nobody votes without signing in'),
-  ('bob', 'nowhere', 'FB404', 'nobody votes for what does not exist'),
-  ('bob', 'in the vault', 'FB404', 'nobody votes for what they cannot see'),
+  ('anon', 'a comment', '42501', 'an anonymous user cannot vote'),
+  ('bob', 'nowhere', 'FB404', 'a missing comment takes no vote'),
+  ('bob', 'in the vault', 'FB404', 'an invisible comment takes no vote'),
   ('acme key with submissions:read', 'a comment', '42501', 'a key without submissions:write does not vote'),
-  ('rival key with submissions:write', 'a comment', 'FB404', 'nor does a key of another organization')) as t (who, comment, outcome, claim);
-select is(tests.try('carol', pg_temp.vote(more => forged)), '42501', 'nobody votes with a chosen ' || forged)
+  ('rival key with submissions:write', 'a comment', 'FB404', 'a key of another organization cannot')) as t (who, comment, outcome, claim);
+select is(tests.try('carol', pg_temp.vote(more => forged)), '42501', 'a vote cannot be created with ' || forged)
 from unnest(array['user_id = tests.id(''carol'')', 'submission_id = tests.id(''To vote on'')', 'created_at = now()', 'id = tests.id(''mine'')']) as forged;
-select is(tests.see(who, question), '42501', format('%s does not learn who voted by: %s', who, question))
+select is(tests.see(who, question), '42501', format('%s cannot read voters by: %s', who, question))
 from unnest(array['anon', 'carol', 'adam', 'acme key with submissions:moderate']) as who, unnest(array[
   'select * from comment_votes limit 1', 'select count(*) from comment_votes where user_id = tests.id(''bob'')',
   'select id from comment_votes order by user_id limit 1']) as question;

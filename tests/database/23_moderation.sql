@@ -115,7 +115,7 @@ select is(tests.try('adam', pg_temp.moderate('submission', 'Carols second', 'reo
 select is(pg_temp.state('Carols second'), 'pending', 'a reopened submission is pending');
 select is(private.is_trusted(tests.id('acme'), tests.id('carol')), true, 'reopening restores the author''s trust');
 select is((select jsonb_agg(m.payload -> 'record' ->> 'moderation_state' order by m.payload -> 'record' ->> 'moderation_state') from realtime.messages m
-  where m.event = 'MODERATION' and m.payload -> 'record' ->> 'id' = tests.id('Carols second')::text), '["pending", "spam"]', 'the team is told of each');
+  where m.event = 'MODERATION' and m.payload -> 'record' ->> 'id' = tests.id('Carols second')::text), '["pending", "spam"]', 'each change is broadcast to the team');
 select is_empty($$ select topic from realtime.messages where event = 'MODERATION' and topic <> 'organization:' || tests.id('acme') || ':team' $$, 'moderation messages go to the team''s topic only');
 do $$ begin perform set_config('feedback.organization_id', tests.id('acme')::text, true); end $$;
 create function pg_temp.many(types text[], names text[], action text) returns text language sql as $$

@@ -58,9 +58,9 @@ do $$ begin update submissions set moderation_state = 'pending' where id = tests
 select is(tests.see(who, $$ select string_agg(s.title, ', ')
 from private.find_submissions(tests.id('acme'), 'export', null, 1250) f join submissions s on s.id = any (f.submission_ids) $$), found, claim)
 from (values
-  ('anon', null, 'what waits for approval is found by nobody in particular'),
-  ('bob', null, 'nor by a stranger'),
-  ('alice', 'Export invoices to PDF', 'but by its author'),
+  ('anon', null, 'an anonymous user does not find a pending submission'),
+  ('bob', null, 'another user does not find it'),
+  ('alice', 'Export invoices to PDF', 'its author finds it'),
   ('mia', 'Export invoices to PDF', 'and by the team'),
   ('acme key', null, 'not by a key without submissions:read'),
   ('acme key with submissions:read', 'Export invoices to PDF', 'but by one with it')) as t (who, found, claim);
@@ -74,12 +74,12 @@ select is(private.highlight(value, q, private.search_query(q), whole), marked, c
   ('Export invoices to PDF', 'inv', true, 'Export <mark>invoices</mark> to PDF', 'so is one that begins so'),
   ('Crème at the Café', 'cafe', true, 'Crème at the <mark>Café</mark>', 'accents or not'),
   ('ダークモードが欲しい', 'モード', true, 'ダーク<mark>モード</mark>が欲しい', 'and a part of Japanese text'),
-  ('Show 100% of it', '100%', true, 'Show <mark>100</mark>% of it', 'what is no word is left'),
-  ('Nothing of it', 'export', true, 'Nothing of it', 'where nothing is found nothing is marked'),
+  ('Show 100% of it', '100%', true, 'Show <mark>100</mark>% of it', 'a character that belongs to no word is not marked'),
+  ('Nothing of it', 'export', true, 'Nothing of it', 'without a match nothing is marked'),
   ('Allow <b>bold</b> & "quotes"', 'bold', true, 'Allow &lt;b&gt;<mark>bold</mark>&lt;/b&gt; &amp; &quot;quotes&quot;', 'everything else is escaped'),
   ('<mark>x</mark> <img src=x onerror=alert(1)>', 'onerror', true,
-    '&lt;mark&gt;x&lt;/mark&gt; &lt;img src=x <mark>onerror</mark>=alert(1)&gt;', 'a <mark> of one''s own too'),
-  ('Crème <i>x</i>', '</', true, 'Crème &lt;i&gt;x<mark>&lt;/</mark>i&gt;', 'and what was searched for'),
+    '&lt;mark&gt;x&lt;/mark&gt; &lt;img src=x <mark>onerror</mark>=alert(1)&gt;', 'a <mark> in the text is escaped'),
+  ('Crème <i>x</i>', '</', true, 'Crème &lt;i&gt;x<mark>&lt;/</mark>i&gt;', 'a match is escaped'),
   ('It''s', 's', true, 'It&#39;<mark>s</mark>', 'an apostrophe is escaped')) as t (value, q, whole, marked, claim);
 select doesnt_match(regexp_replace(private.highlight(value, q, private.search_query(q), whole), '</?mark>|&(lt|gt|amp|quot|#39);', '', 'g'), '[<>&"'']',
   format('nothing unsafe is left of %s for %s', left(value, 20), q))

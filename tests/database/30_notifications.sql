@@ -7,14 +7,14 @@ do $$ begin
   perform tests.submission('An idea', 'alice');
 end $$;
 
-create function pg_temp.told() returns table (told text) language sql as $$
+create function pg_temp.notified() returns table (recipient text) language sql as $$
   select p.name || ': ' || n.type from notifications n join profiles p on p.id = n.user_id
 $$;
 create function pg_temp.forget() returns void language sql as $$ delete from notifications $$;
 
 -- Votes
 do $$ begin perform tests.try('bob', $q$ insert into votes (submission_id) values (tests.id('An idea')) $q$); end $$;
-select set_eq('select told from pg_temp.told()', array['Alice: vote'], 'a vote notifies the author, not the followers');
+select set_eq('select recipient from pg_temp.notified()', array['Alice: vote'], 'a vote notifies the author, not the followers');
 select is(tests.see('alice', $$ select concat_ws(' ', type, submission_id = tests.id('An idea'), comment_id is null, read_at is null) from notifications $$), 'vote t t t',
   'the author reads the notification');
 select is(tests.see('alice', 'select ' || hidden || ' from notifications'), '42501', 'but finds nothing of the voter in ' || hidden)
@@ -26,36 +26,36 @@ do $$ begin
   perform tests.try('alice', $q$ delete from votes where submission_id = tests.id('An idea') $q$);
   perform tests.try('alice', $q$ insert into votes (submission_id) values (tests.id('An idea')) $q$);
 end $$;
-select is_empty('select told from pg_temp.told()', 'the author''s own vote notifies nobody');
+select is_empty('select recipient from pg_temp.notified()', 'the author''s own vote notifies nobody');
 
 -- Comments: Alice wrote the submission, Bob and Carol follow it
 do $$ begin
   insert into follows (submission_id, user_id) values (tests.id('An idea'), tests.id('carol'));
   perform tests.comment('by bob', 'bob', 'An idea');
 end $$;
-select set_eq('select told from pg_temp.told()', array['Alice: comment', 'Carol: comment'],
+select set_eq('select recipient from pg_temp.notified()', array['Alice: comment', 'Carol: comment'],
   'a comment notifies the author and the followers, but not its own author');
 select results_eq('select distinct comment_id, submission_id from notifications', $$ values (tests.id('by bob'), tests.id('An idea')) $$, 'its notifications name the comment');
 do $$ begin perform pg_temp.forget(); perform tests.comment('to bob', 'carol', 'An idea', 'by bob'); end $$;
-select set_eq('select told from pg_temp.told()', array['Alice: comment', 'Bob: reply'], 'a reply notifies the author of the parent comment as a reply');
+select set_eq('select recipient from pg_temp.notified()', array['Alice: comment', 'Bob: reply'], 'a reply notifies the author of the parent comment as a reply');
 do $$ begin perform pg_temp.forget(); perform tests.comment('to carol', 'bob', 'An idea', 'to bob'); end $$;
-select set_eq('select told from pg_temp.told()', array['Alice: comment', 'Carol: reply'], 'a reply does not notify authors of earlier comments as a reply');
+select set_eq('select recipient from pg_temp.notified()', array['Alice: comment', 'Carol: reply'], 'a reply does not notify authors of earlier comments as a reply');
 do $$ begin perform pg_temp.forget(); perform tests.comment('by alice', 'alice', 'An idea'); end $$;
-select set_eq('select told from pg_temp.told()', array['Bob: comment', 'Carol: comment'], 'authors get no notification of their own comments');
+select set_eq('select recipient from pg_temp.notified()', array['Bob: comment', 'Carol: comment'], 'authors get no notification of their own comments');
 do $$ begin perform pg_temp.forget(); perform tests.comment('to alice', 'bob', 'An idea', 'by alice'); end $$;
-select bag_eq('select told from pg_temp.told()', array['Alice: reply', 'Carol: comment'],
+select bag_eq('select recipient from pg_temp.notified()', array['Alice: reply', 'Carol: comment'],
   'a user with several reasons gets one notification, of the reply');
 do $$ begin perform pg_temp.forget(); perform tests.comment('to oneself', 'alice', 'An idea', 'by alice'); end $$;
-select set_eq('select told from pg_temp.told()', array['Bob: comment', 'Carol: comment'], 'replying to oneself creates no notification');
+select set_eq('select recipient from pg_temp.notified()', array['Bob: comment', 'Carol: comment'], 'replying to oneself creates no notification');
 do $$ begin perform pg_temp.forget(); perform tests.comment('official', 'mia', 'An idea', 'by bob'); end $$;
-select set_eq('select told from pg_temp.told()', array['Alice: official_comment', 'Carol: official_comment', 'Bob: reply'],
+select set_eq('select recipient from pg_temp.notified()', array['Alice: official_comment', 'Carol: official_comment', 'Bob: reply'],
   'an official comment notifies as official_comment, a reply to one''s comment as reply');
 do $$ begin
   delete from follows where user_id in (tests.id('alice'), tests.id('bob'), tests.id('mia'));
   perform pg_temp.forget();
   perform tests.comment('once more', 'carol', 'An idea', 'by bob');
 end $$;
-select set_eq('select told from pg_temp.told()', array['Alice: comment', 'Bob: reply'],
+select set_eq('select recipient from pg_temp.notified()', array['Alice: comment', 'Bob: reply'],
   'the author and the parent''s author are notified without following; former followers are not');
 
 -- One statement with several comments: one row for each comment and person
@@ -63,13 +63,13 @@ do $$ begin
   perform pg_temp.forget();
   insert into comments (submission_id, author_id, body) values (tests.id('An idea'), tests.id('bob'), 'One'), (tests.id('An idea'), tests.id('bob'), 'Two');
 end $$;
-select bag_eq('select told from pg_temp.told()', array['Alice: comment', 'Alice: comment', 'Carol: comment', 'Carol: comment'], 'two comments create two notifications');
+select bag_eq('select recipient from pg_temp.notified()', array['Alice: comment', 'Alice: comment', 'Carol: comment', 'Carol: comment'], 'two comments create two notifications');
 
 -- Status
 do $$ begin perform pg_temp.forget(); insert into follows (submission_id, user_id) values (tests.id('An idea'), tests.id('adam'));
   perform tests.try('adam', $q$ insert into status_changes (submission_id, new_status) values (tests.id('An idea'), 'planned') $q$); end $$;
-select set_eq('select told from pg_temp.told()', array['Alice: status_changed', 'Bob: status_changed', 'Carol: status_changed'],
-  'a status change notifies the author and the followers, but not who made it');
+select set_eq('select recipient from pg_temp.notified()', array['Alice: status_changed', 'Bob: status_changed', 'Carol: status_changed'],
+  'a status change notifies the author and the followers, except the person who made it');
 
 -- Keys and authors known by e-mail
 do $$ begin
@@ -80,7 +80,7 @@ do $$ begin
   insert into votes (submission_id, user_id) values (tests.id('By a backend'), tests.id('bob')), (tests.id('By Eve'), tests.id('bob'));
   perform tests.comment('on a backend''s', 'bob', 'By a backend');
 end $$;
-select set_eq('select told from pg_temp.told()', array['Eve: vote'], 'keys get no notifications; those of an e-mail author are stored');
+select set_eq('select recipient from pg_temp.notified()', array['Eve: vote'], 'keys get no notifications; those of an e-mail author are stored');
 
 -- Reading
 do $$ begin
@@ -94,7 +94,7 @@ select is(tests.see(who, 'select count(*) from notifications'), seen, format('%s
 select is(tests.try('bob', $$ update notifications set read_at = now() $$), '0', 'users cannot mark notifications of others as read');
 select is(tests.try('alice', $$ update notifications set read_at = now() where comment_id = tests.id('to be read') $$), '1', 'a user marks a notification as read');
 select is((select string_agg(p.name, ', ') from notifications n join profiles p on p.id = n.user_id where read_at is not null), 'Alice', 'for oneself alone');
-select is(tests.try('alice', format('update notifications set %s', change)), '42501', 'nobody updates a notification with ' || change)
+select is(tests.try('alice', format('update notifications set %s', change)), '42501', 'a notification cannot be updated with ' || change)
 from unnest(array['type = ''vote''', 'user_id = tests.id(''bob'')', 'comment_id = null', 'created_at = now()']) as change;
 select is(tests.try('alice', 'delete from notifications'), '42501', 'users cannot delete notifications');
 select is(tests.try('alice', $$ insert into notifications (organization_id, user_id, type, submission_id, event_id)
@@ -119,7 +119,7 @@ select is((select count(*) from notifications) between 798 and 801, true, 'a run
 select is((select count(*) from private.fanouts), 1::bigint, 'the queue keeps the position');
 do $$ begin perform private.run_fanouts(300); perform private.run_fanouts(300); end $$;
 select is((select count(*) from notifications), 1201::bigint, 'all followers are notified in the end');
-select is_empty($$ select from notifications where user_id = tests.id('bob') $$, 'who made the change is not notified');
+select is_empty($$ select from notifications where user_id = tests.id('bob') $$, 'the person who made the change is not notified');
 select is_empty('select user_id from notifications group by user_id having count(*) > 1', 'nobody is notified twice');
 select is_empty('select from private.fanouts', 'the queue is empty');
 select is(private.run_fanouts(300), 0, 'a further run does nothing');

@@ -13,7 +13,8 @@ do $$ begin
     (tests.id('acme published'), tests.id('bob'), tests.answers('acme published', '"Two"')), (tests.id('vault published'), tests.id('vic'), tests.answers('vault published', '"One"'));
 end $$;
 
--- Visible rows of each caller: surveys by organization and number of states, then questions, options, responses
+-- Visible rows of each caller: surveys by organization and number of states, then questions, options,
+-- responses
 select is(tests.see(who, $$ select coalesce(string_agg(slug || n, ' ' order by slug), 'none') from (
   select o.slug, count(*) as n from surveys s join organizations o on o.id = s.organization_id group by 1) t $$), surveys, format('%s sees surveys', who)) from (values
   ('anon', 'acme3 rival3'), ('alice', 'acme3 rival3'), ('mia', 'acme4 rival3'), ('olga', 'acme4 rival3'), ('rita', 'acme3 rival4'), ('vic', 'acme3 rival3 vault4'), ('vera', 'acme3 rival3 vault4'),
@@ -28,8 +29,8 @@ select is(tests.see(who, 'select count(*) from survey_responses'), responses, fo
 select is(tests.see(who, format('select %I from %s limit 1', name, path)), '42501', format('%s does not read %s of %s', who, name, path)) from
   (values ('surveys', 'audience'), ('surveys', 'audience_submission_id'), ('surveys', 'locales'), ('surveys', 'family_id'), ('survey_responses', 'is_only'), ('private.survey_counts', 'responses'),
     ('private.survey_answer_counts', 'total'), ('private.survey_starts', 'user_id')) as t (path, name), unnest(array['olga', 'acme key with surveys:read responses:read']) who;
-select is(tests.see(who, format('select private.survey_targeting(%L)', tests.id('acme published')))::text ~ '^\{', is_told, format('%s asks for targeting', who)) from (values
-  ('olga', true), ('acme key with surveys:read', true), ('mia', false), ('alice', false), ('rita', false), ('anon', false), ('acme key with responses:read', false), ('rival key with surveys:read', false)) as t (who, is_told);
+select is(tests.see(who, format('select private.survey_targeting(%L)', tests.id('acme published')))::text ~ '^\{', is_allowed, format('%s reads targeting', who)) from (values
+  ('olga', true), ('acme key with surveys:read', true), ('mia', false), ('alice', false), ('rita', false), ('anon', false), ('acme key with responses:read', false), ('rival key with surveys:read', false)) as t (who, is_allowed);
 
 -- Writing rows of others
 create temporary table attempts (statement text);

@@ -11,7 +11,7 @@ create function pg_temp.status(name text) returns text language sql as $$
   select status from public.surveys where id = tests.id(name)
 $$;
 create function pg_temp.events() returns text language sql as $$
-  with told as (delete from private.outbox returning id, type) select coalesce(string_agg(type, ', ' order by id), 'nothing') from told
+  with emitted as (delete from private.outbox returning id, type) select coalesce(string_agg(type, ', ' order by id), 'nothing') from emitted
 $$;
 
 -- Every change of status, by an admin's function and by a direct update.
@@ -31,7 +31,7 @@ select is(tests.try(who, format('update surveys set status = %L where id = %L', 
   format('an update by %s from %s to %s', who, from_status, to_status))
 from states, unnest(array['adam']) who where from_status <> to_status;
 select is(tests.try('service_role', format('update surveys set status = %L where id = %L', status, tests.id('archived to ' || status))), 'FB409',
-  'what is archived stays so, for the service role too: ' || status) from unnest(array['draft', 'published', 'paused']) status;
+  'an archived survey stays archived, for the service role too: ' || status) from unnest(array['draft', 'published', 'paused']) status;
 select is(tests.try('operator', $$ insert into surveys (organization_id, title, status) values (tests.id('acme'), 'At once', 'published') $$), 'FB409', 'a new survey must be a draft');
 
 -- Publishing
@@ -44,10 +44,10 @@ do $$ begin
 end $$;
 select is(tests.refusal('olga', pg_temp.act(name, 'publish')) - 'details', jsonb_build_object('code', 'CONFLICT', 'field', field), claim) from (values
   ('Empty', 'questions', 'a survey without questions is not published'),
-  ('No options', 'questions.1.options', 'nor one whose choice has no options'),
-  ('Stray options', 'questions.0.options', 'nor one whose text question has options'),
-  ('Late', 'closes_at', 'nor one that closed already'),
-  ('Nobody', 'targeting.submission_id', 'nor one for the voters of nothing')) as t (name, field, claim);
+  ('No options', 'questions.1.options', 'a choice question needs options'),
+  ('Stray options', 'questions.0.options', 'a text question has no options'),
+  ('Late', 'closes_at', 'closes_at must be in the future'),
+  ('Nobody', 'targeting.submission_id', 'the audience voters needs a submission')) as t (name, field, claim);
 do $$ begin perform tests.survey('Late resume', 'paused'); end $$;
 alter table surveys disable trigger keep_life;
 update surveys set closes_at = now() - interval '1 minute' where id = tests.id('Late resume');
@@ -75,7 +75,7 @@ from changes, (values ('olga', 'published'), ('service_role', 'published'), ('op
 select is(tests.try('adam', format('update surveys set closes_at = %L where id = %L', at, tests.id('draft'))), '23514 closes_at_is_a_day_of_the_calendar', 'no survey closes ' || at)
 from unnest(array['infinity', '-infinity', '12000-01-01']) at;
 select is((select count(*) from changes where tests.try('adam', format(statement, tests.id('draft'))) !~ '^[12]$'), 0::bigint, 'every change is accepted for a draft');
-select is(tests.try('olga', format('select private.update_survey(%L, %L)', tests.id(status), '{"title": "Patched"}')), outcome, 'a patch of what is ' || status)
+select is(tests.try('olga', format('select private.update_survey(%L, %L)', tests.id(status), '{"title": "Patched"}')), outcome, 'a patch of a survey that is ' || status)
 from (values ('draft', '1'), ('published', 'FB409'), ('paused', 'FB409'), ('archived', 'FB409')) as t (status, outcome);
 select is(tests.try('olga', format('update survey_questions set survey_id = %L where survey_id = %L', tests.id('draft'), tests.id('published'))), '42501', 'a question cannot be moved to another survey');
 
@@ -93,7 +93,7 @@ select is((select string_agg(concat_ws(' ', position, type, text, required, scal
 select is(tests.try('olga', format('select private.update_survey(id, %L) from surveys where title = %L',
   '{"settings": {"redirect_url": null, "show_branding": false}, "closes_at": null, "targeting": null, "questions": [{"type": "email", "text": "Where?"}]}', 'Made')), '1', 'a patch');
 select is((select row(s.title, allow_multiple_responses, show_branding, redirect_url, locales, closes_at, (select string_agg(q.text, ',') from survey_questions q where q.survey_id = s.id))::text from surveys s where title = 'Made'),
-  '(Made,t,f,,,,Where?)', 'changes what it names and replaces the questions');
+  '(Made,t,f,,,,Where?)', 'changes the given fields and replaces the questions');
 select is(tests.try('olga', format('select private.write_questions(%L, %L, (select jsonb_agg(jsonb_build_object(''type'', ''text'', ''text'', ''q'')) from generate_series(1, 201)))',
   tests.id('acme'), tests.id('Empty'))), '23514 a_survey_has_at_most_200_questions', 'more than 200 questions are rejected');
 select is(tests.try('olga', format('select private.write_questions(%L, %L, jsonb_build_array(jsonb_build_object(''type'', ''multiple_choice'', ''text'', ''q'', ''options'', (select jsonb_agg(n::text) from generate_series(1, 101) n))))',

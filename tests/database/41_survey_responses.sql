@@ -107,7 +107,7 @@ select is((select count(*) from private.survey_starts), 1::bigint, 'a repeated s
 -- Time
 update private.survey_starts set started_at = now() - interval '90.5 seconds';
 select is(tests.see('carol', $$ select (start_survey(tests.id('Open')) = now() - interval '90.5 seconds')::text $$), 'true', 'a repeated start keeps the first time');
-select is(tests.try('carol', pg_temp.submit('Open', tests.answers('Open', '9'))), '1', 'a user who started responds');
+select is(tests.try('carol', pg_temp.submit('Open', tests.answers('Open', '9'))), '1', 'a user who started can respond');
 select is((select extract(epoch from submitted_at - started_at) from survey_responses where user_id = tests.id('carol')), 90.5, 'the response has its duration');
 select is((select count(*) from private.survey_starts), 0::bigint, 'the start is deleted with the response');
 select is((select completion_rate || ' ' || avg_completion_time from private.survey_figures(array[tests.id('Open')])), '1 90.5', 'responses without a start are not in the average duration');
@@ -148,11 +148,11 @@ select is(pg_temp.sentiment(tests.answers('All', variadic answers::jsonb[]), sen
   (array['10', '1'], null, '0 neutral answers', 'the mean of both'),
   (array['"-"', '"-"', '"-"', '"-"', '"-"', '"good"'], '{"engine": "e", "scores": [0.5]}'::jsonb, '0.5 positive e', 'text alone'),
   (array['10', '"-"', '"-"', '"-"', '"-"', '"bad"'], '{"engine": "e", "scores": [-1, -1]}', '0.4 positive e', 'numbers weigh 0.7, text 0.3'),
-  (array['10', '"-"', '"-"', '"-"', '"-"', '"bad"'], '{"engine": "e", "scores": [-1]}', '1 positive answers', 'text without a score says nothing'),
-  (array['10', '"-"', '"-"', '"-"', '"-"', '"bad"'], '{"engine": "e", "scores": [null, "x"]}', '1 positive answers', 'nor with one that is no number'),
+  (array['10', '"-"', '"-"', '"-"', '"-"', '"bad"'], '{"engine": "e", "scores": [-1]}', '1 positive answers', 'text without a score does not count'),
+  (array['10', '"-"', '"-"', '"-"', '"-"', '"bad"'], '{"engine": "e", "scores": [null, "x"]}', '1 positive answers', 'a score that is not a number does not count'),
   (array['"-"', '"-"', '"-"', '"-"', '"-"', '"good"'], '{"engine": "e", "scores": [99]}', '1 positive e', 'a score is at most 1'),
-  (array['"-"', '"-"', '"-"', '"One"'], '{"engine": "e", "scores": [1]}', '', 'a choice says nothing'),
-  (array['"-"', '"-"', '"-"', '"-"', '"-"', '"-"', '"a@b.co"'], '{"engine": "e", "scores": [1]}', '', 'nor does an address')) as t (answers, sentiment, said, claim);
+  (array['"-"', '"-"', '"-"', '"One"'], '{"engine": "e", "scores": [1]}', '', 'a choice does not count'),
+  (array['"-"', '"-"', '"-"', '"-"', '"-"', '"-"', '"a@b.co"'], '{"engine": "e", "scores": [1]}', '', 'an e-mail answer does not count')) as t (answers, sentiment, said, claim);
 select is(tests.try('mia', $$ insert into survey_responses (survey_id, answers, sentiment_score) values (tests.id('All'), tests.answers('All', '9'), 1) $$), '42501', 'clients cannot set the sentiment');
 
 -- Events, limits, deletion, erasure

@@ -89,10 +89,10 @@ from (values ('olga', null, null::timestamptz, null::timestamptz), ('olga', 'pos
   ('alice', null, null, null)) as t (who, sentiment, since, until);
 
 -- Permissions
-select is(tests.see(who, format('select private.survey_analytics(%L)', tests.id('All')))::text ~ '^\{', is_told, format('%s asks for analytics', who)) from (values
+select is(tests.see(who, format('select private.survey_analytics(%L)', tests.id('All')))::text ~ '^\{', is_allowed, format('%s reads analytics', who)) from (values
   ('olga', true), ('adam', true), ('acme key with analytics:read', true), ('mia', false), ('alice', false), ('rita', false), ('anon', false),
-  ('acme key with responses:read surveys:read', false), ('rival key with analytics:read', false)) as t (who, is_told);
-select is(tests.try(who, format('select private.survey_analytics(%L)', tests.id(survey))), outcome, format('%s is told %s', who, outcome)) from (values
+  ('acme key with responses:read surveys:read', false), ('rival key with analytics:read', false)) as t (who, is_allowed);
+select is(tests.try(who, format('select private.survey_analytics(%L)', tests.id(survey))), outcome, format('%s gets %s', who, outcome)) from (values
   ('mia', 'All', 'FB403'), ('alice', 'All', 'FB403'), ('acme key with responses:read', 'All', 'FB403'), ('rival key with analytics:read', 'All', 'FB404'), ('olga', 'none', 'FB404')) as t (who, survey, outcome);
 select is(concat_ws(' ', tests.see(who, 'select count(*) from survey_results'), tests.see(who, 'select count(*) from survey_question_results'), tests.see(who, 'select count(*) > 20 from survey_answers')), seen,
   format('%s reads the views', who)) from (values

@@ -12,8 +12,8 @@ create function pg_temp.digest(secret text) returns bytea language sql as $$ sel
 create function pg_temp.key(secret text, organization text, scopes text[], expires_at timestamptz default null) returns uuid language sql as $$
   select private.create_api_key(tests.id(organization), secret, scopes, pg_temp.digest(secret), 'fcs_org_', 'last', expires_at)
 $$;
--- A request as the functions make it: private.assume_caller, and where that refuses, the charge by itself. The outcome, or the role,
--- organization and scopes it runs with.
+-- A request as the functions make it: private.assume_caller, and where that refuses, the charge by itself.
+-- The outcome, or the role, organization and scopes it runs with.
 create function pg_temp.admit(
   person text default null, secret text default null, invalid_credential boolean default false, address text default 'an address', operations text[] default '{}',
   organization text default null, on_behalf text default null, origin text default null, needs_origin boolean default false,
@@ -73,17 +73,17 @@ select is(pg_temp.admit(person => 'carol'), 'FB401', 'a token of a deleted user 
 select isnt((select last_used_at from private.api_keys where name = 'full'), null, 'the last use of a key is stored');
 select is((select last_used_at from private.api_keys where name = 'revoked'), null, 'the use of a revoked key is not stored');
 
--- What the route asks for
+-- Required access and scopes
 select is(pg_temp.admit(person, secret, access => access, scopes => scopes), outcome, claim) from (values
-  (null, null, 'person', null, 'FB401', 'a route for people refuses nobody in particular'),
-  (null, null, 'caller', '{submissions:write}'::text[], 'FB401', 'so does one for people and keys'),
-  ('alice', null, 'person', null, 'authenticated', 'a route for people lets people in'),
-  (null, 'full', 'person', null, 'FB403', 'and no key'),
+  (null, null, 'person', null, 'FB401', 'a route for people rejects anonymous requests'),
+  (null, null, 'caller', '{submissions:write}'::text[], 'FB401', 'a route for people and keys rejects anonymous requests'),
+  ('alice', null, 'person', null, 'authenticated', 'a route for people admits people'),
+  (null, 'full', 'person', null, 'FB403', 'a route for people rejects keys'),
   ('alice', null, 'caller', '{submissions:write}', 'authenticated', 'a person needs no scope'),
-  (null, 'full', 'caller', '{submissions:write}', 'service_key acme submissions:read submissions:write submissions:moderate', 'a key with the scope is let in'),
-  (null, 'reader', 'caller', '{submissions:write,submissions:read}', 'service_key acme submissions:read', 'one of several scopes will do'),
-  (null, 'reader', 'caller', '{submissions:write}', 'FB403', 'a key without it is not'),
-  (null, 'bare', 'caller', '{submissions:write}', 'FB403', 'nor one without any scope'),
+  (null, 'full', 'caller', '{submissions:write}', 'service_key acme submissions:read submissions:write submissions:moderate', 'a key with the scope is admitted'),
+  (null, 'reader', 'caller', '{submissions:write,submissions:read}', 'service_key acme submissions:read', 'one of several scopes is enough'),
+  (null, 'reader', 'caller', '{submissions:write}', 'FB403', 'a key without the scope is rejected'),
+  (null, 'bare', 'caller', '{submissions:write}', 'FB403', 'a key without any scope is rejected'),
   (null, 'bare', 'public', null, 'service_key acme', 'public routes need none')) as t (person, secret, access, scopes, outcome, claim);
 
 -- Organizations
@@ -93,18 +93,18 @@ select is(pg_temp.admit(person, secret, organization => organization), outcome, 
   (null, null, tests.id('rival')::text, 'anon rival', 'or by its id'),
   (null, null, upper(tests.id('rival')::text), 'anon rival', 'in any case too'),
   (null, null, 'nowhere', 'FB404', 'an unknown slug is not found'),
-  (null, null, tests.id('nowhere')::text, 'FB404', 'nor an unknown id'),
-  (null, null, '', 'FB404', 'nor no name'),
-  (null, null, '%', 'FB404', 'nor a pattern'),
-  (null, null, 'vault', 'FB404', 'a private organization is not there for nobody'),
-  ('alice', null, 'vault', 'FB404', 'nor for a stranger'),
-  ('rita', null, 'vault', 'FB404', 'nor for another organization''s owner'),
-  ('vic', null, 'vault', 'authenticated vault', 'it is for its members'),
-  ('alice', null, null, 'authenticated', 'where there are several and none is the default, none is meant'),
-  (null, 'vault', null, 'service_key vault submissions:read', 'a key means its own'),
-  (null, 'vault', 'vault', 'service_key vault submissions:read', 'and may say so'),
-  (null, 'reader', 'rival', 'FB404', 'but no other'),
-  (null, 'reader', tests.id('vault')::text, 'FB404', 'by id neither')) as t (person, secret, organization, outcome, claim);
+  (null, null, tests.id('nowhere')::text, 'FB404', 'an unknown id is not found'),
+  (null, null, '', 'FB404', 'an empty name is not found'),
+  (null, null, '%', 'FB404', 'a pattern is not found'),
+  (null, null, 'vault', 'FB404', 'an anonymous user does not find a private organization'),
+  ('alice', null, 'vault', 'FB404', 'a user without membership does not find it'),
+  ('rita', null, 'vault', 'FB404', 'another organization''s owner does not find it'),
+  ('vic', null, 'vault', 'authenticated vault', 'its members find it'),
+  ('alice', null, null, 'authenticated', 'without a default, several organizations resolve to none'),
+  (null, 'vault', null, 'service_key vault submissions:read', 'a key resolves to its own organization'),
+  (null, 'vault', 'vault', 'service_key vault submissions:read', 'a key may name its own organization'),
+  (null, 'reader', 'rival', 'FB404', 'a key cannot name another organization'),
+  (null, 'reader', tests.id('vault')::text, 'FB404', 'a key cannot name another organization by id')) as t (person, secret, organization, outcome, claim);
 do $$ begin update organizations set is_default = true where slug = 'acme'; end $$;
 select is(pg_temp.admit(), 'anon acme', 'without a name the default organization is used');
 do $$ begin update organizations set is_default = false; end $$;
@@ -118,8 +118,8 @@ select is(tests.see('anon', format($$ select set_config('feedback.organization_i
 do $$ begin update organizations set allowed_origins = '{https://app.example.test}' where slug = 'acme'; end $$;
 select is(pg_temp.admit(person => 'alice', organization => organization, origin => origin, needs_origin => true), outcome, claim) from (values
   ('acme', 'https://app.example.test', 'authenticated acme', 'a page of an allowed origin writes'),
-  ('acme', 'https://evil.example.test', 'FB403', 'one of another origin does not'),
-  ('rival', 'https://app.example.test', 'FB403', 'nor one that another organization allows')) as t (organization, origin, outcome, claim);
+  ('acme', 'https://evil.example.test', 'FB403', 'another origin is rejected'),
+  ('rival', 'https://app.example.test', 'FB403', 'an origin of another organization is rejected')) as t (organization, origin, outcome, claim);
 select is(tests.see('feedback_api', $$ select private.is_allowed_origin('https://app.example.test') $$), 'true',
   'a preflight accepts an origin that any organization allows');
 select is(tests.see('feedback_api', $$ select private.is_allowed_origin('https://evil.example.test') $$), 'false', 'a preflight rejects any other origin');
@@ -129,7 +129,7 @@ select is(tests.see('feedback_api', format($$ select private.admit_request(%L, n
   tests.id('alice'))), 'feedback_api', 'a request that is only charged keeps the login role');
 select is(tests.see('feedback_api', format('select count(*) from %I.%I', schemaname, tablename)), '42501', 'before that the login reads nothing of ' || tablename)
 from pg_tables where schemaname in ('public', 'private');
-select is(tests.see('feedback_api', question), '42501', 'nor may it: ' || question) from unnest(array[
+select is(tests.see('feedback_api', question), '42501', 'the login role cannot run: ' || question) from unnest(array[
   'select private.submission_voters(tests.id(''An idea''), 10, 0)', 'select private.find_submissions(tests.id(''acme''), ''idea'', null, 1250)',
   'select private.resolve_caller(null, null)', 'select private.author(tests.id(''alice''), tests.id(''acme''))',
   'select private.create_api_key(tests.id(''acme''), ''Mine'', ''{}'', ''\x00'', ''x'', ''y'')', 'create table public.mine ()', 'create table private.mine ()',
@@ -200,10 +200,10 @@ do $$ begin
   delete from private.rate_counters;
   perform pg_temp.admit(person => 'alice', operations => '{comment_create}') from generate_series(1, 20);
 end $$;
-select is(pg_temp.admit(person => 'alice', operations => '{comment_create}'), 'FB429', 'the twenty-first comment in an hour is refused');
-select is(pg_temp.admit(person => 'alice', operations => '{vote_create}'), 'authenticated', 'a vote is not');
-select is(pg_temp.admit(person => 'bob', operations => '{comment_create}'), 'authenticated', 'nor is another''s comment');
-select is(pg_temp.rest('level_user', tests.id('alice')::text), 78, 'refused by one bucket, a call still counts in the level''s');
+select is(pg_temp.admit(person => 'alice', operations => '{comment_create}'), 'FB429', 'the twenty-first comment in an hour is rejected');
+select is(pg_temp.admit(person => 'alice', operations => '{vote_create}'), 'authenticated', 'a vote is admitted');
+select is(pg_temp.admit(person => 'bob', operations => '{comment_create}'), 'authenticated', 'another user''s comment is admitted');
+select is(pg_temp.rest('level_user', tests.id('alice')::text), 78, 'a call that one rule rejects still counts for the level');
 do $$ begin
   delete from private.rate_counters;
   perform pg_temp.admit(secret => 'full', operations => '{submission_create}', on_behalf => 'one');
@@ -259,8 +259,8 @@ select is(tests.try('mia', $$ insert into comment_votes (comment_id) select id f
   'votes for comments are accepted');
 select is(pg_temp.rest('vote_create', tests.id('mia')::text), 19, 'votes for comments charge vote_create');
 select is(tests.try(who, $$ insert into comments (submission_id, author_id, body) select tests.id('An idea'), tests.id('acme key'), 'In bulk' from generate_series(1, 50) $$), '50', claim)
-from (values ('operator', 'an operator has no limit'), ('acme key with submissions:write', 'a key''s are charged by private.admit_request alone'),
-  ('service_role', 'nor has the service role')) as t (who, claim);
+from (values ('operator', 'an operator has no limit'), ('acme key with submissions:write', 'triggers do not charge keys'),
+  ('service_role', 'the service role has no limit')) as t (who, claim);
 
 -- Keys are made by people
 create function pg_temp.make(name text, scopes text default '{submissions:read}') returns text language sql as $$
@@ -269,10 +269,10 @@ create function pg_temp.make(name text, scopes text default '{submissions:read}'
 $$;
 select is(tests.see(who, pg_temp.make('Made by ' || who)::text), outcome, claim) from (values
   ('mia', 'FB403', 'a member makes no key'),
-  ('alice', 'FB403', 'nor does a stranger'),
-  ('rita', 'FB403', 'nor another organization''s owner'),
-  ('anon', '42501', 'nor anyone unknown'),
-  ('acme key with submissions:write organization:write members:write', '42501', 'nor a key'),
+  ('alice', 'FB403', 'a stranger cannot'),
+  ('rita', 'FB403', 'another organization''s owner cannot'),
+  ('anon', '42501', 'an anonymous user cannot'),
+  ('acme key with submissions:write organization:write members:write', '42501', 'a key cannot'),
   ('acme key', '42501', 'whatever its scopes')) as t (who, outcome, claim);
 select matches(tests.see('adam', pg_temp.make('Made by Adam')), '"name" : "Made by Adam"', 'an admin makes a key');
 select is(pg_temp.admit(secret => 'Made by Adam'), 'service_key acme submissions:read', 'that works');

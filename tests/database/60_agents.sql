@@ -82,7 +82,7 @@ select is(pg_temp.call('full', 'select private.agent_id()::text'), pg_temp.id('f
 select is(pg_temp.call('full', 'select private.caller_id()::text'), pg_temp.id('full')::text, 'an agent acts as its profile');
 select is(tests.see('acme key with submissions:read', 'select private.agent_id()::text'), null, 'agent_id of an organization''s key is null');
 select is(tests.see('alice', format($q$ select set_config('feedback.agent_id', %L, true); select private.agent_id()::text $q$, pg_temp.id('full'))), null,
-  'and a person who sets the setting is none either');
+  'agent_id of a user who sets the setting is null');
 
 -- Acting as itself
 select is(pg_temp.call('writer', 'update public.submissions set title = ''Changed'' where id = tests.id(''By e-mail'') returning id::text'), null,

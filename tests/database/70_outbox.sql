@@ -19,7 +19,7 @@ $$;
 
 -- One event for one thing done
 do $$ begin perform tests.submission('An idea', 'alice'); perform tests.comment('a comment', 'bob', 'An idea'); perform tests.comment('a reply', 'bob', 'An idea', 'a comment'); end $$;
-select is(pg_temp.do(who, statement), events, format('%s is told as %s', claim, events)) from (values
+select is(pg_temp.do(who, statement), events, format('%s emits %s', claim, events)) from (values
   ('alice', $$ insert into submissions (id, organization_id, title, description, type)
     values (tests.id('Told'), tests.id('acme'), 'Told as it is', 'A description that is long enough.', 'problem') $$, 'submission.created', 'a submission'),
   ('alice', $$ update submissions set title = 'Told anew' where id = tests.id('Told') $$, 'submission.updated', 'an edit'),
@@ -64,7 +64,7 @@ select is((select data from private.outbox where type = 'comment.created' and da
     'author', jsonb_build_object('id', tests.id('mia'), 'name', 'Mia'))), 'comment.created the comment and its author')
 from comments c where id = tests.id('official');
 select is((select data #>> '{comment,parent_id}' from private.outbox where data #>> '{comment,id}' = tests.id('answer')::text), tests.id('official')::text,
-  'and what it answers');
+  'and its parent');
 select set_eq('select type, organization_id, subject_id from private.outbox', $$ select type, tests.id('acme') as organization_id, tests.id(subject) as subject_id from (values
     ('submission.created', 'Another idea'), ('submission.updated', 'Another idea'), ('submission.vote_added', 'Another idea'),
     ('submission.vote_removed', 'Another idea'), ('comment.created', 'official'), ('comment.created', 'answer')) as t (type, subject) $$,
@@ -106,8 +106,8 @@ select is(pg_temp.do('bob', $$ insert into submissions (id, organization_id, tit
 select is(pg_temp.do('bob', $$ update submissions set title = 'Still waiting' where id = tests.id('Waiting') $$), 'nothing', 'editing a pending submission creates no event');
 select is(pg_temp.do('service_role', format('update submissions set moderation_state = %L where id = tests.id(''Waiting'')', state)), events, claim)
 from (values
-  ('rejected', 'nothing', 'nor that it was rejected'),
-  ('approved', 'submission.created', 'approved after all it is')) as t (state, events, claim);
+  ('rejected', 'nothing', 'rejection creates no event'),
+  ('approved', 'submission.created', 'approval creates the event')) as t (state, events, claim);
 do $$ begin
   update submissions set moderation_state = 'spam' where id = tests.id('Waiting');
   update submissions set moderation_state = 'approved' where id = tests.id('Waiting');

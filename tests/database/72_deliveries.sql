@@ -118,7 +118,7 @@ select is(pg_temp.claimed(), 0::bigint, 'a failed delivery is not sent again');
 select is(tests.see('adam', format('select private.admin_redeliver(%L, %L, %L) ->> ''status''', tests.id('acme'), tests.id('failing'), tests.id('hard'))), 'pending', 'an admin can redeliver it');
 select is(date_trunc('minute', pg_temp.fail()), interval '1 minute', 'a redelivery starts the retry schedule again');
 select is(pg_temp.state('failing', 'hard'), 'pending after 7', 'attempts of a redelivery are counted on');
-select is(tests.see(who, format('select private.admin_redeliver(%L, %L, %L)', tests.id(organization), tests.id('failing'), tests.id('hard'))), outcome, format('%s asks in vain', who))
+select is(tests.see(who, format('select private.admin_redeliver(%L, %L, %L)', tests.id(organization), tests.id('failing'), tests.id('hard'))), outcome, format('%s cannot redeliver', who))
 from (values ('mia', 'acme', 'FB403'), ('acme key with webhooks:read', 'acme', 'FB403'), ('rita', 'rival', null)) as t (who, organization, outcome);
 select is(date_trunc('second', pg_temp.fail('{"status_code": 429, "retry_after": 7200}')), interval '2 hours', 'Retry-After delays the next attempt');
 select is(date_trunc('second', pg_temp.fail('{"status_code": 503, "retry_after": 999999999}')), interval '6 hours', 'Retry-After delays by at most six hours');
@@ -187,7 +187,7 @@ do $$ begin
   where event_id in (select tests.id('loud ' || n) from generate_series(1, 20) n);
 end $$;
 select cmp_ok(pg_temp.reads($$ select pg_temp.record('loud', 'loud ' || n, 1, '{"status_code": 204}') from generate_series(1, 20) n $$), '<', 50::bigint,
-  'what came of an attempt is recorded without reading through the log of its endpoint');
+  'recording an attempt does not scan the log of its endpoint');
 select is(pg_temp.state('loud', 'loud 20'), 'delivered after 1', 'all results are recorded');
 delete from private.webhook_deliveries;
 analyze private.webhook_deliveries, private.webhooks;

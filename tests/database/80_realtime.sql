@@ -36,7 +36,7 @@ select is(tests.see(who, format('select private.may_listen(%L)', 'organization:'
   format('%s %s to the board %s%s', who, case when may then 'listens' else 'does not listen' end, board, topic)) from (values
   ('anon', 'acme', '', true), ('anon', 'acme', ':team', false), ('anon', 'vault', '', false), ('bob', 'acme', ':team', false), ('bob', 'vault', '', false),
   ('mia', 'acme', ':team', true), ('mia', 'vault', ':team', false), ('vic', 'vault', '', true), ('vic', 'vault', ':team', true)) as t (who, board, topic, may);
-select is(tests.see('mia', format('select private.may_listen(%L)', topic)), 'false', format('nobody listens to %L', topic))
+select is(tests.see('mia', format('select private.may_listen(%L)', topic)), 'false', format('a member cannot join %L', topic))
 from unnest(array['', 'submission:', 'submission:*', 'submission:not-an-id', 'submission:' || tests.id('An idea') || ':team:more',
   'organization:*', 'organizations:' || tests.id('acme'), 'x submission:' || tests.id('An idea'), 'submission:' || upper(tests.id('An idea')::text), null]) as topic
 where topic is not null;
@@ -50,7 +50,7 @@ create function pg_temp.news() returns setof realtime.messages language sql as $
   with new as (select m.* from realtime.messages m where not exists (select from heard h where h.id = m.id)),
     noted as (insert into heard select id from new) select * from new
 $$;
-create function pg_temp.told() returns text language sql as $$
+create function pg_temp.messages() returns text language sql as $$
   select string_agg(format('%s %s to %s%s', event, payload ->> 'table', coalesce(s.title, o.slug), substr(topic, length(part[1]) + 37)), ', '
     order by event, payload ->> 'table', coalesce(s.title, o.slug), topic)
   from pg_temp.news() m cross join regexp_match(topic, '^(submission:|organization:)(.{36})') part
@@ -60,26 +60,26 @@ create function pg_temp.after(who text, statement text) returns text language pl
 declare outcome text := tests.try(who, statement);
 begin
   if outcome !~ '^\d{1,4}$' then raise exception '% could not: % (%)', who, statement, outcome; end if;
-  return coalesce(pg_temp.told(), 'nothing');
+  return coalesce(pg_temp.messages(), 'nothing');
 end
 $$;
 select is(pg_temp.after(who, statement), told, claim) from (values
   ('bob', $$ insert into votes (submission_id) values (tests.id('An idea')) $$, 'INSERT votes to An idea',
-    'a vote is told with the count it makes'),
+    'a vote is broadcast with the new count'),
   ('bob', $$ insert into votes (submission_id) values (tests.id('An idea')) on conflict do nothing $$, 'nothing', 'once'),
   ('bob', $$ delete from votes $$, 'DELETE votes to An idea', 'its removal too'),
   ('bob', $$ insert into comments (submission_id, body) values (tests.id('An idea'), 'A comment') $$, 'INSERT comments to An idea, UPDATE submissions to acme',
     'a comment, and its count to the board'),
   ('bob', $$ update comments set body = 'Changed' $$, 'UPDATE comments to An idea', 'its edit'),
   ('service_role', $$ update comments set moderation_state = 'spam' $$,
-    'DELETE comments to An idea, INSERT comments to An idea:team, MODERATION comments to acme:team, UPDATE submissions to acme', 'what turns out to be spam goes from everyone to the team'),
+    'DELETE comments to An idea, INSERT comments to An idea:team, MODERATION comments to acme:team, UPDATE submissions to acme', 'spam moves from the public topic to the team topic'),
   ('vera', $$ insert into votes (submission_id) values (tests.id('In the vault')) $$, 'INSERT votes to In the vault:team',
-    'a private board is told of to its team alone'),
+    'changes of a private board are broadcast to its team only'),
   ('mia', $$ insert into comments (submission_id, body) values (tests.id('Waiting'), 'Not yet') $$, 'INSERT comments to Waiting:team, UPDATE submissions to acme:team',
-    'so is what waits for approval'),
+    'pending content is broadcast to the team only'),
   ('operator', $$ update submissions set moderation_state = 'approved' where title = 'Waiting' $$,
     'DELETE comments to Waiting:team, DELETE submissions to Waiting:team, DELETE submissions to acme:team, INSERT comments to Waiting, INSERT submissions to Waiting, INSERT submissions to acme, MODERATION submissions to acme:team',
-      'what is approved appears to everyone, with its comments'),
+      'an approved submission appears on the public topic, with its comments'),
   ('service_role', $$ update organizations set visibility = 'private' where slug = 'acme' $$,
     'DELETE comments to Waiting, DELETE submissions to An idea, DELETE submissions to Waiting, DELETE submissions to acme, DELETE submissions to acme, INSERT comments to Waiting:team, INSERT submissions to An idea:team, INSERT submissions to Waiting:team, INSERT submissions to acme:team, INSERT submissions to acme:team',
     'a board that turns private disappears for everyone'),
@@ -103,10 +103,10 @@ $$;
 create function pg_temp.end_of_transaction() returns void language sql as $$ update private.outbox set xid = '1' $$;
 do $$ begin
   perform tests.try('vera', 'delete from votes');
-  perform pg_temp.end_of_transaction(), private.broadcast_counts(), pg_temp.told();
+  perform pg_temp.end_of_transaction(), private.broadcast_counts(), pg_temp.messages();
   perform tests.try(who, $q$ insert into votes (submission_id) select id from submissions on conflict do nothing $q$) from unnest(array['bob', 'vera']) who;
   update private.outbox set xid = '2' where xid > '1';
-  perform pg_temp.told();
+  perform pg_temp.messages();
 end $$;
 select is(private.broadcast_counts(), 2, 'counters are broadcast in one message per board; those of a private board to its team');
 select is(pg_temp.counts(), 'An idea 3 0 and Waiting 3 1 to acme, In the vault 2 0 to vault:team', 'each submission is in the message once, with both counters');
@@ -146,10 +146,10 @@ select is_empty($$ select from realtime.messages m join submissions s on m.topic
 do $$ begin
   perform tests.submission('Popular', 'alice');
   insert into profiles (name) select 'Voter ' || n from generate_series(1, 101) as n;
-  perform pg_temp.told();
+  perform pg_temp.messages();
   insert into votes (submission_id, user_id) select tests.id('Popular'), id from profiles where name like 'Voter %';
 end $$;
-select is(pg_temp.told(), 'RELOAD votes to Popular', 'more than 100 changes are broadcast as one RELOAD');
+select is(pg_temp.messages(), 'RELOAD votes to Popular', 'more than 100 changes are broadcast as one RELOAD');
 
 -- The operator's switch
 do $$ begin update private.feature_flags set is_on = false where name = 'broadcast_changes'; end $$;

@@ -49,21 +49,21 @@ select is(tests.see('adam', 'select concat_ws('' '', j ->> ''vote_count'', j ->>
 
 -- Permissions and validation
 select is(tests.try(who, pg_temp.merge(sources, target)), outcome, claim) from (values
-  ('anon', array['Second'], 'First', '42501', 'nobody in particular merges nothing'),
-  ('alice', array['Second'], 'First', 'FB403', 'nor does an author'),
-  ('mia', array['Second'], 'First', 'FB403', 'nor a member'),
-  ('rita', array['Second'], 'First', 'FB403', 'nor an admin of another board'),
-  ('adam', array['Rivals'], 'First', 'FB404', 'a source of another board is not there'),
-  ('adam', array['Second', 'Rivals'], 'First', 'FB404', 'nor is one among others'),
-  ('adam', array['Second'], 'Rivals', 'FB403', 'a target of another board is not theirs'),
-  ('adam', array['Nowhere'], 'First', 'FB404', 'what does not exist is not merged'),
-  ('rita', array['Rivals'], 'Waiting', 'FB404', 'what one may not see is not there'),
-  ('adam', array['Second', 'First'], 'First', 'FB400', 'nothing is merged into itself'),
-  ('adam', array['Waiting'], 'First', 'FB409', 'what waits for approval is not merged'),
-  ('adam', array['First'], 'Waiting', 'FB409', 'nor merged into'),
+  ('anon', array['Second'], 'First', '42501', 'an anonymous user cannot merge'),
+  ('alice', array['Second'], 'First', 'FB403', 'an author cannot'),
+  ('mia', array['Second'], 'First', 'FB403', 'a member cannot'),
+  ('rita', array['Second'], 'First', 'FB403', 'an admin of another board cannot'),
+  ('adam', array['Rivals'], 'First', 'FB404', 'a source of another board is not found'),
+  ('adam', array['Second', 'Rivals'], 'First', 'FB404', 'a source of another board among others is not found'),
+  ('adam', array['Second'], 'Rivals', 'FB403', 'a target of another board is forbidden'),
+  ('adam', array['Nowhere'], 'First', 'FB404', 'a missing source is not found'),
+  ('rita', array['Rivals'], 'Waiting', 'FB404', 'an invisible target is not found'),
+  ('adam', array['Second', 'First'], 'First', 'FB400', 'a submission cannot be merged into itself'),
+  ('adam', array['Waiting'], 'First', 'FB409', 'a pending submission cannot be merged'),
+  ('adam', array['First'], 'Waiting', 'FB409', 'a pending submission cannot be a target'),
   ('acme key with submissions:write submissions:read', array['Second'], 'First', 'FB403', 'a key without the scope does not merge'),
-  ('rival key with submissions:moderate', array['Second'], 'First', 'FB404', 'nor a key of another organization'),
-  ('adam', array['Second'], null, 'FB404', 'there has to be a target')) as t (who, sources, target, outcome, claim);
+  ('rival key with submissions:moderate', array['Second'], 'First', 'FB404', 'a key of another organization cannot'),
+  ('adam', array['Second'], null, 'FB404', 'a target is required')) as t (who, sources, target, outcome, claim);
 
 -- One merge
 create temporary table before as select pg_temp.board() as board;

@@ -1,4 +1,5 @@
--- An import creates rows once, without notifications, in its own organization, and only for permitted callers.
+-- An import creates rows once, without notifications, in its own organization, and only for permitted
+-- callers.
 begin;
 set local search_path = public, extensions;
 select plan(42);

@@ -46,49 +46,49 @@ create function pg_temp.voters(submission text) returns text language sql as $$
   where v.submission_id = tests.id(submission)
 $$;
 
--- Who may not
-select is(pg_temp.claim('carol'), 'FB403', 'an address that is not confirmed proves nothing');
+-- Rejected claims
+select is(pg_temp.claim('carol'), 'FB403', 'an unconfirmed address is rejected');
 update auth.users set email_confirmed_at = now() where id in (tests.id('carol'), tests.id('alice'));
-select is(pg_temp.claim('alice'), 'FB403', 'nor does another');
-select is(pg_temp.claim('anon'), '42501', 'nobody claims without an account');
-select is(pg_temp.claim('acme key with submissions:write members:write'), '42501', 'no key does');
-select is(pg_temp.claim('carol', 'rival'), 'FB409', 'an author is of one organization');
-select is(pg_temp.claim('carol', 'acme', 'bob'), 'FB409', 'a user is nobody''s to claim');
-select is(pg_temp.claim('carol', 'acme', 'acme key'), 'FB409', 'nor is a key');
+select is(pg_temp.claim('alice'), 'FB403', 'another user cannot claim');
+select is(pg_temp.claim('anon'), '42501', 'an anonymous user cannot claim');
+select is(pg_temp.claim('acme key with submissions:write members:write'), '42501', 'a key cannot claim');
+select is(pg_temp.claim('carol', 'rival'), 'FB409', 'an author of another organization cannot be claimed');
+select is(pg_temp.claim('carol', 'acme', 'bob'), 'FB409', 'a user cannot be claimed');
+select is(pg_temp.claim('carol', 'acme', 'acme key'), 'FB409', 'a key as author cannot be claimed');
 select is(tests.see('alice', format('select private.open_claim(%L, %L) ->> %L', tests.id('acme'), tests.id('grace'), 'is_own_address')), 'false',
-  'who opens the link with another account is told so');
+  'is_own_address is false for another account');
 select is(tests.see('anon', format('select private.open_claim(%L, %L) ->> %L', tests.id('acme'), tests.id('grace'), 'is_signed_in')), 'false',
-  'and who has none');
+  'is_signed_in is false without an account');
 select is(tests.see('anon', format('select private.open_claim(%L, %L)::text', tests.id('acme'), tests.id('grace'))) !~ 'author.test', true,
-  'the address is not told');
+  'the address is not shown');
 
 -- What becomes hers
 select tests.merge('source', 'for both');
 select tests.merge('source of both', 'for both');
 select is(pg_temp.voters('for both'), 'Alice, Bob, Carol, Grace', 'before, she voted twice: by her address and by her account');
 select is(pg_temp.claim('carol'), 'acme', 'the user with the confirmed address claims, however it is spelled');
-select is(pg_temp.voters('for both'), 'Alice, Bob, Carol', 'her votes are one');
+select is(pg_temp.voters('for both'), 'Alice, Bob, Carol', 'her two votes become one');
 select is(pg_temp.wrong_counts(), 0::bigint, 'and every count is exact');
-select is((select author_id from public.submissions where id = tests.id('her idea')), tests.id('carol'), 'her submission is hers');
-select is((select author_id from public.comments where id = tests.id('her comment')), tests.id('carol'), 'and her comment');
-select is((select vote_count from public.comments where id = tests.id('of bob')), 1, 'her votes for a comment are one');
-select is((select vote_count from public.comments where id = tests.id('her comment')), 1, 'and a single one stays');
+select is((select author_id from public.submissions where id = tests.id('her idea')), tests.id('carol'), 'she is the author of the submission');
+select is((select author_id from public.comments where id = tests.id('her comment')), tests.id('carol'), 'and of the comment');
+select is((select vote_count from public.comments where id = tests.id('of bob')), 1, 'two votes for a comment become one');
+select is((select vote_count from public.comments where id = tests.id('her comment')), 1, 'a single vote stays');
 select is((select count(*) from public.follows where submission_id = tests.id('for both') and user_id in (tests.id('carol'), tests.id('grace'))), 1::bigint, 'she follows once');
 select is((select count(*) from public.follows where submission_id = tests.id('her idea') and user_id = tests.id('carol')), 1::bigint, 'also what she submitted');
-select is((select is_trusted from private.author_trust where user_id = tests.id('carol')), false, 'distrust of the author is not washed off');
+select is((select is_trusted from private.author_trust where user_id = tests.id('carol')), false, 'the author''s revoked trust is kept');
 select is((select string_agg(kind || ' ' || choice, ', ' order by kind) from private.mail_choices where profile_id = tests.id('carol')), 'comment never, reply never',
   'the choices of her account count, and those of the author where it made none');
-select is((select count(*) from public.notifications where user_id = tests.id('carol') and submission_id = tests.id('her idea')), 1::bigint, 'her notifications are hers');
-select is((select count(*) from private.mails where profile_id = tests.id('carol') and kind = 'status'), 1::bigint, 'and the mail that waits');
+select is((select count(*) from public.notifications where user_id = tests.id('carol') and submission_id = tests.id('her idea')), 1::bigint, 'she gets the notifications');
+select is((select count(*) from private.mails where profile_id = tests.id('carol') and kind = 'status'), 1::bigint, 'and the pending mail');
 select is((select kind || coalesce(email, '') || coalesce(name, '') from public.profiles where id = tests.id('grace')), 'anonymous', 'a nameless profile stays');
-select is((select author_id from public.submissions where id = tests.id('at rival')), tests.id('grace of rival'), 'what she has in another organization stays there');
-select is((select details ->> 'author_id' from private.audit_log where action = 'author.claim'), tests.id('grace')::text, 'the audit log has it');
+select is((select author_id from public.submissions where id = tests.id('at rival')), tests.id('grace of rival'), 'rows of another organization are unchanged');
+select is((select details ->> 'author_id' from private.audit_log where action = 'author.claim'), tests.id('grace')::text, 'the audit log records the claim');
 
-select is_empty('select from private.identified_people', 'whom a host vouches for is a new author afterwards');
+select is_empty('select from private.identified_people', 'a person identified later is a new author');
 
 -- Once
-select is(pg_temp.claim('carol'), 'FB409', 'a second claim is refused');
-select is(tests.see('carol', format('select private.open_claim(%L, %L)::text', tests.id('acme'), tests.id('grace'))), null, 'there is nothing to open');
+select is(pg_temp.claim('carol'), 'FB409', 'a second claim is rejected');
+select is(tests.see('carol', format('select private.open_claim(%L, %L)::text', tests.id('acme'), tests.id('grace'))), null, 'there is nothing left to claim');
 
 -- Unmerging gives each source its vote back
 do $$

@@ -1,4 +1,5 @@
--- People of an organization: found by its admins only, by name or complete address; their trust and their mail.
+-- People of an organization: found by its admins only, by name or complete address; their trust and their
+-- mail.
 begin;
 set local search_path = public, extensions;
 select plan(29);

@@ -1,4 +1,5 @@
--- Responses can be read and erased by their respondent, and exported by the organization; every count stays exact.
+-- Responses can be read and erased by their respondent, and exported by the organization; every count stays
+-- exact.
 begin;
 set local search_path = public, extensions;
 select plan(32);

@@ -68,10 +68,7 @@ test.each(withExamples)(
 
 const border = "-- end of example --";
 
-/**
- * One shell for all examples, because later ones use the variables of earlier ones; it stops at the first
- * failure.
- */
+/** One shell for all examples, because later ones use the variables of earlier ones; it stops at the first failure. */
 async function runInOneShell(scripts: string[]): Promise<string[]> {
   const whole = ["set -euo pipefail", ...scripts.map((script) => `${script}\necho '${border}'`)].join("\n");
   const foreign = /^(VITEST|npm_|NODE_OPTIONS$|DATA_DIR$|DATABASE_URL$|SUPABASE_)/;

@@ -13,11 +13,11 @@ import {
 } from "./storm.ts";
 
 let own: OwnStack;
-const troubles: string[] = [];
+const warnings: string[] = [];
 
 beforeEach(async () => {
-  troubles.length = 0;
-  own = await startOwnStack({ trouble: (message) => troubles.push(message) });
+  warnings.length = 0;
+  own = await startOwnStack({ onWarning: (message) => warnings.push(message) });
 });
 afterEach(() => own?.remove());
 
@@ -78,7 +78,7 @@ test("after kill -9 under load they restart at the same address; until then the 
   expect(shots.filter(({ answer }) => answer === undefined)).toEqual([]);
   await expectConsistent(own, shots);
   await expectNoLeak(own);
-  expect(troubles.join("\n")).toMatch(/functions ended .* start again/);
+  expect(warnings.join("\n")).toMatch(/functions ended .* start again/);
 });
 
 test("after SIGTERM they finish requests in flight, accept no new ones and exit", async () => {

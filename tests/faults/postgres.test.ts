@@ -15,13 +15,13 @@ import {
 
 let own: OwnStack;
 let superuser: postgres.Sql;
-const troubles: string[] = [];
+const warnings: string[] = [];
 
 beforeAll(async () => {
   own = await startOwnStack({
     parts: ["rest"],
     postgresSettings: { max_connections: 60 },
-    trouble: (message) => troubles.push(message),
+    onWarning: (message) => warnings.push(message),
   });
   superuser = postgres(own.superuserUrl, { max: 1, onnotice: () => undefined });
   await own.sql`update private.rate_limit_rules set max_requests = 2000000000`;
@@ -51,7 +51,7 @@ describe("Postgres killed with -9 under load", () => {
     expect(shots.filter(({ answer }) => answer === undefined)).toEqual([]);
     await expectConsistent(own, shots);
     await expectNoLeak(own);
-    expect(troubles.join("\n")).toMatch(/Postgres ended .* starts again/);
+    expect(warnings.join("\n")).toMatch(/Postgres ended .* starts again/);
   });
 
   test("a single killed backend resets the others, and all recover", async () => {

@@ -56,7 +56,7 @@ export async function startProject(): Promise<Project> {
     port: 0,
     migrations: defaultMigrations,
     settings: { fsync: "off", synchronous_commit: "off", full_page_writes: "off" },
-    progress: () => undefined,
+    onProgress: () => undefined,
   });
   const authority = await requireTls(database.superuserUrl, join(path, "postgres"));
   const passwords = { feedback_api: random(), feedback_webhooks: random(), feedback_mail: random() };
@@ -134,7 +134,7 @@ export async function startProject(): Promise<Project> {
         healthPath: `/${name}/health`,
         environment: { DENO_DIR: cache, ...settings, ...environment },
         logPath,
-        onTrouble: (message) => console.error(message),
+        onWarning: (message) => console.error(message),
       });
       return Object.assign(functions, { log: () => readFile(logPath, "utf8") });
     },

@@ -288,7 +288,7 @@ describe("the check of a deployment", () => {
   });
 
   const failures = (findings: Finding[]) =>
-    findings.filter(({ ok }) => !ok).map(({ step, says }) => `${step} ${says}`);
+    findings.filter(({ ok }) => !ok).map(({ step, result }) => `${step} ${result}`);
 
   test("reports no problems when every step was followed", async () => {
     const findings = await checkDeployment(target);

@@ -187,7 +187,7 @@ describe("the internal endpoints of @supabase/lite", () => {
         mailPath: join(own.folder, "second-mail.log"),
         pagesUrl: own.site_url,
       },
-      onTrouble: () => undefined,
+      onWarning: () => undefined,
     });
     const request = (path: string, headers = {}) =>
       fetch(`http://127.0.0.1:${service.port()}${path}`, { headers: { apikey: own.secret_key, ...headers } });

@@ -25,7 +25,7 @@ export async function startOwnFunctions(
       ...environment,
     },
     logPath: join(folder, "functions.log"),
-    onTrouble: (message) => console.error(message),
+    onWarning: (message) => console.error(message),
   }).catch(async (error: unknown) => {
     await remove();
     throw error;

@@ -4,8 +4,8 @@ import { startOwnStack } from "../own-stack.ts";
 import { functionsPid, processesOf } from "../processes.ts";
 
 test("functions that exit are restarted at the same address", async () => {
-  const troubles: string[] = [];
-  const stack = await startOwnStack({ trouble: (message) => troubles.push(message) });
+  const warnings: string[] = [];
+  const stack = await startOwnStack({ onWarning: (message) => warnings.push(message) });
   try {
     process.kill(await functionsPid(), "SIGKILL");
     let down = 0;
@@ -17,7 +17,7 @@ test("functions that exit are restarted at the same address", async () => {
     }
     expect(down).toBeGreaterThan(0);
     expect((await fetch(`${stack.base_url}/api/health`)).status).toBe(200);
-    expect(troubles).toEqual([expect.stringContaining("the functions ended (code 137) and start again")]);
+    expect(warnings).toEqual([expect.stringContaining("the functions ended (code 137) and start again")]);
   } finally {
     await stack.remove();
   }

@@ -4,5 +4,5 @@ import { startDatabase } from "../../local/database-server.ts";
 // The part of npm start that upgrades a data folder, as a process that a test can kill.
 const [dataDir = "", migrations = ""] = process.argv.slice(2);
 const folder = await openDataFolder(dataDir, "none");
-await startDatabase({ folder, port: 0, migrations, progress: (step) => console.log(step) });
+await startDatabase({ folder, port: 0, migrations, onProgress: (step) => console.log(step) });
 console.log("started");

@@ -88,7 +88,7 @@ async function startOnly(dataDir: string, migrations: string): Promise<DatabaseS
     port: 0,
     migrations,
     settings,
-    progress: () => undefined,
+    onProgress: () => undefined,
   }).catch(async (error: unknown) => {
     await opened.release();
     throw error;
@@ -150,7 +150,7 @@ test("its backup is restored as a stack of the next version, with all data and s
     seed: "none",
     migrations: release.next,
     postgresSettings: settings,
-    progress: (step) => steps.push(step),
+    onProgress: (step) => steps.push(step),
   });
   try {
     expect(steps).toContain("upgrade, with a copy of the data");
@@ -190,17 +190,17 @@ test("an upgrade that fails or is killed leaves the data unchanged, and the next
   const failing = join(folder, "failing");
   await cp(release.next, failing, { recursive: true });
   await writeFile(join(failing, "99990102000000_bad.sql"), "select 1; select 1 / 0;");
-  const troubles: string[] = [];
+  const warnings: string[] = [];
   const failed = startStack({
     port: 0,
     dbPort: 0,
     dataDir,
     seed: "none",
     migrations: failing,
-    trouble: (message) => troubles.push(message),
+    onWarning: (message) => warnings.push(message),
   });
   await expect(failed).rejects.toThrow("migration 99990102000000_bad.sql failed at line 1: division by zero");
-  expect(troubles).toEqual(["The upgrade failed: the data is as it was before."]);
+  expect(warnings).toEqual(["The upgrade failed: the data is as it was before."]);
   expect((await readdir(dataDir)).filter((name) => /upgrade|postgres\./.test(name))).toEqual([
     "postgres.log",
   ]);

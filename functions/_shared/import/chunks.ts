@@ -11,8 +11,8 @@ type Failure = { line: number; field?: string; message: string; kept?: true };
 type Entry = { line: number; kind: RecordKind | "merged"; fields: Fields };
 
 /**
- * Input of private.run_import: records by kind, the people, categories and tags they reference, and rejected
- * lines; for a zip, records of one file.
+ * Input of private.run_import: records by kind, the people, categories and tags they reference, and rejected lines; for
+ * a zip, records of one file.
  */
 export type Chunk = { file?: string; entries: Entry[]; refused: Failure[] };
 
@@ -20,8 +20,8 @@ const maxRecords = 500;
 const maxCharacters = 1_000_000;
 
 /**
- * Yields validated records in chunks, each for one transaction. If the file becomes unreadable, yields the
- * records before it first.
+ * Yields validated records in chunks, each for one transaction. If the file becomes unreadable, yields the records
+ * before it first.
  */
 export async function* chunksOf(
   rows: AsyncIterable<Row> | Iterable<Row>,

@@ -2,8 +2,8 @@ import { ApiError, invalid } from "../api-error.ts";
 import { type Row, rowsOf } from "./rows.ts";
 import { type Bytes, openZip } from "./zip.ts";
 
-// Fider's backup.zip: one JSON array for each database table, and uploads in blobs/. Tables reference each
-// other by id; this module joins them into the form of Fider's API, in an order suitable for an import.
+// Fider's backup.zip: one JSON array for each database table, and uploads in blobs/. Tables reference each other by id;
+// this module joins them into the form of Fider's API, in an order suitable for an import.
 
 type Values = Record<string, unknown>;
 type Known = Extract<Row, { values: Values }>;
@@ -15,9 +15,9 @@ const deleted = 6;
 const activeSubscriber = 1;
 
 /**
- * Yields the rows of a backup with their file, in the form that draftsOf accepts; `line` is the object's
- * number in the file. People, posts and tags are kept in memory for joins: `hold` is called with their size
- * in bytes and throws above the limit.
+ * Yields the rows of a backup with their file, in the form that draftsOf accepts; `line` is the object's number in the
+ * file. People, posts and tags are kept in memory for joins: `hold` is called with their size in bytes and throws above
+ * the limit.
  */
 export async function* fiderRows(
   bytes: Bytes,

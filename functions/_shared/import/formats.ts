@@ -27,9 +27,7 @@ const lengths = {
 const kinds = new Set<string>(Object.values(kindOf));
 const listNames = ["records", "data", "submissions", "posts", "votes", "comments"];
 
-/**
- * Records of one object in a file: a submission may contain votes and comments, an API page contains rows.
- */
+/** Records of one object in a file: a submission may contain votes and comments, an API page contains rows. */
 export function* draftsOf(
   values: Values,
   query: ImportQuery,
@@ -244,8 +242,8 @@ const statuses = new Map(
 );
 
 /**
- * Fits texts of other services into the limits: short ones are extended, long ones are cut, and the rest of
- * a title moves to the description.
+ * Fits texts of other services into the limits: short ones are extended, long ones are cut, and the rest of a title
+ * moves to the description.
  */
 function fittingTexts(givenTitle: string, givenDescription: string, service: string) {
   const title = trimText(givenTitle);

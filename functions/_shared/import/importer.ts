@@ -39,9 +39,7 @@ async function runAll(): Promise<void> {
   }
 }
 
-/**
- * Retryable: another process runs it, or a temporary error occurred; it is claimed again in a few seconds.
- */
+/** Retryable: another process runs it, or a temporary error occurred; it is claimed again in a few seconds. */
 async function runClaimed(claimed: Claimed): Promise<"ran" | "later" | { problem: string }> {
   const admission = admissionOf(claimed);
   try {
@@ -56,9 +54,7 @@ async function runClaimed(claimed: Claimed): Promise<"ran" | "later" | { problem
   }
 }
 
-/**
- * Runs with the credential that sent the import: charges it, and fails if the caller may no longer import.
- */
+/** Runs with the credential that sent the import: charges it, and fails if the caller may no longer import. */
 function admissionOf({ organization_id, user_id, digest }: Claimed): Admission {
   return {
     requestId: crypto.randomUUID(),

@@ -45,8 +45,8 @@ export async function* rowLines(rows: AsyncIterable<Row>): AsyncGenerator<Uint8A
 export type Budget = { chunks: number; milliseconds: number };
 
 /**
- * Writes rows of an import until all are written or the budget is used, and fails it on a permanent error.
- * Returns false if another process runs it or it has ended; throws retryable errors.
+ * Writes rows of an import until all are written or the budget is used, and fails it on a permanent error. Returns
+ * false if another process runs it or it has ended; throws retryable errors.
  */
 export async function runJob(id: string, budget: Budget, execute: Execute): Promise<boolean> {
   try {
@@ -92,9 +92,7 @@ async function writeRows(
   return true;
 }
 
-/**
- * Groups rows between two stored positions. If the file becomes unreadable, yields the rows before it first.
- */
+/** Groups rows between two stored positions. If the file becomes unreadable, yields the rows before it first. */
 async function* groupsOf(
   rows: AsyncIterable<Row>,
   from: Position,

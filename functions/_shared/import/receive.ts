@@ -12,7 +12,7 @@ import { heldBytes } from "./zip.ts";
 
 export type JobFile = FileType | "zip";
 
-/** What a file is by the end of its name. */
+/** The format of a file by its extension. */
 export const fileTypesByName: Record<string, JobFile> = {
   ".csv": "csv",
   ".json": "json",

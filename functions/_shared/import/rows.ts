@@ -24,9 +24,7 @@ export type FileType = "csv" | "json" | "jsonl";
 const maxRecordBytes = 1024 * 1024;
 const tooLong = "is longer than 1 MiB";
 
-/**
- * Yields the rows of a file from a position on; throws VALIDATION_ERROR where it cannot be parsed further.
- */
+/** Yields the rows of a file from a position on; throws VALIDATION_ERROR where it cannot be parsed further. */
 export function rowsOf(
   bytes: AsyncIterable<Uint8Array>,
   type: FileType,
@@ -214,10 +212,7 @@ function* jsonRow(text: string, line: number): Generator<Row> {
 
 const betweenObjects = new Set([...new TextEncoder().encode(" \t\r\n,[]\uFEFF")]);
 
-/**
- * Finds the objects of an array, or a single object, by their braces; non-ASCII bytes occur only inside of
- * them.
- */
+/** Finds the objects of an array, or a single object, by their braces; non-ASCII bytes occur only inside of them. */
 async function* jsonRows(bytes: AsyncIterable<Uint8Array>, from: Position): AsyncGenerator<Row> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let { at, line } = from;

@@ -3,8 +3,8 @@ import { createInflateRaw } from "node:zlib";
 import { crc32 } from "../../../shared/crc32.ts";
 import { ApiError, invalid } from "../api-error.ts";
 
-// The subset of the zip format that backups need: one disk, stored or deflated, no zip64. Sizes and checksums
-// come from the central directory, because streaming writers omit them in the local headers.
+// The subset of the zip format that backups need: one disk, stored or deflated, no zip64. Sizes and checksums come from
+// the central directory, because streaming writers omit them in the local headers.
 
 /** A byte source with random access: a complete body or a file. */
 export type Bytes = {

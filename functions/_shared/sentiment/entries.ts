@@ -13,9 +13,7 @@ export type Source = {
   weaker: string;
   contrasts: string;
   wishes: string;
-  /**
-   * Maximum distance in words (or characters) between a negation and the negated word, before and after it.
-   */
+  /** Maximum distance in words (or characters) between a negation and the negated word, before and after it. */
   reach: { before: number; behind: number };
 };
 

@@ -125,9 +125,7 @@ function hitsOf({ words }: Clause, lexicon: Lexicon): Hit[] {
   return hits;
 }
 
-/**
- * Whether a negation applies to the hit: one before it, or one after it in languages with that word order.
- */
+/** Whether a negation applies to the hit: one before it, or one after it in languages with that word order. */
 function isNegated(hits: Hit[], index: number, { reach }: Lexicon): boolean {
   const hit = hits[index] as Hit;
   if (hit.saysNo) return false;

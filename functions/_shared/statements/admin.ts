@@ -34,7 +34,7 @@ export function allowedOrigins(origins: string[] | null): Statement<MaybeData> {
   return (sql) => sql`select private.admin_origins(${origins}::text[])::text as data`;
 }
 
-/** The rate limit rules, and the plan of the request's organization with what is used of it. */
+/** The rate limit rules, and the plan and usage of the request's organization. */
 export function limitsInForce(): Statement<{ rates: string; plan: string }> {
   return (sql) => sql`select private.rate_limits()::text as rates,
     (private.admin_organization(private.current_organization_id()) -> 'plan')::text as plan`;

@@ -18,7 +18,7 @@ export function finishStream(id: string, events: unknown): Statement {
   return (sql) => sql`select private.finish_stream(${id}, ${JSON.stringify(events)}::text::jsonb)`;
 }
 
-/** Runs as the login role: null until the call ran. */
+/** The result of a call; null until it ran. For the login role. */
 export function streamEvents(id: string): Statement<MaybeData> {
   return (sql) => sql`select private.stream_events(${id})::text as data`;
 }
@@ -48,8 +48,8 @@ export function renewStreams(renewed: string[], closed: string[]): Statement {
 }
 
 /**
- * Runs as the login role: events of organizations after a cursor and the current outbox position; which keys
- * are still valid, and when their agents last changed.
+ * Runs as the login role: events of organizations after a cursor and the current outbox position; which keys are still
+ * valid, and when their agents last changed.
  */
 export function eventsAfter(
   { xid, id }: { xid: string; id: string },

@@ -14,7 +14,7 @@ export function analytics({
   return (sql) => sql`select private.admin_analytics(${from}, ${to}, ${interval})::text as data`;
 }
 
-/** Analytics of a range, without days the last ones until today, and of the range of as many days before it. */
+/** Analytics of a range, by default the days until today, and of the preceding range of the same length. */
 export function analyticsCompared(
   { from = null, to = null, days }: { from?: string | null; to?: string | null; days: number },
   interval: AnalyticsQuery["interval"],

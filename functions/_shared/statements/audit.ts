@@ -19,7 +19,7 @@ export function listAudit({
       ${action ?? null}, ${fromDay ?? null}::text::date, ${toDay ?? null}::text::date)`;
 }
 
-/** What the audit log can be filtered by. */
+/** Values of the audit log's filters. */
 export type AuditChoices = {
   time_zone: string;
   actions: string[];

@@ -15,7 +15,7 @@ export function eventsAfter(
     from private.admin_events(${types}::text[], ${position?.xid ?? null}::text::xid8, ${position?.id ?? null}::text::bigint, ${position?.at ?? null}::text::timestamptz, ${limit})`;
 }
 
-/** A page of events, newest first; the place is null at the end. */
+/** A page of events, newest first; the position is null at the end. */
 export function eventsBefore(
   types: string[] | null,
   position: Position | null,

@@ -33,9 +33,8 @@ const maxShownComments = 500;
 export type ThreadComment = Comment & { has_voted?: boolean; seconds_to_edit?: number | null };
 
 /**
- * A level of a submission's threads (top-level comments, or the replies to a comment), official ones first,
- * each followed by
- * its replies, up to 500 in all: reply_count shows how many are missing. `data` is a flat array of
+ * A level of a submission's threads (top-level comments, or the replies to a comment), official ones first, each
+ * followed by its replies, up to 500 in all: reply_count shows how many are missing. `data` is a flat array of
  * ThreadComment in display order.
  */
 export function commentThreads(

@@ -22,13 +22,13 @@ export function ownSigner(): Statement<{ data: Signer | null }> {
   return (sql) => sql`select private.admin_signing_secrets() as data`;
 }
 
-/** A token that was verified. */
+/** A verified token. */
 export type VerifiedToken = {
   organizationId: string;
   secretId: string;
   claims: IdentifyClaims;
   tokenDigest: Uint8Array | null;
-  /** From when on the token is refused as expired. */
+  /** The time from which the token counts as expired. */
   tokenEndsAt: Date;
 };
 

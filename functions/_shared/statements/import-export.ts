@@ -81,10 +81,7 @@ export function importFilePart(id: string, n: number): Statement<{ bytes: Uint8A
   return (sql) => sql`select private.admin_import_file_part(${id}, ${n}) as bytes`;
 }
 
-/**
- * The chunk to write at a position; with the last chunk also the next position and the remaining anonymous
- * votes.
- */
+/** The chunk to write at a position; with the last chunk also the next position and the remaining anonymous votes. */
 export type Step = { at: number; chunk: number; next?: Position; namelessVotes?: number };
 
 export function runImport(id: string, chunk: Chunk, { at, chunk: n, next, namelessVotes }: Step): Statement {
@@ -101,7 +98,7 @@ export type Claimed = {
   digest: Uint8Array | null;
 };
 
-/** Releases the previous import, or fails it with a problem, and claims the next if `takes`. */
+/** Releases the previous import, or fails it with a problem, and claims the next one if `takes`. */
 export function claimImport(
   previous: string | null,
   problem: string | null,

@@ -13,7 +13,7 @@ type Changes = {
   unmute?: string;
 };
 
-/** Of the caller, in the current organization. */
+/** Mail preferences of the caller in the current organization. */
 export function myMailPreferences(): Statement<Preferences> {
   return (sql) => sql`select private.my_mail_preferences() as data`;
 }
@@ -23,7 +23,7 @@ export function changeMyMailPreferences(changes: Changes): Statement<Preferences
     sql`select private.change_my_mail_preferences(${JSON.stringify(changes)}::text::jsonb) as data`;
 }
 
-/** Of the person whom a signed link names; null if they are gone. */
+/** Mail preferences of the recipient of a signed link; null if the person was erased. */
 export function mailPreferencesByLink(link: MailLink): Statement<Preferences> {
   return (sql) =>
     sql`select private.mail_preferences_by_link(${link.organizationId}::uuid, ${link.profileId}::uuid) as data`;
@@ -35,12 +35,23 @@ export function changeMailPreferencesByLink(link: MailLink, changes: Changes): S
       ${JSON.stringify(changes)}::text::jsonb) as data`;
 }
 
-/** One row where the caller sees the submission. */
+/** One row if the caller sees the submission. */
 export function muteSubmission(id: string, muted: boolean): Statement<Data> {
   return (sql) => sql`
     select json_build_object('submission_id', s.id, 'is_muted', ${muted}::boolean)::text as data,
       private.mute_submission(s.id, ${muted}::boolean)
     from public.submissions s where ${named(sql, id)}`;
+}
+
+type Refusing = { data: { name: string; is_stopped: boolean } | null };
+
+/** Whether an organization may write to the address that it invited; null if the invite is gone. */
+export function refusingInvites(inviteId: string): Statement<Refusing> {
+  return (sql) => sql`select private.refusing_invites(${inviteId}::uuid) as data`;
+}
+
+export function refuseInvites(inviteId: string): Statement<Refusing> {
+  return (sql) => sql`select private.refuse_invites(${inviteId}::uuid) as data`;
 }
 
 export function mailSuppressions(email?: string): Statement<Data> {
@@ -51,7 +62,7 @@ export function liftMailSuppression(id: string): Statement<{ data: string | null
   return (sql) => sql`select private.admin_lift_mail_suppression(${id})::text as data`;
 }
 
-/** What an e-mail author may claim. */
+/** The contributions that an e-mail author may claim. */
 type OpenClaim = {
   organization: { id: string; slug: string; name: string };
   submissions: number;
@@ -62,7 +73,7 @@ type OpenClaim = {
   is_own_address: boolean;
 };
 
-/** Of the author whom a signed link names; null if there is nothing left to claim. */
+/** The claim of a signed link's author; null if nothing is left to claim. */
 export function openClaim(link: MailLink): Statement<{ data: OpenClaim | null }> {
   return (sql) =>
     sql`select private.open_claim(${link.organizationId}::uuid, ${link.profileId}::uuid) as data`;

@@ -41,7 +41,7 @@ export function changeMany(bulk: Bulk): Statement<Data> {
 
 type Moderated = Pick<Moderation, "target_type" | "target_id">;
 
-/** Each on its own, with a result for each. */
+/** Changes each submission separately; one result for each. */
 export function moderateMany(
   targets: Moderated[],
   { action, reason, trust_author }: Pick<Moderation, "action" | "reason" | "trust_author">,
@@ -51,7 +51,7 @@ export function moderateMany(
       ${targets.map(({ target_id }) => target_id)}::uuid[], ${action}, ${reason || null}, ${trust_author ?? null})::text as data`;
 }
 
-/** What a merge would make. */
+/** The result that a merge would have. */
 export function mergePreview(sourceIds: string[], targetId: string): Statement<Data> {
   return (sql) => sql`select private.admin_merge_preview(${sourceIds}::uuid[], ${targetId})::text as data`;
 }

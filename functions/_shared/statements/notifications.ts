@@ -24,7 +24,7 @@ export function listNotifications({
   };
 }
 
-/** The given ones, or all. */
+/** Marks the given notifications as read, or all. */
 export function markNotificationsRead(ids: string[] | undefined): Statement<Data> {
   return (sql) => sql`
     with marked as (

@@ -5,14 +5,19 @@ import type { Data } from "./shapes.ts";
 export const idOf = (sql: Sql, id: string | undefined) =>
   id === undefined ? sql`private.current_organization_id()` : sql`${id}::uuid`;
 
-/** Without an id, of the request's organization. */
+/** Without an id, for the request's organization. */
 export function organizationDetail(id?: string): Statement<Data> {
   return (sql) => sql`select private.admin_organization(${idOf(sql, id)})::text as data`;
 }
 
-/** The logo before a change, for admins only. */
+/** The current logo, before a change. For admins only. */
 export function logoOf(id?: string): Statement<{ id: string; logo_url: string | null }> {
   return (sql) => sql`select * from private.admin_logo(${idOf(sql, id)})`;
+}
+
+/** Forgets the paths whose files are deleted; returns some whose files are to be deleted. */
+export function removedLogos(deleted: string[]): Statement<{ path: string }> {
+  return (sql) => sql`select path from private.take_removed_logos(${deleted}) path`;
 }
 
 /** Sets the path of an uploaded logo. */

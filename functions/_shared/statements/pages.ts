@@ -10,7 +10,7 @@ export type Frame = {
     name: string;
     is_default: boolean;
     visibility: "public" | "private";
-    /** For browsers that name none of the service's languages. */
+    /** For browsers without a supported language in Accept-Language. */
     default_locale: Locale;
     /** #rrggbb; null for the default color. */
     brand_color: string | null;
@@ -27,7 +27,7 @@ export type Frame = {
     /** The language that the user chose. */
     locale: Locale | null;
     role: "owner" | "admin" | "member" | null;
-    /** At most 100, which means 100 or more. */
+    /** Counted up to 100. */
     unread_count: number;
   } | null;
 };
@@ -52,15 +52,15 @@ type BoardCounts = {
   categories: Record<string, number>;
 };
 
-/** What stands around the list of a board. */
+/** Data of a board besides its list. */
 export type Board = {
-  /** How many submissions of each kind the caller sees. */
+  /** Numbers of submissions visible to the caller. */
   counts: BoardCounts;
   categories: { id: string; name: string; slug: string; color: string }[];
   tags: { name: string; slug: string }[];
 };
 
-/** As text, which is compared faster than parsed. */
+/** JSON as text: comparing is faster than parsing. */
 export function boardOf(locale: Locale): Statement<{ data: string }> {
   return (sql) => sql`select private.board(private.current_organization_id(), ${locale})::text as data`;
 }
@@ -133,7 +133,7 @@ export type News = {
 
 const newsDays = 90;
 
-/** The newest changes of submissions that the caller follows, one per submission; nobody follows none. */
+/** The newest changes of submissions that the caller follows, one per submission; none for an anonymous caller. */
 export function followedNews(limit: number, isSignedIn: boolean): Statement<{ data: News[] }> {
   if (!isSignedIn) return (sql) => sql`select '[]'::json as data`;
   return (sql) => sql`
@@ -168,7 +168,7 @@ const isNews = (sql: Sql) => sql`
   c.organization_id = (select private.current_organization_id()) and s.merged_into_id is null
   and c.new_status <> 'duplicate' and c.created_at > now() - make_interval(days => ${newsDays})`;
 
-/** A survey that the widget offers the caller: published, meant for them, and not answered in any version. */
+/** A published survey that targets the caller and that they have not answered in any version, for the widget. */
 export function offeredSurvey(
   locale: Locale,
   isSignedIn: boolean,
@@ -188,10 +188,7 @@ export type SurveyPage = {
   is_own_response: boolean;
 };
 
-/**
- * Opens a survey for the caller and records the start if they may respond. Raises NOT_FOUND if they cannot
- * see it.
- */
+/** Opens a survey for the caller and records the start if they may respond. Raises NOT_FOUND if they cannot see it. */
 export function openSurvey(
   id: string,
   locale: Locale,

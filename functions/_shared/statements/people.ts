@@ -67,10 +67,7 @@ export type Contribution = {
   body?: string;
 };
 
-/**
- * The caller's contributions in all organizations, newest first, 20 after the cursor, if still visible to
- * them.
- */
+/** The caller's contributions in all organizations, newest first, 20 after the cursor, if still visible to them. */
 export function myContributions(kind: ContributionKind, cursor: string | undefined): Statement<Page> {
   const limit = 20;
   return (sql) => {

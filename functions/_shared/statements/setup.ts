@@ -5,7 +5,7 @@ export function setupIsOpen(): Statement<{ open: boolean }> {
   return (sql) => sql`select private.setup_is_open() as open`;
 }
 
-/** Creates the first organization, owned by this user of auth. Run by the login role. */
+/** Creates the first organization, owned by this user of auth. For the login role. */
 export function setUp(
   ownerId: string,
   { name, slug, visibility }: { name: string; slug: string; visibility: string },

@@ -29,10 +29,7 @@ const unknownId = "00000000-0000-0000-0000-000000000000";
 /** Totals are counted up to this number. */
 const maxTotal = 1_000;
 
-/**
- * Additional fields of a list: whether the caller voted, and with `q` the matches, as HTML of text and
- * <mark>.
- */
+/** Additional fields of a list: whether the caller voted, and with `q` the matches, as HTML of text and <mark>. */
 type Shown = { hasVoted?: boolean; highlight?: boolean };
 
 /** One page, plus one row to detect a following page and its cursor. */
@@ -88,7 +85,7 @@ function listNarrowed(query: SubmissionListQuery, show: Shown): Statement<Page> 
           ${status ?? null}, ${type ?? null}, ${category},
           ${tag ? sql`coalesce((${tagId(sql, tag)}), ${unknownId})` : sql`null`}, ${author ?? null}, ${q ?? null}) n
       ), passing as materialized (
-        -- What was narrowed carries the tag. All are read where they are sorted, else as many as are counted.
+        -- A tag filter is applied already. Reads all rows if they are sorted, otherwise as many as are counted.
         select s.id, s.created_at, s.vote_count, s.comment_count, s.title from public.submissions s
         where (${counted} or (select is_few from narrow))
           and s.id = any ((select submission_ids from narrow)::uuid[]) and ${matches(sql, { ...query, tag: undefined })}
@@ -148,8 +145,7 @@ const conditions: { [Name in FilterName]: Condition<Name> } = {
   type: (sql, type) => sql`and s.type = ${type}`,
   author: (sql, author) => sql`and s.author_id = ${author}`,
   category: (sql, category) => sql`and s.category_id = (${categoryId(sql, category)})`,
-  // As a scalar, not with exists: it is evaluated for each scanned row, and not joined with all rows that
-  // have the tag.
+  // As a scalar, not with exists: it is evaluated for each scanned row, and not joined with all rows that have the tag.
   tag: (sql, tag) => sql`
     and (select true from public.submission_tags st where st.submission_id = s.id and st.tag_id = (${tagId(sql, tag)}))`,
   q: (sql) => sql``,
@@ -259,8 +255,8 @@ const similar = (sql: Sql, title: string, description: string | null | undefined
   order by f.similarity desc, f.submission_id limit ${limit}`;
 
 /**
- * Candidates for a merge target, best first: search results, the submission whose id or URL was entered,
- * otherwise similar ones.
+ * Candidates for a merge target, best first: search results, the submission whose id or URL was entered, otherwise
+ * similar ones.
  */
 export function mergeCandidates(id: string, words: string | undefined): Statement<Data> {
   const namedId = words && /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i.exec(words)?.[0];
@@ -383,8 +379,7 @@ export function deleteSubmission(id: string): Statement {
 }
 
 /**
- * Raises FORBIDDEN unless the caller is Admin of the submission's organization; no row if there is no such
- * submission.
+ * Raises FORBIDDEN unless the caller is Admin of the submission's organization; no row if there is no such submission.
  */
 export function requireAdminOf(id: string): Statement {
   return (sql) =>
@@ -435,7 +430,7 @@ export type Chosen = {
 const chosenShape = (sql: Sql) => sql`json_build_object(
   'id', s.id, 'title', s.title, 'status', s.status, 'vote_count', s.vote_count, 'comment_count', s.comment_count)`;
 
-/** Those of the organization that were chosen by id, most voted first; merged ones are left out. */
+/** The organization's submissions with these ids, most votes first, without merged ones. */
 export function chosenSubmissions(ids: string[]): Statement<Data> {
   return (sql) => sql`
     select coalesce(json_agg(${chosenShape(sql)} order by s.vote_count desc, s.id), '[]')::text as data
@@ -444,7 +439,7 @@ export function chosenSubmissions(ids: string[]): Statement<Data> {
       and s.merged_into_id is null`;
 }
 
-/** The organization's merged submissions, the last changed first. */
+/** The organization's merged submissions, newest change first. */
 export function mergedSubmissions(limit: number): Statement<Data> {
   return (sql) => sql`
     select coalesce(json_agg(json_build_object('id', m.id, 'title', m.title, 'merged_at', m.updated_at,
@@ -456,20 +451,16 @@ export function mergedSubmissions(limit: number): Statement<Data> {
     join public.submissions t on t.id = m.merged_into_id`;
 }
 
-/** For each of the newest that are not done: which are much like it. */
+/** Probable duplicates of each of the newest open submissions. */
 export function similarPairs(newest: number): Statement<Data> {
   return (sql) => sql`
-    select coalesce(json_agg(json_build_object('one', ${chosenShape(sql)}, 'other', p.other)), '[]')::text as data
+    select coalesce(json_agg(json_build_object('one', p.one, 'other', ${chosenShape(sql)})), '[]')::text as data
     from (
-      select n.id as one_id, ${chosenShape(sql)} as other
-      from (
-        select o.id, o.organization_id, o.title, o.description from public.submissions o
-        where o.organization_id = (select private.current_organization_id()) and o.merged_into_id is null
-          and o.moderation_state = 'approved' and o.status not in ('completed', 'declined')
-        order by o.created_at desc, o.id desc limit ${newest}) n
-      cross join lateral private.similar_submissions(n.organization_id, n.title, n.description) f
-      join public.submissions s on s.id = f.submission_id
-      where f.similarity >= 0.5 and s.id <> n.id and s.merged_into_id is null and s.moderation_state = 'approved'
-        and s.status not in ('completed', 'declined')) p
-    join public.submissions s on s.id = p.one_id`;
+      select ${chosenShape(sql)} as one, f.other_id
+      from private.similar_pairs(private.current_organization_id(), ${newest}) f
+      join public.submissions s on s.id = f.one_id where ${isOpen(sql)}) p
+    join public.submissions s on s.id = p.other_id where ${isOpen(sql)}`;
 }
+
+const isOpen = (sql: Sql) => sql`s.merged_into_id is null and s.moderation_state = 'approved'
+  and s.status not in ('completed', 'declined')`;

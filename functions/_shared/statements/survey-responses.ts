@@ -59,7 +59,7 @@ const duration = (sql: Sql) => sql`round(extract(epoch from r.submitted_at - r.s
 const visibleColumns = (sql: Sql, id: string) => sql`
   r.id, r.organization_id, ${respondent(sql, id)}, r.answers, r.started_at, r.submitted_at, r.sentiment, r.sentiment_score, r.locale`;
 
-/** Of `r` with the columns above. */
+/** JSON of a response `r` with the columns above. */
 const shownColumns = (sql: Sql) => sql`
   r.id, private.author(r.user_id, r.organization_id) as respondent, r.answers, r.started_at, r.submitted_at,
   ${duration(sql)} as duration_seconds, r.sentiment, r.sentiment_score, r.locale`;
@@ -90,7 +90,7 @@ export function listResponses(
   };
 }
 
-/** One response as the list shows it, with the ids of its neighbors there. No row if it is not of the survey. */
+/** A response as in the list, with the ids of the previous and next one. No row if it belongs to another survey. */
 export function responseDetail(
   surveyId: string,
   id: string,
@@ -101,12 +101,12 @@ export function responseDetail(
         and (n.submitted_at, n.id) ${beside === "newer" ? sql`>` : sql`<`} (r.submitted_at, r.id)
       order by ${beside === "newer" ? sql`n.submitted_at, n.id` : sql`n.submitted_at desc, n.id desc`} limit 1)`;
     return sql`
-      with asked as materialized (
+      with selected as materialized (
         select ${visibleColumns(sql, surveyId)}
         from public.survey_responses r where r.survey_id = ${surveyId}::uuid and r.id = ${id}::uuid)
       select (select row_to_json(s)::text from (select ${shownColumns(sql)}) s) as data,
         ${neighbor("newer")} as newer, ${neighbor("older")} as older
-      from asked r`;
+      from selected r`;
   };
 }
 
@@ -115,7 +115,7 @@ export type ResponseSeries = {
   points: { start: string; responses: number }[];
 };
 
-/** How many responses came when, in UTC, from the first to the last one: by day, week or month, as is readable. */
+/** Numbers of responses over time, in UTC: by day, week or month, depending on the range. */
 export function responseSeries(id: string): Statement<{ data: ResponseSeries }> {
   return (sql) => sql`
     with range as (
@@ -162,7 +162,7 @@ export function newestTexts(id: string, limit: number): Statement<Data> {
     where q.survey_id = ${id}::uuid and q.type = 'text'`;
 }
 
-/** Answers to a text question, the first one if none is named, newest first: one page, and whether there are more. */
+/** A page of answers to a text question (by default the first one), newest first, and whether more follow. */
 export function listTexts(
   id: string,
   questionId: string | undefined,

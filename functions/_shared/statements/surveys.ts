@@ -15,8 +15,7 @@ export function requireSurveyReader(): Statement {
 }
 
 /**
- * Raises NOT_FOUND if the caller does not see the survey, FORBIDDEN if a scope is given and the caller is not
- * Admin.
+ * Raises NOT_FOUND if the caller does not see the survey, FORBIDDEN if a scope is given and the caller is not Admin.
  */
 export function requireSurvey(id: string, scope: string | null): Statement {
   return (sql) => sql`select private.require_survey(${id}, ${scope})`;
@@ -73,10 +72,7 @@ const questions = (sql: Sql) => sql`coalesce((
     'multiple', case when q.type = 'multiple_choice' then q.multiple end, 'scale', q.scale)) order by q.position)
   from public.survey_questions q where q.survey_id = s.id), '[]')`;
 
-/**
- * Submissions that the audience of a survey may be of: the one that is stored, the one that is chosen, and up to ten
- * that the words find.
- */
+/** Submissions to choose a survey's audience from: the stored one, the chosen one, and up to ten search results. */
 export function audienceSubmissions(
   id: string | undefined,
   chosenId: string | undefined,
@@ -116,7 +112,7 @@ export function changeSurveyStatus(id: string, action: SurveyAction): Statement 
   return (sql) => sql`select private.change_survey_status(${id}, ${action})`;
 }
 
-/** Asks the audience by mail, or reminds who did not answer. */
+/** Invites the audience by mail, or reminds those who did not answer. */
 export function mailSurvey(id: string, isReminder: boolean): Statement<Data> {
   return (sql) => sql`select private.mail_survey(${id}, ${isReminder}::boolean)::text as data`;
 }

@@ -5,8 +5,8 @@ import type { Data } from "./shapes.ts";
 type Kind = "categories" | "tags";
 
 /**
- * Localized categories or tags of an organization: of its id, of a submission's organization, or by default that of
- * the request; no row if the caller sees no such organization.
+ * Localized categories or tags of an organization: by its id, by a submission's id, or that of the request. No row if
+ * the caller does not see the organization.
  */
 export function listTaxonomy(
   of: string | { submissionId: string } | undefined,

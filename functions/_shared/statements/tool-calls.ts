@@ -8,7 +8,7 @@ export function authorizeToolCall({ tool, scope, destructive, confirmed }: Leave
   return (sql) => sql`select private.authorize_tool_call(${tool}, ${scope}, ${destructive}, ${confirmed})`;
 }
 
-/** In the transaction of the call. */
+/** Records a call in its transaction. */
 export function recordToolCall(
   requestId: string,
   tool: string,

@@ -4,7 +4,7 @@ import type { WebhookPatch } from "../../../shared/webhooks.ts";
 import type { Sql, Statement } from "../database.ts";
 
 type MaybeData = { data: string | null };
-/** Organization and webhook in the path; without an organization, the one of the request. */
+/** Organization and webhook of the path; the organization defaults to that of the request. */
 type Named = { id?: string; webhook_id: string };
 
 const organizationOf = (sql: Sql, id: string | undefined) =>

@@ -4,10 +4,7 @@ import { version } from "../../../shared/version.ts";
 import { latestMigration } from "../../_shared/database.ts";
 import { environment } from "../../_shared/environment.ts";
 
-/**
- * /health: the process responds. /ready: the database responds too and has every migration the functions
- * need.
- */
+/** /health: the process responds. /ready: the database responds too and has every migration the functions need. */
 export const health = new Hono()
   .get("/health", (c) => c.json({ status: "ok", version }, 200, { "Cache-Control": "no-store" }))
   .get("/ready", async (c) => {

@@ -14,8 +14,8 @@ export type Unclear = { candidates: { tool: string; score: number; missing: stri
 type Routable = Pick<Tool, "name" | "description" | "input">;
 
 /**
- * Finds the tool for a sentence and its arguments: by similarity to examples in eight languages, and by
- * whether the ids and quoted texts fit the tool's arguments. Deterministic; no data leaves the process.
+ * Finds the tool for a sentence and its arguments: by similarity to examples in eight languages, and by whether the ids
+ * and quoted texts fit the tool's arguments. Deterministic; no data leaves the process.
  */
 export function parse(
   input: string,
@@ -203,8 +203,8 @@ const dateParsers = {
 };
 
 /**
- * Dates in the sentence as start_date and end_date (YYYY-MM-DD). A single date is the start, unless the
- * sentence says until.
+ * Dates in the sentence as start_date and end_date (YYYY-MM-DD). A single date is the start, unless the sentence says
+ * until.
  */
 function spanIn(text: string, language: Locale, now: Date): { start_date?: string; end_date?: string } {
   const dates = dateParsers[language].parse(text, { instant: now, timezone: 0 });

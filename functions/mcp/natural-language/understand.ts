@@ -12,9 +12,7 @@ const readByModel =
     logWarning(`The language model did not read a sentence: ${problem}.`),
   );
 
-/**
- * Finds the tool for a sentence and its arguments; asks the configured model if the parser is not confident.
- */
+/** Finds the tool for a sentence and its arguments; asks the configured model if the parser is not confident. */
 export async function understand(
   input: string,
   tools: readonly Tool[],

@@ -75,7 +75,8 @@ begin
   else
     perform set_config('request.jwt.claims', jsonb_build_object('sub', tests.id(who), 'role', 'authenticated')::text, true),
       set_config('role', 'authenticated', true),
-      -- As within a function of the data API: tables themselves are refused, which 45_client_functions.sql tests.
+      -- As within a function of the data API: tables themselves are refused, which 45_client_functions.sql
+      -- tests.
       set_config('feedback.by_function', 'on', true);
   end if;
 end
