@@ -584,7 +584,8 @@ describe("large responses", () => {
     const answer = await data(whole, "127.0.3.1");
     expect([answer.status, (answer.body as { code?: string }).code]).toEqual([500, "54000"]);
     expect(answer.text).toContain("larger than 10 MiB");
-    expect((await data(`${whole}&comments.limit=10`, "127.0.3.1")).status).toBe(200);
+    // From another address: on a busy machine, the first one may have used up its time for slow statements.
+    expect((await data(`${whole}&comments.limit=10`, "127.0.3.7")).status).toBe(200);
   });
 
   /** A gateway before something that answers everything at length, and who asks it from an address. */
@@ -596,7 +597,8 @@ describe("large responses", () => {
       addressHeader: "x-address-of-a-test",
       litePort: upstreamPort,
       functionPort: upstreamPort,
-      limits: more,
+      // On a busy machine, copying such an answer counts as slow.
+      limits: { slowWorkMs: Number.MAX_SAFE_INTEGER, ...more },
     });
     await listen(gateway, 0, "PORT");
     const { port } = gateway.address() as { port: number };
