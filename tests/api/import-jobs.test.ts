@@ -38,8 +38,11 @@ const contentOf = (id: string) => sql`
 async function sendUnscheduled(as: Caller, query = "") {
   const { id } = await sendImport(as, JSON.stringify({ what: "is replaced" }), query);
   await endOf(as, id);
-  await sql`insert into private.import_file_parts (organization_id, import_id, n, bytes)
-    select organization_id, id, 0, ${Buffer.from(file)} from private.imports where id = ${id}`;
+  // In parts of 1 MiB, as the service stores a file: a worker that continues reads from the part of its position.
+  for (const [n, start] of [0, 2 ** 20, 2 ** 21].entries())
+    await sql`insert into private.import_file_parts (organization_id, import_id, n, bytes)
+      select organization_id, id, ${n}, ${Buffer.from(file).subarray(start, start + 2 ** 20)} from private.imports
+      where id = ${id}`;
   await sql`update private.imports set state = 'running', position = '{"at": 0, "line": 1}', processed = 0, failed = 0,
       bytes = ${Buffer.byteLength(file)}, claimed_until = 'infinity' where id = ${id}`;
   await sql`delete from private.import_errors where import_id = ${id}`;
