@@ -1,30 +1,32 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Data folders of the stacks that run in this process. */
-export const ownFolders = new Set<string>();
-
 const names = ["functions.log", "web.log", "webhook-dispatch.log", "mail-dispatch.log"];
 
-/** What the functions of these stacks logged as an error since a time: the cause of a response 500. */
-export async function errorsSince(at: number, folders: Iterable<string>): Promise<string[]> {
-  const logs = await Promise.all(
-    [...folders].flatMap((folder) =>
-      names.map(async (name) => {
-        const text = await readFile(join(folder, name), "utf8").catch(() => "");
-        return text.split("\n").filter((line) => isErrorSince(line, at));
-      }),
-    ),
-  );
-  return logs.flat();
+/** Data folders of the stacks that run in this process. */
+const folders = new Set<string>();
+/** Errors of stacks that have stopped. */
+const kept: string[] = [];
+
+/** Registers a stack of a test file; the result is called before its folder is deleted. */
+export function followErrors(folder: string): () => Promise<void> {
+  folders.add(folder);
+  return async () => {
+    folders.delete(folder);
+    kept.push(...(await errorsIn(folder)));
+    kept.splice(0, kept.length - 100);
+  };
 }
 
-function isErrorSince(line: string, since: number): boolean {
-  if (!line.includes('"error"')) return false;
-  try {
-    const { at, error } = JSON.parse(line) as { at?: string; error?: unknown };
-    return error !== undefined && Date.parse(at ?? "") >= since;
-  } catch {
-    return false;
-  }
+/** What the functions logged as errors since a time, such as the cause of a response 500. */
+export async function errorsSince(time: number, shared: string): Promise<string[]> {
+  const running = await Promise.all([shared, ...folders].map(errorsIn));
+  return [...kept, ...running.flat()].filter((line) => timeOf(line) >= time);
 }
+
+async function errorsIn(folder: string): Promise<string[]> {
+  const logs = await Promise.all(names.map((name) => readFile(join(folder, name), "utf8").catch(() => "")));
+  return logs.flatMap((log) => log.split("\n").filter((line) => line.includes('"error":')));
+}
+
+const timeOf = (line: string) => Date.parse(/"at":"([^"]+)"/.exec(line)?.[1] ?? "");

@@ -31,8 +31,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
       dataDir,
       seed: "demo",
       postgresSettings: { ...unsynced, synchronous_commit: "off" },
-      // On a busy machine the data API is slow without anybody's fault.
+      // On a busy machine auth and the data API are slow without anybody's fault.
       limits: { slowWorkMs: Number.MAX_SAFE_INTEGER },
+      maxSilenceMs: 60_000,
       // Receivers of tests are on this machine.
       functionsEnvironment: { WEBHOOK_ALLOWED_HOSTS: "127.0.0.1" },
       onWarning: (message) => console.error(message),

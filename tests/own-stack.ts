@@ -10,7 +10,7 @@ import { makeTemporaryFolder } from "../local/temporary-folder.ts";
 import type { memberRoles } from "../shared/organizations.ts";
 import type { Scope } from "../shared/scopes.ts";
 import { copyTemplate, unsynced } from "./data-template.ts";
-import { ownFolders } from "./error-logs.ts";
+import { followErrors } from "./error-logs.ts";
 import { type HttpAnswer, send } from "./http.ts";
 import { manyUsers, type User } from "./stack.ts";
 
@@ -63,16 +63,16 @@ export async function startOwnStack({
   const starting = async () => {
     if (options.migrations === undefined) await copyTemplate(inject("template"), dataDir, "none");
     const postgresSettings = { ...unsynced, ...options.postgresSettings };
-    // On a busy machine the data API is slow without anybody's fault.
+    // On a busy machine auth and the data API are slow without anybody's fault.
     const limits = { slowWorkMs: Number.MAX_SAFE_INTEGER, ...options.limits };
-    const given = { ...options, dataDir, postgresSettings, limits };
+    const given = { maxSilenceMs: 60_000, ...options, dataDir, postgresSettings, limits };
     return startStack({ port: 0, dbPort: 0, seed: "none", parts: [], ...given });
   };
   const stack = await starting().catch(async (error: unknown) => {
     await rm(folder, { recursive: true, force: true });
     throw error;
   });
-  ownFolders.add(dataDir);
+  const keepErrors = followErrors(dataDir);
   const sql = postgres(stack.db_url, { max: 2, onnotice: () => undefined });
   const slug = `o-${randomUUID()}`;
   const [organization] = withOrganization
@@ -121,7 +121,7 @@ export async function startOwnStack({
       agent.destroy();
       await sql.end({ timeout: 1 }).catch(() => undefined);
       await stack.stop();
-      ownFolders.delete(dataDir);
+      await keepErrors();
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -1,12 +1,12 @@
 import { dirname } from "node:path";
 import { beforeEach, inject } from "vitest";
-import { errorsSince, ownFolders } from "./error-logs.ts";
+import { errorsSince } from "./error-logs.ts";
 
 // A test that fails prints the errors that the functions logged meanwhile. Other files share the stack: some may be theirs.
 beforeEach(({ onTestFailed }) => {
   const startedAt = Date.now();
   onTestFailed(async () => {
-    for (const line of await errorsSince(startedAt, [dirname(inject("stack").mailPath), ...ownFolders]))
+    for (const line of await errorsSince(startedAt, dirname(inject("stack").mailPath)))
       console.error(line.slice(0, 4000));
   });
 });

@@ -30,7 +30,7 @@ beforeAll(async () => {
   own = await startOwnStack({
     parts: ["auth", "rest", "realtime", "web", "webhook-dispatch"],
     limits,
-    maxSilenceMs: 3_000,
+    maxSilenceMs: 6_000,
   });
   await own.sql`update private.rate_limit_rules set max_requests = 2000000000`;
   [person, victim] = (await own.people(2)) as [Person, Person];
@@ -560,8 +560,9 @@ describe("slow statements", () => {
     const over = Promise.all(attackers).finally(() => {
       isOver = true;
     });
-    while (!isOver) {
-      const own = await data("organizations?select=id", "127.0.2.4");
+    // Each from an address of its own: on a busy machine, several of one might count as slow themselves.
+    for (let n = 1; !isOver; n++) {
+      const own = await data("organizations?select=id", `127.0.7.${1 + (n % 250)}`);
       expect([own.status, own.ms < prompt]).toEqual([200, true]);
       expect(await health()).toBeLessThan(prompt);
       expect((await auth("token?grant_type=password")).status).toBe(200);
@@ -583,7 +584,8 @@ describe("large responses", () => {
     const answer = await data(whole, "127.0.3.1");
     expect([answer.status, (answer.body as { code?: string }).code]).toEqual([500, "54000"]);
     expect(answer.text).toContain("larger than 10 MiB");
-    expect((await data(`${whole}&comments.limit=10`, "127.0.3.1")).status).toBe(200);
+    // From another address: on a busy machine, the first one may have used up its time for slow statements.
+    expect((await data(`${whole}&comments.limit=10`, "127.0.3.7")).status).toBe(200);
   });
 
   /** A gateway before something that answers everything at length, and who asks it from an address. */
@@ -595,7 +597,8 @@ describe("large responses", () => {
       addressHeader: "x-address-of-a-test",
       litePort: upstreamPort,
       functionPort: upstreamPort,
-      limits: more,
+      // On a busy machine, copying such an answer counts as slow.
+      limits: { slowWorkMs: Number.MAX_SAFE_INTEGER, ...more },
     });
     await listen(gateway, 0, "PORT");
     const { port } = gateway.address() as { port: number };
@@ -645,7 +648,7 @@ describe("large responses", () => {
   test.each(paths)(
     "of %s that are unread are cut off, and leave room to others meanwhile",
     async (path, bytes) => {
-      const answers = await longAnswers(bytes, { readMs: 1_000, heldBytesPerAddress: 2.5 * bytes });
+      const answers = await longAnswers(bytes, { readMs: 3_000, heldBytesPerAddress: 2.5 * bytes });
       try {
         const asked = await Promise.all(Array.from({ length: 5 }, () => answers.unread(path, "127.0.3.2")));
         expect(asked.toSorted()).toEqual(["200", "200", "429", "429", "429"]);

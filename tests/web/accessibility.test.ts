@@ -111,7 +111,7 @@ describe("by keyboard alone", () => {
   });
 
   test("a vote is created and removed", async () => {
-    const page = await openPage("/?sort=created_at", "bob");
+    const page = await openPage("/?sort=created_at&order=asc", "bob");
     const button = page.locator("#submissions button[aria-pressed=false]").first();
     const id = await button.evaluate((element) => element.closest("form")?.id);
     await button.focus();
