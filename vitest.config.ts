@@ -44,6 +44,6 @@ export default defineConfig({
     // For a standstill: on a machine that others use too, a test may take many times as long.
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    expect: { poll: { timeout: 20_000 } },
+    expect: { poll: { timeout: 40_000 } },
   },
 });

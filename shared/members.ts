@@ -27,7 +27,13 @@ export const inviteCreate = z
 export type InviteCreate = z.infer<typeof inviteCreate>;
 
 export const inviteAccept = z
-  .object({ token: z.string().min(1).max(200).describe("The token returned when the invite was created.") })
+  .object({
+    token: z
+      .string()
+      .min(1)
+      .max(200)
+      .describe("The token returned when the invite was created, or that of the link in its mail."),
+  })
   .meta({ id: "InviteAccept", description: "The invite to accept." });
 
 // Out -----------------------------------------------------------------------------------------------------------
@@ -65,6 +71,11 @@ export const newInviteAnswer = dataOf(
     .object({
       ...inviteFields,
       token: z.string().describe("Returned only once: send it to the invited person."),
+      is_mailed: z
+        .boolean()
+        .describe(
+          "Whether the invite goes to the address by mail too: where the organization has `mail_enabled`, to at most 100 in a day.",
+        ),
     })
     .meta({ id: "NewInvite", description: "A created invite, with its token." }),
 );

@@ -10,6 +10,7 @@ import { signUp as signUpWith } from "../local/sign-up.ts";
 import type { Stack } from "../local/stack.ts";
 import type { Database } from "../shared/database.types.ts";
 import { type HttpAnswer, send } from "./http.ts";
+import { until } from "./until.ts";
 
 /** The running stack: stack.json, and values that only its operator knows. */
 export type TestStack = Omit<Stack, "stop">;
@@ -18,6 +19,27 @@ export const stack = inject("stack");
 
 /** The database as role postgres, which owns our tables and bypasses row-level security. */
 export const sql = postgres(stack.db_url, { max: 4, idle_timeout: 2, onnotice: () => undefined });
+
+/**
+ * Changes the schema of the shared database. A statement that waits for its lock holds up all others of the table:
+ * it waits for less time than a request does, and tries again.
+ */
+export async function alterSchema(statements: string, by: postgres.Sql = sql): Promise<void> {
+  await until(() =>
+    by
+      .begin(async (transaction) => {
+        await transaction`set local lock_timeout = '50ms'`;
+        await transaction.unsafe(statements);
+      })
+      .then(
+        () => true,
+        (error) => {
+          if (error.code !== "55P03") throw error;
+          return false;
+        },
+      ),
+  );
+}
 
 export interface User {
   id: string;

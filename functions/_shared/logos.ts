@@ -22,7 +22,7 @@ export const hasStorage = () => environment.storageKey !== undefined;
 export const absoluteLogo = (url: string | null): string | null =>
   url?.startsWith("/") ? environment.siteUrl + url : url;
 
-/** Stores an image in Supabase Storage as the logo of an organization, and deletes the previous one. */
+/** Stores an image in Supabase Storage as the logo of an organization. The schedule deletes the previous file. */
 export async function storeLogo(
   organizationId: string | undefined,
   bytes: AsyncIterable<Uint8Array>,
@@ -39,7 +39,6 @@ export async function storeLogo(
   try {
     const [[after]] = await execute([setLogo(before.id, path)]);
     if (!after) throw notFound("organization");
-    await deleteLogo(before.logo_url);
     return after.data;
   } catch (error) {
     await deleteLogo(path);
@@ -47,11 +46,11 @@ export async function storeLogo(
   }
 }
 
-/** Deletes the file of an uploaded logo; does nothing for an external URL. */
-export async function deleteLogo(url: string | null | undefined): Promise<void> {
-  if (!url?.startsWith("/logos/") || !hasStorage()) return;
-  const response = await storage("DELETE", `object${url}`).catch(() => undefined);
-  await response?.body?.cancel();
+/** Deletes the file of an uploaded logo; true if it no longer exists. */
+export async function deleteLogo(path: string): Promise<boolean> {
+  const response = await storage("DELETE", `object${path}`).catch(() => undefined);
+  const text = await response?.text().catch(() => "");
+  return response !== undefined && (response.ok || /not.?found/i.test(text ?? ""));
 }
 
 /** The image at a path of the pages. */

@@ -7,41 +7,64 @@ import { parseKeys } from "./keyring.ts";
 /** The recipient that a mail link identifies, and the kind of the mail. */
 export type MailLink = { profileId: string; organizationId: string; kind: string };
 
-/** The only thing a link permits: to change mail preferences, or to claim the contributions of an e-mail author. */
-type Purpose = "mail preferences" | "claim";
+/** The only thing that a link permits. */
+type Purpose = "mail preferences" | "claim" | InvitePurpose;
+/** Join the team with the invited address, or stop the mail of its organization to the address. */
+export type InvitePurpose = "invite" | "refuse invites";
 
 // The first key signs, all keys verify.
 const keys = parseKeys("MAIL_LINK_KEYS", environment.mailLinkKeys);
 const maxAgeDays = 400;
 
-/** Signs the token of a mail link: `<key id>.<payload>.<HMAC-SHA-256>`. */
+/** Signs the token of a mail link. */
 export function signMailLink(
   { profileId, organizationId, kind }: MailLink,
   issuedAt: Date,
-  purpose: Purpose = "mail preferences",
+  purpose: "mail preferences" | "claim" = "mail preferences",
 ): string {
-  const [current] = keys;
-  if (!current) throw new Error("MAIL_LINK_KEYS is missing: links in mails need it (docs/deploy.md)");
-  const [keyId, key] = current;
-  const fields = [profileId, organizationId, kind, Math.floor(issuedAt.getTime() / 1000)].join(" ");
-  const payload = Buffer.from(fields).toString("base64url");
-  return `${keyId}.${payload}.${macOf(key, purpose, keyId, payload).toString("base64url")}`;
+  return sign([profileId, organizationId, kind], issuedAt, purpose);
 }
 
 /** Verifies a token; undefined if it is forged, expired, or for another purpose. */
-export function readMailLink(token: string, purpose: Purpose = "mail preferences"): MailLink | undefined {
+export function readMailLink(
+  token: string,
+  purpose: "mail preferences" | "claim" = "mail preferences",
+): MailLink | undefined {
+  const [profileId = "", organizationId = "", kind = ""] = read(token, purpose) ?? [];
+  return isUuid(profileId) && isUuid(organizationId) ? { profileId, organizationId, kind } : undefined;
+}
+
+/** Signs the token of a link to an invite, by the invite's id: the invite's own token is stored as a hash only. */
+export const signInviteLink = (inviteId: string, issuedAt: Date, purpose: InvitePurpose): string =>
+  sign([inviteId], issuedAt, purpose);
+
+/** Verifies a token and returns the id of the invite; undefined if it is forged, expired, or for another purpose. */
+export function readInviteLink(token: string, purpose: InvitePurpose): string | undefined {
+  const [inviteId = ""] = read(token, purpose) ?? [];
+  return isUuid(inviteId) ? inviteId : undefined;
+}
+
+/** Signs a token: `<key id>.<payload>.<HMAC-SHA-256>`. */
+function sign(fields: string[], issuedAt: Date, purpose: Purpose): string {
+  const [current] = keys;
+  if (!current) throw new Error("MAIL_LINK_KEYS is missing: links in mails need it (docs/deploy.md)");
+  const [keyId, key] = current;
+  const payload = Buffer.from([...fields, Math.floor(issuedAt.getTime() / 1000)].join(" ")).toString(
+    "base64url",
+  );
+  return `${keyId}.${payload}.${macOf(key, purpose, keyId, payload).toString("base64url")}`;
+}
+
+function read(token: string, purpose: Purpose): string[] | undefined {
   const [keyId = "", payload = "", mac = "", ...rest] = token.split(".");
   const key = keys.get(keyId);
   if (!key || rest.length > 0) return undefined;
   const expected = macOf(key, purpose, keyId, payload);
   const given = Buffer.from(mac, "base64url");
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
-  const [profileId = "", organizationId = "", kind = "", issued] = Buffer.from(payload, "base64url")
-    .toString()
-    .split(" ");
-  const age = Date.now() / 1000 - Number(issued);
-  if (!isUuid(profileId) || !isUuid(organizationId) || !(age < maxAgeDays * 86_400)) return undefined;
-  return { profileId, organizationId, kind };
+  const fields = Buffer.from(payload, "base64url").toString().split(" ");
+  const age = Date.now() / 1000 - Number(fields.pop());
+  return age < maxAgeDays * 86_400 ? fields : undefined;
 }
 
 // The signature covers the purpose, so a token for another purpose is not valid.

@@ -5,7 +5,9 @@ import type { Endpoint } from "../_shared/endpoint.ts";
 import { errorResponse } from "../_shared/error-response.ts";
 import { runImports } from "../_shared/import/importer.ts";
 import { keepAlive } from "../_shared/keep-alive.ts";
+import { log } from "../_shared/log.ts";
 import { rateHeaders } from "../_shared/rate-headers.ts";
+import { deleteRemovedLogos } from "../_shared/removed-logos.ts";
 import { showsSchedulePassword } from "../_shared/schedule-password.ts";
 import { respond, serve } from "../_shared/serve.ts";
 import { mcp } from "../mcp/app.ts";
@@ -72,7 +74,7 @@ for (const path of ["/health", "/ready", "/openapi.json", "/docs", "/mcp/health"
 app.route("/", health);
 app.route("/", documentation(endpoints));
 
-// For the schedule, authenticated by password: responds at once and continues in the background.
+// For the schedule, authenticated by password: imports, and files to delete. Responds at once and continues in the background.
 app.post("/imports/run", (c) => {
   const requestId = crypto.randomUUID();
   if (!showsSchedulePassword(c.req.raw))
@@ -82,6 +84,7 @@ app.post("/imports/run", (c) => {
       errorResponse(new ApiError("UNAUTHORIZED", "The dispatch secret is not valid."), requestId, false),
     );
   keepAlive(runImports());
+  keepAlive(deleteRemovedLogos().catch((error) => log({ requestId, error })));
   return respond(c, requestId, { status: 202, json: '{"data":{"running":true}}' });
 });
 

@@ -1,13 +1,14 @@
 import type { Locale } from "../../shared/locales.ts";
+import type { memberRoles } from "../../shared/organizations.ts";
 import type { SubmissionStatus } from "../../shared/submissions.ts";
 import { dispatchDatabase } from "../_shared/dispatch-database.ts";
 import { environment } from "../_shared/environment.ts";
 
-type MailKind = "status" | "official" | "reply" | "comment" | "digest" | "team" | "survey";
+type MailKind = "status" | "official" | "reply" | "comment" | "digest" | "team" | "survey" | "invite";
 
 /** What a mail tells of: a status or a comment of a submission, a new submission, or a survey. */
 export type MailEvent = {
-  kind: Exclude<MailKind, "digest">;
+  kind: Exclude<MailKind, "digest" | "invite">;
   /** Of a submission; empty for a survey. */
   submission_id: string;
   survey_id?: string;
@@ -20,25 +21,44 @@ export type MailEvent = {
   by?: string;
 };
 
-/** A mail to be sent, with everything needed to write it; the claim lasts two minutes. */
-export type Claim = {
+/** An invite to the team. */
+export type InviteEvent = {
+  kind: "invite";
+  invite_id: string;
+  role: (typeof memberRoles)[number];
+  by: string;
+  expires_at: string;
+};
+
+type ClaimOf<Kind, Profile, Event> = {
   id: string;
   attempt: number;
-  kind: MailKind;
+  kind: Kind;
   created_at: Date;
   address: string;
-  profile: { id: string; kind: "user" | "email"; name: string | null; locale: Locale | null };
+  profile: Profile;
   organization: {
     id: string;
     slug: string;
     name: string;
     brand_color: string | null;
     logo_url: string | null;
+    default_locale: Locale;
     is_default: boolean;
   };
   /** At least one. */
-  events: MailEvent[];
+  events: Event[];
 };
+
+/** A mail to be sent, with everything needed to write it; the claim lasts two minutes. */
+export type PersonClaim = ClaimOf<
+  Exclude<MailKind, "invite">,
+  { id: string; kind: "user" | "email"; name: string | null; locale: Locale },
+  MailEvent
+>;
+/** To an address that may have no profile. */
+export type InviteClaim = ClaimOf<"invite", null, InviteEvent>;
+export type Claim = PersonClaim | InviteClaim;
 
 /** refused: the address takes no mail. unavailable: the server takes none at all. */
 export type Outcome = {

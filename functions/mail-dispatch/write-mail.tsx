@@ -1,12 +1,14 @@
 import type { JSX } from "hono/jsx/jsx-runtime";
+import type { Locale } from "../../shared/locales.ts";
 import { environment } from "../_shared/environment.ts";
-import { signMailLink } from "../_shared/mail-links.ts";
+import { signInviteLink, signMailLink } from "../_shared/mail-links.ts";
 import { messagesOf } from "../web/messages/index.ts";
-import type { Claim } from "./database.ts";
+import type { Claim, InviteClaim, PersonClaim } from "./database.ts";
 import type { Message } from "./message.ts";
 import { commentMail } from "./templates/comment.tsx";
 import { digestMail } from "./templates/digest.tsx";
-import { MailLayout } from "./templates/layout.tsx";
+import { inviteMail, withPlainNames } from "./templates/invite.tsx";
+import { InviteFoot, MailFrame, PersonFoot } from "./templates/layout.tsx";
 import { statusMail } from "./templates/status.tsx";
 import { surveyMail } from "./templates/survey.tsx";
 import { teamMail } from "./templates/team.tsx";
@@ -25,36 +27,25 @@ const templates = {
   survey: surveyMail,
 };
 
-export function writeMail(claim: Claim, from: string): Message {
-  const { id, kind, profile, organization, address, created_at, events } = claim;
-  const locale = profile.locale ?? "en";
-  const messages = messagesOf(locale);
-  const { subject, preview, content } = templates[kind](claim, { messages, locale });
-  const token = signMailLink({ profileId: profile.id, organizationId: organization.id, kind }, created_at);
-  const unsubscribe = `${environment.siteUrl}/unsubscribe?token=${token}`;
-  // Mail about one submission is one thread.
-  const thread = kind === "digest" || kind === "team" ? undefined : events[0]?.submission_id;
-  const choices = `${environment.siteUrl}/mail?token=${token}`;
-  const links = {
-    unsubscribe,
-    choices,
-    mute: thread && `${choices}&mute=${thread}`,
-    claim:
-      profile.kind === "email"
-        ? `${environment.siteUrl}/claim?token=${signMailLink({ profileId: profile.id, organizationId: organization.id, kind }, created_at, "claim")}`
-        : undefined,
-  };
+/** What depends on who a mail goes to. */
+type Parts = Written & {
+  locale: Locale;
+  foot: JSX.Element;
+  /** Stops mail of this kind by one click. */
+  unsubscribe: string;
+  /** The submission that it is about: its mails are one thread. */
+  thread?: string | undefined;
+};
+
+export function writeMail(given: Claim, from: string): Message {
+  const claim = given.kind === "invite" ? withPlainNames(given) : given;
+  const { id, kind, organization, address, created_at } = claim;
+  const parts = claim.kind === "invite" ? partsOfInvite(claim) : partsForPerson(claim);
+  const { subject, preview, content, locale, foot, unsubscribe, thread } = parts;
   const html = `<!doctype html>${(
-    <MailLayout
-      claim={claim}
-      messages={messages}
-      locale={locale}
-      subject={subject}
-      preview={preview}
-      links={links}
-    >
+    <MailFrame locale={locale} subject={subject} preview={preview} from={organization} foot={foot}>
       {content}
-    </MailLayout>
+    </MailFrame>
   )}`;
   const domain = from.slice(from.lastIndexOf("@") + 1);
   return {
@@ -65,7 +56,7 @@ export function writeMail(claim: Claim, from: string): Message {
     html,
     text: textOfMail(html),
     messageId: `<${id}@${domain}>`,
-    references: thread && `<submission.${thread}.${profile.id}@${domain}>`,
+    references: thread && `<submission.${thread}.${claim.profile?.id}@${domain}>`,
     headers: {
       "Auto-Submitted": "auto-generated",
       "X-Auto-Response-Suppress": "All",
@@ -74,6 +65,47 @@ export function writeMail(claim: Claim, from: string): Message {
       "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
     },
     date: created_at,
+  };
+}
+
+function partsForPerson(claim: PersonClaim): Parts {
+  const { kind, profile, organization, created_at, events } = claim;
+  const { locale } = profile;
+  const messages = messagesOf(locale);
+  const link = { profileId: profile.id, organizationId: organization.id, kind };
+  const token = signMailLink(link, created_at);
+  const unsubscribe = `${environment.siteUrl}/unsubscribe?token=${token}`;
+  const choices = `${environment.siteUrl}/mail?token=${token}`;
+  const thread = kind === "digest" || kind === "team" ? undefined : events[0]?.submission_id;
+  const links = {
+    unsubscribe,
+    choices,
+    mute: thread && `${choices}&mute=${thread}`,
+    claim:
+      profile.kind === "email"
+        ? `${environment.siteUrl}/claim?token=${signMailLink(link, created_at, "claim")}`
+        : undefined,
+  };
+  return {
+    ...templates[kind](claim, { messages, locale }),
+    locale,
+    foot: <PersonFoot claim={claim} messages={messages} links={links} />,
+    unsubscribe,
+    thread,
+  };
+}
+
+function partsOfInvite(claim: InviteClaim): Parts {
+  const { organization, created_at, events } = claim;
+  const locale = organization.default_locale;
+  const messages = messagesOf(locale);
+  const token = signInviteLink(events[0]?.invite_id ?? "", created_at, "refuse invites");
+  const unsubscribe = `${environment.siteUrl}/unsubscribe/invites?token=${token}`;
+  return {
+    ...inviteMail(claim, { messages, locale }),
+    locale,
+    foot: <InviteFoot claim={claim} messages={messages} unsubscribe={unsubscribe} />,
+    unsubscribe,
   };
 }
 

@@ -42,25 +42,32 @@ type AdminView = {
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 
-/** At /admin, for whoever is on the team of other organizations only: where that is. */
+/** At /admin, for members, and for whoever is on the team of other organizations only: what they may open. */
 const elsewhere = page({
   path: "/admin",
   access: "person",
   call: () => [myTeams()],
-  view: ([teams], { visit }) => {
+  view: ([teams], { visit }, { organization }) => {
     if (teams.length === 0) throw forbidden("Only members of the organization may do this.");
     const words = frameMessages(visit.locale);
+    const isMember = teams.some(({ id }) => id === organization?.id);
+    const [title, text] = isMember
+      ? [words.adminsOnly, words.adminsOnlyText]
+      : [words.elsewhere, words.elsewhereText];
     return {
-      title: words.elsewhere,
+      title,
       noindex: true,
       content: (
         <section class="card narrow stack">
-          <h1>{words.elsewhere}</h1>
-          <p>{words.elsewhereText}</p>
+          <h1>{title}</h1>
+          <p>{text}</p>
           <ul class="list" id="teams">
-            {teams.map(({ slug, name }) => (
-              <li>
-                <a class="link" href={`/o/${slug}${visit.path}`}>
+            {teams.map(({ slug, name, role }) => (
+              <li class="row plain">
+                <a
+                  class="link"
+                  href={`/o/${slug}${role === "member" ? `/admin${areas.people.path}` : visit.path}`}
+                >
                   {name}
                 </a>
               </li>

@@ -21,13 +21,15 @@ import {
   mailForm,
   mailSettings,
   mailSettingsForm,
+  refusal,
+  refusalForm,
   unsubscribe,
   unsubscribeForm,
 } from "./pages/mail.tsx";
 import { me } from "./pages/me.tsx";
 import { mergeSubmission } from "./pages/merge-submission.tsx";
 import { newSubmission, newSubmissionForm, similarToNew } from "./pages/new-submission.tsx";
-import { news } from "./pages/news.tsx";
+import { news, unreadNews } from "./pages/news.tsx";
 import { notificationsPage } from "./pages/notifications.tsx";
 import { preferences } from "./pages/preferences.ts";
 import { realtimeToken } from "./pages/realtime-token.ts";
@@ -100,6 +102,8 @@ const pages: Page[] = [
   mailForm,
   claim,
   claimForm,
+  refusal,
+  refusalForm,
   unsubscribe,
   unsubscribeForm,
   myData,
@@ -159,6 +163,7 @@ const pages: Page[] = [
   action(endpointOf(adminModeration, "post", "/admin/moderation"), { path: "/comments/:id/moderation" }),
   identifyInWidget,
   leaveWidget,
+  unreadNews,
   setup,
   setupForm,
   ...adminPages,

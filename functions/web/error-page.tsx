@@ -2,6 +2,7 @@ import type { ApiError } from "../_shared/api-error.ts";
 import type { ApiResponse } from "../_shared/endpoint.ts";
 import { pageResponse } from "./page.tsx";
 import { problemOf } from "./problems.ts";
+import { contentSecurityPolicy } from "./security.ts";
 import type { Visit } from "./visit.ts";
 
 /** An error as a page: what happened, and what to do. It makes no database request. */
@@ -42,9 +43,16 @@ export function errorPage(
           ))}
         </ul>
       )}
-      <a class="button" href={`${visit.base}/`}>
-        {errors.back}
-      </a>
+      {!visit.isEmbedded && (
+        <a class="button" href={`${visit.base}/`}>
+          {errors.back}
+        </a>
+      )}
+      {visit.isEmbedded && visit.base && (
+        <a class="button" href={`/embed${visit.base}`} target="_self">
+          {errors.back}
+        </a>
+      )}
     </section>
   );
   const page = pageResponse(
@@ -52,5 +60,7 @@ export function errorPage(
     { organization: null, viewer: null },
     visit,
   );
-  return { ...page, headers: { ...answer.headers, ...page.headers } };
+  // It shows nothing of anybody and does nothing, so that any site may frame it: whose frame it is in is not known.
+  const framing = visit.isEmbedded && { "Content-Security-Policy": contentSecurityPolicy(["*"]) };
+  return { ...page, headers: { ...answer.headers, ...page.headers, ...framing } };
 }

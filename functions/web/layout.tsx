@@ -126,6 +126,11 @@ const Top = ({ view, frame, visit }: Props) => {
               </div>
             </details>
           </>
+        ) : visit.isSignedIn ? (
+          // A page of an error does not ask the database who it is.
+          <a class="quiet" href="/me">
+            {nav.me}
+          </a>
         ) : (
           <a
             class="button"

@@ -92,7 +92,7 @@ export async function startVisit(c: Context, { readsForm = true } = {}): Promise
     organizationLocale: undefined,
     form:
       readsForm && c.req.method === "POST"
-        ? await readForm(c.req.raw, url.pathname === "/unsubscribe").catch(keepRefusal)
+        ? await readForm(c.req.raw, url.pathname.startsWith("/unsubscribe")).catch(keepRefusal)
         : undefined,
     refused: undefined,
     answered: undefined,

@@ -168,6 +168,23 @@ $$;
 comment on function private.anonymize_deleted_user() is
   'Trigger: when an auth user is deleted, the profile stays without name and address, so that counts and '
   'threads stay complete.';
+-- definer: users belong to the auth service.
+create function private.sync_language_of_user() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  update auth.users u
+  set raw_user_meta_data = coalesce(u.raw_user_meta_data, '{}') - 'locale'
+    || case when new.locale is null then '{}' else jsonb_build_object('locale', new.locale) end
+  where u.id = new.auth_user_id;
+  return null;
+end
+$$;
+comment on function private.sync_language_of_user() is
+  'Trigger: writes the language that a user chose where the mails of the auth service read it.';
+create trigger sync_language_of_user after update of locale on public.profiles
+  for each row when (new.locale is distinct from old.locale and new.auth_user_id is not null)
+  execute function private.sync_language_of_user();
+
 create trigger forget_person before update of auth_user_id on public.profiles
   for each row when (old.auth_user_id is not null and new.auth_user_id is null)
   execute function private.anonymize_deleted_user();

@@ -487,6 +487,57 @@ $$;
 comment on function private.similar_submissions(uuid, text, text) is
   'At most 50 similar submissions with a similarity from 0 to 1, best first.';
 
+-- Each title is a set of trigrams. A trigram that many titles have is looked up in 40 of them only, so that the
+-- work does not depend on the size of the board. definer: reads private.submission_search.
+create function private.similar_pairs(organization_id uuid, newest integer)
+  returns table (one_id uuid, other_id uuid)
+language plpgsql stable security definer
+set search_path = '' set enable_seqscan = off set plan_cache_mode = force_custom_plan rows 100 as $$
+#variable_conflict use_column
+declare own_id constant uuid := similar_pairs.organization_id;
+begin
+  return query
+    with compared as materialized (
+      select l.id, bool_or(l.n <= newest) as is_one from (
+        (select s.id, row_number() over (order by s.created_at desc, s.id desc) as n
+          from (select * from public.submissions s
+            where s.organization_id = own_id and s.merged_into_id is null
+            order by s.created_at desc, s.id desc limit 2000) s
+          where s.moderation_state = 'approved' and s.status not in ('completed', 'declined')
+          order by s.created_at desc, s.id desc limit 600)
+        union all
+        (select s.id, null from public.submissions s
+          where s.organization_id = own_id and s.merged_into_id is null
+          order by s.vote_count desc, s.id desc limit 600)) l
+      group by l.id
+    ), texts as materialized (
+      select l.id, l.is_one is true as is_one, c.title, c.content
+      from compared l cross join lateral (select c.title, c.content from private.submission_search c
+        where c.submission_id = l.id offset 0) c
+    ), trigrams as materialized (
+      select t.trigram, c.id, c.is_one, row_number() over (partition by t.trigram order by c.id) as n
+      from texts c cross join lateral unnest(extensions.show_trgm(c.title)) t (trigram)
+    ), candidates as materialized (
+      select r.one_id, r.other_id from (
+        select o.id as one_id, t.id as other_id,
+          row_number() over (partition by o.id order by count(*) desc, t.id) as n
+        from (select t.trigram, t.id from trigrams t where t.is_one) o
+        join (select t.trigram, t.id from trigrams t where t.is_one or t.n <= 40) t
+          on t.trigram = o.trigram and t.id <> o.id
+        group by o.id, t.id) r
+      where r.n <= 12
+    )
+    select c.one_id, c.other_id
+    from candidates c join texts o on o.id = c.one_id join texts t on t.id = c.other_id
+    where extensions.similarity(o.title, t.title) >= 0.5
+      or extensions.strict_word_similarity(o.title, t.content) >= 0.625
+      or extensions.similarity(o.content, t.content) >= 0.556;
+end
+$$;
+comment on function private.similar_pairs(uuid, integer) is
+  'For each of the newest submissions that are approved and not done at most 12 that look like it, among the '
+  'newest 600 of these and the 600 with the most votes.';
+
 revoke all on private.submission_search from public, anon, authenticated, service_role, service_key;
 grant execute on function private.find_submissions(uuid, text, text, integer),
   private.highlight(text, text, tsquery, boolean), private.escape_html(text),
@@ -494,3 +545,4 @@ grant execute on function private.find_submissions(uuid, text, text, integer),
   private.candidate_submissions(uuid, text, text, uuid, uuid, uuid, text),
     private.submissions_with_text(uuid[], text)
   to anon, authenticated, service_key;
+grant execute on function private.similar_pairs(uuid, integer) to authenticated;

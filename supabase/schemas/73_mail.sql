@@ -27,7 +27,8 @@ alter role feedback_mail set timezone = 'UTC';
 create table private.mails (
   id uuid primary key default gen_random_uuid(),
   organization_id uuid not null references public.organizations (id) on delete cascade,
-  profile_id uuid not null references public.profiles (id) on delete cascade,
+  profile_id uuid references public.profiles (id) on delete cascade,
+  invite_id uuid,
   kind text not null,
   event_ids uuid[] not null,
   status text not null default 'pending',
@@ -39,7 +40,9 @@ create table private.mails (
   created_at timestamptz not null default now(),
   finished_at timestamptz,
   constraint kind_is_known check
-    (kind in ('status', 'official', 'reply', 'comment', 'digest', 'team', 'survey')),
+    (kind in ('status', 'official', 'reply', 'comment', 'digest', 'team', 'survey', 'invite')),
+  constraint all_but_invites_are_to_a_profile check ((kind = 'invite') = (profile_id is null)),
+  constraint only_invites_have_an_invite check (kind = 'invite' or invite_id is null),
   constraint status_is_known check (status in ('pending', 'sending', 'sent', 'failed', 'dropped')),
   constraint sending_ones_are_claimed check ((status = 'sending') = (claimed_at is not null)),
   constraint finished_ones_say_when check
@@ -49,11 +52,12 @@ create table private.mails (
 comment on table private.mails is
   'Mails to be: pending, sending (claimed until next_attempt_at, when the lease ends), sent, failed, or '
   'dropped because its recipient may not see it or does not want it any more. event_ids are those of the '
-  'notifications, for kind team the submissions, for survey the survey, twice for a reminder. The id is in '
-  'the Message-ID. Finished mails are kept for '
-  'private.retention(mails).';
+  'notifications, for kind team the submissions, for survey the survey, twice for a reminder. An invite goes '
+  'to the address of the invite, which may have no profile; without invite_id its address was erased. The id '
+  'is in the Message-ID. Finished mails are kept for private.retention(mails).';
 create unique index one_mail_an_event_and_person on private.mails (profile_id, (event_ids[1]))
   where kind not in ('digest', 'team', 'survey');
+create index mails_invite_idx on private.mails (invite_id) where invite_id is not null;
 create index mails_due_idx on private.mails (next_attempt_at) where status in ('pending', 'sending');
 create index mails_organization_idx on private.mails (organization_id, profile_id);
 create index mails_of_a_day_idx on private.mails (profile_id, created_at);
@@ -188,6 +192,29 @@ comment on function private.mail_address(uuid) is
   'Where mail to a person goes: the confirmed address of a user, or that of an e-mail author; null for '
   'nowhere.';
 
+create function private.address_of(mail private.mails) returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  return case mail.kind when 'invite' then (select i.email from private.invites i where i.id = mail.invite_id)
+    else private.mail_address(mail.profile_id) end;
+end
+$$;
+comment on function private.address_of(private.mails) is
+  'Where a mail goes: to the person, or for an invite to the address that was invited; null for nowhere.';
+
+create function private.mail_locale(profile_id uuid, organization_id uuid) returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce(
+    (select coalesce(p.locale, (select u.raw_user_meta_data ->> 'locale' from auth.users u
+        where u.id = p.auth_user_id and u.raw_user_meta_data ->> 'locale' = any (private.locales())))
+      from public.profiles p where p.id = mail_locale.profile_id),
+    (select o.default_locale from public.organizations o where o.id = mail_locale.organization_id));
+end
+$$;
+comment on function private.mail_locale(uuid, uuid) is
+  'The language of a mail: the one that the person chose, or signed up in, or the organization''s default.';
+
 create function private.is_suppressed(organization_id uuid, address text) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
@@ -208,8 +235,10 @@ begin
   insert into private.mail_suppressions as s (organization_id, address_hash, reason, profile_id)
   values (organization_id, private.address_hash(address), reason, profile_id)
   on conflict on constraint mail_suppressions_pkey do update
-    set reason = excluded.reason, profile_id = excluded.profile_id, created_at = now()
-    where s.reason = 'refused' or s.profile_id is null;
+    set reason = excluded.reason, profile_id = coalesce(excluded.profile_id, s.profile_id), created_at = now()
+    -- Who refused mail may want it again; a bounce or a complaint counts for all organizations.
+    where array_position(array['refused', 'bounced', 'complained'], excluded.reason)
+      >= array_position(array['refused', 'bounced', 'complained'], s.reason);
 end
 $$;
 comment on function private.suppress_address(uuid, uuid, text, text) is
@@ -473,6 +502,12 @@ begin
           where r.survey_id = s.id and r.user_id = mail.profile_id)
         and private.mail_choice(mail.organization_id, mail.profile_id, 'survey') <> 'never');
   end if;
+  if mail.kind = 'invite' then
+    return (select jsonb_build_array(jsonb_build_object('kind', 'invite', 'invite_id', i.id, 'role', i.role,
+        'by', coalesce(p.name, 'Anonymous'), 'expires_at', i.expires_at))
+      from private.invites i join public.profiles p on p.id = i.invited_by
+      where i.id = mail.invite_id and private.invite_status(i) = 'open');
+  end if;
   return (select jsonb_agg(e.told order by i.place)
     from unnest(mail.event_ids) with ordinality as i (event_id, place)
       cross join lateral (select private.mail_event(mail.profile_id, i.event_id) as told) e
@@ -525,11 +560,10 @@ begin
     from timed r
     -- Skip mails that were claimed again meanwhile.
     where m.id = r.id and m.claimed_at is not null and m.attempt_count = r.attempt
-    returning m.organization_id, m.profile_id, r.outcome
+    returning m.organization_id, m.profile_id, private.address_of(m) as address, r.outcome
   )
-  select r.organization_id, r.profile_id from recorded r where r.outcome = 'refused' loop
-    perform private.suppress_address(refused.organization_id, refused.profile_id,
-      private.mail_address(refused.profile_id), 'bounced');
+  select * from recorded r where r.outcome = 'refused' loop
+    perform private.suppress_address(refused.organization_id, refused.profile_id, refused.address, 'bounced');
   end loop;
 end
 $$;
@@ -551,7 +585,7 @@ begin
     order by m.next_attempt_at limit case when max_rows > 0 then 2000 else 0 end for update skip locked
   loop
     exit when claimed >= max_rows;
-    recipient := private.mail_address(mail.profile_id);
+    recipient := private.address_of(mail);
     told := null;
     if recipient is not null and not private.is_suppressed(mail.organization_id, recipient)
       and exists (select from public.organizations o where o.id = mail.organization_id and o.mail_enabled)
@@ -571,11 +605,13 @@ begin
     where m.id = mail.id returning m.* into mail;
     return query
       select mail.id, mail.attempt_count, mail.kind, mail.created_at, recipient,
-        jsonb_build_object('id', p.id, 'kind', p.kind, 'name', p.name, 'locale', p.locale),
+        (select jsonb_build_object('id', p.id, 'kind', p.kind, 'name', p.name,
+            'locale', private.mail_locale(p.id, o.id))
+          from public.profiles p where p.id = mail.profile_id),
         jsonb_build_object('id', o.id, 'slug', o.slug, 'name', o.name, 'brand_color', o.brand_color,
-          'logo_url', o.logo_url, 'is_default', o.id = private.default_organization_id()), told
-      from public.profiles p, public.organizations o
-      where p.id = mail.profile_id and o.id = mail.organization_id;
+          'logo_url', o.logo_url, 'default_locale', o.default_locale,
+          'is_default', o.id = private.default_organization_id()), told
+      from public.organizations o where o.id = mail.organization_id;
   end loop;
 end
 $$;
@@ -600,6 +636,10 @@ language plpgsql security definer set search_path = '' as $$ -- definer: private
 declare person record; stopped integer := 0;
 begin
   for person in
+    select null::uuid as id, i.organization_id
+    from private.invites i join private.mails m on m.invite_id = i.id
+    where i.email = lower(record_mail_report.address)
+    union
     select p.id, coalesce(p.organization_id, m.organization_id) as organization_id
     from public.profiles p
       left join lateral (select distinct o.organization_id from private.mails o where o.profile_id = p.id) m
@@ -793,6 +833,33 @@ $$;
 comment on function private.admin_lift_mail_suppression(uuid) is
   'Sends mail again to a person whose address bounced; null if mail to them is not stopped. Raises CONFLICT '
   'if they refused it or complained.';
+
+-- definer: private tables. The edge functions call it for the bearer of a signed link of an invite's mail.
+create function private.refusing_invites(invite_id uuid) returns json
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (select json_build_object('name', o.name, 'is_stopped', private.is_suppressed(o.id, i.email))
+    from private.invites i join public.organizations o on o.id = i.organization_id
+    where i.id = refusing_invites.invite_id);
+end
+$$;
+comment on function private.refusing_invites(uuid) is
+  'JSON of the organization that invited: {name, is_stopped: whether the address gets no mail of it}; null '
+  'if there is no such invite.';
+
+-- definer: private tables. As above.
+create function private.refuse_invites(invite_id uuid) returns json
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform private.suppress_address(i.organization_id, null, i.email, 'refused')
+  from private.invites i where i.id = refuse_invites.invite_id;
+  return private.refusing_invites(invite_id);
+end
+$$;
+comment on function private.refuse_invites(uuid) is
+  'Stops all mail of the organization to the address that it invited; returns private.refusing_invites.';
+grant execute on function private.refusing_invites(uuid), private.refuse_invites(uuid)
+  to anon, authenticated;
 
 grant execute on function private.my_mail_preferences(), private.change_my_mail_preferences(jsonb),
   private.mute_submission(uuid, boolean) to authenticated;

@@ -135,6 +135,46 @@ $$;
 comment on function private.admin_organization(uuid) is
   'An organization, for its team and keys with organization:write.';
 
+-- Logos that no organization has any more. The functions delete their files, now or with the schedule.
+create table private.removed_logos (
+  path text primary key,
+  removed_at timestamptz not null default now()
+);
+comment on table private.removed_logos is
+  'Paths of uploaded logos that were replaced, or whose organization was deleted: their files are to be '
+  'deleted.';
+alter table private.removed_logos enable row level security;
+revoke all on private.removed_logos from public, anon, authenticated, service_role, service_key;
+
+-- definer: clients may not write to private.
+create function private.remember_removed_logo() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  insert into private.removed_logos (path) values (old.logo_url) on conflict do nothing;
+  perform private.wake_function('/api/imports/run', 'imports');
+  return null;
+end
+$$;
+comment on function private.remember_removed_logo() is
+  'Trigger: the file of an uploaded logo is to be deleted.';
+create trigger remove_replaced_logo after update of logo_url on public.organizations
+  for each row when (old.logo_url like '/logos/%' and new.logo_url is distinct from old.logo_url)
+  execute function private.remember_removed_logo();
+create trigger remove_last_logo after delete on public.organizations
+  for each row when (old.logo_url like '/logos/%') execute function private.remember_removed_logo();
+
+-- definer: the login role has no other access to these paths.
+create function private.take_removed_logos(deleted text[]) returns setof text
+language plpgsql security definer set search_path = '' as $$
+begin
+  delete from private.removed_logos r where r.path = any (deleted);
+  return query select r.path from private.removed_logos r order by r.removed_at, r.path limit 20;
+end
+$$;
+comment on function private.take_removed_logos(text[]) is
+  'Forgets the paths whose files are deleted, and returns up to 20 whose files are to be deleted.';
+grant execute on function private.take_removed_logos(text[]) to feedback_api;
+
 -- definer: settings are not granted.
 create function private.admin_logo(organization_id uuid, out id uuid, out logo_url text)
 language plpgsql stable security definer set search_path = '' as $$
@@ -144,8 +184,7 @@ begin
 end
 $$;
 comment on function private.admin_logo(uuid) is
-  'The current logo of an organization, to delete an uploaded one after a change. For Admin or keys with '
-  'organization:write.';
+  'The logo of an organization before a change, for Admin or keys with organization:write.';
 
 create function private.admin_update_organization(organization_id uuid, fields jsonb) returns json
 language plpgsql security definer set search_path = '' as $$ -- definer: settings are not granted

@@ -233,16 +233,29 @@ create index invites_newest_idx on private.invites (organization_id, created_at 
 create index invites_invited_by_idx on private.invites (invited_by);
 create index invites_accepted_by_idx on private.invites (accepted_by);
 create index invites_age_idx on private.invites (expires_at);
+create index invites_address_idx on private.invites (email);
+-- An erased invite leaves its mail, without the address: it counts for the limit of the day.
+alter table private.mails add constraint mails_invite_id_fkey
+  foreign key (invite_id) references private.invites (id) on delete set null;
 alter table private.invites enable row level security;
 revoke all on private.invites from public, anon, authenticated, service_role, service_key;
+
+create function private.invite_status(invite private.invites) returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when invite.accepted_at is not null then 'accepted'
+    when invite.revoked_at is not null or not private.inviter_is_authorized(invite) then 'revoked'
+    when invite.expires_at <= now() then 'expired' else 'open' end;
+end
+$$;
+comment on function private.invite_status(private.invites) is
+  'accepted, revoked (also by the inviter''s loss of the role), expired or open.';
 
 create function private.invite_shape(invite private.invites) returns json
 language plpgsql stable set search_path = '' as $$
 begin
   return json_build_object('id', invite.id, 'email', invite.email, 'role', invite.role,
-    'status', case when invite.accepted_at is not null then 'accepted'
-      when invite.revoked_at is not null or not private.inviter_is_authorized(invite) then 'revoked'
-      when invite.expires_at <= now() then 'expired' else 'open' end,
+    'status', private.invite_status(invite),
     'invited_by', (select json_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous'))
       from public.profiles p where p.id = invite.invited_by),
     'created_at', invite.created_at, 'expires_at', invite.expires_at);
@@ -266,6 +279,28 @@ end
 $$;
 comment on function private.admin_invites(uuid, integer, integer) is
   'Invites to the team, newest first, for Admin and keys with members:write.';
+
+create function private.queue_invite(invite private.invites) returns boolean
+language plpgsql set search_path = '' as $$
+declare made_today integer; made_to_address integer;
+begin
+  if not (select o.mail_enabled from public.organizations o where o.id = invite.organization_id) then
+    return false;
+  end if;
+  select count(*), count(*) filter (where i.email = invite.email) into made_today, made_to_address
+  from private.mails m left join private.invites i on i.id = m.invite_id
+  where m.organization_id = invite.organization_id and m.profile_id is null
+    and m.created_at > now() - interval '1 day';
+  if made_today >= 100 or made_to_address >= 3 then return false; end if;
+  insert into private.mails (organization_id, kind, event_ids, invite_id)
+  values (invite.organization_id, 'invite', '{}', invite.id);
+  perform private.wake_mailer();
+  return true;
+end
+$$;
+comment on function private.queue_invite(private.invites) is
+  'Queues the mail of an invite, where its organization sends mail: at most 100 in a day, and 3 to one '
+  'address. Returns whether it did. Call it with the team locked.';
 
 create function private.admin_invite(organization_id uuid, email text, role text, digest bytea) returns json
 language plpgsql security definer set search_path = '' as $$ -- definer: clients may only read memberships
@@ -302,12 +337,14 @@ begin
   values (organization.id, address, role, digest, private.caller_id()) returning * into invite;
   perform private.audit('invite.create', 'invite', invite.id, jsonb_build_object('role', role),
     organization.id);
-  return private.invite_shape(invite);
+  return private.invite_shape(invite)::jsonb
+    || jsonb_build_object('is_mailed', private.queue_invite(invite));
 end
 $$;
 comment on function private.admin_invite(uuid, text, text, bytea) is
   'Invites an e-mail address for 7 days and replaces an earlier invite of it. Takes the digest of the '
-  'token. Admins may invite admins and members, owners also owners.';
+  'token. Admins may invite admins and members, owners also owners. is_mailed: whether the invite goes to '
+  'the address by mail.';
 
 create function private.admin_revoke_invite(organization_id uuid, invite_id uuid) returns json
 language plpgsql security definer set search_path = '' as $$ -- definer: clients may only read memberships
@@ -341,15 +378,39 @@ $$;
 comment on function private.inviter_is_authorized(private.invites) is
   'Whether the inviter could create the invite now; an invite of a removed admin is not valid.';
 
-create function private.accept_invite(digest bytea) returns table (joined boolean, data json)
+-- definer: private tables; only the invited address learns more than that the invite exists.
+create function private.show_invite(digest bytea, invite_id uuid default null) returns json
+language plpgsql stable security definer set search_path = '' as $$
+declare invite private.invites;
+begin
+  select * into invite from private.invites i
+    where case when invite_id is null then i.digest = show_invite.digest else i.id = invite_id end;
+  if invite.id is null then return null; end if;
+  if not exists (select from public.profiles p
+    where p.id = private.caller_id() and p.kind = 'user' and lower(p.email) = invite.email) then
+    return json_build_object('is_for_caller', false);
+  end if;
+  return json_build_object('is_for_caller', true, 'status', private.invite_status(invite),
+    'role', invite.role, 'organization', (select o.name from public.organizations o
+      where o.id = invite.organization_id));
+end
+$$;
+comment on function private.show_invite(bytea, uuid) is
+  'What the signed-in user is invited to: {is_for_caller, status, role, organization}; for another address '
+  'only is_for_caller. Null for an unknown token. Takes what private.accept_invite takes.';
+
+create function private.accept_invite(digest bytea, invite_id uuid default null)
+  returns table (joined boolean, data json)
 -- definer: private tables; checks the invited address
 language plpgsql security definer set search_path = '' as $$
 declare invite private.invites; member public.memberships; own_id uuid := private.caller_id(); was_new boolean
   := false;
 begin
+  invite_id := coalesce(invite_id,
+    (select i.id from private.invites i where i.digest = accept_invite.digest));
   perform private.lock_team((select i.organization_id from private.invites i
-    where i.digest = accept_invite.digest));
-  select * into invite from private.invites i where i.digest = accept_invite.digest;
+    where i.id = accept_invite.invite_id));
+  select * into invite from private.invites i where i.id = accept_invite.invite_id;
   if invite.id is null then
     perform private.raise_error('NOT_FOUND', 'There is no such invite.', 'token');
   end if;
@@ -363,8 +424,7 @@ begin
   if invite.accepted_at is not null and member.user_id is null or invite.accepted_by <> own_id then
     perform private.raise_error('GONE', 'This invite was used: ask for another.', 'token');
   elsif invite.accepted_at is null then
-    if invite.revoked_at is not null or invite.expires_at <= now()
-      or not private.inviter_is_authorized(invite) then
+    if private.invite_status(invite) <> 'open' then
       perform private.raise_error('GONE', 'This invite is no longer valid: ask for another.', 'token');
     end if;
     if member.user_id is null then
@@ -386,8 +446,9 @@ begin
     'role', member.role, 'joined_at', member.created_at);
 end
 $$;
-comment on function private.accept_invite(bytea) is
-  'The signed-in user joins the team that invited their address; repeating it is not an error. Raises '
+comment on function private.accept_invite(bytea, uuid) is
+  'The signed-in user joins the team that invited their address; repeating it is not an error. Takes the '
+  'digest of the token, or the id that the edge functions read in the signed link of a mail. Raises '
   'NOT_FOUND for an unknown token, FORBIDDEN for another address, GONE if revoked, expired or used.';
 
 grant execute on function private.admin_members(uuid, integer, integer),
@@ -396,4 +457,5 @@ grant execute on function private.admin_members(uuid, integer, integer),
     service_key;
 grant execute on function private.admin_change_role(uuid, uuid, text),
   private.admin_transfer_ownership(uuid, uuid),
-  private.admin_invite(uuid, text, text, bytea), private.accept_invite(bytea) to authenticated;
+  private.admin_invite(uuid, text, text, bytea), private.show_invite(bytea, uuid),
+  private.accept_invite(bytea, uuid) to authenticated;

@@ -180,7 +180,8 @@ create function private.call_importer() returns boolean
 language plpgsql set search_path = '' as $$
 begin
   if not exists (select from private.imports i where i.state = 'running' and i.query is not null
-      and (i.claimed_until is null or i.claimed_until < now())) then return false; end if;
+      and (i.claimed_until is null or i.claimed_until < now()))
+    and not exists (select from private.removed_logos) then return false; end if;
   begin
     if not private.call_function('/api/imports/run') then perform pg_notify('imports', ''); end if;
     return true;
@@ -192,7 +193,7 @@ begin
 end
 $$;
 comment on function private.call_importer() is
-  'Starts pending imports in functions/api when this transaction commits: through pg_net if Vault has the '
+  'Starts pending imports, and the deletion of removed logos, in functions/api when this transaction commits: through pg_net if Vault has the '
   'URL of the functions, otherwise through NOTIFY.';
 
 -- definer: the login role has no other access to imports. The role may act as any user already; it receives

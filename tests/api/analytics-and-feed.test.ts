@@ -90,9 +90,11 @@ describe("analytics", () => {
   });
 
   it("shows the last 30 days by default, and no title that the key may not read", async () => {
+    const today = () => new Date().toISOString().slice(0, 10);
+    const before = today();
     const data = await measure("");
     expect(data.series).toHaveLength(30);
-    expect(data.to).toBe(new Date().toISOString().slice(0, 10));
+    expect([before, today()]).toContain(data.to);
     await sql`update public.organizations set visibility = 'private' where id = ${organization.id}`;
     const key = await newKey(organization, ["analytics:read"]);
     expect((await measure("from=2026-02-01&to=2026-02-28", key)).top_movers).toEqual([]);

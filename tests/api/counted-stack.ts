@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { connect, createServer, type Socket } from "node:net";
-import { choosePort, listen } from "../../local/ports.ts";
+import { listen } from "../../local/ports.ts";
 import { type OwnStack, startOwnStack } from "../own-stack.ts";
 
 export type CountedStack = OwnStack & {
@@ -13,19 +13,18 @@ const delay = 15;
 
 /** A stack whose functions reach Postgres through one connection and a proxy that counts round trips. */
 export async function startCountedStack(): Promise<CountedStack> {
-  const dbPort = await choosePort(0, "DB_PORT");
-  const proxy = countingProxy(dbPort);
+  const proxy = countingProxy();
   await listen(proxy.server, 0, "PORT");
   const { port } = proxy.server.address() as { port: number };
   const password = randomUUID();
   const stack = await startOwnStack({
-    dbPort,
     postgresSettings: { fsync: "off", synchronous_commit: "off" },
     functionsEnvironment: {
       DATABASE_URL: `postgres://feedback_api:${password}@127.0.0.1:${port}/postgres`,
       DATABASE_CONNECTIONS: "1",
     },
   });
+  proxy.leadTo(Number(new URL(stack.db_url).port));
   // The launcher does not publish its own secret.
   await stack.sql.unsafe(`alter role feedback_api password '${password}'`);
   return {
@@ -38,7 +37,8 @@ export async function startCountedStack(): Promise<CountedStack> {
   };
 }
 
-function countingProxy(target: number) {
+function countingProxy() {
+  let target = 0;
   const sockets = new Set<Socket>();
   let flights = 0;
   const server = createServer((client) => {
@@ -68,6 +68,9 @@ function countingProxy(target: number) {
   return {
     server,
     flights: () => flights,
+    leadTo: (port: number) => {
+      target = port;
+    },
     close: () => {
       for (const socket of sockets) socket.destroy();
       server.close();

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { importAnswer } from "../../shared/imports.ts";
-import { sql, stack } from "../stack.ts";
+import { alterSchema, sql, stack } from "../stack.ts";
 import { until } from "../until.ts";
 import { api, type Caller, expectError, expectJson, getJson, send } from "./client.ts";
-import { endOf, importFrom, newBoard, sendImport } from "./imports.ts";
+import { endOf, importFrom, newBoard, runToEnd, sendImport } from "./imports.ts";
 import { countMistakes, longEnough, newKey, newOrganization, newUser } from "./world.ts";
 
 /** Valid rows with comments and votes, one invalid row and one duplicate. */
@@ -44,13 +44,6 @@ async function sendUnscheduled(as: Caller, query = "") {
       bytes = ${Buffer.byteLength(file)}, claimed_until = 'infinity' where id = ${id}`;
   await sql`delete from private.import_errors where import_id = ${id}`;
   return id;
-}
-
-async function runToEnd(as: Caller, id: string) {
-  for (;;) {
-    const shown = await run(as, id);
-    if (shown.state !== "running") return shown;
-  }
 }
 
 test("an import returns 202 with its Location, and completes without further requests", async () => {
@@ -110,12 +103,12 @@ test("concurrent workers, one of which is interrupted, write and count each row 
   const { organization, key } = await newBoard();
   const id = await sendUnscheduled(key);
   // The state after a crash: some chunks are written, the transaction of the next one is not.
-  await sql`create function private.test_broken() returns trigger language plpgsql as
-    $$ begin if new.processed > 70 and new.id = ${sql.unsafe(`'${id}'`)} then raise 'gone'; end if; return new; end $$`;
-  await sql`create trigger test_broken before update on private.imports for each row execute function private.test_broken()`;
+  await alterSchema(`
+    create function private.test_broken() returns trigger language plpgsql as
+      $$ begin if new.processed > 70 and new.id = '${id}' then raise 'gone'; end if; return new; end $$;
+    create trigger test_broken before update on private.imports for each row execute function private.test_broken()`);
   await until(async () => (await api("POST", `/api/admin/imports/${id}/run`, { as: key })).status === 500);
-  await sql`drop trigger test_broken on private.imports`;
-  await sql`drop function private.test_broken()`;
+  await alterSchema("drop trigger test_broken on private.imports; drop function private.test_broken()");
   expect(await show(key, id)).toMatchObject({ state: "running", processed: 60 });
 
   await Promise.all(
@@ -284,8 +277,5 @@ test("an organization has at most five running imports, and those of disconnecte
     });
     await expect(sent).rejects.toThrow("has ended");
   }
-  // The schedule runs again ten seconds after it found the lock.
-  await sql`update private.imports set claimed_until = null where organization_id = ${organization.id}`;
-  await sql`notify imports`;
-  for (const id of others) expect(await endOf(key, id)).toMatchObject({ state: "completed" });
+  for (const id of others) expect(await runToEnd(key, id)).toMatchObject({ state: "completed" });
 });

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { Browser, BrowserContext, FrameLocator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { root } from "../../local/database-server.ts";
 import { claimsOf, newSecret, signed } from "../api/identified.ts";
@@ -93,6 +93,9 @@ async function blockThirdPartyCookies(of: BrowserContext, page: Page) {
 }
 
 type Heard = [name: string, detail?: unknown][];
+type Global = { feedback: (...command: string[]) => void };
+const tellWidget = (page: Page, ...command: string[]) =>
+  page.evaluate((words) => (window as unknown as Global).feedback(...words), command);
 const events = (page: Page) => page.evaluate(() => (window as unknown as { heard: Heard }).heard);
 const heard = (page: Page, name: string) =>
   until(async () => (await events(page)).find(([event]) => event === name));
@@ -104,6 +107,7 @@ const picture = async (page: Page, name: string) => {
 const launcher = (page: Page) => page.locator("feedback-widget .launcher");
 const panel = (page: Page) => page.locator("feedback-widget dialog");
 const badge = (page: Page) => page.locator("feedback-widget .launcher .badge");
+const newsBadge = (page: Page) => page.locator("feedback-widget .bar .badge");
 
 describe("the widget in a page with a strict policy", () => {
   let site: Host;
@@ -231,6 +235,8 @@ describe("an identified person", () => {
     const { page, said, frame } = await visit(origin);
     await page.getByText("Sign in as Grace").click();
     const id = await until(graceId);
+    // The frame loads again as the person's: a vote before that would be nobody's.
+    await frame.locator("#widget-host[data-viewer]").waitFor({ state: "attached" });
     await launcher(page).click();
     const row = frame.locator(`#submission-${submissions[1]}`);
     await row.locator("button[aria-pressed=false]").click();
@@ -260,9 +266,13 @@ describe("an identified person", () => {
     await frame.locator(".row.unread", { hasText: "For the spring release." }).waitFor();
     await picture(page, "news");
     await badge(page).waitFor({ state: "hidden" });
-    expect(
-      await sql`select from public.notifications where user_id = ${id ?? ""} and type = 'status_changed' and read_at is null`,
-    ).toHaveLength(0);
+    // The badge does not wait until they are stored as read.
+    await expect
+      .poll(
+        () =>
+          sql`select from public.notifications where user_id = ${id ?? ""} and type = 'status_changed' and read_at is null`,
+      )
+      .toHaveLength(0);
 
     await page.locator("#sign-out button").click();
     await page.getByText("Sign in as Grace").waitFor();
@@ -354,6 +364,147 @@ describe("an identified person", () => {
     await page.locator("#name").blur();
     await page.clock.fastForward(60_000);
     expect((await events(page)).filter(([name]) => name === "survey")).toEqual([]);
+  });
+});
+
+describe("while the host page is open", () => {
+  /** A host's page whose person is identified, with a clock that the test moves. */
+  async function identifiedPage(sub: string) {
+    const token = await signed(claimsOf(organization, { sub }), secret);
+    const site = await host({
+      script: () => `${stub}feedback("init", { organization: "${organization.slug}" });
+        feedback("identify", { token: "${token}" });`,
+    });
+    await allow(site.origin);
+    const { page, said, frame } = await visit(site.origin, { setsClock: true });
+    const [, id] = (await heard(page, "identify")) as [string, string];
+    await launcher(page).waitFor();
+    const asked: string[] = [];
+    page.on("requestfinished", (request) => {
+      if (request.url().endsWith("/unread")) asked.push(request.url());
+    });
+    return { page, said, frame, id, asked };
+  }
+
+  /** Whether the browser shows the page, as its frame sees it. */
+  const setHidden = (frame: FrameLocator, isHidden: boolean) =>
+    frame.locator("html").evaluate((_, hidden) => {
+      Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }, isHidden);
+
+  const changeStatus = (id: string, status: "planned" | "in_progress", note: string) =>
+    sql`insert into public.status_changes (organization_id, submission_id, new_status, note, changed_by)
+      values (${organization.id}, ${id}, ${status}, ${note}, ${owner.id})`;
+
+  /** A submission that the person follows. */
+  async function followed(id: string) {
+    const submission = await newSubmission(organization, owner);
+    await sql`insert into public.follows (organization_id, submission_id, user_id, reason)
+      values (${organization.id}, ${submission}, ${id}, 'manual')`;
+    return submission;
+  }
+
+  const minutes = (count: number) => count * 60_000;
+
+  test("the badge follows what is new, and nothing is asked for while the page is hidden", async () => {
+    const { page, said, frame, id, asked } = await identifiedPage("reader");
+    const submission = await followed(id);
+    await page.clock.runFor(minutes(2.5));
+    await until(() => asked.length === 1);
+
+    await setHidden(frame, true);
+    await page.clock.runFor(minutes(30));
+    await setHidden(frame, false);
+    await until(() => asked.length === 2);
+
+    await changeStatus(submission, "planned", "It comes in May.");
+    await page.clock.runFor(minutes(2.5));
+    await badge(page).filter({ hasText: "1" }).waitFor();
+    expect(asked).toHaveLength(3);
+    expect((await events(page)).filter(([name]) => name === "unread")).toEqual([["unread", 1]]);
+    await tellWidget(page, "open", "news");
+    await frame.locator(".row.unread", { hasText: "It comes in May." }).waitFor();
+    await badge(page).waitFor({ state: "hidden" });
+    expect(said).toEqual([]);
+
+    // The open list stays as it is until its reader has closed it.
+    await changeStatus(submission, "in_progress", "It comes in June.");
+    await page.clock.runFor(minutes(2.5));
+    await newsBadge(page).filter({ hasText: "1" }).waitFor();
+    expect(await frame.getByText("It comes in June.").count()).toBe(0);
+    await tellWidget(page, "close");
+    await frame.getByText("It comes in June.").waitFor({ state: "attached" });
+    expect(await badge(page).textContent()).toBe("1");
+  });
+
+  test("a session that ended elsewhere is renewed", async () => {
+    const { page, id } = await identifiedPage("renewed");
+    await sql`delete from private.identify_sessions where profile_id = ${id}`;
+    await page.clock.runFor(minutes(2.5));
+    await until(
+      async () =>
+        (await sql`select from private.identify_sessions where profile_id = ${id}`).length === 1 &&
+        (await events(page)).filter(([name]) => name === "identify").length === 2,
+    );
+  });
+
+  test("logout ends the session and forgets news, surveys and what was typed", async () => {
+    const { page, frame, id, asked } = await identifiedPage("leaver");
+    const survey = await newSurvey(owner, organization, { title: "Before you leave?" });
+    const submission = await followed(id);
+    await changeStatus(submission, "planned", "It is ready.");
+    await page.clock.runFor(minutes(2.5));
+    await badge(page).filter({ hasText: "1" }).waitFor();
+    const offer = page.locator("feedback-widget .offer");
+    await page.clock.runFor(minutes(1));
+    await offer.getByText("Later").click();
+    await tellWidget(page, "open", "new");
+    await frame.locator("input[name=title]").fill("A secret of the person who leaves");
+    const kept = () =>
+      frame.locator("html").evaluate(() => [sessionStorage.length, localStorage.length].map(Boolean));
+    await expect.poll(kept).toEqual([true, true]);
+
+    await tellWidget(page, "logout");
+    await heard(page, "logout");
+    await expect.poll(kept).toEqual([false, false]);
+    expect(await panel(page).isVisible()).toBe(false);
+    expect(await badge(page).isVisible()).toBe(false);
+    expect(await sql`select from private.identify_sessions where profile_id = ${id}`).toHaveLength(0);
+    expect((await context?.cookies())?.filter(({ name }) => name === "feedback-widget")).toEqual([]);
+    expect((await events(page)).filter(([name]) => name === "unread").at(-1)).toEqual(["unread", 0]);
+    // Nobody is asked about, and offered nothing.
+    await frame.locator("#widget-host:not([data-viewer])").waitFor({ state: "attached" });
+    const before = asked.length;
+    await page.clock.runFor(minutes(30));
+    await tellWidget(page, "open", "new");
+    await frame.locator("input[name=title]").waitFor();
+    expect(await frame.locator("input[name=title]").inputValue()).toBe("");
+    expect(asked).toHaveLength(before);
+    expect(await offer.isVisible()).toBe(false);
+    await sql`update public.surveys set status = 'archived' where id = ${survey.id}`;
+  });
+
+  test("a limit that is reached, and what is gone, are pages of ours in the frame", async () => {
+    const { page, frame, id } = await identifiedPage("hasty");
+    await launcher(page).click();
+    await frame.locator("#submissions .row").first().waitFor();
+    await sql`insert into private.rate_counters (rule, subject, started_at, used)
+      values ('page', ${id}, now() + interval '1 hour', 2000000000)
+      on conflict (rule, subject) do update set started_at = excluded.started_at, used = excluded.used`;
+    const tab = (name: string) => page.locator("feedback-widget .bar button", { hasText: name });
+    await tab("Roadmap").click();
+    await frame.locator(".error-page .error-code", { hasText: "429" }).waitFor();
+    await picture(page, "limit");
+    await sql`delete from private.rate_counters where subject = ${id}`;
+    await frame.locator(".error-page a").click();
+    await frame.locator("#submissions .row").first().waitFor();
+
+    const missing = `submission:${crypto.randomUUID()}`;
+    await tellWidget(page, "open", missing);
+    await frame.locator(".error-page .error-code", { hasText: "404" }).waitFor();
+    await tab("Feedback").click();
+    await frame.locator("#submissions .row").first().waitFor();
   });
 });
 

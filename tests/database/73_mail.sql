@@ -1,7 +1,7 @@
 -- Recipients of mail, and its time.
 begin;
 set local search_path = public, extensions;
-select plan(31);
+select plan(57);
 do $$
 begin
   perform tests.start();
@@ -92,6 +92,68 @@ select private.erase_person(tests.id('grace'), tests.id('acme'));
 select is(pg_temp.mails('grace'), '', 'an erasure removes pending mail');
 select is(private.is_suppressed(tests.id('acme'), 'Grace@example.test'), true, 'and keeps that the address gets no mail');
 select is_empty('select from private.mail_suppressions where profile_id is not null', 'without the person');
+
+-- Invites
+select pg_temp.forget();
+create function pg_temp.invite(address text, who text default 'adam', organization text default 'acme') returns text language sql as $$
+  select tests.see(who, format('select private.admin_invite(tests.id(%L), %L, ''member'', sha256(%L)) ->> ''is_mailed''', organization, address, gen_random_uuid()))
+$$;
+create function pg_temp.invited(address text) returns uuid language sql as $$
+  select id from private.invites where email = address order by created_at desc, revoked_at nulls first limit 1
+$$;
+create function pg_temp.outcome_of(address text) returns text language plpgsql as $$
+begin
+  perform private.record_and_claim_mails('[]', 100);
+  return (select m.status from private.mails m where m.invite_id = pg_temp.invited(address));
+end
+$$;
+select is(pg_temp.invite('zoe@example.test'), 'true', 'an invite is mailed where the organization sends mail');
+select results_eq($$ select address, kind, profile, events #>> '{0,by}', events #>> '{0,role}', organization ->> 'default_locale' from private.record_and_claim_mails('[]', 100) $$,
+  $$ select 'zoe@example.test', 'invite', null::jsonb, name, 'member', 'en' from public.profiles where id = tests.id('adam') $$, 'to the address, who needs no profile');
+select is(pg_temp.invite('zoe@example.test', 'olga', 'rival'), 'FB403', 'an admin of another organization invites nobody there');
+update public.organizations set mail_enabled = false where id = tests.id('acme');
+select is(pg_temp.invite('amy@example.test'), 'false', 'an organization without mail mails no invites');
+update public.organizations set mail_enabled = true where id = tests.id('acme');
+select is_empty($$ select from private.mails where invite_id = pg_temp.invited('amy@example.test') $$, 'and none later');
+
+select pg_temp.invite(address || '@example.test') from unnest(array['revoked', 'expired', 'accepted', 'orphaned', 'refused', 'erased']) as address;
+update private.invites set revoked_at = now() where email = 'revoked@example.test';
+update private.invites set expires_at = now() where email = 'expired@example.test';
+update private.invites set accepted_at = now(), accepted_by = tests.id('bob') where email = 'accepted@example.test';
+update private.invites set invited_by = tests.id('mia') where email = 'orphaned@example.test';
+select private.suppress_address(tests.id('acme'), null, 'refused@example.test', 'refused');
+select is(pg_temp.outcome_of(address || '@example.test'), 'dropped', format('an invite that is %s is not sent', address))
+from unnest(array['revoked', 'expired', 'accepted', 'orphaned', 'refused']) as address;
+insert into public.profiles (id, kind, organization_id, email) values (tests.id('erased one'), 'email', tests.id('acme'), 'erased@example.test');
+select private.erase_person(tests.id('erased one'), tests.id('acme'));
+select is_empty($$ select from private.invites where email = 'erased@example.test' $$, 'an erasure removes an invite with its address');
+
+-- What an organization may send in a day
+select is(array(select pg_temp.invite('bob@example.test') from generate_series(1, 4)), array['true', 'true', 'true', 'false'], 'three mails go to one address in a day');
+insert into private.mails (organization_id, kind, event_ids) select tests.id('acme'), 'invite', '{}' from generate_series(1, 100);
+select is(pg_temp.invite('new@example.test'), 'false', 'and a hundred of one organization, also to people who were erased');
+select is((select count(*) from private.invites where email = 'new@example.test'), 1::bigint, 'the invite itself is made');
+update private.mails set created_at = now() - interval '25 hours' where kind = 'invite';
+select is(pg_temp.invite('new@example.test'), 'true', 'the day after they go on');
+
+-- By the link of the mail
+select is(tests.see(who, format('select data ->> ''role'' from private.accept_invite(null, %L)', pg_temp.invited('bob@example.test'))), outcome, format('%s accepts: %s', who, outcome))
+from (values ('alice', 'FB403'), ('anon', '42501'), ('acme key with members:write', '42501'), ('bob', 'member')) as t (who, outcome);
+select is(private.refuse_invites(pg_temp.invited('new@example.test')) ->> 'is_stopped', 'true', 'who was invited stops the mail of the organization');
+select is(pg_temp.outcome_of('new@example.test'), 'dropped', 'so that none is sent');
+select is(private.is_suppressed(tests.id('rival'), 'new@example.test'), false, 'but no other organization''s');
+select private.suppress_address(tests.id('acme'), null, 'new@example.test', 'complained');
+select private.refuse_invites(pg_temp.invited('new@example.test'));
+select is(private.is_suppressed(tests.id('rival'), 'new@example.test'), true, 'a refusal does not take back a complaint');
+
+-- Languages
+update public.profiles set locale = null where id = tests.id('alice');
+update auth.users set raw_user_meta_data = '{"name": "Alice", "locale": "de"}' where id = tests.id('alice');
+select is(private.mail_locale(tests.id('alice'), tests.id('acme')), 'de', 'mail is in the language of the sign-up');
+update public.profiles set locale = 'fr' where id = tests.id('alice');
+select is((select raw_user_meta_data from auth.users where id = tests.id('alice')), '{"name": "Alice", "locale": "fr"}', 'a chosen language is told the auth service');
+update public.profiles set locale = null where id = tests.id('alice');
+select is((select raw_user_meta_data from auth.users where id = tests.id('alice')), '{"name": "Alice"}', 'and forgotten there');
 
 select * from finish();
 rollback;

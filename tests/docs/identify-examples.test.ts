@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,9 +31,10 @@ test("docs/embed.md has the examples of the dashboard", () => {
     expect(textOf("docs/embed.md")).toContain(`\n${code}\`\`\``);
 });
 
-test.each(Object.entries(runs))(
-  "the example of %s signs a token that is taken",
-  async (name, { command, file, call }) => {
+for (const [name, { command, file, call }] of Object.entries(runs)) {
+  // A machine without Python runs that of Node only. Those of Ruby, PHP and Go are run by hand.
+  const isInstalled = spawnSync(command, ["--version"]).status === 0;
+  test.runIf(isInstalled)(`the example of ${name} signs a token that is taken`, async () => {
     const organization = await newOrganization();
     const owner = await newUser("The owner", { organization, role: "owner" });
     const { secret } = await newSecret(organization, owner);
@@ -48,5 +49,5 @@ test.each(Object.entries(runs))(
     } finally {
       await rm(folder, { recursive: true });
     }
-  },
-);
+  });
+}

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { api } from "../api/client.ts";
-import { endOf, sendImport } from "../api/imports.ts";
+import { runToEnd, sendImport } from "../api/imports.ts";
 import { newKey, newOrganization } from "../api/world.ts";
 import { sql } from "../stack.ts";
 
@@ -36,7 +36,7 @@ test("imports that wait for each other hold no connection", async () => {
     for (let look = 0; look < 20; look++, await sleep(20)) expect(await blockedSessions()).toBe(0);
     return { imports };
   });
-  const done = await Promise.all(ended.imports.map(({ id }) => endOf(key, id)));
+  const done = await Promise.all(ended.imports.map(({ id }) => runToEnd(key, id)));
   expect(done.map(({ state }) => state)).toEqual(["completed", "completed", "completed"]);
   expect(await sql`select from public.submissions where organization_id = ${organization.id}`).toHaveLength(
     1,

@@ -1,6 +1,7 @@
 import { createClient, type SupabaseClient } from "@supabase/supabase-js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import WebSocket from "ws";
+import { withDatabase } from "../../local/database.ts";
 import { type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
 
 let own: OwnStack;
@@ -9,6 +10,11 @@ let submissionId: string;
 
 beforeAll(async () => {
   own = await startOwnStack({ parts: ["rest"] });
+  // On a busy machine, the data API runs after the rest of it.
+  await withDatabase(
+    own.superuserUrl,
+    (superuser) => superuser`alter role authenticated set statement_timeout = '60s'`,
+  );
   author = await own.person();
   submissionId = await own.submission(author);
 });

@@ -186,6 +186,16 @@ describe("where mail is sent, an account begins with a confirmed address", () =>
   });
 });
 
+test("mails are in the language that the account has now", async () => {
+  const email = someone();
+  await signUp(email, password, "de");
+  const { token_hash, type } = await mailTo(email);
+  await auth("/verify", { token_hash, type });
+  await stack.sql`update public.profiles set locale = 'fr' where email = ${email}`;
+  await auth("/recover", { email });
+  expect((await mailTo(email, 1)).mail.subject).toBe("Choisissez un nouveau mot de passe");
+});
+
 describe("auth's Send Email hook", () => {
   const email_data = {
     email_action_type: "recovery",

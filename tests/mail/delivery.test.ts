@@ -1,4 +1,5 @@
 import { createHmac, randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
 import { until } from "../until.ts";
@@ -177,6 +178,101 @@ describe("nobody is sent", () => {
     await world.retryNow();
     await until(async () => (await world.queued(follower))[0]?.status === "dropped");
     expect(server.to(follower.email)).toEqual([]);
+  });
+});
+
+describe("an invite", () => {
+  /** An organization that sends mail, and an admin who invites. */
+  async function team(name = "Acme", default_locale = "en") {
+    const [organization] = await stack.sql<{ id: string }[]>`
+      insert into public.organizations ${stack.sql({ slug: `t-${randomUUID()}`, name, default_locale, mail_enabled: true })} returning id`;
+    const admin = await person();
+    const id = organization?.id ?? "";
+    await stack.sql`insert into public.memberships (organization_id, user_id, role) values (${id}, ${admin.id}, 'admin')`;
+    const path = `/api/organizations/${id}/invites`;
+    return {
+      id,
+      admin,
+      async invite(email: string) {
+        const { status, body } = await stack.call("POST", path, { token: admin.token, body: { email } });
+        expect(status).toBe(201);
+        return body.data as { id: string; token: string; is_mailed: boolean };
+      },
+      revoke: (invite: string) => stack.call("DELETE", `${path}/${invite}`, { token: admin.token }),
+    };
+  }
+  const accept = async (token: string, { token: by }: Person) =>
+    (await stack.call("POST", "/api/invites/accept", { token: by, body: { token } })).status;
+  const stateOf = ({ id }: { id: string }) =>
+    until(async () => {
+      const [mail] = await stack.sql<{ status: string }[]>`
+        select status from private.mails where invite_id = ${id} and finished_at is not null`;
+      return mail?.status;
+    });
+  const linkIn = (text = "", path: string) =>
+    new URL(new RegExp(`http\\S+/${path}\\?\\S+`).exec(text)?.[0] ?? "none:");
+
+  test("goes to the address in the language of the organization, with a link for its owner alone", async () => {
+    const { id, invite } = await team("Free money at https://evil.example <b>", "de");
+    const [invited, other] = (await world.confirmed(2)) as [Person, Person];
+    const made = await invite(invited.email);
+    expect(made.is_mailed).toBe(true);
+    const mail = await until(() => server.to(invited.email)[0]);
+    expect(mail.subject).toMatch(/^Einladung in das Team von Free money at https/);
+    expect(mail.html).not.toContain("<b>");
+    // What no mail program makes a link of.
+    for (const said of [mail.html, mail.text, mail.subject, mail.from?.name])
+      expect(said).not.toMatch(/https:\/\/evil|evil\.example/);
+    expect(headerOf(mail, "List-Unsubscribe-Post")).toBe("List-Unsubscribe=One-Click");
+    const token = linkIn(mail.text, "invite").searchParams.get("token") ?? "";
+    const refusal = linkIn(mail.text, "unsubscribe/invites").searchParams.get("token") ?? "";
+    expect(mail.raw).not.toContain(made.token);
+
+    const [keyId, payload = "", mac] = token.split(".");
+    const told = Buffer.from(payload, "base64url").toString();
+    const forged = Buffer.from(told.replace(made.id, randomUUID())).toString("base64url");
+    for (const wrong of [refusal, `${token}x`, `${keyId}.${forged}.${mac}`, made.id])
+      expect(await accept(wrong, invited), wrong).toBe(404);
+    expect(await accept(token, other)).toBe(403);
+    expect(await accept(token, invited)).toBe(201);
+    expect(await accept(token, invited)).toBe(200);
+    expect(await accept(made.token, invited)).toBe(200);
+
+    const [kept] = await stack.sql<{ text: string }[]>`
+      select (select coalesce(string_agg(o.data::text, ''), '') from private.outbox o where o.organization_id = ${id})
+        || (select string_agg(a.details::text, '') from private.audit_log a where a.organization_id = ${id}) as text`;
+    const log = (await stack.functionsLog()) + (await readFile(`${stack.folder}/mail-dispatch.log`, "utf8"));
+    for (const secret of [token, refusal, made.token, invited.email]) {
+      expect(kept?.text).not.toContain(secret);
+      expect(log).not.toContain(secret);
+    }
+  });
+
+  test("is not sent once it is revoked", async () => {
+    const { invite, revoke } = await team();
+    const email = `${randomUUID()}@person.example`;
+    server.behave = () => ({ code: 451 });
+    const made = await invite(email);
+    await until(async () => {
+      const [mail] = await stack.sql`
+        select from private.mails where invite_id = ${made.id} and status = 'pending' and attempt_count = 1`;
+      return mail;
+    });
+    expect((await revoke(made.id)).status).toBe(200);
+    server.behave = () => "take";
+    await world.retryNow();
+    expect(await stateOf(made)).toBe("dropped");
+    expect(server.to(email)).toEqual([]);
+  });
+
+  test("to an address that takes no mail is the last", async () => {
+    const { invite } = await team();
+    const email = `${randomUUID()}@person.example`;
+    server.behave = (address) => (address === email ? { code: 550 } : "take");
+    expect(await stateOf(await invite(email))).toBe("failed");
+    server.behave = () => "take";
+    expect(await stateOf(await invite(email))).toBe("dropped");
+    expect(server.to(email)).toEqual([]);
   });
 });
 

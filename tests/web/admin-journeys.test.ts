@@ -37,7 +37,6 @@ async function newModerator(): Promise<Page> {
     reducedMotion: "reduce",
   });
   open.push(context);
-  context.setDefaultTimeout(20_000);
   const { cookies, userId } = await signUpOnTheWeb({ encoding: "base64url" });
   await sql`insert into public.memberships (organization_id, user_id, role) values (${organization.id}, ${userId}, 'admin')`;
   await context.addCookies(
@@ -87,8 +86,7 @@ test("a day's moderation goes by keyboard alone, verdict after verdict, and back
   const page = await newModerator();
   await openInbox(page);
   const current = page.locator("[data-current]");
-  const isAt = (id: string) =>
-    expect.poll(() => current.getAttribute("id"), { timeout: 20_000 }).toBe(`item-${id}`);
+  const isAt = (id: string) => expect.poll(() => current.getAttribute("id")).toBe(`item-${id}`);
   await page.keyboard.press("j");
   await isAt(first);
   await page.keyboard.press("j");

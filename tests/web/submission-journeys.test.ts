@@ -28,7 +28,6 @@ afterEach(async () => {
 async function newPage({ isSignedIn = true, javaScriptEnabled = true } = {}) {
   const context = await browser.newContext({ baseURL: stack.site_url, locale: "en-US", javaScriptEnabled });
   open.push(context);
-  context.setDefaultTimeout(15_000);
   const session = isSignedIn ? await signUpOnTheWeb({ encoding: "base64url" }) : undefined;
   await context.addCookies(
     (session?.cookies ?? []).map(({ name, value }) => ({

@@ -239,7 +239,7 @@ describe("comments", () => {
     const vote = async () => author.submit(await formAt(author, id, `/comments/${comment}/vote`));
     expect((await vote()).location).toContain(`#comment-${comment}`);
     expect((await button())?.getAttribute("aria-pressed")).toBe("true");
-    expect((await button())?.getAttribute("aria-label")).toBe("Take back your vote: 1");
+    expect((await button())?.getAttribute("aria-label")).toBe("Remove your vote: 1");
     await vote();
     expect((await button())?.getAttribute("aria-label")).toBe("Vote: 0");
   });

@@ -17,8 +17,8 @@ export function adminFrame(least: MemberRole): Statement<{ data: AdminFrame }> {
 }
 
 /** Organizations with the caller in the team. */
-export function myTeams(): Statement<{ slug: string; name: string }> {
+export function myTeams(): Statement<{ id: string; slug: string; name: string; role: MemberRole }> {
   return (sql) => sql`
-    select o.slug, o.name from public.memberships m join public.organizations o on o.id = m.organization_id
+    select o.id, o.slug, o.name, m.role from public.memberships m join public.organizations o on o.id = m.organization_id
     where m.user_id = private.caller_id() order by lower(o.name), o.id limit 200`;
 }

@@ -43,6 +43,17 @@ export function muteSubmission(id: string, muted: boolean): Statement<Data> {
     from public.submissions s where ${named(sql, id)}`;
 }
 
+type Refusing = { data: { name: string; is_stopped: boolean } | null };
+
+/** Whether an organization may write to the address that it invited; null if the invite is gone. */
+export function refusingInvites(inviteId: string): Statement<Refusing> {
+  return (sql) => sql`select private.refusing_invites(${inviteId}::uuid) as data`;
+}
+
+export function refuseInvites(inviteId: string): Statement<Refusing> {
+  return (sql) => sql`select private.refuse_invites(${inviteId}::uuid) as data`;
+}
+
 export function mailSuppressions(email?: string): Statement<Data> {
   return (sql) => sql`select private.admin_mail_suppressions(${email ?? null})::text as data`;
 }

@@ -1,7 +1,9 @@
 import { digestOf, type NewApiKey } from "../../../shared/api-keys.ts";
 import type { InviteCreate } from "../../../shared/members.ts";
+import type { MemberRole } from "../../../shared/organizations.ts";
 import type { PageQuery } from "../../../shared/pagination.ts";
 import type { Statement } from "../database.ts";
+import { readInviteLink } from "../mail-links.ts";
 import { idOf } from "./organizations.ts";
 import type { Data } from "./shapes.ts";
 
@@ -51,6 +53,23 @@ export function revokeInvite(id: string, inviteId: string): Statement<{ data: st
   return (sql) => sql`select private.admin_revoke_invite(${id}, ${inviteId})::text as data`;
 }
 
+export type ShownInvite =
+  | { is_for_caller: false }
+  | {
+      is_for_caller: true;
+      status: "open" | "accepted" | "revoked" | "expired";
+      role: MemberRole;
+      organization: string;
+    };
+
+/** By the token that was shown, or the signed one of the invite's mail. */
+export function showInvite(token: string): Statement<{ data: ShownInvite | null }> {
+  const id = readInviteLink(token, "invite") ?? null;
+  return (sql) => sql`select private.show_invite(${digestOf(token)}, ${id}::uuid) as data`;
+}
+
+/** By the token that was shown, or the signed one of the invite's mail. */
 export function acceptInvite(token: string): Statement<Data & { joined: boolean }> {
-  return (sql) => sql`select joined, data::text from private.accept_invite(${digestOf(token)})`;
+  const id = readInviteLink(token, "invite") ?? null;
+  return (sql) => sql`select joined, data::text from private.accept_invite(${digestOf(token)}, ${id}::uuid)`;
 }

@@ -15,6 +15,11 @@ export function logoOf(id?: string): Statement<{ id: string; logo_url: string | 
   return (sql) => sql`select * from private.admin_logo(${idOf(sql, id)})`;
 }
 
+/** Forgets the paths whose files are deleted; returns some whose files are to be deleted. */
+export function removedLogos(deleted: string[]): Statement<{ path: string }> {
+  return (sql) => sql`select path from private.take_removed_logos(${deleted}) path`;
+}
+
 /** Sets the path of an uploaded logo. */
 export function setLogo(id: string, path: string): Statement<Data> {
   return (sql) =>

@@ -454,17 +454,13 @@ export function mergedSubmissions(limit: number): Statement<Data> {
 /** Probable duplicates of each of the newest open submissions. */
 export function similarPairs(newest: number): Statement<Data> {
   return (sql) => sql`
-    select coalesce(json_agg(json_build_object('one', ${chosenShape(sql)}, 'other', p.other)), '[]')::text as data
+    select coalesce(json_agg(json_build_object('one', p.one, 'other', ${chosenShape(sql)})), '[]')::text as data
     from (
-      select n.id as one_id, ${chosenShape(sql)} as other
-      from (
-        select o.id, o.organization_id, o.title, o.description from public.submissions o
-        where o.organization_id = (select private.current_organization_id()) and o.merged_into_id is null
-          and o.moderation_state = 'approved' and o.status not in ('completed', 'declined')
-        order by o.created_at desc, o.id desc limit ${newest}) n
-      cross join lateral private.similar_submissions(n.organization_id, n.title, n.description) f
-      join public.submissions s on s.id = f.submission_id
-      where f.similarity >= 0.5 and s.id <> n.id and s.merged_into_id is null and s.moderation_state = 'approved'
-        and s.status not in ('completed', 'declined')) p
-    join public.submissions s on s.id = p.one_id`;
+      select ${chosenShape(sql)} as one, f.other_id
+      from private.similar_pairs(private.current_organization_id(), ${newest}) f
+      join public.submissions s on s.id = f.one_id where ${isOpen(sql)}) p
+    join public.submissions s on s.id = p.other_id where ${isOpen(sql)}`;
 }
+
+const isOpen = (sql: Sql) => sql`s.merged_into_id is null and s.moderation_state = 'approved'
+  and s.status not in ('completed', 'declined')`;

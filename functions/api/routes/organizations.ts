@@ -3,7 +3,7 @@ import { organizationDetailAnswer, organizationPatch } from "../../../shared/org
 import { ApiError, notFound } from "../../_shared/api-error.ts";
 import { bodyChunks, problemOfLength } from "../../_shared/body.ts";
 import { dataResponse, endpoint, longEndpoint } from "../../_shared/endpoint.ts";
-import { deleteLogo, logoFile, storeLogo } from "../../_shared/logos.ts";
+import { logoFile, storeLogo } from "../../_shared/logos.ts";
 import { logoOf, organizationDetail, updateOrganization } from "../../_shared/statements/organizations.ts";
 
 const tag = "Organizations";
@@ -33,18 +33,10 @@ export const organizations = [
     summary: "Change an organization's settings, as an admin",
     body: organizationPatch,
     responses: { 200: organizationDetailAnswer },
-    call: ({ params, body }) => [logoOf(params.id), updateOrganization(params.id, body)],
-    respond: ([[before], [shown]], { body }) => {
+    call: ({ params, body }) => [updateOrganization(params.id, body)],
+    respond: ([[shown]]) => {
       if (!shown) throw missing();
-      const response = dataResponse(200, shown.data);
-      if (body.logo_url === undefined || body.logo_url === before?.logo_url) return response;
-      return {
-        ...response,
-        afterResponse: async () => {
-          await deleteLogo(before?.logo_url);
-          return [];
-        },
-      };
+      return dataResponse(200, shown.data);
     },
   }),
   longEndpoint({

@@ -1,5 +1,5 @@
 import { submissionPage } from "../../_shared/web-pages.ts";
-import type { Claim, MailEvent } from "../database.ts";
+import type { MailEvent, PersonClaim } from "../database.ts";
 import type { Written } from "../write-mail.tsx";
 import { Button, Quote, type Wording } from "./layout.tsx";
 
@@ -25,7 +25,7 @@ export const linkOf = ({ submission_id, comment_id }: MailEvent) =>
   submissionPage(submission_id) + (comment_id ? `#comment-${comment_id}` : "");
 
 /** An official answer, a reply, or a comment that somebody wants to hear of at once. */
-export function commentMail({ events }: Claim, wording: Wording): Written {
+export function commentMail({ events }: PersonClaim, wording: Wording): Written {
   const [event] = events as [MailEvent];
   const { kinds } = wording.messages.notifications;
   const kind = { official: kinds.official_comment, reply: kinds.reply, comment: kinds.comment }[

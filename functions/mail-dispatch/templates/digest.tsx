@@ -1,6 +1,6 @@
 import { environment } from "../../_shared/environment.ts";
 import { organizationPath } from "../../web/paths.ts";
-import type { Claim, MailEvent } from "../database.ts";
+import type { MailEvent, PersonClaim } from "../database.ts";
 import type { Written } from "../write-mail.tsx";
 import { headingOf, linkOf } from "./comment.tsx";
 import { Button, Quote, type Wording } from "./layout.tsx";
@@ -10,14 +10,14 @@ const maxOfOne = 3;
 const maxCharacters = 280;
 
 /** What happened to what somebody follows, by submission. */
-export function digestMail(claim: Claim, wording: Wording): Written {
+export function digestMail(claim: PersonClaim, wording: Wording): Written {
   const { mail } = wording.messages;
   return listMail(claim, wording, mail.digest(claim.organization.name), mail.digestText(claim.events.length));
 }
 
 /** Events by submission, the newest first; what has no room is counted. */
 export function listMail(
-  { events, organization }: Claim,
+  { events, organization }: PersonClaim,
   wording: Wording,
   subject: string,
   heading: string,

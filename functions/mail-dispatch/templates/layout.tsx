@@ -4,17 +4,9 @@ import type { Locale } from "../../../shared/locales.ts";
 import { absoluteLogo } from "../../_shared/logos.ts";
 import { brandColors } from "../../web/brand.ts";
 import type { Messages } from "../../web/messages/index.ts";
-import type { Claim } from "../database.ts";
+import type { InviteClaim, PersonClaim } from "../database.ts";
 
 export type Wording = { messages: Messages; locale: Locale };
-
-type Props = Wording & {
-  claim: Claim;
-  subject: string;
-  preview: string;
-  links: { unsubscribe: string; choices: string; mute: string | undefined; claim: string | undefined };
-  children?: Child;
-};
 
 type Frame = {
   locale: Locale;
@@ -56,17 +48,22 @@ export const MailFrame = ({ locale, subject, preview, from, foot, children }: Fr
   );
 };
 
-/** The frame of a mail of an organization: why it came, and how to stop it. */
-export const MailLayout = ({ claim, messages, locale, subject, preview, links, children }: Props) => {
-  const { organization, profile, kind } = claim;
-  const { mail } = messages;
+/** Why a mail to a person came, and how to stop it. */
+export const PersonFoot = ({
+  claim: { organization, profile, kind },
+  messages: { mail },
+  links,
+}: Pick<Wording, "messages"> & {
+  claim: PersonClaim;
+  links: { unsubscribe: string; choices: string; mute: string | undefined; claim: string | undefined };
+}) => {
   const why =
     profile.kind === "email"
       ? mail.whyAuthor(organization.name)
       : kind === "team"
         ? mail.whyTeam(organization.name)
         : mail.why(organization.name);
-  const foot = (
+  return (
     <>
       <p>{why}</p>
       {links.claim && (
@@ -87,12 +84,21 @@ export const MailLayout = ({ claim, messages, locale, subject, preview, links, c
       </p>
     </>
   );
-  return (
-    <MailFrame locale={locale} subject={subject} preview={preview} from={organization} foot={foot}>
-      {children}
-    </MailFrame>
-  );
 };
+
+/** The same for an address that was invited. */
+export const InviteFoot = ({
+  claim: { organization },
+  messages: { mail },
+  unsubscribe,
+}: Pick<Wording, "messages"> & { claim: InviteClaim; unsubscribe: string }) => (
+  <>
+    <p>{mail.whyInvite(organization.name)}</p>
+    <p>
+      <a href={unsubscribe}>{mail.stop(organization.name)}</a>
+    </p>
+  </>
+);
 
 /** What somebody wrote, with its lines. */
 export const Quote = ({ text }: { text: string }) => (

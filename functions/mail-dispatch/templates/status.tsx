@@ -1,10 +1,10 @@
 import { submissionPage } from "../../_shared/web-pages.ts";
-import type { Claim } from "../database.ts";
+import type { PersonClaim } from "../database.ts";
 import type { Written } from "../write-mail.tsx";
 import { Button, Quote, type Wording } from "./layout.tsx";
 
-export function statusMail({ events }: Claim, { messages }: Wording): Written {
-  const [{ submission_id, title, status = "open", text }] = events as [Claim["events"][number]];
+export function statusMail({ events }: PersonClaim, { messages }: Wording): Written {
+  const [{ submission_id, title, status = "open", text }] = events as [PersonClaim["events"][number]];
   const label = messages.statuses[status];
   return {
     subject: `${label}: ${title}`,

@@ -1,11 +1,11 @@
 import { surveyPage } from "../../_shared/web-pages.ts";
-import type { Claim } from "../database.ts";
+import type { PersonClaim } from "../database.ts";
 import type { Written } from "../write-mail.tsx";
 import { Button, Quote, type Wording } from "./layout.tsx";
 
 /** A team asks voters or followers of a submission to answer a survey. */
-export function surveyMail({ events, organization }: Claim, { messages: { mail } }: Wording): Written {
-  const [{ survey_id = "", title, text, is_reminder }] = events as [Claim["events"][number]];
+export function surveyMail({ events, organization }: PersonClaim, { messages: { mail } }: Wording): Written {
+  const [{ survey_id = "", title, text, is_reminder }] = events as [PersonClaim["events"][number]];
   const asks = (is_reminder ? mail.surveyReminder : mail.newSurvey)(organization.name);
   return {
     subject: title,

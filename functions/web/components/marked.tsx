@@ -8,12 +8,15 @@ const entities: Record<string, string> = {
   "&amp;": "&",
 };
 
-/** Search highlights, escaped except for <mark>, as text and marks: other markup stays text. */
-export const Marked = ({ html }: { html: string }) => (
-  <>
-    {html.split(/<mark>(.*?)<\/mark>/s).map((part, at) => {
-      const text = part.replace(/&(?:lt|gt|quot|#39|amp);/g, (entity) => entities[entity] ?? entity);
-      return at % 2 === 1 ? <mark>{text}</mark> : <Fragment>{text}</Fragment>;
-    })}
-  </>
-);
+/** Search highlights, escaped except for <mark>, as text and marks: other markup stays text. A part of `text` starts with …. */
+export const Marked = ({ html, text }: { html: string; text: string }) => {
+  const parts = html
+    .split(/<mark>(.*?)<\/mark>/s)
+    .map((part) => part.replace(/&(?:lt|gt|quot|#39|amp);/g, (entity) => entities[entity] ?? entity));
+  return (
+    <>
+      {!text.startsWith(parts.join("")) && "… "}
+      {parts.map((part, at) => (at % 2 === 1 ? <mark>{part}</mark> : <Fragment>{part}</Fragment>))}
+    </>
+  );
+};

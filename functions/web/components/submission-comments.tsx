@@ -48,7 +48,7 @@ export const SubmissionComments = (props: SubmissionProps) => {
           </div>
         )
       ) : (
-        <p>
+        <p class="sign-in">
           <a
             class="button"
             href={`/sign-in?return_to=${encodeURIComponent(`${withoutEmbed(path)}#write`)}`}

@@ -2,24 +2,35 @@ import { type FromFrame, protocol, type ToFrame } from "../widget/protocol.ts";
 import type { Island } from "./islands.ts";
 
 const dayMs = 86_400_000;
+/** Between two requests for the number of unread news: docs/decisions/0295-the-badge-of-the-widget-polls.md. */
+const pollMs = 120_000;
+const maxPollMs = 3_600_000;
 
 /** The frame's side of the widget: tells the page around it what is shown here, and does what it asks. */
 export const connect: Island = (element, signal) => {
   const origins: string[] = JSON.parse(element.dataset.origins ?? "[]");
   let host: string | undefined;
+  let isShown = false;
+  let isStale = false;
   const tell = (message: FromFrame) => {
     if (host) window.parent.postMessage({ protocol, ...message }, host);
   };
 
   const answers: { [Type in ToFrame["type"]]: (message: Extract<ToFrame, { type: Type }>) => unknown } = {
-    welcome: ({ isShown }) => {
+    welcome: (message) => {
+      isShown = message.isShown;
       tell(stateOf(element));
       if (isShown) markRead(element, tell);
     },
     shown: ({ theme }) => {
+      isShown = true;
       if (theme) document.documentElement.dataset.theme = theme;
       else delete document.documentElement.dataset.theme;
       markRead(element, tell);
+    },
+    hidden: () => {
+      isShown = false;
+      if (isStale) location.reload();
     },
     identify: ({ token }) => identify(element, token, tell),
     logout: () => logout(element, tell),
@@ -43,6 +54,16 @@ export const connect: Island = (element, signal) => {
     { signal },
   );
   document.addEventListener("turbo:render", () => tell(stateOf(element)), { signal });
+
+  watchUnread(element, signal, (unread) => {
+    if (!host) return;
+    const news = document.getElementById("news");
+    if (unread !== null) tell({ type: "unread", count: unread });
+    // The list of a page that nobody reads is loaded anew, and so is one of a session that has ended.
+    if (!news || (unread !== null && unread === Number(news.dataset.unread))) return;
+    if (isShown) isStale = true;
+    else location.reload();
+  });
 
   // Only an allowed origin can frame the page, and this says nothing but that it is here.
   if (window.parent !== window) window.parent.postMessage({ protocol, type: "hello" }, "*");
@@ -80,6 +101,42 @@ async function markRead({ dataset }: HTMLElement, tell: (message: FromFrame) => 
   await fetch(form.action, { method: "POST", body, redirect: "manual" });
   form.remove();
   tell(stateOf(document.getElementById("widget-host") ?? news));
+}
+
+/** Asks for the number of unread news while the host page is visible; less often while the service fails. */
+function watchUnread(
+  { dataset: { base, viewer } }: HTMLElement,
+  signal: AbortSignal,
+  onRead: (unread: number | null) => void,
+) {
+  if (!viewer) return;
+  let waitMs = pollMs;
+  let next = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const plan = () => {
+    clearTimeout(timer);
+    if (!document.hidden && !signal.aborted) timer = setTimeout(read, next - Date.now());
+  };
+  // Pages that were opened at once do not ask at once.
+  const rest = () => {
+    next = Date.now() + waitMs * (0.75 + Math.random() / 2);
+    plan();
+  };
+  async function read() {
+    rest();
+    const unread = await unreadOf(`${base}/unread`, signal).catch(() => undefined);
+    waitMs = unread === undefined ? Math.min(waitMs * 2, maxPollMs) : pollMs;
+    rest();
+    if (unread !== undefined) onRead(unread);
+  }
+  rest();
+  document.addEventListener("visibilitychange", plan, { signal });
+  signal.addEventListener("abort", () => clearTimeout(timer));
+}
+
+async function unreadOf(path: string, signal: AbortSignal): Promise<number | null | undefined> {
+  const answer = await fetch(path, { signal });
+  return answer.ok ? (await answer.json()).unread : undefined;
 }
 
 // Identify ------------------------------------------------------------------------------------------------------

@@ -54,7 +54,6 @@ export const de: Messages = {
     discussed: "Diskutiert",
     byTitle: "A–Z",
     filter: "Filtern",
-    filtered: "Gefiltert",
     status: "Status",
     type: "Art",
     category: "Kategorie",
@@ -68,7 +67,7 @@ export const de: Messages = {
     emptyText: "Machen Sie den Anfang: Was fehlt, was läuft schief?",
     noneTitle: "Kein Treffer",
     noneText: "Versuchen Sie andere Wörter oder weniger Filter, oder reichen Sie es selbst ein.",
-    fresh: "Neu, seit Sie die Seite geöffnet haben:",
+    fresh: "Neue Beiträge:",
     show: "Anzeigen",
   },
   submission: {
@@ -154,7 +153,7 @@ export const de: Messages = {
     mergeTitle: "Mit einem anderen Beitrag zusammenführen",
     mergeText:
       "Stimmen, Kommentare und wer folgt gehen dorthin, und diese Seite führt dorthin. Das lässt sich zurücknehmen.",
-    mergeSearch: "Wörter oder die Adresse eines Beitrags",
+    mergeSearch: "Wörter oder Adresse des Beitrags",
     mergeInto: "Hiermit zusammenführen",
     noCandidates: "Nichts gefunden.",
     unmerge: "Zusammenführung zurücknehmen",
@@ -349,6 +348,14 @@ export const de: Messages = {
     whyTeam: (organization) => `Sie erhalten diese E-Mail, weil Sie zum Team von ${organization} gehören.`,
     whyAuthor: (organization) =>
       `${organization} hat uns Ihre Adresse zusammen mit Feedback von Ihnen gegeben. Sie können alle E-Mails mit einem Klick abbestellen.`,
+    invite: (organization) => `Einladung in das Team von ${organization}`,
+    invites: (name, organization) => `${name} lädt Sie in das Team von ${organization} ein`,
+    inviteUntil: (day) =>
+      `Melden Sie sich mit dieser Adresse an, oder legen Sie damit ein Konto an. Die Einladung gilt bis ${day}.`,
+    whyInvite: (organization) =>
+      `Das Team von ${organization} hat diese Adresse eingegeben, um Sie einzuladen. Wenn Sie nicht wissen, warum, müssen Sie nichts tun.`,
+    refuseText: (organization) =>
+      `${organization} schickt nichts mehr an diese Adresse, auch keine Einladungen.`,
     unsubscribe: "Keine E-Mails dieser Art mehr",
     mute: "Keine E-Mails mehr zu diesem Beitrag",
     choose: "Auswählen, welche E-Mails Sie erhalten",

@@ -54,7 +54,6 @@ export const es: Messages = {
     discussed: "Comentadas",
     byTitle: "A–Z",
     filter: "Filtrar",
-    filtered: "Filtrado",
     status: "Estado",
     type: "Tipo",
     category: "Categoría",
@@ -68,7 +67,7 @@ export const es: Messages = {
     emptyText: "Sé la primera persona: cuenta qué falta o qué falla.",
     noneTitle: "Nada coincide",
     noneText: "Prueba otras palabras o menos filtros, o envía tu propuesta.",
-    fresh: "Nuevo desde que abriste esta página:",
+    fresh: "Propuestas nuevas:",
     show: "Mostrar",
   },
   submission: {
@@ -152,7 +151,7 @@ export const es: Messages = {
     merge: "Fusionar",
     mergeTitle: "Fusionar con otra propuesta",
     mergeText: "Sus votos, comentarios y seguidores pasan allí, y su página lleva allí. Se puede deshacer.",
-    mergeSearch: "Palabras, o la dirección de una propuesta",
+    mergeSearch: "Palabras o dirección",
     mergeInto: "Fusionar con esta",
     noCandidates: "No se encontró nada.",
     unmerge: "Deshacer la fusión",
@@ -342,6 +341,14 @@ export const es: Messages = {
     whyTeam: (organization) => `Recibes este correo porque formas parte del equipo de ${organization}.`,
     whyAuthor: (organization) =>
       `${organization} nos dio tu dirección junto con comentarios tuyos. Puedes dejar de recibir todos sus correos con un clic.`,
+    invite: (organization) => `Invitación al equipo de ${organization}`,
+    invites: (name, organization) => `${name} te invita al equipo de ${organization}`,
+    inviteUntil: (day) =>
+      `Inicia sesión con esta dirección o crea una cuenta con ella. La invitación es válida hasta el ${day}.`,
+    whyInvite: (organization) =>
+      `El equipo de ${organization} indicó esta dirección para invitarte. Si no sabes por qué, no hagas nada.`,
+    refuseText: (organization) =>
+      `${organization} no enviará nada más a esta dirección, tampoco invitaciones.`,
     unsubscribe: "No recibir más correos de este tipo",
     mute: "No recibir más correos sobre esta propuesta",
     choose: "Elegir qué correos recibes",

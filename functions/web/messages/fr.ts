@@ -54,7 +54,6 @@ export const fr: Messages = {
     discussed: "Commentées",
     byTitle: "A–Z",
     filter: "Filtrer",
-    filtered: "Filtré",
     status: "Statut",
     type: "Type",
     category: "Catégorie",
@@ -68,7 +67,7 @@ export const fr: Messages = {
     emptyText: "Soyez la première personne : dites ce qui manque ou ce qui ne va pas.",
     noneTitle: "Aucun résultat",
     noneText: "Essayez d’autres mots ou moins de filtres, ou proposez-le vous-même.",
-    fresh: "Nouveau depuis l’ouverture de cette page :",
+    fresh: "Nouvelles propositions :",
     show: "Afficher",
   },
   submission: {
@@ -153,7 +152,7 @@ export const fr: Messages = {
     merge: "Fusionner",
     mergeTitle: "Fusionner avec une autre proposition",
     mergeText: "Ses votes, commentaires et abonnés y vont, et sa page y mène. Cela peut être annulé.",
-    mergeSearch: "Des mots, ou l’adresse d’une proposition",
+    mergeSearch: "Mots ou adresse",
     mergeInto: "Fusionner avec celle-ci",
     noCandidates: "Rien trouvé.",
     unmerge: "Annuler la fusion",
@@ -348,6 +347,14 @@ export const fr: Messages = {
       `Vous recevez ce message parce que vous faites partie de l’équipe de ${organization}.`,
     whyAuthor: (organization) =>
       `${organization} nous a donné votre adresse avec un retour de votre part. Vous pouvez arrêter tous ces messages en un clic.`,
+    invite: (organization) => `Invitation dans l’équipe de ${organization}`,
+    invites: (name, organization) => `${name} vous invite dans l’équipe de ${organization}`,
+    inviteUntil: (day) =>
+      `Connectez-vous avec cette adresse ou créez un compte avec elle. L’invitation est valable jusqu’au ${day}.`,
+    whyInvite: (organization) =>
+      `L’équipe de ${organization} a saisi cette adresse pour vous inviter. Si vous ne savez pas pourquoi, ne faites rien.`,
+    refuseText: (organization) =>
+      `${organization} n’enverra plus rien à cette adresse, pas même des invitations.`,
     unsubscribe: "Ne plus recevoir ce type de message",
     mute: "Ne plus recevoir de messages sur cette proposition",
     choose: "Choisir les messages que vous recevez",

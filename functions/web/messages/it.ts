@@ -54,7 +54,6 @@ export const it: Messages = {
     discussed: "Discusse",
     byTitle: "A–Z",
     filter: "Filtra",
-    filtered: "Filtrato",
     status: "Stato",
     type: "Tipo",
     category: "Categoria",
@@ -68,7 +67,7 @@ export const it: Messages = {
     emptyText: "Inizia tu: racconta che cosa manca o che cosa non va.",
     noneTitle: "Nessun risultato",
     noneText: "Prova altre parole o meno filtri, oppure proponilo tu.",
-    fresh: "Novità da quando hai aperto la pagina:",
+    fresh: "Nuove proposte:",
     show: "Mostra",
   },
   submission: {
@@ -152,7 +151,7 @@ export const it: Messages = {
     merge: "Unisci",
     mergeTitle: "Unisci a un’altra proposta",
     mergeText: "Voti, commenti e chi la segue passano lì, e la sua pagina porta lì. Si può annullare.",
-    mergeSearch: "Parole, o l’indirizzo di una proposta",
+    mergeSearch: "Parole o indirizzo",
     mergeInto: "Unisci a questa",
     noCandidates: "Nessun risultato.",
     unmerge: "Annulla l’unione",
@@ -342,6 +341,13 @@ export const it: Messages = {
     whyTeam: (organization) => `Ricevi questa e-mail perché fai parte del team di ${organization}.`,
     whyAuthor: (organization) =>
       `${organization} ci ha dato il tuo indirizzo insieme a un tuo feedback. Puoi fermare tutte le sue e-mail con un clic.`,
+    invite: (organization) => `Invito nel team di ${organization}`,
+    invites: (name, organization) => `${name} ti invita nel team di ${organization}`,
+    inviteUntil: (day) =>
+      `Accedi con questo indirizzo o crea un account con esso. L’invito è valido fino al ${day}.`,
+    whyInvite: (organization) =>
+      `Il team di ${organization} ha inserito questo indirizzo per invitarti. Se non sai perché, non fare nulla.`,
+    refuseText: (organization) => `${organization} non manderà più nulla a questo indirizzo, nemmeno inviti.`,
     unsubscribe: "Non ricevere più e-mail di questo tipo",
     mute: "Non ricevere più e-mail su questa proposta",
     choose: "Scegli quali e-mail ricevere",

@@ -54,7 +54,6 @@ export const ja: Messages = {
     discussed: "話題",
     byTitle: "名前順",
     filter: "絞り込み",
-    filtered: "絞り込み中",
     status: "ステータス",
     type: "種類",
     category: "カテゴリー",
@@ -68,7 +67,7 @@ export const ja: Messages = {
     emptyText: "最初の投稿をお寄せください。足りないものや困っていることを教えてください。",
     noneTitle: "該当なし",
     noneText: "別の言葉や条件を試すか、ご自身で投稿してください。",
-    fresh: "このページを開いてからの新着:",
+    fresh: "新しい投稿:",
     show: "表示",
   },
   submission: {
@@ -337,6 +336,14 @@ export const ja: Messages = {
     whyTeam: (organization) => `${organization} のチームのメンバーであるため、このメールをお送りしています。`,
     whyAuthor: (organization) =>
       `${organization} が、あなたのフィードバックとともにメールアドレスを登録しました。すべてのメールをワンクリックで停止できます。`,
+    invite: (organization) => `${organization} のチームへの招待`,
+    invites: (name, organization) => `${name} さんが ${organization} のチームに招待しています`,
+    inviteUntil: (day) =>
+      `このメールアドレスでログインするか、アカウントを作成してください。招待の有効期限は ${day} です。`,
+    whyInvite: (organization) =>
+      `${organization} のチームがあなたを招待するために、このメールアドレスを入力しました。心当たりがない場合は、何もする必要はありません。`,
+    refuseText: (organization) =>
+      `${organization} は、招待を含め、このメールアドレスに何も送らなくなります。`,
     unsubscribe: "この種類のメールを停止する",
     mute: "この投稿についてのメールを停止する",
     choose: "受け取るメールを選ぶ",

@@ -54,7 +54,6 @@ export const ptBR: Messages = {
     discussed: "Comentadas",
     byTitle: "A–Z",
     filter: "Filtrar",
-    filtered: "Filtrado",
     status: "Status",
     type: "Tipo",
     category: "Categoria",
@@ -68,7 +67,7 @@ export const ptBR: Messages = {
     emptyText: "Comece você: diga o que falta ou o que dá errado.",
     noneTitle: "Nada encontrado",
     noneText: "Tente outras palavras ou menos filtros, ou envie você mesmo.",
-    fresh: "Novidades desde que você abriu esta página:",
+    fresh: "Novas sugestões:",
     show: "Mostrar",
   },
   submission: {
@@ -153,7 +152,7 @@ export const ptBR: Messages = {
     mergeTitle: "Unir a outra sugestão",
     mergeText:
       "Votos, comentários e seguidores vão para lá, e esta página leva até lá. Isso pode ser desfeito.",
-    mergeSearch: "Palavras, ou o endereço de uma sugestão",
+    mergeSearch: "Palavras ou endereço",
     mergeInto: "Unir a esta",
     noCandidates: "Nada encontrado.",
     unmerge: "Desfazer a união",
@@ -342,6 +341,12 @@ export const ptBR: Messages = {
     whyTeam: (organization) => `Você recebe este e-mail porque faz parte da equipe de ${organization}.`,
     whyAuthor: (organization) =>
       `${organization} nos informou seu endereço junto com um feedback seu. Você pode parar todos os e-mails com um clique.`,
+    invite: (organization) => `Convite para a equipe de ${organization}`,
+    invites: (name, organization) => `${name} convida você para a equipe de ${organization}`,
+    inviteUntil: (day) => `Entre com este endereço ou crie uma conta com ele. O convite vale até ${day}.`,
+    whyInvite: (organization) =>
+      `A equipe de ${organization} informou este endereço para convidar você. Se não souber por quê, não faça nada.`,
+    refuseText: (organization) => `${organization} não enviará mais nada a este endereço, nem convites.`,
     unsubscribe: "Não receber mais e-mails deste tipo",
     mute: "Não receber mais e-mails sobre esta sugestão",
     choose: "Escolher quais e-mails você recebe",

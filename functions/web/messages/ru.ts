@@ -58,7 +58,6 @@ export const ru: Messages = {
     discussed: "Обсуждаемые",
     byTitle: "А–Я",
     filter: "Фильтр",
-    filtered: "С фильтром",
     status: "Статус",
     type: "Тип",
     category: "Категория",
@@ -76,7 +75,7 @@ export const ru: Messages = {
     emptyText: "Начните первым: расскажите, чего не хватает или что не работает.",
     noneTitle: "Ничего не найдено",
     noneText: "Попробуйте другие слова или меньше фильтров или предложите это сами.",
-    fresh: "Новое с тех пор, как вы открыли страницу:",
+    fresh: "Новые предложения:",
     show: "Показать",
   },
   submission: {
@@ -377,6 +376,14 @@ export const ru: Messages = {
     whyTeam: (organization) => `Вы получили это письмо, потому что состоите в команде «${organization}».`,
     whyAuthor: (organization) =>
       `«${organization}» передала нам ваш адрес вместе с вашим отзывом. От всех писем можно отказаться одним щелчком.`,
+    invite: (organization) => `Приглашение в команду «${organization}»`,
+    invites: (name, organization) => `${name} приглашает вас в команду «${organization}»`,
+    inviteUntil: (day) =>
+      `Войдите с этим адресом или создайте с ним учётную запись. Приглашение действует до ${day}.`,
+    whyInvite: (organization) =>
+      `Команда «${organization}» указала этот адрес, чтобы пригласить вас. Если вы не знаете почему, ничего не делайте.`,
+    refuseText: (organization) =>
+      `«${organization}» больше ничего не пришлёт на этот адрес, в том числе приглашения.`,
     unsubscribe: "Больше не присылать такие письма",
     mute: "Больше не писать об этом предложении",
     choose: "Выбрать, какие письма получать",

@@ -102,6 +102,7 @@ const Board = (props: BoardProps) => {
   const { query, visit, frame, submissions, total, next, counts } = props;
   const { board, nav, statuses } = visit.messages;
   const isFiltered = filterNames.some((name) => query[name]);
+  const filters = filterNames.filter((name) => name !== "q" && query[name]).length;
   return (
     <div class="columns" id="board" {...liveBoard(frame)} data-statuses={JSON.stringify(statuses)}>
       <div class="column-head">
@@ -147,7 +148,8 @@ const Board = (props: BoardProps) => {
         <details class="filter-toggle">
           <summary class="button">
             <Icon name="sliders-horizontal" />
-            {isFiltered ? board.filtered : board.filter}
+            {board.filter}
+            {filters > 0 && <span class="badge">{filters}</span>}
           </summary>
           <Filters {...props} />
         </details>
@@ -316,12 +318,12 @@ const Row = ({ submission, visit, categories, tags }: { submission: Listed } & B
       <div class="row-text">
         <h2>
           <a {...submissionLink(visit, id, title)}>
-            {submission.marked_title ? <Marked html={submission.marked_title} /> : title}
+            {submission.marked_title ? <Marked html={submission.marked_title} text={title} /> : title}
           </a>
         </h2>
         <p>
           {submission.marked_description ? (
-            <Marked html={submission.marked_description} />
+            <Marked html={submission.marked_description} text={description} />
           ) : (
             excerpt(description)
           )}

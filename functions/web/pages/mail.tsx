@@ -1,13 +1,16 @@
+import type { JSX } from "hono/jsx/jsx-runtime";
 import { z } from "zod";
 import { uuid } from "../../../shared/fields.ts";
 import { type MailPreferences, mailChoices, mailKinds, timingsOf } from "../../../shared/mail.ts";
 import { notFound } from "../../_shared/api-error.ts";
-import { type MailLink, readMailLink } from "../../_shared/mail-links.ts";
+import { type MailLink, readInviteLink, readMailLink } from "../../_shared/mail-links.ts";
 import {
   changeMailPreferencesByLink,
   changeMyMailPreferences,
   mailPreferencesByLink,
   myMailPreferences,
+  refuseInvites,
+  refusingInvites,
 } from "../../_shared/statements/mail.ts";
 import { pageFrame } from "../../_shared/statements/pages.ts";
 import { Field, Problem } from "../components/field.tsx";
@@ -23,6 +26,7 @@ const changes = z.object({
   unmute: uuid.optional(),
 });
 const saved = z.literal("true").optional();
+const oneClick = z.object({ "List-Unsubscribe": z.literal("One-Click") });
 const linked = z.object({ token: z.string().max(500) });
 
 /** What a link of a mail names; one that is forged or old leads nowhere. */
@@ -95,7 +99,7 @@ export const unsubscribeForm = plain({
   isAnonymous: true,
   isOneClick: true,
   query: linked,
-  body: z.object({ "List-Unsubscribe": z.literal("One-Click") }),
+  body: oneClick,
   call: ({ query }) => {
     const link = linkOf(query.token);
     return [pageFrame(undefined), changeMailPreferencesByLink(link, { stop: link.kind })];
@@ -108,25 +112,94 @@ export const unsubscribeForm = plain({
 
 function unsubscribeView(
   theirs: MailPreferences | null | undefined,
-  { messages, refused }: Visit,
+  visit: Visit,
   token: string,
   isDone: boolean,
 ): View {
   if (!theirs) throw notFound("link");
-  const { mail } = messages;
-  const kind = linkOf(token).kind;
+  const { mail } = visit.messages;
+  return stopView(visit, {
+    title: mail.unsubscribeTitle,
+    text: mail.unsubscribeText(labelOf(linkOf(token).kind, visit.messages), theirs.organization.name),
+    action: `/unsubscribe?token=${token}`,
+    done: isDone ? mail.unsubscribed : undefined,
+    after: (
+      <p>
+        <a class="link" href={`/mail?token=${token}`}>
+          {mail.choose}
+        </a>
+      </p>
+    ),
+  });
+}
+
+/** For who was invited and wants no mail of the organization. */
+export const refusal = page({
+  path: "/unsubscribe/invites",
+  query: linked,
+  call: ({ query }) => [refusingInvites(inviteOf(query.token))],
+  view: ([[refusing]], { query, visit }) => refusalView(refusing?.data, visit, query.token),
+});
+
+export const refusalForm = plain({
+  method: "post",
+  path: "/unsubscribe/invites",
+  isAnonymous: true,
+  isOneClick: true,
+  query: linked,
+  body: oneClick,
+  call: ({ query }) => [pageFrame(undefined), refuseInvites(inviteOf(query.token))],
+  respond: ([[frame], [refusing]], { query, visit }) => {
+    if (!frame) throw notFound("link");
+    return pageResponse(refusalView(refusing?.data, visit, query.token), frame.data, visit);
+  },
+});
+
+function inviteOf(token: string): string {
+  const id = readInviteLink(token, "refuse invites");
+  if (!id) throw notFound("link");
+  return id;
+}
+
+function refusalView(
+  refusing: { name: string; is_stopped: boolean } | null | undefined,
+  visit: Visit,
+  token: string,
+): View {
+  if (!refusing) throw notFound("link");
+  const { mail } = visit.messages;
+  const { name, is_stopped } = refusing;
+  return stopView(visit, {
+    title: mail.stop(name),
+    text: mail.refuseText(name),
+    action: `/unsubscribe/invites?token=${token}`,
+    done: is_stopped ? mail.stopped(name) : undefined,
+  });
+}
+
+/** Asks before it stops mail, or says that it is stopped. */
+function stopView(
+  { messages: { mail }, refused }: Visit,
+  {
+    title,
+    text,
+    action,
+    done,
+    after,
+  }: { title: string; text: string; action: string; done: string | undefined; after?: JSX.Element },
+): View {
   return {
-    title: isDone ? mail.title : mail.unsubscribeTitle,
+    title: done ? mail.title : title,
     noindex: true,
     content: (
       <section class="card narrow">
-        <h1>{isDone ? mail.title : mail.unsubscribeTitle}</h1>
-        {isDone ? (
-          <p role="status">{mail.unsubscribed}</p>
+        <h1>{done ? mail.title : title}</h1>
+        {done ? (
+          <p role="status">{done}</p>
         ) : (
           <>
-            <p>{mail.unsubscribeText(labelOf(kind, messages), theirs.organization.name)}</p>
-            <form method="post" action={`/unsubscribe?token=${token}`} class="stack" data-turbo="false">
+            <p>{text}</p>
+            <form method="post" action={action} class="stack" data-turbo="false">
               {refused && (
                 <div class="notice problem" role="alert">
                   {refused.message}
@@ -139,11 +212,7 @@ function unsubscribeView(
             </form>
           </>
         )}
-        <p>
-          <a class="link" href={`/mail?token=${token}`}>
-            {mail.choose}
-          </a>
-        </p>
+        {after}
       </section>
     ),
   };

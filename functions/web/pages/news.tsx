@@ -2,11 +2,13 @@ import { boardNews, followedNews, type News, offeredSurvey } from "../../_shared
 import { Day } from "../components/day.tsx";
 import { LinkedText } from "../components/linked-text.tsx";
 import { Status } from "../components/status.tsx";
-import { page } from "../page.tsx";
+import { page, plain } from "../page.tsx";
 import { organizationPath, personForm, personLink, submissionLink } from "../paths.ts";
 import type { Visit } from "../visit.ts";
 
 const most = 20;
+
+const unreadOf = (news: News[]) => news.filter((entry) => entry.unread.length > 0);
 
 /** What changed on the board: first of what the visitor follows. The widget reads its counts from here. */
 export const news = page({
@@ -24,7 +26,7 @@ export const news = page({
     const others = (recent?.data ?? []).filter(
       ({ submission_id }) => !followed.some((known) => known.submission_id === submission_id),
     );
-    const unread = followed.filter((entry) => entry.unread.length > 0);
+    const unread = unreadOf(followed);
     return {
       title: widget.words.news,
       section: "news",
@@ -62,6 +64,21 @@ export const news = page({
       ),
     };
   },
+});
+
+/** The number of unread news, which the widget asks for again and again; null for nobody, whose session may have ended. */
+export const unreadNews = plain({
+  method: "get",
+  path: "/embed/o/:organization/unread",
+  call: ({ visit: { isSignedIn } }) => [followedNews(most, isSignedIn)],
+  respond: ([[own]], { visit: { isSignedIn } }) => ({
+    status: 200,
+    json: JSON.stringify({ unread: isSignedIn ? unreadOf(own?.data ?? []).length : null }),
+    headers: {
+      "Content-Type": "application/json; charset=utf-8",
+      "Cross-Origin-Resource-Policy": "same-origin",
+    },
+  }),
 });
 
 const Entries = ({ title, entries, visit }: { title: string; entries: News[]; visit: Visit }) => (

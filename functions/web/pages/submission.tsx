@@ -175,7 +175,6 @@ const Submission = (props: SubmissionProps) => {
             <a {...personLink(visit, `/submissions/${id}/delete`)}>{words.delete}</a>
           </div>
         )}
-        {!target && <SubmissionComments {...props} />}
       </div>
       <aside class="detail-side">
         {frame.viewer && !target && (
@@ -198,6 +197,7 @@ const Submission = (props: SubmissionProps) => {
         {isAdmin && <TeamPanel {...props} />}
         <StatusHistory {...props} />
       </aside>
+      {!target && <SubmissionComments {...props} />}
     </div>
   );
 };

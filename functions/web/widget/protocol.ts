@@ -31,6 +31,8 @@ export type FromFrame =
       /** What the person has just done. */
       did?: "submission" | "survey";
     }
+  /** What the frame has learned since its page was loaded. */
+  | { type: "unread"; count: number }
   | { type: "refused"; message: string }
   | { type: "logged-out" }
   | { type: "close" };
@@ -39,6 +41,7 @@ export type ToFrame =
   | { type: "welcome"; isShown: boolean }
   /** Without a theme: that of the system. */
   | { type: "shown"; theme?: "light" | "dark" | undefined }
+  | { type: "hidden" }
   | { type: "identify"; token: string }
   | { type: "logout" }
   | { type: "snooze"; survey: string; days: number };

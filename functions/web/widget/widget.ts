@@ -311,6 +311,7 @@ function close() {
   if (!ui?.panel.open) return;
   const { opener, panel, launcher } = ui;
   panel.close();
+  tell({ type: "hidden" });
   launcher.ariaExpanded = "false";
   const to = opener?.isConnected && opener !== document.body ? opener : launcher;
   to.focus({ preventScroll: true });
@@ -383,6 +384,8 @@ function hear({ origin, source, data }: MessageEvent) {
       return tell({ type: "welcome", isShown: ui.panel.open });
     case "state":
       return showState(message);
+    case "unread":
+      return showUnread(message.count);
     case "refused":
       return fail("IDENTIFY_REFUSED", message.message);
     case "logged-out":

@@ -3,6 +3,7 @@ import { errorOf, FeedbackError } from "./errors.ts";
 import { type RetryOptions, retrying } from "./retry.ts";
 import type { paths } from "./schema.ts";
 
+/** Options of {@link createFeedbackClient}, with those of {@link RetryOptions}. */
 export type ClientOptions = RetryOptions & {
   /** Where the service is, without /api: `https://feedback.example.org`. */
   url: string;
@@ -12,17 +13,38 @@ export type ClientOptions = RetryOptions & {
   organization?: string | undefined;
   /** Language of the names of categories and tags. */
   language?: string | undefined;
+  /** In the place of the global fetch, for example for a proxy or in tests. */
   fetch?: (request: Request) => Promise<Response>;
 };
 
 type Verb = "get" | "post" | "put" | "patch" | "delete";
 
-/** The paths that have a method. */
+/**
+ * The paths that have a method.
+ *
+ * @example
+ * ```ts
+ * import type { PathOf } from "@feedback-collection-service/client";
+ *
+ * const deletable: PathOf<"delete"> = "/api/submissions/{id}/vote";
+ * console.log(deletable);
+ * ```
+ */
 export type PathOf<Method extends Verb> = {
   [Path in keyof paths]: paths[Path] extends Record<Method, object> ? Path : never;
 }[keyof paths];
 
-/** What a call is given: `params` (path, query, header), `body`, `signal`, `headers`, `parseAs`. */
+/**
+ * What a call is given: `params` (path, query, header), `body`, `signal`, `headers`, `parseAs`.
+ *
+ * @example
+ * ```ts
+ * import type { Init } from "@feedback-collection-service/client";
+ *
+ * const newestIdeas: Init<"get", "/api/submissions"> = { params: { query: { type: "idea", sort: "newest" } } };
+ * console.log(newestIdeas);
+ * ```
+ */
 export type Init<Method extends Verb, Path extends PathOf<Method>> = MaybeOptionalInit<paths[Path], Method>;
 
 type BodyOf<Method extends Verb, Path extends PathOf<Method>> =
@@ -39,10 +61,36 @@ type SuccessOf<Responses> = {
 type Unwrapped<Body> = Body extends { data: infer Data } ? Data : Body;
 type MetaOf<Body> = Body extends { meta: infer Meta } ? Meta : undefined;
 
-/** The data that a call returns. */
+/**
+ * The data that a call returns, without the envelope.
+ *
+ * @example
+ * ```ts
+ * import type { DataOf } from "@feedback-collection-service/client";
+ *
+ * type Submission = DataOf<"get", "/api/submissions">[number];
+ * const titleOf = ({ title, vote_count }: Submission) => `${title} (${vote_count})`;
+ * console.log(titleOf);
+ * ```
+ */
 export type DataOf<Method extends Verb, Path extends PathOf<Method>> = Unwrapped<BodyOf<Method, Path>>;
 
-/** Either `data`, with `meta` of a list, or `error`. */
+/**
+ * What a call resolves to: either `data`, with `meta` of a list, or `error`. `response` is missing only where none
+ * arrived.
+ *
+ * @example
+ * ```ts
+ * import type { Outcome } from "@feedback-collection-service/client";
+ *
+ * /** The data, or the error thrown. *\/
+ * function must<Data>({ data, error }: Outcome<Data>): Data {
+ *   if (error) throw error;
+ *   return data;
+ * }
+ * console.log(must);
+ * ```
+ */
 export type Outcome<Data, Meta = undefined> =
   | { data: Data; meta: Meta; error?: undefined; response: Response }
   | { data?: undefined; meta?: undefined; error: FeedbackError; response?: Response | undefined };
@@ -62,26 +110,45 @@ type Call<Method extends Verb> = <Path extends PathOf<Method>, Given extends Ini
   ...init: undefined extends Init<Method, Path> ? [Given?] : [Given]
 ) => Promise<Parsed<Given, BodyOf<Method, Path>>>;
 
+/**
+ * The calls, by method. Each takes a path of the OpenAPI document with its {@link Init}, and resolves to an
+ * {@link Outcome}.
+ */
 export type Client = {
+  /** Reads. Repeated after a lost connection, 502, 503 and 504. */
   GET: Call<"get">;
+  /** Creates. With an organization's key it has an Idempotency-Key, and is repeated as GET is. */
   POST: Call<"post">;
+  /** Replaces. Repeated as GET is. */
   PUT: Call<"put">;
+  /** Changes. Repeated only after a 429. */
   PATCH: Call<"patch">;
+  /** Deletes. Repeated as GET is. */
   DELETE: Call<"delete">;
 };
 
 /**
  * A client of the service. Its calls resolve to `{ data, meta }` or `{ error }` and reject only when the caller's
  * signal aborts them.
+ *
+ * @param options - Where the service is, who calls, and how often a call is repeated.
+ * @returns The calls, by method.
+ *
+ * @example
+ * ```ts
+ * import { createFeedbackClient } from "@feedback-collection-service/client";
+ *
+ * const feedback = createFeedbackClient({ url: "https://feedback.example.com", organization: "acme" });
+ * const { data, meta, error } = await feedback.GET("/api/submissions", {
+ *   params: { query: { sort: "votes", limit: 5 } },
+ * });
+ * if (error) console.error(error.code, error.message);
+ * else console.log(`${data.length} of ${meta.total}`);
+ * ```
  */
-export function createFeedbackClient({
-  url,
-  token,
-  organization,
-  language,
-  fetch = (request) => globalThis.fetch(request),
-  ...retry
-}: ClientOptions): Client {
+export function createFeedbackClient(options: ClientOptions): Client {
+  const { url, token, organization, language, ...retry } = options;
+  const { fetch = (request: Request) => globalThis.fetch(request) } = options;
   const client = createClient<paths>({
     baseUrl: url,
     fetch: retrying(retry, fetch),

@@ -3,7 +3,7 @@ import type { components } from "./schema.ts";
 type Envelope = components["schemas"]["Error"];
 type LowercaseEnvelope = components["schemas"]["LowercaseError"];
 
-/** A field that is not valid, and how to fix it. */
+/** A field that is not valid: `field` is its path in the request, such as `answers.0.value`, and `message` how to fix it. */
 export type FieldError = components["schemas"]["ErrorDetail"];
 
 /**
@@ -12,9 +12,25 @@ export type FieldError = components["schemas"]["ErrorDetail"];
  */
 export type FeedbackErrorCode = Envelope["error"]["code"] | "NETWORK_ERROR" | "UNEXPECTED_RESPONSE";
 
-/** Why a call failed. Calls return it as `error`; iterators throw it. */
+/**
+ * Why a call failed. Calls return it as `error`; iterators throw it. It is an `Error`, whose `cause` is what fetch threw
+ * where no response arrived.
+ *
+ * @example
+ * ```ts
+ * import { createFeedbackClient } from "@feedback-collection-service/client";
+ *
+ * const feedback = createFeedbackClient({ url: "https://feedback.example.com", token: "fcs_usr_…" });
+ * const { error } = await feedback.POST("/api/submissions", {
+ *   body: { type: "idea", title: "Dark theme", description: "White screens are too bright at night." },
+ * });
+ * if (error?.code === "VALIDATION_ERROR") for (const { field, message } of error.details) console.log(field, message);
+ * else if (error?.retryAfter) console.log(`Try again in ${error.retryAfter} seconds.`);
+ * ```
+ */
 export class FeedbackError extends Error {
   override readonly name = "FeedbackError";
+  /** What kind of failure it is: decide by it, not by the message. */
   readonly code: FeedbackErrorCode;
   /** HTTP status; 0 without a response. */
   readonly status: number;
@@ -27,6 +43,7 @@ export class FeedbackError extends Error {
   /** X-Request-Id, to report to the operator. */
   readonly requestId: string | undefined;
 
+  /** For tests of your own; calls make it of a response. */
   constructor(
     code: FeedbackErrorCode,
     message: string,

@@ -1,9 +1,12 @@
-/** A change of a submission: docs/realtime.md. */
+/** A change of a submission, one of its votes or one of its comments, as its broadcast says: docs/realtime.md. */
 export type LiveChange = {
   /** RELOAD: many rows changed at once; read them again. */
   event: "INSERT" | "UPDATE" | "DELETE" | "RELOAD";
+  /** The table of the row that changed. */
   table: "submissions" | "votes" | "comments";
+  /** The row after the change; null if it was deleted. */
   record: Record<string, unknown> | null;
+  /** The row before the change; null if it was inserted. */
   old_record: Record<string, unknown> | null;
   /** The counts after a vote or a comment. */
   submission?: { id: string; vote_count: number; comment_count: number };
@@ -18,22 +21,47 @@ type Channel = {
   subscribe(callback: (status: string, error?: Error) => void): unknown;
 };
 
-/** The part of a supabase-js client that `live` needs. */
+/** The part of a supabase-js client that {@link live} needs. */
 export type RealtimeSource<Own extends Channel = Channel> = {
+  /** Makes a channel of a topic. */
   channel(topic: string, options: { config: { private: boolean } }): Own;
+  /** Leaves a channel. */
   removeChannel(channel: Own): Promise<unknown>;
+  /** Takes the client's current access token for the channels. */
   realtime: { setAuth(): Promise<void> };
 };
 
+/** A subscription by {@link live}. */
 export type LiveSubscription = {
   /** Resolves when changes are received; rejects if the submission is not visible. */
   ready: Promise<void>;
+  /** Leaves the channel. No change is told afterwards. */
   stop(): Promise<void>;
 };
 
 /**
  * Calls `onChange` for each vote, comment and change of a submission. After a lost connection the client joins again,
  * and `onMissed` says that changes may be missing: read the submission again.
+ *
+ * @param supabase - A client with the session of the person, or with the publishable key for public submissions.
+ * @param submissionId - The id of the submission.
+ * @param onChange - Called with each change, in the order of the commits.
+ * @param onMissed - Called after the channel was joined again.
+ * @returns The subscription, whose `ready` rejects if the submission is not visible.
+ *
+ * @example
+ * ```ts
+ * import { createClient } from "@supabase/supabase-js";
+ * import { live } from "@feedback-collection-service/client";
+ *
+ * const supabase = createClient("https://feedback.example.com", "sb_publishable_…");
+ * const subscription = live(supabase, "5f0c6f3e-3c0d-4b52-9c0a-0f4d0c1f7f10", ({ submission }) => {
+ *   if (submission) console.log(submission.vote_count, "votes");
+ * });
+ * await subscription.ready;
+ * // Later, when the page is left:
+ * await subscription.stop();
+ * ```
  */
 export function live<Own extends Channel>(
   supabase: RealtimeSource<Own>,

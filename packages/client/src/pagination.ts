@@ -7,12 +7,22 @@ type QueryOf<Path extends PathOf<"get">> = paths[Path] extends {
   ? NonNullable<Query>
   : never;
 
-/** The lists that have pages. */
+/** The paths of lists that have pages, which {@link items} reads. */
 export type ListPath = {
   [Path in PathOf<"get">]: "page" extends keyof QueryOf<Path> ? Path : never;
 }[PathOf<"get">];
 
-/** An item of a list. */
+/**
+ * An item of a list.
+ *
+ * @example
+ * ```ts
+ * import type { ItemOf } from "@feedback-collection-service/client";
+ *
+ * const isOfficial = ({ is_official }: ItemOf<"/api/submissions/{id}/comments">) => is_official;
+ * console.log(isOfficial);
+ * ```
+ */
 export type ItemOf<Path extends ListPath> =
   DataOf<"get", Path> extends readonly (infer Item)[] ? Item : never;
 
@@ -21,8 +31,23 @@ type Page = { data?: unknown[]; meta?: Meta; error?: Error };
 type Query = Record<string, unknown>;
 
 /**
- * All items of a list, page by page, each page read when the one before was taken. Throws the FeedbackError of a page
- * that cannot be read.
+ * All items of a list, page by page, each page read when the one before was taken. A page has 100 items unless the
+ * query's `limit` says otherwise.
+ *
+ * @param client - The client that reads.
+ * @param path - A list that has pages.
+ * @param init - The filters of the list; the parameters of its path.
+ * @returns An iterator that reads no further page when the loop ends early.
+ * @throws The {@link FeedbackError} of a page that cannot be read. The items before it were returned.
+ *
+ * @example
+ * ```ts
+ * import { createFeedbackClient, items } from "@feedback-collection-service/client";
+ *
+ * const feedback = createFeedbackClient({ url: "https://feedback.example.com", token: "fcs_org_…" });
+ * const planned = items(feedback, "/api/submissions", { params: { query: { status: ["planned"] } } });
+ * for await (const { title, vote_count } of planned) console.log(vote_count, title);
+ * ```
  */
 export async function* items<Path extends ListPath>(
   client: Client,

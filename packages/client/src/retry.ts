@@ -1,7 +1,8 @@
+/** How calls are repeated that a rate limit rejected or that got no response: docs/client.md. */
 export type RetryOptions = {
-  /** How often a call is repeated; 2 by default, 0 for never. */
+  /** How often a call is repeated at most; 2 by default, 0 for never. */
   retries?: number;
-  /** The longest Retry-After to wait for, 20 by default; after a longer one the call returns its error. */
+  /** The longest Retry-After to wait for, in seconds; 20 by default. After a longer one the call returns its error. */
   maxWaitSeconds?: number;
 };
 

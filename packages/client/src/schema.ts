@@ -2660,7 +2660,7 @@ export interface components {
         };
         /** @description The invite to accept. */
         InviteAccept: {
-            /** @description The token returned when the invite was created. */
+            /** @description The token returned when the invite was created, or that of the link in its mail. */
             token: string;
         };
         /** @description A person to invite to the team. */
@@ -3034,6 +3034,8 @@ export interface components {
             /** Format: uuid */
             id: string;
             invited_by: components["schemas"]["AuthorReference"] | null;
+            /** @description Whether the invite goes to the address by mail too: where the organization has `mail_enabled`, to at most 100 in a day. */
+            is_mailed: boolean;
             /** @enum {string} */
             role: "owner" | "admin" | "member";
             /** @enum {string} */

@@ -1,22 +1,58 @@
 // For receivers. Depends on Web Crypto only: copy it into a project on Node, Deno, Bun, workers or browsers.
 
+/** What was received. */
 export type WebhookRequest = {
   /** The raw body as text or bytes; do not parse and serialize it. */
   body: string | Uint8Array;
+  /** All headers, as Fetch or Node has them. */
   headers: Headers | Record<string, string | string[] | undefined>;
 };
 
-export type WebhookEvent = { id: string; event: string; org_id: string; timestamp: string; data: unknown };
+/** A delivered event: docs/webhooks.md. */
+export type WebhookEvent = {
+  /** The same in each attempt to deliver the event. */
+  id: string;
+  /** Its name, such as `submission.created`. */
+  event: string;
+  /** The id of the organization. */
+  org_id: string;
+  /** When it happened, ISO 8601. */
+  timestamp: string;
+  /** What happened; its fields depend on `event`. */
+  data: unknown;
+};
 
-/** The request is not a trusted delivery: respond 401. */
+/** Thrown by {@link verifyWebhook}. The request is not a trusted delivery: respond 401. */
 export class WebhookVerificationError extends Error {}
 
 const encoder = new TextEncoder();
 
 /**
- * Returns the event of a request that one of the secrets signed within the last five minutes; throws
- * otherwise. Pass both secrets during a rotation. Delivery is at least once: remember the ids of handled
- * events.
+ * Returns the event of a request that one of the secrets signed within the last five minutes. Delivery is at least
+ * once: remember the ids of handled events.
+ *
+ * @param request - The raw body and the headers.
+ * @param secrets - The secret of the webhook; both during a rotation.
+ * @param options - `toleranceSeconds` between the clocks, 300 by default; `now` in milliseconds, for tests.
+ * @throws A {@link WebhookVerificationError} if a header is missing, the time is too far away, no secret matches, or the
+ * event has another id; a SyntaxError if a signed body is not JSON.
+ *
+ * @example
+ * ```ts
+ * import { verifyWebhook, WebhookVerificationError } from "@feedback-collection-service/client";
+ *
+ * export async function receive(request: Request): Promise<Response> {
+ *   try {
+ *     const body = new Uint8Array(await request.arrayBuffer());
+ *     const { id, event } = await verifyWebhook({ body, headers: request.headers }, "whsec_…");
+ *     console.log(id, event);
+ *     return new Response(null, { status: 204 });
+ *   } catch (error) {
+ *     if (error instanceof WebhookVerificationError) return new Response(null, { status: 401 });
+ *     throw error;
+ *   }
+ * }
+ * ```
  */
 export async function verifyWebhook(
   request: WebhookRequest,
@@ -54,7 +90,19 @@ export async function verifySignature(
 
 /**
  * Whether X-Service-Signature is the hex HMAC-SHA256 of the body. It does not cover a timestamp: only
- * `verifyWebhook` rejects replays.
+ * {@link verifyWebhook} rejects replays.
+ *
+ * @param request - The raw body and the headers.
+ * @param secrets - The secret of the webhook; both during a rotation.
+ * @throws A {@link WebhookVerificationError} if the header is missing.
+ *
+ * @example
+ * ```ts
+ * import { isServiceSignature } from "@feedback-collection-service/client";
+ *
+ * const headers = { "x-service-signature": "0d3c…" };
+ * if (!(await isServiceSignature({ body: "{}", headers }, "whsec_…"))) console.log("not signed by the service");
+ * ```
  */
 export async function isServiceSignature(
   request: WebhookRequest,

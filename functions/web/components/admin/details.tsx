@@ -5,6 +5,8 @@
 export const Details = ({ of }: { of: Record<string, unknown> }) => (
   <dl class="details">
     {Object.entries(of)
+      // The list of changed fields, where their changes follow.
+      .filter(([name]) => name !== "changed" || !isOfChanges(of.changes))
       .flatMap(([name, value]) => (isOfChanges(value) ? Object.entries(value) : [[name, value] as const]))
       .map(([name, value]) => (
         <div>

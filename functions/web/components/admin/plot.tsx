@@ -45,15 +45,15 @@ type LinesProps = Pick<LineProps, "title" | "points"> & {
 };
 
 const Lines = ({ title, points, written, name, width, height, labels }: LinesProps) => {
-  const most = Math.max(1, ...points.map(({ value }) => value));
+  const values = points.map(({ value }) => value);
+  const most = Math.max(1, ...values);
   const y = scaleLinear([0, most], [height - 28, 14]).nice(3);
-  const ticks = y.ticks(3).filter((tick) => Number.isInteger(tick) || most < 3);
+  const ticks = y.ticks(3).filter((tick) => Number.isInteger(tick) || !values.every(Number.isInteger));
   const left = 14 + 7 * Math.max(...ticks.map((tick) => written(tick).length));
   const x = scaleLinear([0, Math.max(1, points.length - 1)], [left, width - 8]);
   const at = points.map(({ value }, index): [number, number] => [x(index), y(value)]);
   const draw = { line: line().curve(curveMonotoneX), area: area().curve(curveMonotoneX).y0(y(0)) };
   const step = Math.max(1, Math.ceil((points.length - 1) / (labels - 1)));
-  const values = points.map(({ value }) => value);
   return (
     <svg
       class={`plot-${name}`}

@@ -146,7 +146,8 @@ const Target = ({ of: { target_type, target_id }, words, visit }: Props & { of: 
       </a>
     ) : (
       (words.nouns[target_type] ?? target_type)
-    )}{" "}
+    )}
+    {target_id && visit.query.get("target_id") !== target_id && <br />}
     {target_id && visit.query.get("target_id") !== target_id && (
       <a class="small quiet" href={hrefWith(visit, { target_id })}>
         {words.only}

@@ -11,6 +11,7 @@ import { dataMessages } from "../../messages/admin/data/index.ts";
 import { webhooksMessages } from "../../messages/admin/webhooks/index.ts";
 import { withoutEmpty } from "../../page.tsx";
 import { submissionPath } from "../../paths.ts";
+import type { Visit } from "../../visit.ts";
 
 type Shown = {
   id: string;
@@ -81,7 +82,7 @@ export const events = adminPage({
                 label: words.event,
                 cell: ({ event }) => <span title={event}>{texts[event]}</span>,
               },
-              { key: "what", label: words.what, cell: (event) => <About of={event} /> },
+              { key: "what", label: words.what, cell: (event) => <About of={event} visit={visit} /> },
               {
                 key: "data",
                 label: words.data,
@@ -108,7 +109,8 @@ export const events = adminPage({
   },
 });
 
-const About = ({ of: { data } }: { of: Shown }) => {
+const About = ({ of: { data }, visit }: { of: Shown; visit: Visit }) => {
+  const { nouns } = dataMessages(visit.locale).audit;
   const { submission, comment, member, survey } = data;
   const submissionId = submission?.id ?? comment?.submission_id ?? data.submission_id;
   const surveyId = survey?.id ?? data.survey_id;
@@ -116,8 +118,8 @@ const About = ({ of: { data } }: { of: Shown }) => {
   const href = submissionId
     ? submissionPath(submissionId, submission?.title ?? "")
     : surveyId && `/surveys/${surveyId}`;
-  const label = text ?? submissionId ?? surveyId;
-  return href ? (
+  const label = text ?? (submissionId ? nouns.submission : surveyId && nouns.survey);
+  return !label ? null : href ? (
     <a class="link" href={href}>
       {label}
     </a>

@@ -1,4 +1,4 @@
-/** How a host's backend signs a token, by language, without a library. docs/embed.md has the same, and tests run two of them. */
+/** How a host's backend signs a token, by language, without a library. docs/embed.md has the same, and tests run those of Node and Python. */
 export const identifyExamples = (audience: string): { name: string; code: string }[] => [
   {
     name: "Node",
@@ -76,12 +76,16 @@ import (
 
 func Token(id, email, name string) (string, error) {
 	now := time.Now().Unix()
-	claims, err := json.Marshal(map[string]any{"aud": "${audience}", "sub": id, "email": email, "name": name,
-		"iat": now, "exp": now + 300, "jti": rand.Text()})
-	if err != nil {
+	jti := make([]byte, 16)
+	if _, err := rand.Read(jti); err != nil {
 		return "", err
 	}
 	encode := base64.RawURLEncoding.EncodeToString
+	claims, err := json.Marshal(map[string]any{"aud": "${audience}", "sub": id, "email": email, "name": name,
+		"iat": now, "exp": now + 300, "jti": encode(jti)})
+	if err != nil {
+		return "", err
+	}
 	text := encode([]byte(\`{"alg":"HS256","typ":"JWT"}\`)) + "." + encode(claims)
 	mac := hmac.New(sha256.New, []byte(os.Getenv("FEEDBACK_SIGNING_SECRET")))
 	mac.Write([]byte(text))

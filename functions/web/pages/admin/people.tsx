@@ -1,10 +1,11 @@
 import { z } from "zod";
-import type { inviteListAnswer, memberListAnswer } from "../../../../shared/members.ts";
-import { memberRoles } from "../../../../shared/organizations.ts";
+import type { inviteListAnswer, memberListAnswer, newInviteAnswer } from "../../../../shared/members.ts";
+import { memberRoles, type organizationDetailAnswer } from "../../../../shared/organizations.ts";
 import { notFound } from "../../../_shared/api-error.ts";
 import { environment } from "../../../_shared/environment.ts";
 import type { AdminFrame } from "../../../_shared/statements/admin-frame.ts";
-import { listInvites, listMembers, showMember } from "../../../_shared/statements/members.ts";
+import { listInvites, listMembers, showInvite, showMember } from "../../../_shared/statements/members.ts";
+import { organizationDetail } from "../../../_shared/statements/organizations.ts";
 import { members as endpoints } from "../../../api/routes/members.ts";
 import { isAtLeast } from "../../admin-areas.ts";
 import { adminAction, adminPage } from "../../admin-page.tsx";
@@ -24,8 +25,11 @@ import { action, endpointOf, page } from "../../page.tsx";
 import { adminPath, hrefWith } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
 
+type Organization = z.output<typeof organizationDetailAnswer>["data"];
 type Member = z.output<typeof memberListAnswer>["data"][number];
 type Invite = z.output<typeof inviteListAnswer>["data"][number];
+/** Without the token where the same form was sent again. */
+type NewInvite = Omit<z.output<typeof newInviteAnswer>["data"], "token"> & { token: string | null };
 
 const area = "people";
 const words = peopleMessages;
@@ -290,7 +294,7 @@ const invites = adminPage({
   call: ({ query: { page } }) => [listInvites(undefined, { page, limit })],
   view: ([[list]], { visit, words, admin, query }) => {
     const rows: Invite[] = JSON.parse(list?.data ?? "[]");
-    const made = visit.answered && (JSON.parse(visit.answered).data as Invite & { token: string | null });
+    const made = visit.answered && (JSON.parse(visit.answered).data as NewInvite);
     return {
       title: words.invites,
       actions: <InviteLink visit={visit} words={words} />,
@@ -307,7 +311,7 @@ const invites = adminPage({
                 visit={visit}
               />
               <p class="quiet" data-turbo-temporary>
-                {words.linkText}
+                {made.is_mailed ? words.mailedText : words.linkText}
               </p>
             </>
           )}
@@ -338,20 +342,38 @@ const invites = adminPage({
                 key: "actions",
                 label: words.actions,
                 hasQuietLabel: true,
-                cell: ({ id, email, status }) =>
-                  status === "open" && (
-                    <form method="post" action={`${base(visit)}/invites/${id}`} class="row-actions">
-                      <input type="hidden" name="_method" value="delete" />
-                      <input type="hidden" name="organization_id" value={admin.organization_id} />
-                      <button
-                        type="submit"
-                        class="button small danger"
-                        aria-label={`${words.revoke}: ${email}`}
-                      >
-                        {words.revoke}
-                      </button>
-                    </form>
-                  ),
+                cell: ({ id, email, role, status }) => (
+                  <span class="row-actions">
+                    {status !== "accepted" && (
+                      <form method="post" action={`${base(visit)}/invites`} data-turbo="false">
+                        <FormId />
+                        <input type="hidden" name="organization_id" value={admin.organization_id} />
+                        <input type="hidden" name="email" value={email} />
+                        <input type="hidden" name="role" value={role} />
+                        <button
+                          type="submit"
+                          class="button small"
+                          aria-label={`${words.inviteAgain}: ${email}`}
+                        >
+                          {words.inviteAgain}
+                        </button>
+                      </form>
+                    )}
+                    {status === "open" && (
+                      <form method="post" action={`${base(visit)}/invites/${id}`}>
+                        <input type="hidden" name="_method" value="delete" />
+                        <input type="hidden" name="organization_id" value={admin.organization_id} />
+                        <button
+                          type="submit"
+                          class="button small danger"
+                          aria-label={`${words.revoke}: ${email}`}
+                        >
+                          {words.revoke}
+                        </button>
+                      </form>
+                    )}
+                  </span>
+                ),
               },
             ]}
             rows={rows}
@@ -372,41 +394,44 @@ const newInvite = adminPage({
   area,
   path: "/invites/new",
   words,
-  call: () => [],
-  view: (_rows, { visit, words, admin }) => ({
-    title: words.invite,
-    trail: [{ label: words.invites, href: `${base(visit)}/invites` }],
-    content: (
-      <form method="post" action={`${base(visit)}/invites`} class="card settings-form" data-turbo="false">
-        <Problem visit={visit} />
-        <FormId />
-        <input type="hidden" name="organization_id" value={admin.organization_id} />
-        <Field
-          name="email"
-          label={words.email}
-          hint={words.emailHint}
-          type="email"
-          required
-          maxlength={254}
-          autocomplete="off"
-          visit={visit}
-        />
-        <Field
-          name="role"
-          label={words.role}
-          value="member"
-          options={roleOptions(words, admin)}
-          visit={visit}
-        />
-        <div class="buttons">
-          <button type="submit" class="button main">
-            {words.makeLink}
-          </button>
-          <Cancel href={`${base(visit)}/invites`} visit={visit} />
-        </div>
-      </form>
-    ),
-  }),
+  call: () => [organizationDetail()],
+  view: ([[found]], { visit, words, admin }) => {
+    const { mail_enabled }: Organization = JSON.parse(found?.data ?? "{}");
+    return {
+      title: words.invite,
+      trail: [{ label: words.invites, href: `${base(visit)}/invites` }],
+      content: (
+        <form method="post" action={`${base(visit)}/invites`} class="card settings-form" data-turbo="false">
+          <Problem visit={visit} />
+          <FormId />
+          <input type="hidden" name="organization_id" value={admin.organization_id} />
+          <Field
+            name="email"
+            label={words.email}
+            hint={words.emailHint}
+            type="email"
+            required
+            maxlength={254}
+            autocomplete="off"
+            visit={visit}
+          />
+          <Field
+            name="role"
+            label={words.role}
+            value="member"
+            options={roleOptions(words, admin)}
+            visit={visit}
+          />
+          <div class="buttons">
+            <button type="submit" class="button main">
+              {mail_enabled ? words.mailInvite : words.makeLink}
+            </button>
+            <Cancel href={`${base(visit)}/invites`} visit={visit} />
+          </div>
+        </form>
+      ),
+    };
+  },
 });
 
 /** Where the link of an invite leads: whoever has signed in with the invited address joins. */
@@ -414,32 +439,50 @@ const acceptInvitePage = page({
   path: "/invite",
   access: "person",
   query: z.object({ token: z.string().max(200).optional() }),
-  call: () => [],
-  view: (_results, { visit, query }, { viewer }) => {
+  call: ({ query, visit }) => [showInvite(tokenOf(visit, query))],
+  view: ([[found]], { visit, query }, { viewer }) => {
     const words = peopleMessages(visit.locale);
+    const invite = found?.data;
     return {
       title: words.acceptTitle,
       noindex: true,
       content: (
-        <section class="card narrow">
+        <section class="card narrow stack">
           <h1>{words.acceptTitle}</h1>
-          <p class="quiet">{words.acceptText(viewer?.name ?? "")}</p>
-          <form method="post" action="/invite" class="stack" data-turbo="false">
-            <Problem visit={visit} />
-            <input
-              type="hidden"
-              name="token"
-              value={query.token ?? visit.refused?.typed.get("token") ?? ""}
-            />
-            <button type="submit" class="button main">
-              {words.accept}
-            </button>
-          </form>
+          {!invite ? (
+            <p>{words.acceptErrors.NOT_FOUND}</p>
+          ) : !invite.is_for_caller ? (
+            <>
+              <p>{words.acceptErrors.FORBIDDEN}</p>
+              <form method="post" action="/sign-out" data-turbo="false">
+                <button type="submit" class="button">
+                  {visit.messages.nav.signOut}
+                </button>
+              </form>
+            </>
+          ) : invite.status === "open" ? (
+            <>
+              <p>{words.acceptInto(invite.organization, words.roles[invite.role])}</p>
+              <p class="quiet">{words.acceptText(viewer?.name ?? "")}</p>
+              <form method="post" action="/invite" class="stack" data-turbo="false">
+                <Problem visit={visit} />
+                <input type="hidden" name="token" value={tokenOf(visit, query)} />
+                <button type="submit" class="button main">
+                  {words.accept}
+                </button>
+              </form>
+            </>
+          ) : (
+            <p>{words.acceptErrors.GONE}</p>
+          )}
         </section>
       ),
     };
   },
 });
+
+const tokenOf = (visit: Visit, { token }: { token?: string }) =>
+  token ?? visit.refused?.typed.get("token") ?? "";
 
 const ofApi = (method: "post" | "patch" | "delete", path: string) =>
   endpointOf(endpoints, method, `/organizations/:id${path}`);

@@ -144,6 +144,8 @@ function errorText(
   return (locale !== "en" && codes[code as keyof typeof codes]) || message;
 }
 
+const isFilteredBy = (query: SubmissionListQuery) => filterNames.some((name) => query[name]);
+
 const Filters = ({ query, words, visit, categories, tags, total }: Props) => {
   const { statuses, types, board } = visit.messages;
   const choice = (
@@ -163,7 +165,6 @@ const Filters = ({ query, words, visit, categories, tags, total }: Props) => {
       </select>
     </label>
   );
-  const isFiltered = filterNames.some((name) => query[name]);
   return (
     <search>
       <form method="get" action={visit.path} class="filter-bar" id="filters" data-turbo-action="replace">
@@ -218,7 +219,7 @@ const Filters = ({ query, words, visit, categories, tags, total }: Props) => {
             <Icon name="x" />
           </a>
         )}
-        {isFiltered && (
+        {isFilteredBy(query) && (
           <a class="link" href={visit.path}>
             {board.clear}
           </a>
@@ -303,10 +304,14 @@ const Table = ({ query, words, visit, rows, next, categories, tags }: Props) => 
         },
       ]}
       empty={
-        <>
-          <h2>{board.noneTitle}</h2>
-          <p>{words.none}</p>
-        </>
+        isFilteredBy(query) ? (
+          <>
+            <h2>{board.noneTitle}</h2>
+            <p>{words.none}</p>
+          </>
+        ) : (
+          <h2>{board.emptyTitle}</h2>
+        )
       }
       visit={visit}
     />

@@ -32,6 +32,8 @@ export const de: FrameMessages = {
     mail: "E-Mail",
     limits: "Grenzen",
   },
+  adminsOnly: "Diese Seite ist für Administratoren",
+  adminsOnlyText: "Sie sind Mitglied dieses Teams; diese Seite öffnen nur Administratoren. Ihre Teams:",
   elsewhere: "Ihre Teams",
   elsewhereText:
     "Hier gehören Sie nicht zum Team. Öffnen Sie das Dashboard einer Organisation, zu deren Team Sie gehören:",

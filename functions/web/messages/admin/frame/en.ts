@@ -31,6 +31,8 @@ export const en = {
     mail: "Mail",
     limits: "Limits",
   },
+  adminsOnly: "This page is for admins",
+  adminsOnlyText: "You are a member of this team; only its admins open this page. Your teams:",
   elsewhere: "Your teams",
   elsewhereText:
     "You are not on the team here. Open the dashboard of an organization that you are on the team of:",

@@ -32,6 +32,8 @@ export const es: FrameMessages = {
     mail: "Correo",
     limits: "Límites",
   },
+  adminsOnly: "Esta página es para administradores",
+  adminsOnlyText: "Usted es miembro de este equipo; solo sus administradores abren esta página. Sus equipos:",
   elsewhere: "Sus equipos",
   elsewhereText: "Aquí no forma parte del equipo. Abra el panel de una organización en cuyo equipo esté:",
   copy: "Copiar",

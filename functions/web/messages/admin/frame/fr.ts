@@ -32,6 +32,9 @@ export const fr: FrameMessages = {
     mail: "E-mails",
     limits: "Limites",
   },
+  adminsOnly: "Cette page est réservée aux administrateurs",
+  adminsOnlyText:
+    "Vous êtes membre de cette équipe ; seuls ses administrateurs ouvrent cette page. Vos équipes :",
   elsewhere: "Vos équipes",
   elsewhereText:
     "Vous ne faites pas partie de l’équipe ici. Ouvrez le tableau de bord d’une organisation dont vous êtes membre :",

@@ -32,6 +32,9 @@ export const it: FrameMessages = {
     mail: "E-mail",
     limits: "Limiti",
   },
+  adminsOnly: "Questa pagina è per gli amministratori",
+  adminsOnlyText:
+    "Fai parte di questo team come membro; solo gli amministratori aprono questa pagina. I tuoi team:",
   elsewhere: "I tuoi team",
   elsewhereText: "Qui non fai parte del team. Apri il pannello di un’organizzazione del cui team fai parte:",
   copy: "Copia",

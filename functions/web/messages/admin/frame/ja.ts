@@ -32,6 +32,9 @@ export const ja: FrameMessages = {
     mail: "メール",
     limits: "制限",
   },
+  adminsOnly: "このページは管理者専用です",
+  adminsOnlyText:
+    "あなたはこのチームのメンバーですが、このページを開けるのは管理者だけです。所属するチーム：",
   elsewhere: "あなたのチーム",
   elsewhereText: "ここのチームのメンバーではありません。所属する組織のダッシュボードを開いてください：",
   copy: "コピー",

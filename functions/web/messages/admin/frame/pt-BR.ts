@@ -32,6 +32,8 @@ export const ptBR: FrameMessages = {
     mail: "E-mail",
     limits: "Limites",
   },
+  adminsOnly: "Esta página é para administradores",
+  adminsOnlyText: "Você é membro desta equipe; só os administradores dela abrem esta página. Suas equipes:",
   elsewhere: "Suas equipes",
   elsewhereText:
     "Você não faz parte da equipe aqui. Abra o painel de uma organização de cuja equipe você faz parte:",

@@ -41,6 +41,9 @@ export const de: PeopleMessages = {
   linkFor: (email: string) => `Einladungslink für ${email}`,
   linkGone:
     "Der Link wurde bei der Erstellung gezeigt und nicht noch einmal. Falls Sie ihn nicht kopiert haben, laden Sie die Adresse erneut ein.",
+  mailInvite: "Per E-Mail einladen",
+  mailedText: "Der Link geht auch per E-Mail an die Adresse.",
+  inviteAgain: "Erneut einladen",
   linkText: "Senden Sie den Link selbst: Es wird keine E-Mail verschickt.",
   state: "Zustand",
   inviteStates: {
@@ -60,6 +63,8 @@ export const de: PeopleMessages = {
     GONE: "Diese Einladung wurde benutzt, widerrufen oder ist abgelaufen. Bitten Sie um eine neue.",
     NOT_FOUND: "Das ist kein Link einer Einladung. Kopieren Sie ihn ganz, oder bitten Sie um eine neue.",
   },
+  acceptInto: (organization: string, role: string) =>
+    `${organization} lädt Sie in das Team ein. Ihre Rolle: ${role}.`,
   acceptText: (name: string) =>
     `Sie sind als ${name} angemeldet. Die Einladung gilt für die E-Mail-Adresse, für die sie erstellt wurde.`,
   accept: "Team beitreten",

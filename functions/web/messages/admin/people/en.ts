@@ -38,6 +38,9 @@ export const en = {
   linkFor: (email: string) => `Invite link for ${email}`,
   linkGone:
     "The link was shown when it was made and is not shown again. If you did not copy it, invite the address once more.",
+  mailInvite: "Invite by mail",
+  mailedText: "The link goes to the address by mail too.",
+  inviteAgain: "Invite again",
   linkText: "Send the link yourself: no mail is sent.",
   state: "State",
   inviteStates: {
@@ -57,6 +60,8 @@ export const en = {
     GONE: "This invite was used, revoked or has expired. Ask for another one.",
     NOT_FOUND: "This is no link of an invite. Copy it whole, or ask for another one.",
   },
+  acceptInto: (organization: string, role: string) =>
+    `${organization} invites you to its team. Your role: ${role}.`,
   acceptText: (name: string) =>
     `You are signed in as ${name}. The invite counts for the e-mail address it was made for.`,
   accept: "Join the team",

@@ -40,6 +40,9 @@ export const es: PeopleMessages = {
   linkFor: (email: string) => `Enlace de invitación para ${email}`,
   linkGone:
     "El enlace se mostró al crearlo y no se muestra otra vez. Si no lo copió, invite de nuevo a la dirección.",
+  mailInvite: "Invitar por correo",
+  mailedText: "El enlace también se envía por correo a la dirección.",
+  inviteAgain: "Invitar de nuevo",
   linkText: "Envíe el enlace usted: no se manda ningún correo.",
   state: "Estado",
   inviteStates: {
@@ -59,6 +62,8 @@ export const es: PeopleMessages = {
     GONE: "Esta invitación ya se usó, se revocó o caducó. Pida otra.",
     NOT_FOUND: "Este no es el enlace de una invitación. Cópielo completo o pida otra.",
   },
+  acceptInto: (organization: string, role: string) =>
+    `${organization} le invita a su equipo. Su rol: ${role}.`,
   acceptText: (name: string) =>
     `Ha entrado como ${name}. La invitación vale para la dirección de correo para la que se creó.`,
   accept: "Unirse al equipo",

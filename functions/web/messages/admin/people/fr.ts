@@ -41,6 +41,9 @@ export const fr: PeopleMessages = {
   linkFor: (email: string) => `Lien d’invitation pour ${email}`,
   linkGone:
     "Le lien a été affiché à sa création et ne l’est plus. Si vous ne l’avez pas copié, invitez l’adresse de nouveau.",
+  mailInvite: "Inviter par courriel",
+  mailedText: "Le lien est aussi envoyé à l’adresse par courriel.",
+  inviteAgain: "Inviter de nouveau",
   linkText: "Envoyez le lien vous-même : aucun courriel n’est envoyé.",
   state: "État",
   inviteStates: {
@@ -60,6 +63,8 @@ export const fr: PeopleMessages = {
     GONE: "Cette invitation a été utilisée, révoquée ou a expiré. Demandez-en une autre.",
     NOT_FOUND: "Ce n’est pas le lien d’une invitation. Copiez-le en entier ou demandez-en une autre.",
   },
+  acceptInto: (organization: string, role: string) =>
+    `${organization} vous invite dans son équipe. Votre rôle : ${role}.`,
   acceptText: (name: string) =>
     `Vous êtes connecté en tant que ${name}. L’invitation vaut pour l’adresse pour laquelle elle a été créée.`,
   accept: "Rejoindre l’équipe",

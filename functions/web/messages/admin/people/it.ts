@@ -40,6 +40,9 @@ export const it: PeopleMessages = {
   linkFor: (email: string) => `Link di invito per ${email}`,
   linkGone:
     "Il link è stato mostrato alla creazione e non viene mostrato di nuovo. Se non l’ha copiato, inviti ancora l’indirizzo.",
+  mailInvite: "Invita per email",
+  mailedText: "Il link va anche per email all’indirizzo.",
+  inviteAgain: "Invita di nuovo",
   linkText: "Invii il link personalmente: non parte nessuna email.",
   state: "Stato",
   inviteStates: {
@@ -58,6 +61,8 @@ export const it: PeopleMessages = {
     GONE: "Questo invito è stato usato, revocato o è scaduto. Chiedine un altro.",
     NOT_FOUND: "Questo non è il link di un invito. Copialo per intero o chiedine un altro.",
   },
+  acceptInto: (organization: string, role: string) =>
+    `${organization} ti invita nel suo team. Il tuo ruolo: ${role}.`,
   acceptText: (name: string) =>
     `Ha effettuato l’accesso come ${name}. L’invito vale per l’indirizzo email per cui è stato creato.`,
   accept: "Entra nel team",

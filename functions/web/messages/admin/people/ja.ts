@@ -38,6 +38,9 @@ export const ja: PeopleMessages = {
   makeLink: "リンクを作成",
   linkFor: (email: string) => `${email} の招待リンク`,
   linkGone: "リンクは作成時に一度だけ表示されます。コピーしていない場合は、もう一度招待してください。",
+  mailInvite: "メールで招待",
+  mailedText: "リンクはこのアドレスにメールでも送信されます。",
+  inviteAgain: "もう一度招待",
   linkText: "リンクはご自身で送ってください。メールは送信されません。",
   state: "状態",
   inviteStates: {
@@ -57,6 +60,8 @@ export const ja: PeopleMessages = {
     GONE: "この招待は使用済み、取り消し済み、または期限切れです。新しい招待を依頼してください。",
     NOT_FOUND: "招待のリンクではありません。リンク全体をコピーするか、新しい招待を依頼してください。",
   },
+  acceptInto: (organization: string, role: string) =>
+    `${organization} のチームに招待されています。役割：${role}`,
   acceptText: (name: string) =>
     `${name} としてログインしています。招待は作成時に指定されたメールアドレスでのみ使えます。`,
   accept: "チームに参加",

@@ -39,6 +39,9 @@ export const ptBR: PeopleMessages = {
   linkFor: (email: string) => `Link de convite para ${email}`,
   linkGone:
     "O link foi mostrado ao ser criado e não é mostrado de novo. Se você não o copiou, convide o endereço outra vez.",
+  mailInvite: "Convidar por e-mail",
+  mailedText: "O link também vai por e-mail para o endereço.",
+  inviteAgain: "Convidar de novo",
   linkText: "Envie o link você mesmo: nenhum e-mail é enviado.",
   state: "Estado",
   inviteStates: {
@@ -57,6 +60,8 @@ export const ptBR: PeopleMessages = {
     GONE: "Este convite foi usado, revogado ou expirou. Peça outro.",
     NOT_FOUND: "Este não é o link de um convite. Copie-o inteiro ou peça outro.",
   },
+  acceptInto: (organization: string, role: string) =>
+    `${organization} convida você para a equipe. Sua função: ${role}.`,
   acceptText: (name: string) =>
     `Você entrou como ${name}. O convite vale para o endereço de e-mail para o qual foi criado.`,
   accept: "Entrar na equipe",

@@ -1,0 +1,52 @@
+import { environment } from "../../_shared/environment.ts";
+import { signInviteLink } from "../../_shared/mail-links.ts";
+import { formatDay } from "../../web/format.ts";
+import { peopleMessages } from "../../web/messages/admin/people/index.ts";
+import type { InviteClaim } from "../database.ts";
+import type { Written } from "../write-mail.tsx";
+import { Button, type Wording } from "./layout.tsx";
+
+const maxName = 60;
+
+/** Names go to people who know neither: short, and no mail program makes a link of an address in them. */
+export function withPlainNames(claim: InviteClaim): InviteClaim {
+  const { organization, events } = claim;
+  return {
+    ...claim,
+    organization: { ...organization, name: plain(organization.name) },
+    events: events.map((event) => ({ ...event, by: plain(event.by) })),
+  };
+}
+const plain = (name: string) =>
+  [...name]
+    .slice(0, maxName)
+    .join("")
+    .replaceAll(/[.:/@]/g, "$&\u2060");
+
+/** Somebody on the team invites an address. */
+export function inviteMail(
+  { organization, events, created_at }: InviteClaim,
+  { messages: { mail }, locale }: Wording,
+): Written {
+  const [{ invite_id, role, by, expires_at }] = events as [InviteClaim["events"][number]];
+  const words = peopleMessages(locale);
+  const heading = mail.invites(by, organization.name);
+  return {
+    subject: mail.invite(organization.name),
+    preview: heading,
+    content: (
+      <>
+        <h1>{heading}</h1>
+        <p>
+          {words.role}: <strong>{words.roles[role]}</strong> ({words.roleTexts[role]})
+        </p>
+        <p>{mail.inviteUntil(formatDay(new Date(expires_at), locale))}</p>
+        <Button
+          href={`${environment.siteUrl}/invite?token=${signInviteLink(invite_id, created_at, "invite")}`}
+        >
+          {words.accept}
+        </Button>
+      </>
+    ),
+  };
+}
