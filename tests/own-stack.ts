@@ -19,12 +19,12 @@ export type Person = User;
 export interface Call {
   /** A user's access token or a key, sent as Bearer. */
   token?: string | undefined;
-  /** An object is sent as JSON, text as it is. */
+  /** An object is sent as JSON, text unchanged. */
   body?: unknown;
   headers?: Record<string, string>;
-  /** When not the functions' own listener. */
+  /** Defaults to the functions' listener. */
   base?: string;
-  /** The loopback address to call from: Linux has all of 127/8. */
+  /** Source address: on Linux all of 127/8 is local. */
   from?: string;
 }
 
@@ -37,10 +37,7 @@ export interface Answer extends HttpAnswer {
 
 const json = { "content-type": "application/json" };
 
-/**
- * A stack of a test file's own, with the real limits, and one public organization in it. It runs the API and the parts
- * named.
- */
+/** A stack for one test file, with the default limits and one public organization. Runs the API and `parts`. */
 export interface OwnStack extends Stack {
   folder: string;
   sql: postgres.Sql;
@@ -98,7 +95,7 @@ export async function startOwnStack({
     people,
     async person(role) {
       const [person] = await people(1, role);
-      if (!person) throw new Error("nobody was made");
+      if (!person) throw new Error("the user is missing");
       return person;
     },
     key: (scopes, expiresAt) =>

@@ -12,12 +12,12 @@ import type { Database } from "../shared/database.types.ts";
 import { type HttpAnswer, send } from "./http.ts";
 import { until } from "./until.ts";
 
-/** What tests know of the running stack: stack.json, and what only its operator knows. */
+/** The running stack: stack.json, and values that only its operator knows. */
 export type TestStack = Omit<Stack, "stop">;
 
 export const stack = inject("stack");
 
-/** The database as role postgres: owner of our tables, and not bound by row-level security. */
+/** The database as role postgres, which owns our tables and bypasses row-level security. */
 export const sql = postgres(stack.db_url, { max: 4, idle_timeout: 2, onnotice: () => undefined });
 
 /**
@@ -53,14 +53,14 @@ const authOf = (against: TestStack) => ({
   fetch: (request: Request) => fetch(request),
 });
 
-/** A new person, by the real sign-up. */
+/** Signs up a new user. */
 export async function signUp(name = "Test Person", against: TestStack = stack): Promise<User> {
   const email = `${randomUUID()}@test.example`;
   const session = await signUpWith(authOf(against), { email, password: randomUUID(), name });
   return { id: session.user.id, email, token: session.access_token };
 }
 
-/** Many people at once, without the cost of hashing a password for each. */
+/** Inserts users directly, which is faster than signing up. */
 export async function manyUsers(count: number, against = sql, secret = stack.jwtSecret): Promise<User[]> {
   const people = Array.from({ length: count }, () => ({
     id: randomUUID(),
@@ -75,7 +75,7 @@ export async function manyUsers(count: number, against = sql, secret = stack.jwt
   );
 }
 
-/** An access token such as the auth service signs, with any claims changed; `expiresIn` in seconds. */
+/** Signs an access token like the auth service, with other claims; `expiresIn` is in seconds. */
 export function accessToken(
   claims: Record<string, unknown>,
   expiresIn = 3600,
@@ -99,10 +99,10 @@ export interface Call {
   method?: string;
   /** A user's access token or an API key, sent as Bearer. */
   token?: string;
-  /** An object is sent as JSON, text as it is. */
+  /** An object is sent as JSON, text unchanged. */
   body?: unknown;
   headers?: Record<string, string>;
-  /** Where to, when not the functions' own listener. */
+  /** Defaults to the functions' listener. */
   base?: string;
 }
 
@@ -110,7 +110,7 @@ export type Answer<Body> = Omit<HttpAnswer, "body"> & { body: Body };
 
 const agent = new Agent({ keepAlive: true });
 
-/** A call of the API; `path` begins with /api. */
+/** Calls the API; `path` begins with /api. */
 export async function api<Body = Record<string, unknown>>(
   path: string,
   call: Call = {},
@@ -123,7 +123,7 @@ export async function api<Body = Record<string, unknown>>(
   return (await send(method, base + path, { agent, token, ...payload })) as Answer<Body>;
 }
 
-/** A web app's client: the publishable key, and a session where there is a user. */
+/** A client like that of a web app: with the publishable key, and the session of a user if given. */
 export function supabase(user?: User, key = stack.publishable_key): SupabaseClient<Database> {
   return createClient<Database>(stack.supabase_url, key, {
     auth: { persistSession: false, autoRefreshToken: false, detectSessionInUrl: false },

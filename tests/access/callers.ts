@@ -258,7 +258,7 @@ async function newRow({ method, path }: Pick<Route, "method" | "path">, board: B
     case "mcp/subscribe":
       return randomUUID();
     default:
-      throw new Error(`tests/access/callers.ts has to be told what :id is in ${path}`);
+      throw new Error(`tests/access/callers.ts does not define :id of ${path}`);
   }
 }
 

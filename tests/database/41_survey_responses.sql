@@ -1,4 +1,4 @@
--- Responding: who, when, how often and with which answers; completely or not at all.
+-- Responses: permissions, time, repetition and answers; each is stored completely or not at all.
 begin;
 set local search_path = public, extensions;
 select plan(183);

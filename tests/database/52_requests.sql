@@ -1,4 +1,4 @@
--- Who calls, with what key, and how often.
+-- Authentication of requests, and rate limits.
 begin;
 set local search_path = public, extensions;
 select plan(157 + (select count(*)::integer from pg_tables where schemaname in ('public', 'private')));
@@ -12,8 +12,8 @@ create function pg_temp.digest(secret text) returns bytea language sql as $$ sel
 create function pg_temp.key(secret text, organization text, scopes text[], expires_at timestamptz default null) returns uuid language sql as $$
   select private.create_api_key(tests.id(organization), secret, scopes, pg_temp.digest(secret), 'fcs_org_', 'last', expires_at)
 $$;
--- A request as the functions make it: private.assume_caller, and where that refuses, the charge by itself.
--- The outcome, or the role, organization and scopes it runs with.
+-- A request like those of the functions: private.assume_caller, and after a rejection only the charge.
+-- Returns the error, or the role, organization and scopes of the request.
 create function pg_temp.admit(
   person text default null, secret text default null, invalid_credential boolean default false, address text default 'an address', operations text[] default '{}',
   organization text default null, on_behalf text default null, origin text default null, needs_origin boolean default false,
@@ -57,7 +57,7 @@ do $$ begin
   update private.api_keys set revoked_at = now() where name = 'revoked';
 end $$;
 
--- Whom a credential stands for
+-- Callers by credential
 select is(pg_temp.admit(), 'anon', 'a request without a credential runs as anon');
 select is(pg_temp.admit(person => 'alice', organization => 'acme'), 'authenticated acme', 'a user''s request runs as authenticated');
 select is(pg_temp.admit(secret => 'full'), 'service_key acme submissions:read submissions:write submissions:moderate',
@@ -124,7 +124,7 @@ select is(tests.see('feedback_api', $$ select private.is_allowed_origin('https:/
   'a preflight accepts an origin that any organization allows');
 select is(tests.see('feedback_api', $$ select private.is_allowed_origin('https://evil.example.test') $$), 'false', 'a preflight rejects any other origin');
 
--- Charging is not becoming
+-- A charge alone keeps the login role
 select is(tests.see('feedback_api', format($$ select private.admit_request(%L, null, false, null, '{}', null, null, null, false, null, null, true); select current_setting('role') $$,
   tests.id('alice'))), 'feedback_api', 'a request that is only charged keeps the login role');
 select is(tests.see('feedback_api', format('select count(*) from %I.%I', schemaname, tablename)), '42501', 'before that the login reads nothing of ' || tablename)
@@ -136,7 +136,7 @@ select is(tests.see('feedback_api', question), '42501', 'the login role cannot r
   'select public.my_votes(''{}'')']) as question;
 select is(tests.see('feedback_api', $$ select count(*) from auth.users $$), '42501', 'the login cannot read auth.users');
 
--- Buckets
+-- Counters
 do $$ begin delete from private.rate_counters; end $$;
 do $$ begin
   perform pg_temp.admit(address => 'here');
@@ -187,7 +187,7 @@ do $$ begin update private.rate_limit_rules set max_requests = 1 where name = 'l
 select is(pg_temp.admit(address => 'here'), 'FB429', 'a changed rule applies immediately');
 do $$ begin update private.rate_limit_rules set max_requests = 30 where name = 'level_public'; end $$;
 
--- Operations have buckets besides
+-- Operations have additional counters
 do $$ begin delete from private.rate_counters; end $$;
 select results_eq($$ select max_requests, remaining from pg_temp.charge('alice', operations => '{comment_create}') $$,
   $$ values (20, 19) $$, 'the headers describe the bucket with the fewest remaining requests');
@@ -225,7 +225,7 @@ do $$ begin
 end $$;
 select is(pg_temp.rest('comment_create', tests.id('alice')::text), 19, 'a request that fails later is charged');
 
--- Direct clients meet the same limits
+-- The same limits apply to direct clients
 do $$ begin
   delete from private.rate_counters;
   perform tests.submission('Idea ' || n, 'alice') from generate_series(1, 40) as n;
@@ -262,7 +262,7 @@ select is(tests.try(who, $$ insert into comments (submission_id, author_id, body
 from (values ('operator', 'an operator has no limit'), ('acme key with submissions:write', 'triggers do not charge keys'),
   ('service_role', 'the service role has no limit')) as t (who, claim);
 
--- Keys are made by people
+-- Only people can create keys
 create function pg_temp.make(name text, scopes text default '{submissions:read}') returns text language sql as $$
   select format('select set_config(''feedback.organization_id'', tests.id(''acme'')::text, true);
     select private.admin_create_api_key(%L, %L, %L, ''fcs_org_'', ''1234'', null)', name, scopes, pg_temp.digest(name))
@@ -312,7 +312,7 @@ from unnest(array['mia', 'rita', 'acme key with submissions:write']) as who;
 select is(tests.see('acme key with organization:write', $$ select private.admin_origins('{https://new.example.test}') #>> '{origins,0}' $$), 'https://new.example.test',
   'a key with organization:write sets the origins');
 
--- Requests that may be repeated
+-- Idempotent requests
 create function pg_temp.repeated(secret text, key text, body text) returns text language sql as $$
   select tests.see('acme key', format('select set_config(''feedback.key_id'', %L, true); select private.find_idempotent_response(%L, %L)',
     (select id from private.api_keys where name = secret limit 1), key, sha256(body::bytea)))
@@ -342,7 +342,7 @@ select is(array[pg_temp.posted('mia', 'f1', 'body'), pg_temp.repeated('full', 'f
   'form ids are separate for each user and key');
 select is(left(pg_temp.posted('anon', 'f1', 'body'), 5), '42501', 'anonymous callers cannot store form ids');
 
--- What has expired is deleted
+-- Expired rows are deleted
 do $$ begin
   update private.idempotency_keys set created_at = now() - interval '25 hours' where key = 'k1';
   update private.rate_counters set started_at = now() - interval '3 hours' where rule = 'vote_create';

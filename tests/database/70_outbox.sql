@@ -1,4 +1,4 @@
--- Each event once, with its payload, in the transaction that made it.
+-- Each event once, with its payload, in the transaction of its change.
 begin;
 set local search_path = public, extensions;
 select plan(35);
@@ -17,7 +17,7 @@ begin
 end
 $$;
 
--- One event for one thing done
+-- One event for each change
 do $$ begin perform tests.submission('An idea', 'alice'); perform tests.comment('a comment', 'bob', 'An idea'); perform tests.comment('a reply', 'bob', 'An idea', 'a comment'); end $$;
 select is(pg_temp.do(who, statement), events, format('%s emits %s', claim, events)) from (values
   ('alice', $$ insert into submissions (id, organization_id, title, description, type)
@@ -39,7 +39,7 @@ select is(pg_temp.do(who, statement), events, format('%s emits %s', claim, event
   ('alice', $$ delete from submissions where id = tests.id('Told') $$, 'nothing', 'a deleted submission'))
   as t (who, statement, events, claim);
 
--- What an event says
+-- Payloads
 do $$ begin
   delete from private.outbox;
   perform tests.submission('Another idea', 'alice');
@@ -86,7 +86,7 @@ end $$;
 select is_empty($$ select data from private.outbox where data::text like '%@%' $$, 'no event has an e-mail address');
 select is((select data #>> '{comment,author,name}' from private.outbox where data #>> '{comment,body}' = 'From afar'), 'Anonymous', 'no event has a name derived from an address');
 
--- What did not happen is not told
+-- Changes without effect create no event
 do $$ begin delete from private.outbox; end $$;
 select is(tests.try('alice', $$ with made as (
     insert into submissions (organization_id, title, description, type) values (tests.id('acme'), 'A fine title', 'A description that is long enough.', 'idea'))

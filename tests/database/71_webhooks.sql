@@ -1,4 +1,4 @@
--- Who registers endpoints, and what nobody is shown.
+-- Permissions to register endpoints, and secrecy of their secrets.
 begin;
 set local search_path = public, extensions;
 select plan(31);

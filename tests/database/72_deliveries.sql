@@ -1,4 +1,4 @@
--- From the outbox to the endpoints: once each, fairly, by the schedule, and logged as it was.
+-- From the outbox to the endpoints: once each, fairly, and with a log of each attempt.
 begin;
 set local search_path = public, extensions;
 select plan(60);
@@ -8,7 +8,7 @@ create function pg_temp.webhook(name text, organization text, events text[]) ret
   insert into private.webhooks (id, organization_id, url, events, encrypted_secret)
   values (tests.id(name), tests.id(organization), 'https://receiver.example/', events, 'first.AAAA')
 $$;
--- Of a transaction that was over long ago, which this test's own is not.
+-- With the id of a transaction that ended long ago: readers do not see events of this one.
 create function pg_temp.event(name text, type text, organization text default 'acme', happened_at timestamptz default now()) returns void language sql as $$
   insert into private.outbox (xid, event_id, organization_id, type, subject_id, data, created_at)
   values ('3', tests.id(name), tests.id(organization), type, tests.id(name), jsonb_build_object('name', name), happened_at)
@@ -165,7 +165,7 @@ select is((select array[status, attempts -> -1 ->> 'error'] from private.webhook
 select is(tests.see('adam', format('select total from private.admin_list_deliveries(%L, %L, 1, 50)', tests.id('acme'), tests.id('busy'))), '100', 'the log lists 100 deliveries');
 select is(tests.see('adam', format('select json_array_length(data) from private.admin_list_deliveries(%L, %L, 3, 40)', tests.id('acme'), tests.id('busy'))), '20', 'the log is paginated');
 
--- What it costs, though the plans were made while there was next to nothing
+-- Cost, with plans made for nearly empty tables
 create function pg_temp.reads(statement text) returns bigint language plpgsql as $$
 declare before bigint := (select seq_tup_read + idx_tup_fetch from pg_stat_xact_all_tables where relid = 'private.webhook_deliveries'::regclass);
 begin
@@ -201,7 +201,7 @@ end $$;
 select cmp_ok(pg_temp.reads('select private.trim_deliveries()'), '<', 20000::bigint, 'trimming does not read the table once per delivery');
 select is((select count(*) from private.webhook_deliveries where status = 'delivered'), 100::bigint, 'trimming keeps 100 deliveries');
 
--- The dispatcher is woken: by a notification, and by pg_net where the Vault has its address
+-- The dispatcher is called: by NOTIFY, and by pg_net if Vault has its URL
 select is(private.call_dispatcher(), false, 'without a URL the dispatcher is not called');
 do $$ begin perform private.wake_dispatcher(tests.id('acme')); end $$;
 select is((select count(*) from net.http_request_queue), 0::bigint, 'without a URL no request is queued');

@@ -1,4 +1,4 @@
--- Who gets mail of what, when, and who does not.
+-- Recipients of mail, and its time.
 begin;
 set local search_path = public, extensions;
 select plan(57);
@@ -27,7 +27,7 @@ create function pg_temp.forget() returns void language sql as $$
   delete from private.mails; delete from private.mail_items; delete from private.mail_choices;
 $$;
 
--- When
+-- Time
 select is(private.next_digest('daily', 'Europe/Berlin', '2026-11-20 06:59:00+00'), '2026-11-20 07:00:00+00', 'a daily digest is at eight of the time zone');
 select is(private.next_digest('daily', 'Europe/Berlin', '2026-11-20 07:00:00+00'), '2026-11-21 07:00:00+00', 'or on the next day');
 select is(private.next_digest('weekly', 'UTC', '2026-11-20 09:00:00+00'), '2026-11-23 08:00:00+00', 'a weekly one on Monday');
@@ -39,7 +39,7 @@ select is(private.mail_choice(tests.id('acme'), tests.id('alice'), 'comment'), '
 select throws_ok($$ update public.organizations set mail_defaults = '{"team": "at_once"}' where id = tests.id('acme') $$, '23514', null, 'of choices that there are');
 select throws_ok($$ update public.organizations set mail_defaults = '{"comment": null}' where id = tests.id('acme') $$, '23514', null, 'and no others');
 
--- To whom
+-- Recipients
 select pg_temp.change('planned');
 select is(pg_temp.mails('alice'), 'status pending', 'the author gets mail about a status');
 select is(pg_temp.claimed(), 'alice: an idea', 'and a mailer may claim it');
@@ -58,7 +58,7 @@ select is((select count(*) from private.mails), 20::bigint, 'beyond 20 mails a d
 select is((select count(*) from private.mail_items where profile_id = tests.id('alice')), 1::bigint, 'the rest waits for the digest');
 select pg_temp.forget();
 
--- What somebody may not see, or does not want, when it is sent.
+-- Visibility and preferences at the time of sending.
 select pg_temp.change('completed');
 update public.organizations set mail_enabled = false where id = tests.id('acme');
 select is(pg_temp.claimed(), '', 'an organization that turned mail off sends none');
@@ -76,7 +76,7 @@ delete from public.memberships where user_id = tests.id('vera');
 select is(pg_temp.claimed(), 'vic: a secret', 'people who left before the sending get none; an author sees their own');
 select pg_temp.forget();
 
--- Choices belong to somebody, and to one organization.
+-- Preferences belong to one person and one organization.
 select is(tests.see('alice', $$ select set_config('feedback.organization_id', tests.id('acme')::text, true),
   private.change_my_mail_preferences('{"choices": {"status": "never"}, "mute": null}') $$) is not null, true, 'people choose for themselves');
 select is(private.mail_choice(tests.id('rival'), tests.id('alice'), 'status'), 'at_once', 'for one organization');

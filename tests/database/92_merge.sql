@@ -39,7 +39,7 @@ create function pg_temp.of(submission text) returns text language sql as $$
     (select string_agg(lower(p.name), ' ' order by p.name) from profiles p where private.is_follower(s.id, p.id)))
   from submissions s where id = tests.id(submission) $$;
 
--- What it would make
+-- Preview
 create function pg_temp.preview(sources text[], target text) returns text language sql as $$
   select format('select private.admin_merge_preview(%L, %L)', array(select tests.id(s) from unnest(sources) s), tests.id(target)) $$;
 select is(tests.try(who, pg_temp.preview(array['Second'], 'First')), outcome, format('%s asks what a merge would make: %s', who, outcome)) from (values

@@ -26,7 +26,7 @@ test.each([
   expect(rateLimits[name]).toEqual({ max_requests, window_seconds });
 });
 
-/** The rules for operations and levels, as private.admit uses them. */
+/** The rules for operations and levels, as private.admit_request uses them. */
 const rulesOf = (operation: string) =>
   Object.keys(rateLimits).filter((rule) =>
     new RegExp(`^${operation}(_(public|user|key|agent))?$`).test(rule),

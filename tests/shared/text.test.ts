@@ -75,7 +75,7 @@ describe("trimming", () => {
   });
 });
 
-describe("what Postgres cannot store", () => {
+describe("text that Postgres cannot store", () => {
   test.each([["abcd\0ef"], ["\0\0\0\0\0"], ["abcde\0"]])("%j is rejected for its NUL", (value) => {
     expect(complaint(value)).toMatch(/NUL/);
   });

@@ -46,7 +46,7 @@ export const identify = [
     path: "/identify/sign-out",
     tag,
     access: "person",
-    summary: "End the session of an identified person that the request carries",
+    summary: "End the session of an identified person",
     responses: { 200: signedOutAnswer },
     work: async ({ request, execute }) => {
       const credential = await readCredentialOf(request.headers);
@@ -76,7 +76,7 @@ export const adminIdentify = [
     path: "/admin/identify-secrets",
     tag,
     access: "person",
-    summary: "Create a signing secret, of which there are at most two; it is returned once",
+    summary: "Create a signing secret (at most two); it is returned once",
     responses: { 201: newIdentifySecretAnswer },
     showsSecret: true,
     prepare: () => newApiKey(signingPrefix),
@@ -90,7 +90,7 @@ export const adminIdentify = [
     path: "/admin/identify-secrets/:id",
     tag,
     access: "person",
-    summary: "Delete a signing secret, and end the sessions that it opened",
+    summary: "Delete a signing secret and end the sessions that it opened",
     responses: { 200: identifySecretDeletedAnswer },
     call: ({ params }) => [deleteIdentifySecret(params.id)],
     respond: ([[row]], { params }) => {
@@ -103,7 +103,7 @@ export const adminIdentify = [
     path: "/admin/identify-secrets/check",
     tag,
     access: "person",
-    summary: "Say what is wrong with a token, as an admin; opens no session",
+    summary: "Check a token without opening a session, as an admin",
     body: identifyBody,
     responses: { 200: identifyCheckAnswer },
     work: async ({ input: { body }, execute }) => {

@@ -111,7 +111,7 @@ export const surveys = [
     call: ({ params, query }) => [deleteSurvey(params.id, query.force)],
     respond: () => dataResponse(200, `{"deleted":true}`),
   }),
-  changing("publish", "Publish a draft, as an admin; of a version, the old one is archived"),
+  changing("publish", "Publish a draft, as an admin; the previous version is archived"),
   changing("pause", "Pause a published survey, as an admin"),
   changing("resume", "Resume a paused survey, as an admin"),
   changing("archive", "Archive a survey permanently, as an admin"),
@@ -121,7 +121,7 @@ export const surveys = [
     tag,
     access: "caller",
     scopes: ["surveys:publish"],
-    summary: "Ask its voters or followers by mail, each once and reminded once, as an admin",
+    summary: "Invite voters or followers by mail, each once, or remind them once, as an admin",
     body: surveyMailBody,
     responses: { 200: surveyMailAnswer },
     call: ({ params, body }) => [

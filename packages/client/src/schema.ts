@@ -422,7 +422,7 @@ export interface paths {
         get: operations["getAdminIdentifySecrets"];
         put?: never;
         /**
-         * Create a signing secret, of which there are at most two; it is returned once
+         * Create a signing secret (at most two); it is returned once
          * @description For signed-in users, not for keys.
          */
         post: operations["postAdminIdentifySecrets"];
@@ -443,7 +443,7 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Delete a signing secret, and end the sessions that it opened
+         * Delete a signing secret and end the sessions that it opened
          * @description For signed-in users, not for keys.
          */
         delete: operations["deleteAdminIdentifySecretsById"];
@@ -462,7 +462,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Say what is wrong with a token, as an admin; opens no session
+         * Check a token without opening a session, as an admin
          * @description For signed-in users, not for keys.
          */
         post: operations["postAdminIdentifySecretsCheck"];
@@ -584,7 +584,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List who gets no mail and why, as an admin
+         * List people who get no mail, with the reason, as an admin
          * @description For signed-in users, and for keys with the scope `members:write`.
          */
         get: operations["getAdminMailSuppressions"];
@@ -712,7 +712,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show a person and what they did, as an admin
+         * Show a person with their contributions, as an admin
          * @description For signed-in users, and for keys with the scope `members:write`.
          */
         get: operations["getAdminPeopleById"];
@@ -773,7 +773,7 @@ export interface paths {
         };
         get?: never;
         /**
-         * Decide whether what a person writes needs approval, as an admin
+         * Decide whether a person's content needs approval, as an admin
          * @description For signed-in users, and for keys with the scope `submissions:moderate`.
          */
         put: operations["putAdminPeopleByIdTrust"];
@@ -974,7 +974,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * End the session of an identified person that the request carries
+         * End the session of an identified person
          * @description For signed-in users, not for keys.
          */
         post: operations["postIdentifySignOut"];
@@ -1052,7 +1052,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show which mail of the organization the signed-in user gets
+         * Show the signed-in user's mail preferences in the organization
          * @description For signed-in users, not for keys.
          */
         get: operations["getMeMailPreferences"];
@@ -1062,7 +1062,7 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Choose which mail of the organization to get
+         * Change the signed-in user's mail preferences in the organization
          * @description For signed-in users, not for keys.
          */
         patch: operations["patchMeMailPreferences"];
@@ -1842,7 +1842,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask its voters or followers by mail, each once and reminded once, as an admin
+         * Invite voters or followers by mail, each once, or remind them once, as an admin
          * @description For signed-in users, and for keys with the scope `surveys:publish`.
          */
         post: operations["postSurveysByIdMail"];
@@ -1882,7 +1882,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Publish a draft, as an admin; of a version, the old one is archived
+         * Publish a draft, as an admin; the previous version is archived
          * @description For signed-in users, and for keys with the scope `surveys:publish`.
          */
         post: operations["postSurveysByIdPublish"];
@@ -2553,7 +2553,7 @@ export interface components {
         };
         /** @description What is wrong with a token, if anything. */
         IdentifyCheck: {
-            /** @description What the token says; null if unreadable. */
+            /** @description Claims of the token; null if it cannot be decoded. */
             claims: {
                 [key: string]: unknown;
             } | null;
@@ -2752,7 +2752,7 @@ export interface components {
         /** @description When a kind of mail is sent, by kind. */
         MailChoices: {
             /**
-             * @description Other comments on what they follow.
+             * @description Other comments on submissions that they follow.
              * @enum {string}
              */
             comment?: "at_once" | "daily" | "weekly" | "never";
@@ -2767,12 +2767,12 @@ export interface components {
              */
             reply?: "at_once" | "daily" | "weekly" | "never";
             /**
-             * @description A new status of what they submitted or follow.
+             * @description New statuses of submissions that they submitted or follow.
              * @enum {string}
              */
             status?: "at_once" | "daily" | "weekly" | "never";
             /**
-             * @description A survey that the team asks them to answer.
+             * @description Invitations to surveys.
              * @enum {string}
              */
             survey?: "at_once" | "never";
@@ -2788,11 +2788,11 @@ export interface components {
             /** Format: uuid */
             submission_id: string;
         };
-        /** @description The mail that somebody gets of an organization. */
+        /** @description The mail preferences of a person in an organization. */
         MailPreferences: {
             choices: {
                 /**
-                 * @description Other comments on what they follow.
+                 * @description Other comments on submissions that they follow.
                  * @enum {string}
                  */
                 comment: "at_once" | "daily" | "weekly" | "never";
@@ -2807,12 +2807,12 @@ export interface components {
                  */
                 reply: "at_once" | "daily" | "weekly" | "never";
                 /**
-                 * @description A new status of what they submitted or follow.
+                 * @description New statuses of submissions that they submitted or follow.
                  * @enum {string}
                  */
                 status: "at_once" | "daily" | "weekly" | "never";
                 /**
-                 * @description A survey that the team asks them to answer.
+                 * @description Invitations to surveys.
                  * @enum {string}
                  */
                 survey: "at_once" | "never";
@@ -2833,7 +2833,7 @@ export interface components {
                 name: string;
                 slug: string;
             };
-            /** @description Why they get none: they said so, or their server refused it or told of a complaint; null if they get it. */
+            /** @description Why they get no mail: they unsubscribed, their mail server rejected it, or they reported it as spam; null if they get mail. */
             stopped: ("refused" | "bounced" | "complained") | null;
         };
         /** @description What to change; at least one field. */
@@ -2842,7 +2842,7 @@ export interface components {
             /** @description Whether the organization sends no mail at all. */
             stopped?: boolean;
         };
-        /** @description Somebody who gets no mail. */
+        /** @description A person who gets no mail. */
         MailSuppression: {
             /**
              * Format: date-time
@@ -3397,7 +3397,7 @@ export interface components {
                  */
                 updated_at: string;
             }[];
-            /** @description Surveys that they were asked by mail to answer. */
+            /** @description Surveys that they were invited to by mail. */
             survey_requests: {
                 /**
                  * Format: date-time
@@ -3907,9 +3907,9 @@ export interface components {
             /** @description The survey it is a version of. */
             version_of: string | null;
         };
-        /** @description Whom a survey asked by mail. */
+        /** @description Numbers of people invited to a survey by mail. */
         SurveyMail: {
-            /** @description People asked by mail so far. */
+            /** @description People invited by mail so far. */
             asked: number;
             /** @description Mails that this call queued. */
             queued: number;
@@ -3918,10 +3918,10 @@ export interface components {
             /** Format: uuid */
             survey_id: string;
         };
-        /** @description Whom to mail. */
+        /** @description Options of a survey mail. */
         SurveyMailRequest: {
             /**
-             * @description Remind who was asked a day ago or earlier and did not answer.
+             * @description Remind people who were invited at least a day ago and did not answer.
              * @default false
              */
             reminder: boolean;
