@@ -29,8 +29,11 @@ const unknownId = "00000000-0000-0000-0000-000000000000";
 /** Totals are counted up to this number. */
 const maxTotal = 1_000;
 
-/** Additional fields of a list: whether the caller voted, and with `q` the matches, as HTML of text and <mark>. */
-type Shown = { hasVoted?: boolean; highlight?: boolean };
+/**
+ * Additional fields of a list: whether the caller voted, and with `q` the matches, as HTML of text and <mark>. If `total`
+ * is false, a list of all submissions is not counted.
+ */
+type Shown = { hasVoted?: boolean; highlight?: boolean; total?: boolean };
 
 /** One page, plus one row to detect a following page and its cursor. */
 export function listSubmissions(query: SubmissionListQuery, show: Shown = {}): Statement<Page> {
@@ -56,7 +59,7 @@ function listWalked(query: SubmissionListQuery, show: Shown): Statement<Page> {
         order by ${sorted} limit ${limit + 1} offset ${cursor ? 0 : (page - 1) * limit}
       )
       select
-        ${keptTotal(sql, query)} as total, false as total_is_capped,
+        ${show.total === false ? sql`0` : keptTotal(sql, query)} as total, false as total_is_capped,
         coalesce((select json_agg(r) from (${shown(sql, query, show)} order by ${sorted} limit ${limit}) r), '[]')::text as data,
         (select count(*) from page) > ${limit} as more,
         (select ${place} from page s order by ${sorted} limit 1 offset ${limit - 1}) as last`;

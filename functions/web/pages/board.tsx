@@ -58,7 +58,7 @@ export const board = page({
   fallback: toSetup,
   query: boardQuery,
   call: ({ query, locale, visit }) => [
-    listSubmissions(query, { hasVoted: visit.isSignedIn, highlight: true }),
+    listSubmissions(query, { hasVoted: visit.isSignedIn, highlight: true, total: isFiltered(query) }),
     boardOf(locale),
   ],
   view: ([[list], [around]], { query, visit }, frame) => {
@@ -92,16 +92,18 @@ type BoardProps = Surroundings & {
   visit: Visit;
   frame: Frame;
   submissions: Listed[];
+  /** Of a filtered list. */
   total: number;
   next: string | null;
 };
 
 const filterNames = ["q", "status", "type", "category", "tag", "author"] as const;
 
+const isFiltered = (query: SubmissionListQuery) => filterNames.some((name) => query[name]);
+
 const Board = (props: BoardProps) => {
-  const { query, visit, frame, submissions, total, next, counts } = props;
+  const { query, visit, frame, submissions, next, counts } = props;
   const { board, nav, statuses } = visit.messages;
-  const isFiltered = filterNames.some((name) => query[name]);
   const filters = filterNames.filter((name) => name !== "q" && query[name]).length;
   return (
     <div class="columns" id="board" {...liveBoard(frame)} data-statuses={JSON.stringify(statuses)}>
@@ -155,8 +157,9 @@ const Board = (props: BoardProps) => {
         </details>
       </aside>
       <div class="column-main">
-        {isFiltered && <Chosen {...props} total={total} />}
-        {!isFiltered && (
+        {isFiltered(query) ? (
+          <Chosen {...props} />
+        ) : (
           <div class="announcement" role="status">
             <p class="fresh" hidden>
               {board.fresh} <b class="number" />
@@ -174,8 +177,8 @@ const Board = (props: BoardProps) => {
           </ul>
         ) : (
           <div class="empty">
-            <h2>{isFiltered ? board.noneTitle : board.emptyTitle}</h2>
-            <p>{isFiltered ? board.noneText : board.emptyText}</p>
+            <h2>{isFiltered(query) ? board.noneTitle : board.emptyTitle}</h2>
+            <p>{isFiltered(query) ? board.noneText : board.emptyText}</p>
             <a class="button main" {...personLink(visit, `${visit.base}/new`)}>
               <Icon name="plus" />
               {nav.submit}
@@ -301,7 +304,7 @@ const Chosen = ({ query, visit, categories, tags, total }: BoardProps) => {
 };
 
 /** Of which the stylesheet shows two lines; half a character at the end would be no text. */
-const excerpt = (text: string) => (text.length > 400 ? text.slice(0, 400).toWellFormed() : text);
+const excerpt = (text: string) => (text.length > 300 ? text.slice(0, 300).toWellFormed() : text);
 
 const Row = ({ submission, visit, categories, tags }: { submission: Listed } & BoardProps) => {
   const { id, title, description, type, status, vote_count, comment_count, category_id } = submission;
