@@ -22,7 +22,7 @@ export type MailEvent = {
 };
 
 /** An invite to the team. */
-export type InviteEvent = {
+type InviteEvent = {
   kind: "invite";
   invite_id: string;
   role: (typeof memberRoles)[number];
