@@ -355,7 +355,7 @@ export const de: Messages = {
     whyInvite: (organization) =>
       `Das Team von ${organization} hat diese Adresse eingegeben, um Sie einzuladen. Wenn Sie nicht wissen, warum, müssen Sie nichts tun.`,
     refuseText: (organization) =>
-      `${organization} schickt nichts mehr an diese Adresse, auch keine Einladungen.`,
+      `${organization} schickt dann nichts mehr an diese Adresse, auch keine Einladungen.`,
     unsubscribe: "Keine E-Mails dieser Art mehr",
     mute: "Keine E-Mails mehr zu diesem Beitrag",
     choose: "Auswählen, welche E-Mails Sie erhalten",

@@ -351,7 +351,7 @@ export const en = {
     whyInvite: (organization: string) =>
       `The team of ${organization} entered this address to invite you. If you do not know why, do nothing.`,
     refuseText: (organization: string) =>
-      `${organization} sends nothing more to this address, invites included.`,
+      `${organization} will send nothing more to this address, invites included.`,
     unsubscribe: "No more mail of this kind",
     mute: "No more mail about this submission",
     choose: "Choose which mail you get",

@@ -379,7 +379,7 @@ export const ru: Messages = {
     invite: (organization) => `Приглашение в команду «${organization}»`,
     invites: (name, organization) => `${name} приглашает вас в команду «${organization}»`,
     inviteUntil: (day) =>
-      `Войдите с этим адресом или создайте с ним учётную запись. Приглашение действует до ${day}.`,
+      `Войдите с этим адресом или создайте с ним учётную запись. Приглашение действует до ${day}`,
     whyInvite: (organization) =>
       `Команда «${organization}» указала этот адрес, чтобы пригласить вас. Если вы не знаете почему, ничего не делайте.`,
     refuseText: (organization) =>
