@@ -505,6 +505,12 @@ describe("while the host page is open", () => {
     await frame.locator(".error-page .error-code", { hasText: "404" }).waitFor();
     await tab("Feedback").click();
     await frame.locator("#submissions .row").first().waitFor();
+    // Also from there the session is ended.
+    await tellWidget(page, "open", missing);
+    await frame.locator(".error-page").waitFor();
+    await tellWidget(page, "logout");
+    await heard(page, "logout");
+    expect(await sql`select from private.identify_sessions where profile_id = ${id}`).toHaveLength(0);
   });
 });
 

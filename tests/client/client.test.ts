@@ -9,6 +9,7 @@ import { clientTypes, clientTypesOf } from "../../local/development/client-types
 import { createFeedbackClient, FeedbackError, items, live } from "../../packages/client/src/index.ts";
 import type { LiveChange } from "../../packages/client/src/live.ts";
 import { scopes } from "../../shared/scopes.ts";
+import { claimsOf, signed } from "../api/identified.ts";
 import {
   longEnough,
   newComment,
@@ -91,6 +92,33 @@ test("a user submits, votes and deletes the vote", async () => {
     vote_count: 0,
   });
   expect((await client.POST("/api/submissions/{id}/vote", { params })).data).toMatchObject({ vote_count: 1 });
+});
+
+test("an identified person takes part, is told of the answer, and signs out", async () => {
+  const organization = await newOrganization();
+  const owner = await newUser("The owner", { organization, role: "owner" });
+  const team = createFeedbackClient({ url, organization: organization.id, token: owner.token });
+  const secret = only((await team.POST("/api/admin/identify-secrets", { body: {} })).data).secret;
+  const token = await signed(claimsOf(organization), secret);
+  const session = only((await anonymous.POST("/api/identify", { body: { token } })).data);
+  const client = createFeedbackClient({ url, token: () => session.access_token });
+
+  const body = { type: "problem", title: "Loses my drafts", description: longEnough } as const;
+  const { id } = only((await client.POST("/api/submissions", { body })).data);
+  const params = { path: { id } };
+  const comment = await client.POST("/api/submissions/{id}/comments", {
+    params,
+    body: { body: "Again today." },
+  });
+  expect(comment.data?.author?.id).toBe(session.profile.id);
+  const status = await team.PATCH("/api/submissions/{id}/status", { params, body: { status: "planned" } });
+  expect(status.error).toBeUndefined();
+  const told: string[] = [];
+  for await (const { type } of items(client, "/api/me/notifications")) told.push(type);
+  expect(told).toEqual(["status_changed"]);
+
+  expect((await client.POST("/api/identify/sign-out")).data).toEqual({ signed_out: true });
+  expect((await client.GET("/api/me/votes")).error?.code).toBe("UNAUTHORIZED");
 });
 
 test("a submission created by a key has no envelope, and repeated requests create it once", async () => {

@@ -32,6 +32,7 @@ const host = window as unknown as { feedback?: Feedback };
 
 const frameWaitMs = 10_000;
 const identifyAgainMs = 60_000;
+const logoutWaitMs = 1_000;
 const offerWaitMs = 1_500;
 const snoozeDays = 7;
 const neverDays = 36_500;
@@ -82,6 +83,10 @@ const commands: Record<string, (...values: never[]) => void> = {
     hideOffer();
     close();
     if (state) tell({ type: "logout" });
+    // A page of an error in the frame does not listen; that of the news does.
+    setTimeout(() => {
+      if (wantsLogout && state) show("news");
+    }, logoutWaitMs);
   },
   open: (view?: string) => open(view),
   close: () => close(),

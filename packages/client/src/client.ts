@@ -27,7 +27,6 @@ type Verb = "get" | "post" | "put" | "patch" | "delete";
  * import type { PathOf } from "@feedback-collection-service/client";
  *
  * const deletable: PathOf<"delete"> = "/api/submissions/{id}/vote";
- * console.log(deletable);
  * ```
  */
 export type PathOf<Method extends Verb> = {
@@ -41,8 +40,7 @@ export type PathOf<Method extends Verb> = {
  * ```ts
  * import type { Init } from "@feedback-collection-service/client";
  *
- * const newestIdeas: Init<"get", "/api/submissions"> = { params: { query: { type: "idea", sort: "newest" } } };
- * console.log(newestIdeas);
+ * const newestIdeas: Init<"get", "/api/submissions"> = { params: { query: { type: "idea", sort: "created_at" } } };
  * ```
  */
 export type Init<Method extends Verb, Path extends PathOf<Method>> = MaybeOptionalInit<paths[Path], Method>;
@@ -70,7 +68,6 @@ type MetaOf<Body> = Body extends { meta: infer Meta } ? Meta : undefined;
  *
  * type Submission = DataOf<"get", "/api/submissions">[number];
  * const titleOf = ({ title, vote_count }: Submission) => `${title} (${vote_count})`;
- * console.log(titleOf);
  * ```
  */
 export type DataOf<Method extends Verb, Path extends PathOf<Method>> = Unwrapped<BodyOf<Method, Path>>;
@@ -83,12 +80,10 @@ export type DataOf<Method extends Verb, Path extends PathOf<Method>> = Unwrapped
  * ```ts
  * import type { Outcome } from "@feedback-collection-service/client";
  *
- * /** The data, or the error thrown. *\/
  * function must<Data>({ data, error }: Outcome<Data>): Data {
  *   if (error) throw error;
  *   return data;
  * }
- * console.log(must);
  * ```
  */
 export type Outcome<Data, Meta = undefined> =

@@ -20,7 +20,6 @@ export type ListPath = {
  * import type { ItemOf } from "@feedback-collection-service/client";
  *
  * const isOfficial = ({ is_official }: ItemOf<"/api/submissions/{id}/comments">) => is_official;
- * console.log(isOfficial);
  * ```
  */
 export type ItemOf<Path extends ListPath> =
@@ -45,7 +44,7 @@ type Query = Record<string, unknown>;
  * import { createFeedbackClient, items } from "@feedback-collection-service/client";
  *
  * const feedback = createFeedbackClient({ url: "https://feedback.example.com", token: "fcs_org_…" });
- * const planned = items(feedback, "/api/submissions", { params: { query: { status: ["planned"] } } });
+ * const planned = items(feedback, "/api/submissions", { params: { query: { status: "planned" } } });
  * for await (const { title, vote_count } of planned) console.log(vote_count, title);
  * ```
  */
