@@ -98,7 +98,7 @@ test("an identified person takes part, is told of the answer, and signs out", as
   const organization = await newOrganization();
   const owner = await newUser("The owner", { organization, role: "owner" });
   const team = createFeedbackClient({ url, organization: organization.id, token: owner.token });
-  const secret = only((await team.POST("/api/admin/identify-secrets", { body: {} })).data).secret;
+  const secret = only((await team.POST("/api/admin/identify-secrets")).data).secret;
   const token = await signed(claimsOf(organization), secret);
   const session = only((await anonymous.POST("/api/identify", { body: { token } })).data);
   const client = createFeedbackClient({ url, token: () => session.access_token });

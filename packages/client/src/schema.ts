@@ -2011,7 +2011,7 @@ export interface components {
             /** @description Author name of its content; 1 to 100 characters. */
             name: string;
             /** @default standard */
-            tier: components["schemas"]["AgentTier"];
+            tier?: components["schemas"]["AgentTier"];
         };
         /** @description A key of an agent. */
         AgentKeyCreate: {
@@ -2045,19 +2045,19 @@ export interface components {
              * @description Calls in a window of 24 hours; null for no limit besides its tier.
              * @default null
              */
-            calls_a_day: number | null;
+            calls_a_day?: number | null;
             /** @description The only categories that it may see and change, at most 200; null for all. */
             category_ids?: string[] | null;
             /**
              * @description Destructive tools need `confirm: true`.
              * @default false
              */
-            confirm_destructive: boolean;
+            confirm_destructive?: boolean;
             /**
              * @description Its keys keep only scopes that end in `:read`.
              * @default false
              */
-            read_only: boolean;
+            read_only?: boolean;
             /** @description The only surveys that it may see and change, at most 200; null for all. */
             survey_ids?: string[] | null;
             /** @description Tools it may call; null for all that its scopes allow. */
@@ -2166,7 +2166,7 @@ export interface components {
              * @description How long the old secret stays valid, in seconds; a day by default, at most a week.
              * @default 86400
              */
-            overlap_seconds: number;
+            overlap_seconds?: number;
         };
         /** @description A call of an agent. */
         AuditedCall: {
@@ -2248,7 +2248,7 @@ export interface components {
              * @description Whether to notify followers.
              * @default true
              */
-            notify: boolean;
+            notify?: boolean;
             /** @enum {string} */
             value: "open" | "under_review" | "planned" | "in_progress" | "completed" | "declined";
         } | {
@@ -2443,7 +2443,7 @@ export interface components {
              * @description Maximum number of results, 1 to 20.
              * @default 5
              */
-            limit: number;
+            limit?: number;
             /** @description Draft title, 1 to 200 characters. */
             title: string;
         };
@@ -2677,7 +2677,7 @@ export interface components {
              * @default member
              * @enum {string}
              */
-            role: "owner" | "admin" | "member";
+            role?: "owner" | "admin" | "member";
         };
         /** @description The team that the caller joined. */
         Joined: {
@@ -3565,7 +3565,7 @@ export interface components {
              * @description Whether an answer is required.
              * @default false
              */
-            required: boolean;
+            required?: boolean;
             /** @description For rating: the highest one, 2 to 10; 5 by default. */
             scale?: number | null;
             /** @description Question text, 1 to 1000 characters. */
@@ -3633,7 +3633,7 @@ export interface components {
              * @description Whether to notify followers.
              * @default true
              */
-            notify: boolean;
+            notify?: boolean;
             /** @enum {string} */
             status: "open" | "under_review" | "planned" | "in_progress" | "completed" | "declined";
         };
@@ -3926,7 +3926,7 @@ export interface components {
              * @description Remind people who were invited at least a day ago and did not answer.
              * @default false
              */
-            reminder: boolean;
+            reminder?: boolean;
         };
         /** @description An option of a multiple_choice question. */
         SurveyOption: {
@@ -4045,7 +4045,7 @@ export interface components {
         /** @description The audience of a survey; replaced as a whole. */
         SurveyTargetingUpdate: {
             /** @default everyone */
-            audience: components["schemas"]["SurveyAudience"];
+            audience?: components["schemas"]["SurveyAudience"];
             /** @description Languages in which it may be answered; null for all. */
             locales?: components["schemas"]["Locale"][] | null;
             /** @description The submission whose voters or followers may answer; of the same organization. */
@@ -4294,7 +4294,7 @@ export interface components {
              * @description How long deliveries are also signed with the old secret; a day by default, at most a week.
              * @default 86400
              */
-            overlap_seconds: number;
+            overlap_seconds?: number;
             secret?: string | null;
         };
     };
