@@ -169,9 +169,12 @@ function build(of: Options) {
   document.documentElement.append(element);
   const theme = () => {
     const { colorScheme } = getComputedStyle(document.body);
+    const meta = document.querySelector<HTMLMetaElement>("meta[name=color-scheme]");
     // A page that says nothing is made for light.
     root.style.colorScheme =
-      of.theme === "auto" ? "light dark" : (of.theme ?? colorScheme.replace("normal", "light"));
+      of.theme === "auto"
+        ? "light dark"
+        : (of.theme ?? colorScheme.replace("normal", meta?.content || "light"));
     return (["light", "dark"] as const).find((only) => root.style.colorScheme === only);
   };
   return {
