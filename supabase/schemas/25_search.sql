@@ -487,8 +487,8 @@ $$;
 comment on function private.similar_submissions(uuid, text, text) is
   'At most 50 similar submissions with a similarity from 0 to 1, best first.';
 
--- Each title is a set of trigrams. A trigram that many titles have is looked up in 40 of them only, so that the
--- work does not depend on the size of the board. definer: reads private.submission_search.
+-- Each title is a set of trigrams. A trigram that many titles have is looked up in 40 of them only, so that
+-- the work does not depend on the size of the board. definer: reads private.submission_search.
 create function private.similar_pairs(organization_id uuid, newest integer)
   returns table (one_id uuid, other_id uuid)
 language plpgsql stable security definer

@@ -193,8 +193,8 @@ begin
 end
 $$;
 comment on function private.call_importer() is
-  'Starts pending imports, and the deletion of removed logos, in functions/api when this transaction commits: through pg_net if Vault has the '
-  'URL of the functions, otherwise through NOTIFY.';
+  'Starts pending imports, and the deletion of removed logos, in functions/api when this transaction '
+  'commits: through pg_net if Vault has the URL of the functions, otherwise through NOTIFY.';
 
 -- definer: the login role has no other access to imports. The role may act as any user already; it receives
 -- the digest of a key only if that key sent an import.
