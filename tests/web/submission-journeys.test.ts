@@ -117,6 +117,7 @@ test("the page does not move while a button is pressed, and keeps what is open, 
   await comment.fill("x".repeat(2001));
   await page.getByRole("button", { name: "Comment", exact: true }).click();
   await page.getByRole("alert").waitFor();
+  await page.locator("#write textarea[aria-invalid=true]").waitFor();
   await page.locator("summary", { hasText: "Reply" }).click();
   await page.getByRole("textbox", { name: "Reply to Ben" }).fill("Half a repl");
 

@@ -20,8 +20,11 @@ document.addEventListener("turbo:render", () => {
 
 // A morphed page keeps the state of its reader: open elements and entered text, but for what was sent.
 document.addEventListener("turbo:before-morph-element", (event) => {
-  const { target } = event;
+  const { target, detail } = event as CustomEvent<{ newElement?: Element }>;
   if (!(target instanceof Element) || !isEdited(target) || target.closest("form") === sent) return;
+  // A refused form comes with what was entered, and marks what is wrong with it.
+  const { value } = target as HTMLInputElement;
+  if (value !== "" && value === (detail.newElement as HTMLInputElement | undefined)?.value) return;
   const isChoice = target instanceof HTMLInputElement && ["checkbox", "radio"].includes(target.type);
   if (!isChoice) event.preventDefault();
 });
