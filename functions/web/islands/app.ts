@@ -22,11 +22,15 @@ document.addEventListener("turbo:render", () => {
 document.addEventListener("turbo:before-morph-element", (event) => {
   const { target, detail } = event as CustomEvent<{ newElement?: Element }>;
   if (!(target instanceof Element) || !isEdited(target) || target.closest("form") === sent) return;
-  // A refused form comes with what was entered, and marks what is wrong with it.
-  const { value } = target as HTMLInputElement;
-  if (value !== "" && value === (detail.newElement as HTMLInputElement | undefined)?.value) return;
   const isChoice = target instanceof HTMLInputElement && ["checkbox", "radio"].includes(target.type);
-  if (!isChoice) event.preventDefault();
+  if (isChoice) return;
+  event.preventDefault();
+  // A refused form marks what is wrong with what was entered.
+  for (const name of ["aria-invalid", "aria-describedby"]) {
+    const mark = detail.newElement?.getAttribute(name);
+    if (mark) target.setAttribute(name, mark);
+    else target.removeAttribute(name);
+  }
 });
 document.addEventListener("turbo:before-morph-attribute", (event) => {
   const { attributeName } = (event as CustomEvent<{ attributeName: string }>).detail;
