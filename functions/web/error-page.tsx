@@ -11,8 +11,15 @@ export function errorPage(
   error: ApiError | undefined,
   requestId: string,
   visit: Visit,
-  /** Replaces the text of the error code. */
-  told?: string,
+  {
+    text: ownText,
+    isFramed,
+  }: {
+    /** Replaces the text of the error code. */
+    text?: string;
+    /** Whether the page that failed is for frames on other sites. */
+    isFramed?: boolean;
+  },
 ): ApiResponse {
   const { errors } = visit.messages;
   const problem = error && problemOf(error, visit);
@@ -33,7 +40,7 @@ export function errorPage(
     <section class="error-page">
       <p class="error-code">{answer.status}</p>
       <h1>{title}</h1>
-      <p>{told ?? text}</p>
+      <p>{ownText ?? text}</p>
       {details.length > 0 && (
         <ul>
           {details.map(({ field, message }) => (
@@ -60,7 +67,7 @@ export function errorPage(
     { organization: null, viewer: null },
     visit,
   );
-  // It shows nothing of anybody and does nothing, so that any site may frame it: whose frame it is in is not known.
-  const framing = visit.isEmbedded && { "Content-Security-Policy": contentSecurityPolicy(["*"]) };
+  // Any site may frame it, since its organization is not known: it shows no data and has no form.
+  const framing = isFramed && { "Content-Security-Policy": contentSecurityPolicy(["*"]) };
   return { ...page, headers: { ...answer.headers, ...page.headers, ...framing } };
 }

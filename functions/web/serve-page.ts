@@ -150,7 +150,10 @@ function pagePresentation(
           keepForm(visit.session, new URL(back, c.req.url).pathname, visit.form, page.formPage.keeps);
         return seeOther(`/sign-in?return_to=${encodeURIComponent(back)}`);
       }
-      return errorPage(answer, known, requestId, visit, known && page.errorTexts?.(visit.locale)[known.code]);
+      return errorPage(answer, known, requestId, visit, {
+        text: known && page.errorTexts?.(visit.locale)[known.code],
+        isFramed: visit.isEmbedded && page.isEmbeddable,
+      });
     },
     respond: (c, requestId, response, _verdict, stream) => {
       const isDone = page.method !== "get" && !page.isOneClick && response.status < 300 && "json" in response;
