@@ -83,8 +83,8 @@ app.post("/imports/run", (c) => {
       requestId,
       errorResponse(new ApiError("UNAUTHORIZED", "The dispatch secret is not valid."), requestId, false),
     );
-  keepAlive(runImports());
-  keepAlive(deleteRemovedLogos().catch((error) => log({ requestId, error })));
+  // One after the other: an idle service needs one connection.
+  keepAlive(runImports().then(() => deleteRemovedLogos().catch((error) => log({ requestId, error }))));
   return respond(c, requestId, { status: 202, json: '{"data":{"running":true}}' });
 });
 
