@@ -72,7 +72,9 @@ export function launch(
       return ended;
     },
     async killGroup(signal) {
-      process.kill(-(child.pid ?? 0), signal);
+      // Process 0 is this process's own group.
+      if (!child.pid) throw new Error("it did not start");
+      process.kill(-child.pid, signal);
       return ended;
     },
   };
