@@ -42,7 +42,7 @@ type AdminView = {
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 
-/** At /admin, for members, and for whoever is on the team of other organizations only: what they may open. */
+/** Replaces an admin page for members of the team and members of other teams: lists the pages that they may open. */
 const elsewhere = page({
   path: "/admin",
   access: "person",

@@ -67,7 +67,7 @@ export function errorPage(
     { organization: null, viewer: null },
     visit,
   );
-  // Any site may frame it, since its organization is not known: it shows no data and has no form.
+  // Any site may frame it, because the organization's allowed origins are not known: it has no data and no form.
   const framing = isFramed && { "Content-Security-Policy": contentSecurityPolicy(["*"]) };
   return { ...page, headers: { ...answer.headers, ...page.headers, ...framing } };
 }

@@ -127,7 +127,7 @@ const Top = ({ view, frame, visit }: Props) => {
             </details>
           </>
         ) : visit.isSignedIn ? (
-          // A page of an error does not ask the database who it is.
+          // An error page does not query the database for the visitor's name.
           <a class="quiet" href="/me">
             {nav.me}
           </a>

@@ -25,7 +25,7 @@ document.addEventListener("turbo:before-morph-element", (event) => {
   const isChoice = target instanceof HTMLInputElement && ["checkbox", "radio"].includes(target.type);
   if (isChoice) return;
   event.preventDefault();
-  // A refused form marks what is wrong with what was entered.
+  // Copy the error marks of a refused form to the field with the input.
   for (const name of ["aria-invalid", "aria-describedby"]) {
     const mark = detail.newElement?.getAttribute(name);
     if (mark) target.setAttribute(name, mark);

@@ -2,7 +2,7 @@ import { type FromFrame, protocol, type ToFrame } from "../widget/protocol.ts";
 import type { Island } from "./islands.ts";
 
 const dayMs = 86_400_000;
-/** Between two requests for the number of unread news: docs/decisions/0295-the-badge-of-the-widget-polls.md. */
+/** Time between two requests for the number of unread news: docs/decisions/0295-the-badge-of-the-widget-polls.md. */
 const pollMs = 120_000;
 const maxPollMs = 3_600_000;
 
@@ -59,7 +59,7 @@ export const connect: Island = (element, signal) => {
     if (!host) return;
     const news = document.getElementById("news");
     if (unread !== null) tell({ type: "unread", count: unread });
-    // The list of a page that nobody reads is loaded anew, and so is one of a session that has ended.
+    // Reload a list of news that is out of date or of an ended session, but not while the person reads it.
     if (!news || (unread !== null && unread === Number(news.dataset.unread))) return;
     if (isShown) isStale = true;
     else location.reload();
@@ -113,24 +113,24 @@ function watchUnread(
   let waitMs = pollMs;
   let next = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const plan = () => {
+  const startTimer = () => {
     clearTimeout(timer);
     if (!document.hidden && !signal.aborted) timer = setTimeout(read, next - Date.now());
   };
-  // Pages that were opened at once do not ask at once.
-  const rest = () => {
+  // Random, so that pages opened at the same time do not poll at the same time.
+  const schedule = () => {
     next = Date.now() + waitMs * (0.75 + Math.random() / 2);
-    plan();
+    startTimer();
   };
   async function read() {
-    rest();
+    schedule();
     const unread = await unreadOf(`${base}/unread`, signal).catch(() => undefined);
     waitMs = unread === undefined ? Math.min(waitMs * 2, maxPollMs) : pollMs;
-    rest();
+    schedule();
     if (unread !== undefined) onRead(unread);
   }
-  rest();
-  document.addEventListener("visibilitychange", plan, { signal });
+  schedule();
+  document.addEventListener("visibilitychange", startTimer, { signal });
   signal.addEventListener("abort", () => clearTimeout(timer));
 }
 
@@ -146,7 +146,10 @@ const identified = "widget identified";
 
 type Problem = { field: string; message: string };
 
-/** Exchanges the host's token for the session of this frame, whose cookie no script reads, unless it is there already. */
+/**
+ * Exchanges the host's token for the session of this frame, unless the same person is signed in already. No script can
+ * read the session's cookie.
+ */
 async function identify({ dataset }: HTMLElement, token: string, tell: (message: FromFrame) => void) {
   const claims = claimsOf(token);
   if (claims && kept(sessionStore, identified) === JSON.stringify([claims, dataset.viewer])) return;

@@ -92,7 +92,7 @@ type BoardProps = Surroundings & {
   visit: Visit;
   frame: Frame;
   submissions: Listed[];
-  /** Of a filtered list. */
+  /** Number of matches of a filtered list. */
   total: number;
   next: string | null;
 };
@@ -303,7 +303,7 @@ const Chosen = ({ query, visit, categories, tags, total }: BoardProps) => {
   );
 };
 
-/** Of which the stylesheet shows two lines; half a character at the end would be no text. */
+/** The beginning of a description, of which the stylesheet shows two lines. A cut surrogate pair would be malformed. */
 const excerpt = (text: string) => (text.length > 300 ? text.slice(0, 300).toWellFormed() : text);
 
 const Row = ({ submission, visit, categories, tags }: { submission: Listed } & BoardProps) => {
