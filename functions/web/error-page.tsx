@@ -34,7 +34,7 @@ export function errorPage(
           : answer.status >= 500
             ? [errors.failed, errors.failedText(requestId)]
             : [errors.refused, problem?.message ?? ""];
-  // Of what is not there or not allowed the title says all.
+  // For other statuses, such as 403 and 404, the title is enough.
   const details = [400, 409].includes(answer.status) ? (problem?.details ?? []) : [];
   const content = (
     <section class="error-page">

@@ -15,7 +15,7 @@ const defaultColor = "#4b49c8";
 
 type Props = { view: View; frame: Frame; visit: Visit };
 
-/** What stands around every page. */
+/** The document around every page. */
 export const Layout = ({ view, frame, visit }: Props) => {
   const { organization } = frame;
   const title = [view.title, organization?.name].filter(Boolean).join(" · ");

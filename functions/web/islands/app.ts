@@ -18,7 +18,7 @@ document.addEventListener("turbo:render", () => {
   sent = null;
 });
 
-// A morphed page keeps the state of its reader: open elements and entered text, but for what was sent.
+// A morphed page keeps open elements and input, except the input of the sent form.
 document.addEventListener("turbo:before-morph-element", (event) => {
   const { target, detail } = event as CustomEvent<{ newElement?: Element }>;
   if (!(target instanceof Element) || !isEdited(target) || target.closest("form") === sent) return;

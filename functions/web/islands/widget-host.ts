@@ -6,7 +6,7 @@ const dayMs = 86_400_000;
 const pollMs = 120_000;
 const maxPollMs = 3_600_000;
 
-/** The frame's side of the widget: tells the page around it what is shown here, and does what it asks. */
+/** The frame's side of the widget: reports its state to the host page, and handles messages of the host page. */
 export const connect: Island = (element, signal) => {
   const origins: string[] = JSON.parse(element.dataset.origins ?? "[]");
   let host: string | undefined;
@@ -166,7 +166,7 @@ async function identify({ dataset }: HTMLElement, token: string, tell: (message:
   tell({ type: "refused", message });
 }
 
-/** Who the token is about, to see whether it is still the same person. The server verifies it. */
+/** The person in a token, to detect a change of the person. The server verifies the token. */
 function claimsOf(token: string): string | undefined {
   try {
     const text = atob((token.split(".")[1] ?? "").replace(/-/g, "+").replace(/_/g, "/"));
@@ -175,7 +175,7 @@ function claimsOf(token: string): string | undefined {
   } catch {}
 }
 
-/** Ends the session, and forgets what was typed and put off. */
+/** Ends the session, and deletes stored form input and snoozed surveys. */
 async function logout({ dataset }: HTMLElement, tell: (message: FromFrame) => void) {
   const answer = await post(`${dataset.base}/leave`, {}).catch(() => undefined);
   if (answer?.type !== "opaqueredirect")

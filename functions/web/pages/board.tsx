@@ -39,7 +39,7 @@ type Listed = {
   marked_description?: string;
 };
 
-/** As the API's list, but that what most people want comes first; what is no value of a filter is left out. */
+/** The query of the API's list, but sorted by votes, and without empty filters. */
 const boardQuery = z
   .preprocess(
     withoutEmpty,
@@ -269,7 +269,7 @@ const Filters = ({ query, visit, categories, counts }: BoardProps) => {
   );
 };
 
-/** What the list is narrowed to, each with a link that takes it away. */
+/** The active filters, each with a link that removes it. */
 const Chosen = ({ query, visit, categories, tags, total }: BoardProps) => {
   const { board, statuses, types } = visit.messages;
   const labels = {

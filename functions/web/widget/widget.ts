@@ -194,7 +194,7 @@ function build(of: Options) {
     answer,
     later,
     dismiss,
-    /** What had the focus when the panel opened. */
+    /** The element that had the focus when the panel opened. */
     opener: undefined as HTMLElement | undefined,
     isAsked: false,
     isHeard: false,
@@ -453,7 +453,7 @@ async function identify() {
   }
 }
 
-// What the page asked for before this script was there.
+// Runs the commands that the page queued before this script was loaded.
 if (!host.feedback?.isLoaded) {
   const waiting = host.feedback?.q ?? [];
   feedback.isLoaded = true;
