@@ -2,7 +2,10 @@ import { alone } from "./database.ts";
 import { deleteLogo, hasStorage } from "./logos.ts";
 import { removedLogos } from "./statements/organizations.ts";
 
-/** Deletes the files of logos that were replaced, or whose organization was deleted; what fails is tried again later. */
+/**
+ * Deletes the files of replaced logos, and of logos of deleted organizations. The path of a file that Storage did not
+ * delete stays in the table, and the schedule tries again.
+ */
 export async function deleteRemovedLogos(): Promise<void> {
   if (!hasStorage()) return;
   let deleted: string[] = [];

@@ -138,8 +138,8 @@ function isByCookie(c: Context): boolean {
 }
 
 /**
- * The origin of the calling page, if it is not the service's own. A cookie write without Origin counts as origin
- * "null".
+ * The origin of the calling page, if it is not the service's own. A write with a cookie but without Origin counts as
+ * origin "null".
  */
 function foreignOrigin(c: Context, needsOrigin: boolean): string | null {
   const origin = c.req.header("Origin");

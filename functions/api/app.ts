@@ -74,7 +74,8 @@ for (const path of ["/health", "/ready", "/openapi.json", "/docs", "/mcp/health"
 app.route("/", health);
 app.route("/", documentation(endpoints));
 
-// For the schedule, authenticated by password: imports, and files to delete. Responds at once and continues in the background.
+// For the schedule, authenticated by password: runs imports and deletes the files of removed logos. Responds at once and
+// continues in the background.
 app.post("/imports/run", (c) => {
   const requestId = crypto.randomUUID();
   if (!showsSchedulePassword(c.req.raw))
@@ -83,7 +84,7 @@ app.post("/imports/run", (c) => {
       requestId,
       errorResponse(new ApiError("UNAUTHORIZED", "The dispatch secret is not valid."), requestId, false),
     );
-  // One after the other: an idle service needs one connection.
+  // Sequential, so that the schedule needs only one connection.
   keepAlive(runImports().then(() => deleteRemovedLogos().catch((error) => log({ requestId, error }))));
   return respond(c, requestId, { status: 202, json: '{"data":{"running":true}}' });
 });

@@ -6,7 +6,7 @@ import { environment } from "../_shared/environment.ts";
 
 type MailKind = "status" | "official" | "reply" | "comment" | "digest" | "team" | "survey" | "invite";
 
-/** What a mail tells of: a status or a comment of a submission, a new submission, or a survey. */
+/** An event in a mail: a status or a comment of a submission, a new submission, or a survey. */
 export type MailEvent = {
   kind: Exclude<MailKind, "digest" | "invite">;
   /** Of a submission; empty for a survey. */
@@ -56,7 +56,7 @@ export type PersonClaim = ClaimOf<
   { id: string; kind: "user" | "email"; name: string | null; locale: Locale },
   MailEvent
 >;
-/** To an address that may have no profile. */
+/** The mail of an invite, whose address may have no profile. */
 export type InviteClaim = ClaimOf<"invite", null, InviteEvent>;
 export type Claim = PersonClaim | InviteClaim;
 

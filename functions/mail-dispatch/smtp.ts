@@ -26,7 +26,7 @@ export function smtpTransport(url: URL): Transport {
       auth: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) },
     }),
     maxConnections,
-    // The queue is ours: what fails is tried again later.
+    // No queue of nodemailer: the mail stays in the database's queue, which repeats failed attempts.
     maxRequeues: 0,
     connectionTimeout: connectMs,
     greetingTimeout: connectMs,
@@ -82,7 +82,7 @@ function mailOf({ from, to, subject, html, text, messageId, references, headers,
 
 type SmtpError = Error & { code?: string; command?: string; responseCode?: number };
 
-/** What an error of the server means. Before RCPT TO it is about us, after it about the address or the mail. */
+/** Classifies an error of the server. Before RCPT TO it concerns this service, after it the address or the mail. */
 function outcomeOf({ code = "", command = "", responseCode = 0, message }: SmtpError): Outcome {
   const error =
     responseCode > 0 ? `${command || code} was answered ${responseCode}.` : meaningOf(code, message);

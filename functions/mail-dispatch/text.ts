@@ -18,7 +18,7 @@ export function textOfMail(html: string): string {
     .concat("\n");
 }
 
-/** What somebody wrote looks like nothing that the mail says itself. */
+/** Quotes user text, so that it cannot be mistaken for text of the service. */
 const quote = (html: string) =>
   html
     .split(/<br ?\/?>/)

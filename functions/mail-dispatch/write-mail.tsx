@@ -14,7 +14,7 @@ import { surveyMail } from "./templates/survey.tsx";
 import { teamMail } from "./templates/team.tsx";
 import { textOfMail } from "./text.ts";
 
-/** What a template makes: the subject, what mail programs show beside it, and what the mail says. */
+/** The result of a template: the subject, the preview that mail programs show beside it, and the content. */
 export type Written = { subject: string; preview: string; content: JSX.Element };
 
 const templates = {
@@ -27,13 +27,13 @@ const templates = {
   survey: surveyMail,
 };
 
-/** What depends on who a mail goes to. */
+/** The parts of a mail that differ between a person and an invited address. */
 type Parts = Written & {
   locale: Locale;
   foot: JSX.Element;
-  /** Stops mail of this kind by one click. */
+  /** URL for one-click unsubscribing. */
   unsubscribe: string;
-  /** The submission that it is about: its mails are one thread. */
+  /** Id of the submission; its mails are one thread. */
   thread?: string | undefined;
 };
 

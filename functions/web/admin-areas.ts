@@ -14,7 +14,7 @@ export type Area = {
   role: MemberRole;
 };
 
-/** What the navigation of the dashboard lists, in its order. An area without a page is left out. */
+/** Areas of the dashboard in the order of its navigation, which omits areas without a page. */
 export const areas: Record<AreaName, Area> = {
   overview: { path: "", icon: "layout-dashboard", group: "work", role: "admin" },
   inbox: { path: "/inbox", icon: "inbox", group: "work", role: "admin" },

@@ -25,24 +25,24 @@ type AdminInput<Query, Words> = PageInput<Query> & {
   words: Words;
 };
 
-/** What a page of the dashboard shows under its title. */
+/** The content of a page of the dashboard. */
 type AdminView = {
   title: string;
   content: JSX.Element | string;
   /** Beside the title. */
   actions?: JSX.Element;
-  /** Between the area and this page, outermost first. */
+  /** Breadcrumbs between the area and this page, outermost first. */
   trail?: { label: string; href: string }[];
   status?: number;
-  /** More of the document's head. */
+  /** Additional elements of the document's head. */
   head?: JSX.Element;
-  /** Beside what was done. */
+  /** Shown beside the message about the last action. */
   undo?: JSX.Element;
 };
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 
-/** At /admin, for members, and for whoever is on the team of other organizations only: what they may open. */
+/** Replaces an admin page for members of the team and members of other teams: lists the pages that they may open. */
 const elsewhere = page({
   path: "/admin",
   access: "person",
@@ -197,7 +197,7 @@ const AdminContent = ({
   );
 };
 
-/** What the address says that was done, in a closed list of words. */
+/** The message for the `done` parameter of the URL, from a fixed list. */
 function doneMessage({ done = {} }: AreaMessages, query: URLSearchParams): string | undefined {
   const code = query.get("done") ?? "";
   const message = Object.hasOwn(done, code) ? done[code] : undefined;
@@ -222,20 +222,20 @@ export function adminAction(
     redirectTo,
   }: {
     area: AreaName;
-    /** Below the area's, as its form names it. */
+    /** Path of the form's action below the area. */
     path?: string;
     /** The page that has the form. */
     formPage: Page;
-    /** Shows once what was answered, such as a secret, in `visit.answered`. Its form says data-turbo="false". */
+    /** Shows the response once, such as a secret, in `visit.answered`. The form needs data-turbo="false". */
     resultPage?: Page;
-    /** Whether it is, where that depends on the answer: such as if something of it failed. */
+    /** Whether `resultPage` is shown, if that depends on the response, for example after partial failures. */
     isShown?: Page["isShown"];
     readForm?: Page["readForm"];
-    /** Parameters of the endpoint's path that the form names in fields, such as the organization. */
+    /** Parameters of the endpoint's path that are fields of the form, such as the organization. */
     params?: Record<string, string>;
-    /** The code of what is said where it leads, of the area's `done`; with the number of what was done. */
+    /** Key in the area's `done` of the message on the next page, with the number of changed rows. */
     doneMessage?: string | ((response: JsonResponse, at: At) => { done: string; count?: number } | undefined);
-    /** Below the area's; without, what the form's `return_to` says, else the area. */
+    /** Path of the next page below the area; by default `return_to` of the form, otherwise the area. */
     redirectTo?: (response: JsonResponse, at: At) => string;
   },
 ): Page {

@@ -199,7 +199,7 @@ function pathsOf({ path, ofOrganization, isEmbeddable }: Page): string[] {
 
 app.all("*", async (c) => servePage(c, nowhere, await startVisit(c)));
 
-// What fails before a page is known; errors of pages are pages.
+// Errors before the page is known. Errors of pages are HTML pages.
 app.onError((error, c) => {
   const requestId = crypto.randomUUID();
   log({ requestId, error });

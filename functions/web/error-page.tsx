@@ -34,7 +34,7 @@ export function errorPage(
           : answer.status >= 500
             ? [errors.failed, errors.failedText(requestId)]
             : [errors.refused, problem?.message ?? ""];
-  // Of what is not there or not allowed the title says all.
+  // For other statuses, such as 403 and 404, the title is enough.
   const details = [400, 409].includes(answer.status) ? (problem?.details ?? []) : [];
   const content = (
     <section class="error-page">
@@ -67,7 +67,7 @@ export function errorPage(
     { organization: null, viewer: null },
     visit,
   );
-  // Any site may frame it, since its organization is not known: it shows no data and has no form.
+  // Any site may frame it, because the organization's allowed origins are not known: it has no data and no form.
   const framing = isFramed && { "Content-Security-Policy": contentSecurityPolicy(["*"]) };
   return { ...page, headers: { ...answer.headers, ...page.headers, ...framing } };
 }

@@ -24,8 +24,8 @@ const options = (path: string, maxAge: number) =>
   }) as const;
 
 /**
- * Keeps what was typed while its author signs in: in cookies that only the form's own page is sent, and of the fields
- * only those that the page names. Longer text is left to the draft island.
+ * Stores the input of a form during a sign-in, in cookies with the path of the form's page. Stores only the fields that
+ * the page names; the draft island stores longer text.
  */
 export function keepForm(
   { cookies }: Session,
@@ -45,7 +45,7 @@ export function keepForm(
     });
 }
 
-/** What was typed on this page before a sign-in. */
+/** The stored input of this page's form. */
 export function keptForm(c: Context): URLSearchParams | undefined {
   const parts = Array.from({ length: maxParts }, (_, part) => getCookie(c, name(part)) ?? "");
   const text = parts.join("");
@@ -58,12 +58,12 @@ export function keptForm(c: Context): URLSearchParams | undefined {
   }
 }
 
-/** Once it is shown again, its page has it. */
+/** Deletes the stored input, after the page has shown it again. */
 export function forgetForm({ cookies }: Session, path: string) {
   if (!isCookiePath(path)) return;
   for (let part = 0; part < maxParts; part++)
     cookies.push({ name: name(part), value: "", options: options(path, 0) });
 }
 
-/** What may stand in a cookie's Path: a semicolon would begin another attribute. */
+/** Whether a path is valid in a cookie's Path attribute: a semicolon would start another attribute. */
 const isCookiePath = (path: string) => /^\/[^;\s]*$/.test(path);

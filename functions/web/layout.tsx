@@ -15,7 +15,7 @@ const defaultColor = "#4b49c8";
 
 type Props = { view: View; frame: Frame; visit: Visit };
 
-/** What stands around every page. */
+/** The document around every page. */
 export const Layout = ({ view, frame, visit }: Props) => {
   const { organization } = frame;
   const title = [view.title, organization?.name].filter(Boolean).join(" · ");
@@ -127,7 +127,7 @@ const Top = ({ view, frame, visit }: Props) => {
             </details>
           </>
         ) : visit.isSignedIn ? (
-          // A page of an error does not ask the database who it is.
+          // An error page does not query the database for the visitor's name.
           <a class="quiet" href="/me">
             {nav.me}
           </a>

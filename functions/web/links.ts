@@ -1,6 +1,6 @@
 const address = /https?:\/\/[^\s<>"“”«»]+/giu;
 
-/** Text in parts: what is a web address, and what stands between. The time it takes grows with the length alone. */
+/** Splits text into URLs and the text between them, in linear time. */
 export function withLinks(text: string): { part: string; isLink: boolean }[] {
   const parts = [];
   let at = 0;
@@ -13,7 +13,7 @@ export function withLinks(text: string): { part: string; isLink: boolean }[] {
   return [...parts, { part: text.slice(at), isLink: false }];
 }
 
-/** What ends the sentence is not the address; a bracket that the address itself opened is. In one pass over the text. */
+/** Removes punctuation at the end, except a bracket that was opened within the URL. Linear time. */
 function withoutPunctuation(found: string): string {
   let unopened = 0;
   for (const character of found) unopened += character === ")" ? 1 : character === "(" ? -1 : 0;

@@ -13,7 +13,7 @@ import { isForAnybody, renderOnce } from "./rendered.ts";
 import { contentSecurityPolicy } from "./security.ts";
 import type { Visit } from "./visit.ts";
 
-/** What a page is given: the endpoint's input, and the visit. Of the parameters it has those of its path. */
+/** Input of a page: that of an endpoint, and the visit. Only the parameters of its path are set. */
 export type PageInput<Query = unknown, Body = unknown> = Input<
   Query,
   Body,
@@ -26,24 +26,24 @@ export const withoutEmpty = (sent: unknown) =>
     Object.entries(sent as Record<string, string>).filter(([, value]) => value.trim() !== ""),
   );
 
-/** What a page shows inside the layout. */
+/** The content of a page inside the layout. */
 export type View = {
   title: string;
   content: JSX.Element | string;
   status?: number;
-  /** Of the page for search engines and link previews. */
+  /** Description for search engines and link previews. */
   description?: string;
   /** Path of the page that this is a variant of. */
   canonical?: string;
-  /** More of the document's head. */
+  /** Additional elements of the document's head. */
   head?: JSX.Element;
-  /** What the page is in the words of schema.org, besides its name, description and address. */
+  /** Structured data by schema.org, besides name, description and URL. */
   structured?: { "@type": string; [property: string]: unknown };
   /** Path of its feed. */
   feed?: string;
-  /** False where search engines may list it, if its organization wants that: what is no form and nobody's own. */
+  /** False if search engines may list the page, if its organization allows that: not for forms and personal pages. */
   noindex?: boolean;
-  /** In the place of the usual ones, such as another Content-Security-Policy. */
+  /** Replace the default headers, such as the Content-Security-Policy. */
   headers?: Record<string, string>;
   /** Marks the item of the navigation. */
   section?: "board" | "roadmap" | "new" | "news" | "admin";
@@ -105,7 +105,7 @@ type Shared<Query, Body> = {
   body?: Body;
 };
 
-// What the documents of the API tell of an endpoint.
+// Fields for the API's documentation, which does not list pages.
 const unlisted = { access: "public", tag: "", summary: "", responses: {} };
 
 /** Declares a page: `call` makes its statements, `view` what it shows of their rows. All go in one round trip. */

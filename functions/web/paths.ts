@@ -73,13 +73,13 @@ export function boardLink(visit: Visit, { organization }: Frame, filter: Record<
   return { href: asHostAsks(visit, path + (query && `?${query}`)), target: frameTarget(visit) };
 }
 
-/** Leads to a page for who is signed in: within a frame to its embedded one, else out of it. */
+/** A link to a page for signed-in people: within a frame to the embedded page if signed in, otherwise out of the frame. */
 export const personLink = (visit: Visit, path: string) => ({
   href: isAtHome(visit) ? asHostAsks(visit, `/embed${path}`) : path,
   target: formTarget(visit),
 });
 
-/** Of a form for who is signed in: within a frame it posts to the embedded path, which alone has the frame's session. */
+/** A form for signed-in people. In a frame it posts to the embedded path, because only that gets the frame's session. */
 export const personForm = (visit: Visit, path: string) => ({
   method: "post" as const,
   action: isAtHome(visit) ? asHostAsks(visit, `/embed${path}`) : path,
@@ -90,7 +90,7 @@ export const personForm = (visit: Visit, path: string) => ({
 
 const isAtHome = ({ isEmbedded, isSignedIn }: Visit) => isEmbedded && isSignedIn;
 
-/** Within a frame the host names language and theme in the address. */
+/** Keeps the language and theme that the host page has set in the frame's URL. */
 export function asHostAsks({ isEmbedded, query }: Visit, path: string): string {
   if (!isEmbedded) return path;
   return ["lang", "theme"].reduce((so, name) => {
@@ -107,12 +107,12 @@ export function withQuery(path: string, parameter: string): string {
   return [before + (before.includes("?") ? "&" : "?") + parameter, ...fragment].join("#");
 }
 
-/** Of what stays in a frame: everything else opens a window there, since no other page may be framed. */
+/** Target of links that stay in a frame. All others open a window, because no other page may be framed. */
 export const frameTarget = ({ isEmbedded }: Visit) => (isEmbedded ? "_self" : undefined);
-/** Of a form in a frame: who is signed in there stays there, who has to sign in is given a window for it. */
+/** Target of a form in a frame: a signed-in person stays in the frame; others get a window, to sign in. */
 const formTarget = (visit: Visit) => (visit.isSignedIn ? frameTarget(visit) : undefined);
 
-/** Whether the page was asked for by this path. */
+/** Whether this is the path of the request. */
 export function isAt({ path }: Visit, wanted: string): boolean {
   try {
     return decodeURIComponent(path) === decodeURIComponent(wanted);

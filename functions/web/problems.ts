@@ -10,7 +10,7 @@ export class WordedError extends ApiError {}
 
 type Problem = { message: string; details: ErrorDetail[] };
 
-/** What is wrong, in the visitor's language. The API says it in English, and more exactly. */
+/** The errors of a form in the visitor's language. The API's messages are in English and more specific. */
 export function problemOf(
   error: ApiError,
   { locale, messages }: Pick<Visit, "locale" | "messages">,
@@ -27,7 +27,7 @@ export function problemOf(
     details:
       error instanceof InvalidInput
         ? validationDetails(error, explain)
-        : // What the database refused.
+        : // Errors of the database.
           error.details.map(({ field }) => ({ field, message: problems.invalid })),
   };
 }

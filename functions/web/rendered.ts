@@ -19,8 +19,8 @@ export const isForAnybody = ({ session, form, kept, answered, refused }: Visit) 
   !refused;
 
 /**
- * What a page answered to the same address, language, theme and rows; else what `render` makes. The database is asked each
- * time, so nothing is shown that has changed or that the visitor may not see.
+ * The cached response for the same URL, language, theme and rows, otherwise the result of `render`. The rows are queried
+ * for each request, so the response is neither stale nor shown to visitors who may not see it.
  */
 export function renderOnce(rows: unknown, visit: Visit, render: () => JsonResponse): JsonResponse {
   const { path, query, locale, theme } = visit;

@@ -139,7 +139,7 @@ function pagePresentation(
       const answer = errorResponse(error, requestId, false);
       const known = toApiError(error);
       onError(known);
-      // Nobody is told of a private board what is there: its team signs in first.
+      // A private board does not reveal which pages exist: its team must sign in first.
       const isHidden = known?.code === "NOT_FOUND" && endpoint.access !== "public" && !visit.isSignedIn;
       if ((known?.code === "UNAUTHORIZED" && endpoint.access !== "public") || isHidden) {
         const back = ownPath(returnPath(c, visit)) ?? "/";

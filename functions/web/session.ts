@@ -12,10 +12,10 @@ import {
   sessionToken,
 } from "../_shared/session-cookie.ts";
 
-/** A cookie to be set with the answer. */
+/** A cookie to set with the response. */
 export type NewCookie = { name: string; value: string; options: CookieOptions };
 
-/** Who visits, and the cookies that change with this answer. */
+/** The visitor's credential, and the cookies to set with the response. */
 export type Session = {
   credential: Credential;
   accessToken?: string;
@@ -64,7 +64,7 @@ async function ofIdentified(c: Context, token: string | undefined): Promise<Sess
     : { credential, cookies: [] };
 }
 
-/** What says nothing about the session: auth is away for a moment, or was asked too often from this address. */
+/** The error if auth is temporarily unavailable or limits the address: it does not mean that the session is invalid. */
 function holdUpOf({ name, code, status, message }: AuthError): ApiError | undefined {
   if (status === 429) {
     const retry_after = secondsToWait(message);
@@ -122,7 +122,7 @@ export function authOf(c: Context, cookies: NewCookie[], fetchAuth: typeof fetch
       headers: address ? { [environment.authAddressHeader as string]: address } : {},
     },
     cookies: {
-      // What this answer sets goes before what the request brought.
+      // Cookies of the response take precedence over those of the request.
       getAll: () =>
         Object.entries({
           ...getCookie(c),

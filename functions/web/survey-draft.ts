@@ -10,7 +10,7 @@ import {
 import { valueOfForm } from "../_shared/form.ts";
 import type { Visit } from "./visit.ts";
 
-/** What the builder's form holds of a question, each value as a form has it. */
+/** A question in the builder's form, with the text of each field. */
 export type DraftQuestion = Record<(typeof questionFields)[number], string>;
 
 const questionFields = ["type", "text", "required", "options", "multiple", "scale"] as const;
@@ -41,8 +41,8 @@ export const draftFields = [
 ];
 
 /**
- * The questions of the builder's form, in the order in which they stand there. Of more than a survey may have, one
- * is kept, for which it is refused: what is shown again stays as small as what can be saved.
+ * The questions of the builder's form, in their order. Returns at most one question more than a survey may have, so that
+ * the survey is still rejected, but the form that is shown again is not larger.
  */
 export function questionsOf(form: URLSearchParams): DraftQuestion[] {
   const byNumber = new Map<string, DraftQuestion>();
@@ -64,7 +64,7 @@ function withQuestions(form: URLSearchParams, questions: readonly DraftQuestion[
   return made;
 }
 
-/** What the API takes, of the builder's form. */
+/** Converts the builder's form to the body of the API. */
 export function surveyOf(form: URLSearchParams): object {
   const rest = new URLSearchParams(form);
   const closesAt = rest.get("closes_at") ?? "";
@@ -161,7 +161,7 @@ export function arranged(form: URLSearchParams): URLSearchParams {
   return finish(to === questions.length - 1 ? `up.${to}` : `${action}.${to}`);
 }
 
-/** What the builder shows: what was refused, arranged or typed before a sign-in, else what is stored. */
+/** The form that the builder shows: rejected, rearranged or entered before a sign-in, otherwise the stored one. */
 export function shownForm(
   { refused, answered, kept }: Pick<Visit, "refused" | "answered" | "kept">,
   stored: URLSearchParams,

@@ -23,7 +23,7 @@ export function answersOf(form: URLSearchParams): Answers {
   return { answers };
 }
 
-/** What is not empty, in one pass: `getAll` for each name would read all fields as often as there are names. */
+/** The fields that are not empty, by name, in one pass: `getAll` for each name would take quadratic time. */
 function valuesByName(form: URLSearchParams): Map<string, string[]> {
   const values = new Map<string, string[]>();
   for (const [name, text] of form) {
@@ -35,7 +35,7 @@ function valuesByName(form: URLSearchParams): Map<string, string[]> {
   return values;
 }
 
-/** What is wrong with the answers that were sent, by question id. */
+/** Errors of the sent answers, by question id. */
 export function problemsOf(
   refused: RefusedForm | undefined,
   questions: readonly Question[],

@@ -11,46 +11,46 @@ import { authOf, forgotten, openSession, type Session } from "./session.ts";
 export const themes = ["light", "dark"] as const;
 type Theme = (typeof themes)[number];
 
-/** A form that was refused: what was typed, and what is wrong with it. */
+/** A rejected form: its input and the errors. */
 export type RefusedForm = {
   typed: URLSearchParams;
   message: string;
   details: ErrorDetail[];
-  /** 429 where it was tried too often, else 422. */
+  /** 429 for a rate limit, otherwise 422. */
   status: 422 | 429;
   /** Seconds. */
   retryAfter: number | undefined;
 };
 
-/** What every page needs to know of the request, besides its own input. */
+/** Data of the request that every page needs, besides its own input. */
 export type Visit = {
-  /** As the visitor sees the address, without the host; that of the board where it is too long. */
+  /** Path of the URL as the visitor sees it; that of the board if the URL is too long. */
   path: string;
   query: URLSearchParams;
-  /** It is longer than any address of ours. A page has it in dozens of links. */
+  /** Whether the URL exceeds the limits. A page repeats it in dozens of links. */
   isTooLong: boolean;
   /** Shown in a frame on another site: below /embed. */
   isEmbedded: boolean;
-  /** Before the paths of the organization's pages: `/o/:slug`, or nothing for the default one. */
+  /** Prefix of the paths of the organization's pages: `/o/:slug`, empty for the default organization. */
   base: string;
   locale: Locale;
   messages: Messages;
   theme: Theme | undefined;
   session: Session;
   isSignedIn: boolean;
-  /** Of the account, where the page found another language there than this one. */
+  /** The language of the account, if it differs from `locale`. */
   accountLocale: Locale | undefined;
-  /** Neither the address nor the visitor nor the browser names a language: the organization's counts. */
+  /** Whether URL, cookie and browser name no supported language, so that the organization's default applies. */
   namesNoLocale: boolean;
-  /** Of the organization of the page, once it is read. */
+  /** The default language of the page's organization, after it was read. */
   organizationLocale: Locale | undefined;
-  /** Of a POST; an error where it could not be read. Of one with a file, its action sets the fields. */
+  /** The form of a POST; an error if it could not be read. The action of a form with a file sets it later. */
   form: URLSearchParams | ApiError | undefined;
-  /** Where the page is shown again because its form was refused. */
+  /** Set if the page is shown again because its form was rejected. */
   refused: RefusedForm | undefined;
-  /** What the form's action answered, where the page shows it once: JSON. */
+  /** JSON response of the form's action, if the page shows it once. */
   answered: string | undefined;
-  /** What was typed into the page's form before its author signed in. */
+  /** Input of the page's form from before a sign-in. */
   kept: URLSearchParams | undefined;
   auth(): ReturnType<typeof authOf>;
   /** Ends the session in this browser. */
@@ -109,7 +109,7 @@ function keepRefusal(error: unknown): ApiError {
   throw error;
 }
 
-/** By the address, else by what the visitor chose before, else by the browser. What the account says comes with the page. */
+/** The language of the URL, of the cookie or of the browser. The account's language is read with the page. */
 const localeOf = (c: Context, url: URL): Locale =>
   chosenLocale(c, url) ?? negotiateLocale(c.req.header("Accept-Language"));
 
@@ -118,7 +118,7 @@ const chosenLocale = (c: Context, url: URL) =>
 
 const localeNamed = (name: string | null | undefined) => locales.find((locale) => locale === name);
 
-/** The language that the address names, which goes before every other. */
+/** The language of the URL, which takes precedence over all others. */
 export const namedLocale = ({ query }: Visit) => localeNamed(query.get("lang"));
 
 const yearSeconds = 31_536_000;
@@ -126,10 +126,10 @@ export const keptForAYear = { path: "/", sameSite: "lax", httpOnly: true, maxAge
 
 export const languageCookie = (locale: Locale) => ({ name: "lang", value: locale, options: keptForAYear });
 
-/** The page of which an embedded one is the variant without a frame of ours. */
+/** The path of the page that an embedded page is a variant of. */
 export const withoutEmbed = (path: string) => path.replace(/^\/embed(?=\/|$)/, "") || "/";
 
-/** The path on this site that a link or field names, or undefined where it leads elsewhere. */
+/** The path of a link or field, or undefined if it leads to another site. */
 export function ownPath(named: string | null | undefined): string | undefined {
   if (!named || named.length > 2000 || !/^\/(?!\/)[^\\\p{Cc}]*$/u.test(named)) return undefined;
   const base = "http://site.invalid";
@@ -138,7 +138,7 @@ export function ownPath(named: string | null | undefined): string | undefined {
   return url.pathname + url.search + url.hash;
 }
 
-/** No path of ours has what a proxy, browser or cookie could read as more than a path: /.//evil.example, /%5cevil.example. */
+/** False for paths that a proxy, browser or cookie may not treat as a path: /.//evil.example, /%5cevil.example. */
 function isPlain(path: string): boolean {
   try {
     return !/\/\/|[;\\\p{Cc}]/u.test(decodeURIComponent(path));

@@ -12,7 +12,7 @@ const source = join(root, "packages", "client", "src");
 /** An export of the package. */
 export type Export = {
   name: string;
-  /** Its declaration; none of the generated types, which are long. */
+  /** Its declaration; undefined for the generated types, which are too long. */
   declaration: string | undefined;
   isCode: boolean;
   comment: string;
@@ -24,7 +24,7 @@ export type Export = {
   uncommented: string[];
 };
 
-/** The exports: functions and classes first, then as in index.ts. */
+/** The exports in the order of index.ts, but functions and classes first. */
 export async function clientExports(): Promise<Export[]> {
   const index = ts.createSourceFile(
     "index.ts",

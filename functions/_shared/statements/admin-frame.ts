@@ -5,7 +5,7 @@ import type { Statement } from "../database.ts";
 export type AdminFrame = {
   organization_id: string;
   role: MemberRole;
-  /** Organizations with the caller in the team. */
+  /** Organizations whose team includes the caller. */
   organizations: { slug: string; name: string; is_default: boolean }[];
   /** Number of pending submissions and comments, counted up to 100; 0 for a member. */
   waiting_count: number;
@@ -16,7 +16,7 @@ export function adminFrame(least: MemberRole): Statement<{ data: AdminFrame }> {
   return (sql) => sql`select private.admin_frame(${least}) as data`;
 }
 
-/** Organizations with the caller in the team. */
+/** Organizations whose team includes the caller, with the caller's role. */
 export function myTeams(): Statement<{ id: string; slug: string; name: string; role: MemberRole }> {
   return (sql) => sql`
     select o.id, o.slug, o.name, m.role from public.memberships m join public.organizations o on o.id = m.organization_id

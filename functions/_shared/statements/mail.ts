@@ -43,13 +43,14 @@ export function muteSubmission(id: string, muted: boolean): Statement<Data> {
     from public.submissions s where ${named(sql, id)}`;
 }
 
+/** The organization of an invite, and whether its mail to the invited address is stopped; null without the invite. */
 type Refusing = { data: { name: string; is_stopped: boolean } | null };
 
-/** Whether an organization may write to the address that it invited; null if the invite is gone. */
 export function refusingInvites(inviteId: string): Statement<Refusing> {
   return (sql) => sql`select private.refusing_invites(${inviteId}::uuid) as data`;
 }
 
+/** Stops the organization's mail to the invited address. */
 export function refuseInvites(inviteId: string): Statement<Refusing> {
   return (sql) => sql`select private.refuse_invites(${inviteId}::uuid) as data`;
 }

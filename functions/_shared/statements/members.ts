@@ -62,13 +62,13 @@ export type ShownInvite =
       organization: string;
     };
 
-/** By the token that was shown, or the signed one of the invite's mail. */
+/** Shows the invite of a token: the one returned at its creation, or the signed one of its mail. */
 export function showInvite(token: string): Statement<{ data: ShownInvite | null }> {
   const id = readInviteLink(token, "invite") ?? null;
   return (sql) => sql`select private.show_invite(${digestOf(token)}, ${id}::uuid) as data`;
 }
 
-/** By the token that was shown, or the signed one of the invite's mail. */
+/** Accepts the invite of a token, like showInvite. */
 export function acceptInvite(token: string): Statement<Data & { joined: boolean }> {
   const id = readInviteLink(token, "invite") ?? null;
   return (sql) => sql`select joined, data::text from private.accept_invite(${digestOf(token)}, ${id}::uuid)`;

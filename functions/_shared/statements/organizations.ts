@@ -15,7 +15,7 @@ export function logoOf(id?: string): Statement<{ id: string; logo_url: string | 
   return (sql) => sql`select * from private.admin_logo(${idOf(sql, id)})`;
 }
 
-/** Forgets the paths whose files are deleted; returns some whose files are to be deleted. */
+/** Removes the given paths from the list of removed logos; returns up to 20 of the remaining ones, oldest first. */
 export function removedLogos(deleted: string[]): Statement<{ path: string }> {
   return (sql) => sql`select path from private.take_removed_logos(${deleted}) path`;
 }

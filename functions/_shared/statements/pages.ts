@@ -52,7 +52,7 @@ type BoardCounts = {
   categories: Record<string, number>;
 };
 
-/** Data of a board besides its list. */
+/** Data of the board page besides its list. */
 export type Board = {
   /** Numbers of submissions visible to the caller. */
   counts: BoardCounts;

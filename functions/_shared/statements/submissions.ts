@@ -30,8 +30,8 @@ const unknownId = "00000000-0000-0000-0000-000000000000";
 const maxTotal = 1_000;
 
 /**
- * Additional fields of a list: whether the caller voted, and with `q` the matches, as HTML of text and <mark>. If `total`
- * is false, a list of all submissions is not counted.
+ * Additional fields of a list: whether the caller voted, and with `q` the matches, as HTML of text and <mark>. With
+ * `total: false`, `total` is 0 instead of a count, except in lists by search, tag or author.
  */
 type Shown = { hasVoted?: boolean; highlight?: boolean; total?: boolean };
 

@@ -3,7 +3,7 @@ import type { MailEvent, PersonClaim } from "../database.ts";
 import type { Written } from "../write-mail.tsx";
 import { Button, Quote, type Wording } from "./layout.tsx";
 
-/** What a mail or an entry of a digest is about, in a few words. */
+/** A short description of the event, for a mail or an entry of a digest. */
 export function headingOf({ kind, by = "", status = "open" }: MailEvent, { messages }: Wording): string {
   switch (kind) {
     case "status":
@@ -24,7 +24,7 @@ export function headingOf({ kind, by = "", status = "open" }: MailEvent, { messa
 export const linkOf = ({ submission_id, comment_id }: MailEvent) =>
   submissionPage(submission_id) + (comment_id ? `#comment-${comment_id}` : "");
 
-/** An official answer, a reply, or a comment that somebody wants to hear of at once. */
+/** An official answer, a reply, or another comment for people who get comments at once. */
 export function commentMail({ events }: PersonClaim, wording: Wording): Written {
   const [event] = events as [MailEvent];
   const { kinds } = wording.messages.notifications;

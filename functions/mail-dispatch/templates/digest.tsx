@@ -9,7 +9,7 @@ const maxSubmissions = 20;
 const maxOfOne = 3;
 const maxCharacters = 280;
 
-/** What happened to what somebody follows, by submission. */
+/** News of the submissions that a person follows, by submission. */
 export function digestMail(claim: PersonClaim, wording: Wording): Written {
   const { mail } = wording.messages;
   return listMail(claim, wording, mail.digest(claim.organization.name), mail.digestText(claim.events.length));

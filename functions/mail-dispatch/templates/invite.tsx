@@ -8,7 +8,10 @@ import { Button, type Wording } from "./layout.tsx";
 
 const maxName = 60;
 
-/** Names go to people who know neither: short, and no mail program makes a link of an address in them. */
+/**
+ * The claim with harmless names, because the recipient may know neither the organization nor the inviter: the names are
+ * cut, and a word joiner keeps mail programs from turning an address in them into a link.
+ */
 export function withPlainNames(claim: InviteClaim): InviteClaim {
   const { organization, events } = claim;
   return {
@@ -23,7 +26,7 @@ const plain = (name: string) =>
     .join("")
     .replaceAll(/[.:/@]/g, "$&\u2060");
 
-/** Somebody on the team invites an address. */
+/** The mail of an invite to the team. */
 export function inviteMail(
   { organization, events, created_at }: InviteClaim,
   { messages: { mail }, locale }: Wording,

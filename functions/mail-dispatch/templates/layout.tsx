@@ -17,7 +17,7 @@ type Frame = {
   children?: Child;
 };
 
-/** What stands around every mail. Styles are in the document: nothing is loaded but the logo. */
+/** The document around the content of every mail. Its styles are inline; only the logo is loaded. */
 export const MailFrame = ({ locale, subject, preview, from, foot, children }: Frame) => {
   const logo = absoluteLogo(from.logo_url);
   return (
@@ -48,7 +48,7 @@ export const MailFrame = ({ locale, subject, preview, from, foot, children }: Fr
   );
 };
 
-/** Why a mail to a person came, and how to stop it. */
+/** The footer of a mail to a person: the reason for the mail, and links to stop it. */
 export const PersonFoot = ({
   claim: { organization, profile, kind },
   messages: { mail },
@@ -86,7 +86,7 @@ export const PersonFoot = ({
   );
 };
 
-/** The same for an address that was invited. */
+/** The footer of an invite: the reason for the mail, and a link to stop it. */
 export const InviteFoot = ({
   claim: { organization },
   messages: { mail },
@@ -100,7 +100,7 @@ export const InviteFoot = ({
   </>
 );
 
-/** What somebody wrote, with its lines. */
+/** User text with its line breaks. */
 export const Quote = ({ text }: { text: string }) => (
   <blockquote>
     {text.split("\n").map((line, at) => (

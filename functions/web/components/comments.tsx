@@ -146,7 +146,7 @@ const Actions = ({
 
 type FormProps = { submissionId: string; path: string; parentId?: string; label: string; visit: Visit };
 
-/** Writes a comment or a reply; a script keeps what was typed. */
+/** The form of a comment or a reply; a script stores its input. */
 export const CommentForm = ({ submissionId, path, parentId, label, visit }: FormProps) => {
   const { comments } = visit.messages;
   const id = `body-${parentId ?? submissionId}`;

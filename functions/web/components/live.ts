@@ -2,14 +2,14 @@ import type { SubmissionDetail } from "../../../shared/submissions.ts";
 import { environment } from "../../_shared/environment.ts";
 import type { Frame } from "../../_shared/statements/pages.ts";
 
-// What the islands of realtime are told. The team also listens where what only it may see is told, by its session.
+// Attributes of realtime islands. Members of the team also join the team's private topic, with their session.
 function liveAttributes(island: string, topic: string, { viewer }: Frame, isPublic: boolean) {
   const topics = [...(isPublic ? [topic] : []), ...(viewer?.role ? [`${topic}:team`] : [])];
   if (topics.length === 0) return {};
   return { "data-island": island, ...connection(viewer), "data-topics": topics.join(" ") };
 }
 
-/** All islands of a page share a connection: by the session where somebody is signed in. */
+/** Attributes of the connection, which all islands of a page share. It uses the session of a signed-in user. */
 const connection = (viewer: Frame["viewer"]) => ({
   "data-url": environment.supabaseUrl,
   "data-key": [...environment.publicKeys][0],
@@ -30,7 +30,7 @@ export const liveSubmission = ({ id, moderation_state }: SubmissionDetail, frame
     frame.organization?.visibility === "public" && moderation_state === "approved",
   );
 
-/** What waits for approval is told to the team alone. */
+/** Pending content is broadcast to the team's topic only. */
 export const liveInbox = (frame: Frame) =>
   liveAttributes("live-inbox", `organization:${frame.organization?.id}`, frame, false);
 

@@ -8,7 +8,10 @@ const entities: Record<string, string> = {
   "&amp;": "&",
 };
 
-/** Search highlights, escaped except for <mark>, as text and marks: other markup stays text. A part of `text` starts with …. */
+/**
+ * Renders search highlights: escaped HTML in which only <mark> is markup. Starts with an ellipsis if the highlights are
+ * not from the beginning of `text`.
+ */
 export const Marked = ({ html, text }: { html: string; text: string }) => {
   const parts = html
     .split(/<mark>(.*?)<\/mark>/s)

@@ -3,7 +3,7 @@ import type { ThreadComment } from "../../_shared/statements/comments.ts";
 import type { Frame } from "../../_shared/statements/pages.ts";
 import type { Visit } from "../visit.ts";
 
-/** What its page shows. */
+/** Data of a submission's page. */
 export type SubmissionProps = {
   submission: SubmissionDetail;
   path: string;
@@ -12,7 +12,7 @@ export type SubmissionProps = {
   pages: number;
   comments: ThreadComment[];
   history: StatusChange[];
-  /** What it was merged into. */
+  /** The submission that it was merged into. */
   target: { id: string; title: string } | null;
   frame: Frame;
   isAdmin: boolean;

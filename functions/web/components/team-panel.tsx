@@ -3,7 +3,7 @@ import { Field, forForm, Problem } from "./field.tsx";
 import { ModerationForm } from "./moderation-form.tsx";
 import type { SubmissionProps } from "./submission-props.ts";
 
-/** What admins may do with a submission. */
+/** Actions of admins for a submission. */
 export const TeamPanel = ({ submission, path, target, visit }: SubmissionProps) => {
   const { manage, statuses, submission: words } = visit.messages;
   const { id, moderation_state: state } = submission;

@@ -6,7 +6,7 @@ import type { WidgetColors, WidgetWords } from "../widget/protocol.ts";
 
 type Props = { view: View; frame: Frame; visit: Visit };
 
-/** What an embedded page tells the widget around it, by its island: in a frame of an allowed origin only. */
+/** Data of an embedded page for the widget, which its island sends to an allowed origin only. */
 export const WidgetHost = ({ view, frame: { organization, viewer }, visit }: Props) => {
   if (!organization || organization.allowed_origins.length === 0) return null;
   const { nav, widget } = visit.messages;

@@ -18,14 +18,14 @@ document.addEventListener("turbo:render", () => {
   sent = null;
 });
 
-// A morphed page keeps the state of its reader: open elements and entered text, but for what was sent.
+// A morphed page keeps open elements and input, except the input of the sent form.
 document.addEventListener("turbo:before-morph-element", (event) => {
   const { target, detail } = event as CustomEvent<{ newElement?: Element }>;
   if (!(target instanceof Element) || !isEdited(target) || target.closest("form") === sent) return;
   const isChoice = target instanceof HTMLInputElement && ["checkbox", "radio"].includes(target.type);
   if (isChoice) return;
   event.preventDefault();
-  // A refused form marks what is wrong with what was entered.
+  // Copy the error marks of a refused form to the field with the input.
   for (const name of ["aria-invalid", "aria-describedby"]) {
     const mark = detail.newElement?.getAttribute(name);
     if (mark) target.setAttribute(name, mark);

@@ -22,7 +22,7 @@ export const connect: Island = (element, signal) => {
 
   async function download(address: string) {
     const response = await fetch(address, { signal });
-    // A page says what is wrong.
+    // An HTML page shows the error.
     if (!response.ok || !response.body || response.headers.get("Content-Type")?.startsWith("text/html"))
       return location.assign(address);
     const reader = response.body.getReader();

@@ -59,7 +59,7 @@ export const connect: Island = (element, signal) => {
     select(place);
     send(form, new FormData(form, button), () => {
       delete item.dataset.gone;
-      // The page says what is wrong with it.
+      // The page shows the error.
       form.requestSubmit(button);
     });
   }

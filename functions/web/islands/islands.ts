@@ -28,7 +28,7 @@ export function addIslands(more: Islands) {
 
 const connected = new Map<HTMLElement, AbortController>();
 
-/** Connects what is new on the page and ends what has gone. Called after each change of the page. */
+/** Connects new islands and disconnects removed ones. Called after each change of the page. */
 export function connectIslands() {
   for (const [element, ending] of connected) {
     if (element.isConnected) continue;

@@ -1,7 +1,7 @@
 import { type RealtimeChannel, RealtimeClient } from "@supabase/realtime-js";
 import { handIsFree } from "./hand.ts";
 
-/** What a broadcast says: docs/realtime.md. */
+/** A broadcast message: docs/realtime.md. */
 export type Told = {
   event: string;
   payload: {

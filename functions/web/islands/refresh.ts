@@ -38,7 +38,7 @@ async function run() {
     const before = renders;
     const read = await readPage(path);
     await idle();
-    // What was rendered meanwhile may be newer or older.
+    // A page rendered in the meantime may be newer or older than the one read.
     const isCurrent = renders === before && address() === path;
     if (read === "failed" || !isCurrent) reasons.push(...known);
     else if (read) show(read);
@@ -59,7 +59,7 @@ async function readPage(path: string): Promise<Document | "failed" | undefined> 
   }
 }
 
-// What an action of the reader answered, and the input that it refused: the address does not tell them.
+// Messages after an action of the reader, and forms with errors, which a page read by its URL does not contain.
 const answers =
   "[role=alert], .notice:is([role=status], :has([role=status])), form:has([role=alert], [aria-invalid=true]), .fresh:not([hidden])";
 

@@ -2,7 +2,7 @@ import type { Island } from "./islands.ts";
 
 const previewDelayMs = 400;
 
-/** Questions are dragged to their place, which is their order in the form; the preview follows what is typed. */
+/** Lets questions be dragged, which changes their order in the form, and updates the preview after input. */
 export const connect: Island = (element, signal) => {
   const form = element as HTMLFormElement;
   const listen = <Name extends keyof HTMLElementEventMap>(
@@ -57,7 +57,7 @@ export const connect: Island = (element, signal) => {
   );
 };
 
-/** What is told of a question's place; its fields keep their names. */
+/** Updates the displayed numbers of the questions; their fields keep their names. */
 function renumber(form: HTMLFormElement) {
   const editors = [...form.querySelectorAll<HTMLElement>(".question-editor")];
   for (const [index, editor] of editors.entries()) {

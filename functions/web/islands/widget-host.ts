@@ -2,11 +2,11 @@ import { type FromFrame, protocol, type ToFrame } from "../widget/protocol.ts";
 import type { Island } from "./islands.ts";
 
 const dayMs = 86_400_000;
-/** Between two requests for the number of unread news: docs/decisions/0295-the-badge-of-the-widget-polls.md. */
+/** Time between two requests for the number of unread news: docs/decisions/0295-the-badge-of-the-widget-polls.md. */
 const pollMs = 120_000;
 const maxPollMs = 3_600_000;
 
-/** The frame's side of the widget: tells the page around it what is shown here, and does what it asks. */
+/** The frame's side of the widget: reports its state to the host page, and handles messages of the host page. */
 export const connect: Island = (element, signal) => {
   const origins: string[] = JSON.parse(element.dataset.origins ?? "[]");
   let host: string | undefined;
@@ -59,7 +59,7 @@ export const connect: Island = (element, signal) => {
     if (!host) return;
     const news = document.getElementById("news");
     if (unread !== null) tell({ type: "unread", count: unread });
-    // The list of a page that nobody reads is loaded anew, and so is one of a session that has ended.
+    // Reload a list of news that is out of date or of an ended session, but not while the person reads it.
     if (!news || (unread !== null && unread === Number(news.dataset.unread))) return;
     if (isShown) isStale = true;
     else location.reload();
@@ -113,24 +113,24 @@ function watchUnread(
   let waitMs = pollMs;
   let next = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const plan = () => {
+  const startTimer = () => {
     clearTimeout(timer);
     if (!document.hidden && !signal.aborted) timer = setTimeout(read, next - Date.now());
   };
-  // Pages that were opened at once do not ask at once.
-  const rest = () => {
+  // Random, so that pages opened at the same time do not poll at the same time.
+  const schedule = () => {
     next = Date.now() + waitMs * (0.75 + Math.random() / 2);
-    plan();
+    startTimer();
   };
   async function read() {
-    rest();
+    schedule();
     const unread = await unreadOf(`${base}/unread`, signal).catch(() => undefined);
     waitMs = unread === undefined ? Math.min(waitMs * 2, maxPollMs) : pollMs;
-    rest();
+    schedule();
     if (unread !== undefined) onRead(unread);
   }
-  rest();
-  document.addEventListener("visibilitychange", plan, { signal });
+  schedule();
+  document.addEventListener("visibilitychange", startTimer, { signal });
   signal.addEventListener("abort", () => clearTimeout(timer));
 }
 
@@ -146,7 +146,10 @@ const identified = "widget identified";
 
 type Problem = { field: string; message: string };
 
-/** Exchanges the host's token for the session of this frame, whose cookie no script reads, unless it is there already. */
+/**
+ * Exchanges the host's token for the session of this frame, unless the same person is signed in already. No script can
+ * read the session's cookie.
+ */
 async function identify({ dataset }: HTMLElement, token: string, tell: (message: FromFrame) => void) {
   const claims = claimsOf(token);
   if (claims && kept(sessionStore, identified) === JSON.stringify([claims, dataset.viewer])) return;
@@ -163,7 +166,7 @@ async function identify({ dataset }: HTMLElement, token: string, tell: (message:
   tell({ type: "refused", message });
 }
 
-/** Who the token is about, to see whether it is still the same person. The server verifies it. */
+/** The person in a token, to detect a change of the person. The server verifies the token. */
 function claimsOf(token: string): string | undefined {
   try {
     const text = atob((token.split(".")[1] ?? "").replace(/-/g, "+").replace(/_/g, "/"));
@@ -172,7 +175,7 @@ function claimsOf(token: string): string | undefined {
   } catch {}
 }
 
-/** Ends the session, and forgets what was typed and put off. */
+/** Ends the session, and deletes stored form input and snoozed surveys. */
 async function logout({ dataset }: HTMLElement, tell: (message: FromFrame) => void) {
   const answer = await post(`${dataset.base}/leave`, {}).catch(() => undefined);
   if (answer?.type !== "opaqueredirect")

@@ -8,7 +8,7 @@ import { WordedError } from "../problems.ts";
 import { cookieOptions, secondsToWait } from "../session.ts";
 import { ownPath, type Visit } from "../visit.ts";
 
-// What the pages have in common on which people sign in, confirm and reset.
+// Shared by the pages for sign-in, confirmation and password reset.
 
 export const returnTo = z.string().max(2000).optional();
 export const returnQuery = z.object({ return_to: returnTo });
@@ -18,7 +18,7 @@ export const newPassword = z.string().min(8).max(72);
 
 export const newPasswordPath = "/reset/password";
 
-/** Where to go on: as the form says, else the address. */
+/** The next page: `return_to` of the form or of the URL. */
 export const returnPath = (visit: Visit) =>
   ownPath(visit.refused?.typed.get("return_to") ?? visit.query.get("return_to")) ?? "/";
 
@@ -30,7 +30,7 @@ export const callbackUrl = (to: string) => `${environment.siteUrl}${withReturn("
 
 type AuthProblem = { code?: string | undefined; status?: number | undefined; message: string };
 
-/** What auth says, in the visitor's language; whether an address has an account is not told at sign-in. */
+/** An error of auth in the visitor's language. At sign-in it does not reveal whether an address has an account. */
 export function refusedByAuth(
   { code, status, message }: AuthProblem,
   { messages: { account } }: Visit,
@@ -97,7 +97,7 @@ export async function verify(visit: Visit, verification: Verification): Promise<
   if (error) throw refusedByAuth(error, visit);
 }
 
-/** What such a page shows, alone. */
+/** The only card of such a page. */
 export const Card = ({
   title,
   text: said,

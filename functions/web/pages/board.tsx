@@ -39,7 +39,7 @@ type Listed = {
   marked_description?: string;
 };
 
-/** As the API's list, but that what most people want comes first; what is no value of a filter is left out. */
+/** The query of the API's list, but sorted by votes, and without empty filters. */
 const boardQuery = z
   .preprocess(
     withoutEmpty,
@@ -92,7 +92,7 @@ type BoardProps = Surroundings & {
   visit: Visit;
   frame: Frame;
   submissions: Listed[];
-  /** Of a filtered list. */
+  /** Number of matches of a filtered list. */
   total: number;
   next: string | null;
 };
@@ -269,7 +269,7 @@ const Filters = ({ query, visit, categories, counts }: BoardProps) => {
   );
 };
 
-/** What the list is narrowed to, each with a link that takes it away. */
+/** The active filters, each with a link that removes it. */
 const Chosen = ({ query, visit, categories, tags, total }: BoardProps) => {
   const { board, statuses, types } = visit.messages;
   const labels = {
@@ -303,7 +303,7 @@ const Chosen = ({ query, visit, categories, tags, total }: BoardProps) => {
   );
 };
 
-/** Of which the stylesheet shows two lines; half a character at the end would be no text. */
+/** The beginning of a description, of which the stylesheet shows two lines. A cut surrogate pair would be malformed. */
 const excerpt = (text: string) => (text.length > 300 ? text.slice(0, 300).toWellFormed() : text);
 
 const Row = ({ submission, visit, categories, tags }: { submission: Listed } & BoardProps) => {

@@ -14,7 +14,7 @@ function authorOf(token: string): MailLink {
   return link;
 }
 
-/** What somebody wrote who is known by address alone, for them to make it their account's. */
+/** Contributions of an e-mail author, to be moved to the author's account. */
 export const claim = page({
   path: "/claim",
   query: linked,

@@ -29,7 +29,7 @@ const saved = z.literal("true").optional();
 const oneClick = z.object({ "List-Unsubscribe": z.literal("One-Click") });
 const linked = z.object({ token: z.string().max(500) });
 
-/** What a link of a mail names; one that is forged or old leads nowhere. */
+/** The recipient and kind of a mail link; 404 if it is forged or expired. */
 function linkOf(token: string): MailLink {
   const link = readMailLink(token);
   if (!link) throw notFound("link");
@@ -133,7 +133,7 @@ function unsubscribeView(
   });
 }
 
-/** For who was invited and wants no mail of the organization. */
+/** Stops the mail of an organization to an address that it invited. */
 export const refusal = page({
   path: "/unsubscribe/invites",
   query: linked,
@@ -177,7 +177,7 @@ function refusalView(
   });
 }
 
-/** Asks before it stops mail, or says that it is stopped. */
+/** Asks for confirmation before mail is stopped; then shows that it is. */
 function stopView(
   { messages: { mail }, refused }: Visit,
   {

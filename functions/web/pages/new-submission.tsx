@@ -118,7 +118,7 @@ export const newSubmission = page({
   },
 });
 
-/** What stands in the form: as it was refused, or before a sign-in. */
+/** Input of the rejected form, or from before a sign-in. */
 const typed = ({ refused, kept }: Visit, name: string) => (refused?.typed ?? kept)?.get(name) ?? "";
 
 /** The part of the page that changes with the title, for the island. */

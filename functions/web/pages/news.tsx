@@ -10,7 +10,7 @@ const most = 20;
 
 const unreadOf = (news: News[]) => news.filter((entry) => entry.unread.length > 0);
 
-/** What changed on the board: first of what the visitor follows. The widget reads its counts from here. */
+/** New statuses on the board, first of submissions that the visitor follows. The widget gets its counts from here. */
 export const news = page({
   path: "/news",
   ofOrganization: true,
@@ -66,7 +66,7 @@ export const news = page({
   },
 });
 
-/** The number of unread news, which the widget asks for again and again; null for nobody, whose session may have ended. */
+/** The number of unread news, which the widget polls; null without a session, which may have ended since the last poll. */
 export const unreadNews = plain({
   method: "get",
   path: "/embed/o/:organization/unread",

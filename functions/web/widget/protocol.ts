@@ -18,7 +18,7 @@ export type FromFrame =
   | { type: "hello" }
   | {
       type: "state";
-      /** Who is signed in: the id of their profile. */
+      /** Profile id of the signed-in person. */
       viewer: string | null;
       /** Of the page that the frame shows. */
       section: string | null;
@@ -28,10 +28,10 @@ export type FromFrame =
       unread?: number;
       /** A survey that the person may answer. */
       survey?: { id: string; title: string } | null;
-      /** What the person has just done. */
+      /** The form that the person has just sent. */
       did?: "submission" | "survey";
     }
-  /** What the frame has learned since its page was loaded. */
+  /** The current number of unread news, polled after the page was loaded. */
   | { type: "unread"; count: number }
   | { type: "refused"; message: string }
   | { type: "logged-out" }

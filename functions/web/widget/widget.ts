@@ -83,7 +83,7 @@ const commands: Record<string, (...values: never[]) => void> = {
     hideOffer();
     close();
     if (state) tell({ type: "logout" });
-    // A page of an error in the frame does not listen; that of the news does.
+    // An error page in the frame has no script that could end the session; the news page does.
     setTimeout(() => {
       if (wantsLogout && state) show("news");
     }, logoutWaitMs);
@@ -170,7 +170,7 @@ function build(of: Options) {
   const theme = () => {
     const { colorScheme } = getComputedStyle(document.body);
     const meta = document.querySelector<HTMLMetaElement>("meta[name=color-scheme]");
-    // A page that says nothing is made for light.
+    // A page without a color-scheme is light.
     root.style.colorScheme =
       of.theme === "auto"
         ? "light dark"
@@ -194,7 +194,7 @@ function build(of: Options) {
     answer,
     later,
     dismiss,
-    /** What had the focus when the panel opened. */
+    /** The element that had the focus when the panel opened. */
     opener: undefined as HTMLElement | undefined,
     isAsked: false,
     isHeard: false,
@@ -453,7 +453,7 @@ async function identify() {
   }
 }
 
-// What the page asked for before this script was there.
+// Runs the commands that the page queued before this script was loaded.
 if (!host.feedback?.isLoaded) {
   const waiting = host.feedback?.q ?? [];
   feedback.isLoaded = true;

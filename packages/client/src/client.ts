@@ -5,15 +5,15 @@ import type { paths } from "./schema.ts";
 
 /** Options of {@link createFeedbackClient}, with those of {@link RetryOptions}. */
 export type ClientOptions = RetryOptions & {
-  /** Where the service is, without /api: `https://feedback.example.org`. */
+  /** URL of the service, without /api: `https://feedback.example.org`. */
   url: string;
-  /** An access token, a session of identify or an organization's key; a function is asked before each call. */
+  /** An access token, a session of identify or an organization's key; a function is called before each call. */
   token?: string | (() => string | undefined | Promise<string | undefined>) | undefined;
   /** Id or slug of the organization, where the service has several. */
   organization?: string | undefined;
   /** Language of the names of categories and tags. */
   language?: string | undefined;
-  /** In the place of the global fetch, for example for a proxy or in tests. */
+  /** Replaces the global fetch, for example for a proxy or in tests. */
   fetch?: (request: Request) => Promise<Response>;
 };
 
@@ -34,7 +34,7 @@ export type PathOf<Method extends Verb> = {
 }[keyof paths];
 
 /**
- * What a call is given: `params` (path, query, header), `body`, `signal`, `headers`, `parseAs`.
+ * Options of a call: `params` (path, query, header), `body`, `signal`, `headers`, `parseAs`.
  *
  * @example
  * ```ts
@@ -73,7 +73,7 @@ type MetaOf<Body> = Body extends { meta: infer Meta } ? Meta : undefined;
 export type DataOf<Method extends Verb, Path extends PathOf<Method>> = Unwrapped<BodyOf<Method, Path>>;
 
 /**
- * What a call resolves to: either `data`, with `meta` of a list, or `error`. `response` is missing only where none
+ * The result of a call: either `data`, with `meta` for a list, or `error`. `response` is missing only if no response
  * arrived.
  *
  * @example
@@ -112,13 +112,13 @@ type Call<Method extends Verb> = <Path extends PathOf<Method>, Given extends Ini
 export type Client = {
   /** Reads. Repeated after a lost connection, 502, 503 and 504. */
   GET: Call<"get">;
-  /** Creates. With an organization's key it has an Idempotency-Key, and is repeated as GET is. */
+  /** Creates. With an organization's key it has an Idempotency-Key and is repeated like GET. */
   POST: Call<"post">;
-  /** Replaces. Repeated as GET is. */
+  /** Replaces. Repeated like GET. */
   PUT: Call<"put">;
   /** Changes. Repeated only after a 429. */
   PATCH: Call<"patch">;
-  /** Deletes. Repeated as GET is. */
+  /** Deletes. Repeated like GET. */
   DELETE: Call<"delete">;
 };
 
@@ -126,7 +126,7 @@ export type Client = {
  * A client of the service. Its calls resolve to `{ data, meta }` or `{ error }` and reject only when the caller's
  * signal aborts them.
  *
- * @param options - Where the service is, who calls, and how often a call is repeated.
+ * @param options - URL of the service, credential, and limits of repeated calls.
  * @returns The calls, by method.
  *
  * @example

@@ -3,7 +3,7 @@ import type { components } from "./schema.ts";
 type Envelope = components["schemas"]["Error"];
 type LowercaseEnvelope = components["schemas"]["LowercaseError"];
 
-/** A field that is not valid: `field` is its path in the request, such as `answers.0.value`, and `message` how to fix it. */
+/** An invalid field: its path in the request, such as `answers.0.value`, and a message that tells how to fix it. */
 export type FieldError = components["schemas"]["ErrorDetail"];
 
 /**
@@ -13,8 +13,8 @@ export type FieldError = components["schemas"]["ErrorDetail"];
 export type FeedbackErrorCode = Envelope["error"]["code"] | "NETWORK_ERROR" | "UNEXPECTED_RESPONSE";
 
 /**
- * Why a call failed. Calls return it as `error`; iterators throw it. It is an `Error`, whose `cause` is what fetch threw
- * where no response arrived.
+ * The error of a failed call. Calls return it as `error`; iterators throw it. If no response arrived, `cause` is the
+ * error of fetch.
  *
  * @example
  * ```ts
@@ -30,7 +30,7 @@ export type FeedbackErrorCode = Envelope["error"]["code"] | "NETWORK_ERROR" | "U
  */
 export class FeedbackError extends Error {
   override readonly name = "FeedbackError";
-  /** What kind of failure it is: decide by it, not by the message. */
+  /** The kind of failure. Test the code, not the message. */
   readonly code: FeedbackErrorCode;
   /** HTTP status; 0 without a response. */
   readonly status: number;
@@ -43,7 +43,7 @@ export class FeedbackError extends Error {
   /** X-Request-Id, to report to the operator. */
   readonly requestId: string | undefined;
 
-  /** For tests of your own; calls make it of a response. */
+  /** For your own tests; calls create the error from a response. */
   constructor(
     code: FeedbackErrorCode,
     message: string,

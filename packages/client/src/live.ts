@@ -1,4 +1,4 @@
-/** A change of a submission, one of its votes or one of its comments, as its broadcast says: docs/realtime.md. */
+/** The broadcast of a change of a submission, one of its votes or one of its comments: docs/realtime.md. */
 export type LiveChange = {
   /** RELOAD: many rows changed at once; read them again. */
   event: "INSERT" | "UPDATE" | "DELETE" | "RELOAD";
@@ -23,11 +23,11 @@ type Channel = {
 
 /** The part of a supabase-js client that {@link live} needs. */
 export type RealtimeSource<Own extends Channel = Channel> = {
-  /** Makes a channel of a topic. */
+  /** Creates a channel for a topic. */
   channel(topic: string, options: { config: { private: boolean } }): Own;
   /** Leaves a channel. */
   removeChannel(channel: Own): Promise<unknown>;
-  /** Takes the client's current access token for the channels. */
+  /** Uses the client's current access token for the channels. */
   realtime: { setAuth(): Promise<void> };
 };
 
@@ -35,13 +35,13 @@ export type RealtimeSource<Own extends Channel = Channel> = {
 export type LiveSubscription = {
   /** Resolves when changes are received; rejects if the submission is not visible. */
   ready: Promise<void>;
-  /** Leaves the channel. No change is told afterwards. */
+  /** Leaves the channel. `onChange` is not called afterwards. */
   stop(): Promise<void>;
 };
 
 /**
- * Calls `onChange` for each vote, comment and change of a submission. After a lost connection the client joins again,
- * and `onMissed` says that changes may be missing: read the submission again.
+ * Calls `onChange` for each vote, comment and change of a submission. After a lost connection the client joins the
+ * channel again and calls `onMissed`: changes may be missing, so read the submission again.
  *
  * @param supabase - A client with the session of the person, or with the publishable key for public submissions.
  * @param submissionId - The id of the submission.

@@ -30,10 +30,10 @@ type Page = { data?: unknown[]; meta?: Meta; error?: Error };
 type Query = Record<string, unknown>;
 
 /**
- * All items of a list, page by page, each page read when the one before was taken. A page has 100 items unless the
- * query's `limit` says otherwise.
+ * Iterates over all items of a list. Reads each page after the items of the previous one were consumed; a page has 100
+ * items, or the `limit` of the query.
  *
- * @param client - The client that reads.
+ * @param client - The client that reads the pages.
  * @param path - A list that has pages.
  * @param init - The filters of the list; the parameters of its path.
  * @returns An iterator that reads no further page when the loop ends early.

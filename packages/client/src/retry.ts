@@ -1,6 +1,6 @@
-/** How calls are repeated that a rate limit rejected or that got no response: docs/client.md. */
+/** Limits of repeated calls, after a rate limit or without a response: docs/client.md. */
 export type RetryOptions = {
-  /** How often a call is repeated at most; 2 by default, 0 for never. */
+  /** Maximum number of repetitions of a call; 2 by default, 0 for none. */
   retries?: number;
   /** The longest Retry-After to wait for, in seconds; 20 by default. After a longer one the call returns its error. */
   maxWaitSeconds?: number;

@@ -1,10 +1,10 @@
 // For receivers. Depends on Web Crypto only: copy it into a project on Node, Deno, Bun, workers or browsers.
 
-/** What was received. */
+/** A received request. */
 export type WebhookRequest = {
   /** The raw body as text or bytes; do not parse and serialize it. */
   body: string | Uint8Array;
-  /** All headers, as Fetch or Node has them. */
+  /** All headers, in the format of Fetch or Node. */
   headers: Headers | Record<string, string | string[] | undefined>;
 };
 
@@ -16,9 +16,9 @@ export type WebhookEvent = {
   event: string;
   /** The id of the organization. */
   org_id: string;
-  /** When it happened, ISO 8601. */
+  /** Time of the event, ISO 8601. */
   timestamp: string;
-  /** What happened; its fields depend on `event`. */
+  /** Data of the event; the fields depend on `event`. */
   data: unknown;
 };
 
@@ -34,7 +34,7 @@ const encoder = new TextEncoder();
  * @param request - The raw body and the headers.
  * @param secrets - The secret of the webhook; both during a rotation.
  * @param options - `toleranceSeconds` between the clocks, 300 by default; `now` in milliseconds, for tests.
- * @throws A {@link WebhookVerificationError} if a header is missing, the time is too far away, no secret matches, or the
+ * @throws A {@link WebhookVerificationError} if a header is missing, the time is out of tolerance, no secret matches, or the
  * event has another id; a SyntaxError if a signed body is not JSON.
  *
  * @example

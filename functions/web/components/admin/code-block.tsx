@@ -3,7 +3,7 @@ import { CopyButton } from "./copy-button.tsx";
 
 type Props = {
   id: string;
-  /** What it is, such as the name of a file. */
+  /** Label of the block, such as the name of a file. */
   label: string;
   text: string;
   visit: Visit;

@@ -6,7 +6,7 @@ import { FormId } from "../form-id.tsx";
 
 type Props = {
   text: Child;
-  /** What will be lost, one an item. */
+  /** List of what will be deleted. */
   lost?: Child[];
   /** Where the form posts to, with these fields. */
   action: string;

@@ -4,7 +4,7 @@
  */
 export const Details = ({ of }: { of: Record<string, unknown> }) => {
   const fields = Object.entries(of)
-    // The list of changed fields, where their changes follow.
+    // `changed` only lists the names of the fields in `changes`.
     .filter(([name]) => name !== "changed" || !isOfChanges(of.changes))
     .flatMap(([name, value]) => (isOfChanges(value) ? Object.entries(value) : [[name, value] as const]));
   return fields.length === 0 ? null : (

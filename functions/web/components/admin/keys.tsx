@@ -218,7 +218,7 @@ export const KeyForm = ({ action, back, visit }: { action: string; back: string;
 
 type OverlapWords = { overlap: string };
 
-/** How long the secret before still works. */
+/** The time for which the previous secret stays valid. */
 export const OverlapField = ({ overlap, visit }: OverlapWords & { visit: Visit }) => {
   const { overlaps } = apiKeysMessages(visit.locale);
   return (

@@ -6,13 +6,13 @@ import type { Visit } from "../../visit.ts";
 
 type LineProps = {
   id: string;
-  /** What is plotted, for who listens and over the table. */
+  /** Name of the values, for screen readers and as caption of the table. */
   title: string;
-  /** The header of what the points stand at, such as the day. */
+  /** Header of the points' labels, such as the day. */
   axis: string;
   /** The axis shows `short` instead of the label. */
   points: { label: string; short?: string; value: number }[];
-  /** How a value is written; a number as the language does without. */
+  /** Formats a value; by default as a number in the visitor's language. */
   format?: (value: number) => string;
   visit: Visit;
 };

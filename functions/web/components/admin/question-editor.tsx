@@ -93,7 +93,7 @@ export const QuestionEditor = ({ question, index, count, arrange, focus, words, 
 
 const scales = ["2", "3", "4", "5", "6", "7", "8", "9", "10"];
 
-/** What is wrong with an option is told at the field that has them all. */
+/** Moves the errors of single options to the field that contains all options. */
 function ofOptions(visit: Visit, field: string, words: SurveysMessages): Visit {
   if (!visit.refused) return visit;
   const lines = visit.refused.details.flatMap((detail) => {

@@ -5,14 +5,14 @@ import { CopyButton } from "./copy-button.tsx";
 type Props = {
   id: string;
   label: string;
-  /** Null where its form was posted again. */
+  /** Null in the response to a repeated form. */
   secret: string | null;
-  /** What is said then. */
+  /** The text shown then. */
   gone?: string;
   visit: Visit;
 };
 
-/** A secret in the answer that made it, and in no later one: `resultPage` of the action shows the page with it. */
+/** A new secret, shown only in the response that created it, by `resultPage` of the action. */
 export const Secret = ({ id, label, secret, gone, visit }: Props) => (
   <section class="notice secret" id={id} data-turbo-temporary role="status">
     <h2>{label}</h2>

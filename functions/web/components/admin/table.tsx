@@ -18,12 +18,12 @@ export type Column<Row> = {
 
 type Props<Row> = {
   id: string;
-  /** What the table lists. */
+  /** Name of the listed rows. */
   caption: string;
   columns: Column<Row>[];
   rows: Row[];
   rowId: (row: Row) => string;
-  /** Checkboxes that belong to the form of this id, named `name`; the bar `bar` counts what is chosen. */
+  /** Checkboxes that belong to the form of this id, named `name`; the bar `bar` shows the number of selected rows. */
   select?: {
     form: string;
     name: string;
@@ -112,7 +112,7 @@ const Header = <Row,>({
   visit: Visit;
 }) => {
   const isSorted = sort !== undefined && sorted?.by === sort;
-  // What is sorted by a column is turned round by it; numbers begin with the largest.
+  // The header of the sorted column reverses the order; number columns start with the largest.
   const order = isSorted ? (sorted?.order === "asc" ? "desc" : "asc") : isNumber ? "desc" : "asc";
   return (
     <th

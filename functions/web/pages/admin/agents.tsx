@@ -294,7 +294,7 @@ const Policies = ({ of, visit, words }: { of: AgentPolicies; visit: Visit; words
 
 type ConnectProps = { secret: string | undefined; visit: Visit; words: AgentsMessages };
 
-/** What the usual clients take, with the key that was just made or a word in its place. */
+/** Configurations of common clients, with the new key or a placeholder. */
 const Connect = ({ secret, visit, words }: ConnectProps) => (
   <section class="stack" id="connect" data-turbo-temporary={secret ? "" : undefined}>
     <h2>{words.connect}</h2>

@@ -1,4 +1,7 @@
-/** How a host's backend signs a token, by language, without a library. docs/embed.md has the same, and tests run those of Node and Python. */
+/**
+ * Code that signs a token in a host's backend, by language, without a library. docs/embed.md has the same examples; tests
+ * run those of Node and Python.
+ */
 export const identifyExamples = (audience: string): { name: string; code: string }[] => [
   {
     name: "Node",

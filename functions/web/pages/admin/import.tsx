@@ -312,18 +312,17 @@ export const importPage: Page = adminPage({
 });
 
 const Outcome = ({ of: shown, words, visit }: Props & { of: Import }) => {
-  const isFine = shown.state === "completed";
-  const isGood = isFine && (shown.created > 0 || shown.failed === 0);
-  // Nothing of the file would be imported.
-  const isUseless = shown.dry_run && shown.created === 0;
+  const isCompleted = shown.state === "completed";
+  const isSuccess = isCompleted && (shown.created > 0 || shown.failed === 0);
+  const wouldCreateNothing = shown.dry_run && shown.created === 0;
   const next = new URLSearchParams({ format: shown.format, dry_run: "false" });
   if (shown.source !== shown.format) next.set("source", shown.source);
   return (
-    <section class={`notice ${isGood ? "done" : "problem"}`} id="outcome">
+    <section class={`notice ${isSuccess ? "done" : "problem"}`} id="outcome">
       <p class="with-icon">
-        <Icon name={isGood ? "circle-check" : "triangle-alert"} />
+        <Icon name={isSuccess ? "circle-check" : "triangle-alert"} />
         {words.states[shown.state]}
-        {isFine && shown.errors.length === 0 && <span> · {words.fine}</span>}
+        {isCompleted && shown.errors.length === 0 && <span> · {words.fine}</span>}
       </p>
       {shown.problem && (
         <p>
@@ -331,14 +330,14 @@ const Outcome = ({ of: shown, words, visit }: Props & { of: Import }) => {
         </p>
       )}
       <div class="buttons">
-        {shown.can_apply && !isUseless ? (
+        {shown.can_apply && !wouldCreateNothing ? (
           <form method="post" action={adminPath(visit, `/import/${shown.id}/apply`)}>
             <button type="submit" class="button main">
               <Icon name="upload" />
               {words.next}
             </button>
           </form>
-        ) : isFine && shown.dry_run && !isUseless ? (
+        ) : isCompleted && shown.dry_run && !wouldCreateNothing ? (
           <a class="button main" href={adminPath(visit, `/import?${next}`)}>
             {words.next}
           </a>
@@ -348,7 +347,7 @@ const Outcome = ({ of: shown, words, visit }: Props & { of: Import }) => {
           </a>
         )}
       </div>
-      {isFine && shown.dry_run && !isUseless && (
+      {isCompleted && shown.dry_run && !wouldCreateNothing && (
         <p class="quiet small">{shown.can_apply ? words.nextHint : words.chooseAgain}</p>
       )}
     </section>

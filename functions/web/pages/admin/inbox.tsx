@@ -88,7 +88,7 @@ export const inbox: Page = adminPage({
 
 const undoPattern = /^(submission|comment):[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** What the last verdict was about, so that it can be taken back. */
+/** The items of the last decision, which can be undone. */
 const undoable = ({ query }: Visit) =>
   (query.get("undo") ?? "")
     .split(",")
@@ -117,7 +117,7 @@ export const decide = adminAction(
       items: form.getAll("items"),
       action: form.get("action") ?? undefined,
       reason: form.get("reason") ?? undefined,
-      // Of no use but where it is approved.
+      // Trust applies to approvals only.
       trust_author:
         form.get("action") === "approve" && form.get("trust_author") === "true" ? true : undefined,
     }),
@@ -142,7 +142,7 @@ const doneOf = (form: Visit["form"]) => (form instanceof URLSearchParams && form
 
 type Props = { words: InboxMessages; visit: Visit };
 
-/** Those of several that could not be decided. */
+/** The numbers of failed and successful decisions about several items. */
 const Failures = ({ words, visit }: Props) => {
   if (!visit.answered) return null;
   const results = resultsOf(visit.answered);
@@ -155,7 +155,7 @@ const Failures = ({ words, visit }: Props) => {
   );
 };
 
-/** Where the forms lead back to: this list, without what was done before. */
+/** The form that undoes the last decision. */
 const Undo = ({ items, words, visit }: Props & { items: string[] }) => (
   <form method="post" action={addressOf(visit)} data-turbo-action="replace">
     {items.map((item) => (

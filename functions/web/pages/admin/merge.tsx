@@ -252,7 +252,7 @@ export const mergeChosen = adminAction(endpointOf(adminModeration, "post", "/adm
 
 type Merged = { id: string; title: string; merged_at: string; target_id: string; target_title: string };
 
-/** What was merged, to be taken apart again. */
+/** Merged submissions, which can be unmerged. */
 export const mergedSubmissions: Page = adminPage({
   area: "submissions",
   path: "/merged",

@@ -49,7 +49,7 @@ const origins = adminPage({
 const linesOf = (form: URLSearchParams) =>
   (form.get("origins") ?? "").split(/\r\n|\r|\n/).map((line) => line.trim());
 
-/** The API names what is wrong by its place among the origins; the page has one field, with empty lines. */
+/** Adds line numbers to errors: the API counts origins, but the page's only field may contain empty lines. */
 function withLine(visit: Visit, line: (n: number, problem: string) => string): Visit {
   const { refused } = visit;
   if (!refused) return visit;

@@ -18,7 +18,7 @@ type Analytics = z.output<typeof analyticsAnswer>["data"];
 const spans = [7, 30, 90, 365];
 const plots = ["votes", "submissions", "comments", "active_people"] as const;
 
-// What is no value is left out: an address of an older page still shows something.
+// Ignores invalid values, so that URLs of older pages still work.
 const overviewQuery = z.object({
   days: z.coerce.number().int().min(1).max(3660).catch(30),
   from: z.iso.date().optional().catch(undefined),

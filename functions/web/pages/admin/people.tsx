@@ -28,7 +28,7 @@ import type { Visit } from "../../visit.ts";
 type Organization = z.output<typeof organizationDetailAnswer>["data"];
 type Member = z.output<typeof memberListAnswer>["data"][number];
 type Invite = z.output<typeof inviteListAnswer>["data"][number];
-/** Without the token where the same form was sent again. */
+/** The token is null in the response to a repeated form. */
 type NewInvite = Omit<z.output<typeof newInviteAnswer>["data"], "token"> & { token: string | null };
 
 const area = "people";

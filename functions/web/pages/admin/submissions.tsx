@@ -40,7 +40,7 @@ type Listed = {
 type Label = { id: string; name: string; slug: string; color: string };
 type Results = z.output<typeof bulkAnswer>;
 
-/** As the API's list; what is no value of a filter is left out. */
+/** The query of the API's list, without empty filters. */
 const tableQuery = z.preprocess(
   (sent) =>
     Object.fromEntries(Object.entries(sent as object).filter(([, value]) => String(value).trim() !== "")),
@@ -105,7 +105,7 @@ type Props = {
   tags: Label[];
 };
 
-/** What of several was not done, and why; or that nothing was chosen. */
+/** Failures of a bulk change, or the error that no submission was selected. */
 const Failures = ({ rows, words, visit }: Props) => {
   if (visit.refused)
     return (
@@ -318,7 +318,7 @@ const Table = ({ query, words, visit, rows, next, categories, tags }: Props) => 
   );
 };
 
-/** What is done with all that are chosen. */
+/** Actions for the selected submissions. */
 const Bulk = ({ words, visit, categories, tags }: Props) => {
   const { statuses, board } = visit.messages;
   const act = (action: string, label: string) => (

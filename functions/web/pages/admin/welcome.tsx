@@ -6,7 +6,7 @@ import { adminPath, organizationPath } from "../../paths.ts";
 
 const next = ["general", "apiKeys", "people", "surveys", "import"] as const;
 
-/** What the setup leads to. */
+/** The page after the setup. */
 export const welcome = adminPage({
   area: "overview",
   path: "/welcome",

@@ -142,7 +142,7 @@ function audienceOf(surveyId: string | undefined, form: URLSearchParams): Statem
   return audienceSubmissions(
     surveyId,
     isUuid(chosen) ? chosen : undefined,
-    // What Postgres does not store finds nothing.
+    // Postgres cannot store this text, so it matches nothing.
     words.includes("\0") ? undefined : words || undefined,
   );
 }
@@ -162,7 +162,7 @@ const last = (form: URLSearchParams, name: string) => form.getAll(name).at(-1) ?
 
 const Builder = (props: Props) => {
   const { form, save, isPatch, arrange, cancel, words } = props;
-  // Fields look for what is wrong by the names that the questions have now.
+  // Errors are looked up by the current names of the questions' fields.
   const visit = props.visit.refused
     ? { ...props.visit, refused: { ...props.visit.refused, typed: form } }
     : props.visit;

@@ -73,7 +73,7 @@ export const surveyResults = adminPage({
   },
 });
 
-/** Who may answer, in which languages and until when. */
+/** The audience of the survey, its languages and its end. */
 const About = ({ survey: { targeting, closes_at, closed_at }, words, visit }: Props) => (
   <p class="survey-about">
     <span>{words.audiences[targeting.audience]}</span>
@@ -94,7 +94,7 @@ const About = ({ survey: { targeting, closes_at, closed_at }, words, visit }: Pr
   </p>
 );
 
-/** What may be done with the survey as it is now. */
+/** Actions that the status of the survey permits. */
 const Actions = ({ survey: { id, status, version_of }, words, visit }: Props) => {
   const post = (action: string, label: string, icon: IconName, isMain = false) => (
     <form method="post" action={surveyPath(visit, id, `/${action}`)}>

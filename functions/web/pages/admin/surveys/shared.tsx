@@ -97,7 +97,7 @@ export const SurveyViews = ({
   </nav>
 );
 
-/** Filters of what was answered, in the address. */
+/** Filters of responses, in the URL. */
 export const AnswerFilters = ({
   action,
   query,

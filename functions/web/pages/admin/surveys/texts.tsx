@@ -30,7 +30,7 @@ const query = z.preprocess(
 
 const pageSize = 25;
 
-/** What people wrote, a question at a time. */
+/** Text answers, one question at a time. */
 export const surveyTexts = adminPage({
   area: "surveys",
   path: "/:id/texts",
