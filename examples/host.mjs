@@ -23,7 +23,7 @@ const app = new Hono();
 
 const idOf = async (c) => (await getSignedCookie(c, cookieSecret, "who")) || undefined;
 
-// What the widget needs of a strict policy: its script and its frame.
+// A strict Content-Security-Policy with the sources that the widget needs: its script and its frame.
 const policy = [
   "default-src 'none'",
   `script-src 'self' ${service}`,

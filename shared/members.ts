@@ -74,7 +74,7 @@ export const newInviteAnswer = dataOf(
       is_mailed: z
         .boolean()
         .describe(
-          "Whether the invite goes to the address by mail too: where the organization has `mail_enabled`, to at most 100 in a day.",
+          "Whether the invite is also mailed to the address: if the organization has `mail_enabled`, at most 100 in a day and 3 to one address.",
         ),
     })
     .meta({ id: "NewInvite", description: "A created invite, with its token." }),

@@ -93,7 +93,7 @@ function outcomeOf({ code = "", command = "", responseCode = 0, message }: SmtpE
     return { outcome: isCutOff ? "retry" : "unavailable", error };
   }
   if (responseCode >= 400 && responseCode < 500) return { outcome: "retry", error };
-  // The mailbox does not exist or takes nothing (RFC 5321, 4.2.3); a mail refused for its content says nothing of it.
+  // The mailbox does not exist or takes nothing (RFC 5321, 4.2.3); a mail rejected for its content does not mean that.
   const isOfAddress = command.startsWith("RCPT") || [550, 551, 553].includes(responseCode);
   return { outcome: responseCode === 0 ? "retry" : isOfAddress ? "refused" : "failed", error };
 }

@@ -10,7 +10,7 @@ export type Area = {
   path: string;
   icon: IconName;
   group: AreaGroup;
-  /** The least that sees it in the navigation; who may open it says its page. */
+  /** The lowest role that sees the area in the navigation. Each page checks its access itself. */
   role: MemberRole;
 };
 

@@ -245,8 +245,8 @@ export function adminAction(
   return action(ofPages, {
     path: `/admin${areas[area].path}${path}`,
     ofOrganization: true,
-    formPage: formPage,
-    resultPage: resultPage,
+    formPage,
+    resultPage,
     isShown,
     readForm,
     redirectTo: (response, at) => {

@@ -37,7 +37,7 @@ export const Metadata = ({ view, frame, visit, title }: Props) => {
   );
 };
 
-/** Whether search engines may list a page; the header X-Robots-Tag says the same. */
+/** Whether search engines may list a page; for the meta element and the header X-Robots-Tag. */
 export const isListed = (view: View, { organization }: Frame, visit: Visit): boolean =>
   view.noindex === false &&
   organization?.visibility === "public" &&

@@ -118,7 +118,7 @@ export function page<
     frame?: (input: PageInput<Parsed<Query>>) => FrameOf;
     call: (input: PageInput<Parsed<Query>>) => Statements;
     view: (results: Results<Statements>, input: PageInput<Parsed<Query>>, frame: Frame) => View | Moved;
-    /** Alike for all visitors without an account whom the database says the same: neither time nor chance is in it. */
+    /** Whether anonymous visitors with equal rows get the same page: it shows neither the time nor random values. */
     isRenderedOnce?: boolean;
   },
 ): Page {
@@ -171,7 +171,7 @@ export function form<
   } as unknown as Page;
 }
 
-/** Declares what answers by no page: a redirect, a feed. Its answer says its type. */
+/** Declares a route that returns no page, such as a redirect or a feed. Its response sets the content type. */
 export function plain<
   const Statements extends readonly Statement[],
   Query extends z.ZodType | undefined = undefined,

@@ -73,7 +73,7 @@ export function boardLink(visit: Visit, { organization }: Frame, filter: Record<
   return { href: asHostAsks(visit, path + (query && `?${query}`)), target: frameTarget(visit) };
 }
 
-/** A link to a page for signed-in people: within a frame to the embedded page if signed in, otherwise out of the frame. */
+/** A link to a page for signed-in people. In a frame it opens the embedded page if signed in, otherwise a window. */
 export const personLink = (visit: Visit, path: string) => ({
   href: isAtHome(visit) ? asHostAsks(visit, `/embed${path}`) : path,
   target: formTarget(visit),

@@ -5,11 +5,11 @@ import type { Visit } from "./visit.ts";
 const maxKept = 50;
 const maxKeptBytes = 8_000_000;
 
-/** The last answer to each address, language and theme, with the rows that it was made of. */
+/** The last response for each URL, language and theme, with the rows that it was rendered from. */
 const kept = new Map<string, { rows: unknown; answer: JsonResponse & { bytes: Uint8Array<ArrayBuffer> } }>();
 let keptBytes = 0;
 
-/** Whether a visit has nothing of its own that a page could show but its address, language and theme. */
+/** Whether a page depends on nothing of the visit except its URL, language and theme. */
 export const isForAnybody = ({ session, form, kept, answered, refused }: Visit) =>
   session.credential.kind === "none" &&
   session.cookies.length === 0 &&
@@ -35,7 +35,7 @@ export function renderOnce(rows: unknown, visit: Visit, render: () => JsonRespon
   return keep(key, { rows, answer: { ...answer, bytes: new TextEncoder().encode(answer.json) } });
 }
 
-/** The least recently asked for go first. */
+/** Stores a response and removes the least recently used ones above the limits. */
 function keep(
   key: string,
   entry: { rows: unknown; answer: JsonResponse & { bytes: Uint8Array<ArrayBuffer> } },

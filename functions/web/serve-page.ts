@@ -94,13 +94,13 @@ export async function servePage(c: Context, page: Page, visit: Visit): Promise<R
   }
   const locale = visit.accountLocale ?? (visit.namesNoLocale ? visit.organizationLocale : undefined);
   if (page.method !== "get" || !locale || locale === visit.locale || namedLocale(visit)) return response;
-  // The account's language goes before the browser's, and the organization's where the browser names none of ours.
-  // The cookie brings that of the account to the next page at once.
+  // The account's language takes precedence over the browser's; the organization's applies if the browser names no
+  // supported one. With the cookie the next page has the account's language without a second rendering.
   if (visit.accountLocale) visit.session.cookies.push(languageCookie(locale));
   return servePage(c, page, { ...visit, locale, messages: messagesOf(locale) });
 }
 
-/** A limit of ours is a page of its own; one that a form words itself is shown with it. */
+/** Whether an error is shown in its form. A rate limit has its own page, unless the form has a message for it. */
 const isOfTheForm = (error: ApiError) =>
   error instanceof WordedError || [400, 402, 409].includes(error.status);
 
@@ -204,11 +204,11 @@ function isOfOwnOrigin(c: Context): boolean {
   return origin !== undefined && isOwnOrigin(origin, c.req.url);
 }
 
-/** Where an action leads back to: what its form says, else the page that it was on. */
+/** The page after an action: `return_to` of its form, otherwise the page with the form. */
 function returnPath(c: Context, { path, query, form }: Visit): string {
   if (c.req.method !== "POST") return path + (query.size > 0 ? `?${query}` : "");
   const back = (form instanceof URLSearchParams && ownPath(form.get("return_to"))) || refererPath(c) || "/";
-  // A form of an embedded page that opened a window of its own goes on outside the frame.
+  // A form of an embedded page that opened a window continues outside the frame.
   return ownPath(c.req.header("Sec-Fetch-Dest") === "document" ? withoutEmbed(back) : back) ?? "/";
 }
 

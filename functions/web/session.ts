@@ -35,10 +35,10 @@ export const cookieOptions: CookieOptions = {
   secure: environment.siteUrl.startsWith("https:"),
 };
 
-/** The session that the cookies hold, refreshed where it has expired. One that is no good is forgotten: the visitor is nobody. */
+/** The session of the cookies, refreshed if it has expired. Without a valid one the visitor is anonymous. */
 export async function openSession(c: Context): Promise<Session> {
   const cookies: NewCookie[] = [];
-  // Below /embed alone: there the host page says who it is.
+  // Only below /embed, where the host page identifies the person.
   const inWidget = c.req.path.startsWith("/embed/") ? getCookie(c, widgetCookieName) : undefined;
   if (inWidget !== undefined) return ofIdentified(c, inWidget);
   const token = sessionToken(c.req.header("Cookie"));
@@ -47,7 +47,7 @@ export async function openSession(c: Context): Promise<Session> {
   if (credential.kind === "user") return { credential, accessToken: token, cookies };
   const { session, error, set } = await refresh(c);
   const heldUp = error && holdUpOf(error);
-  // The client forgets a session that auth refused to refresh; here it stays for the next page.
+  // The client deletes a session that was not refreshed; after a temporary error its cookies stay for the next page.
   if (heldUp) return { credential: { kind: "none" }, cookies, heldUp };
   cookies.push(...set);
   credential = session ? await credentialOf(undefined, session.access_token) : { kind: "invalid" };
@@ -56,7 +56,7 @@ export async function openSession(c: Context): Promise<Session> {
   return { credential: { kind: "none" }, cookies };
 }
 
-/** Of a person whom an organization identified; the session of an account goes before it. */
+/** The session of an identified person. The session of an account takes precedence. */
 async function ofIdentified(c: Context, token: string | undefined): Promise<Session> {
   const credential = await credentialOf(undefined, undefined, token);
   return credential.kind === "invalid"

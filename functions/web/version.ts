@@ -1,4 +1,4 @@
-/** Of a submission or comment, the same in a page and in a broadcast: it tells whether one has what the other says. */
+/** Version of a submission or comment, to compare a page with a broadcast. */
 export const versionOf = ({ updated_at = "", moderation_state = "" }: Versioned) =>
   `${Date.parse(updated_at)} ${moderation_state}`;
 

@@ -19,7 +19,7 @@ type Props = {
   parentId: string | null;
   viewerId: string | undefined;
   isAdmin: boolean;
-  /** Whether one may add to it: not where it was merged away. */
+  /** Whether comments can be added: false for a merged submission. */
   isOpen: boolean;
   visit: Visit;
 };

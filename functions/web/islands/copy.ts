@@ -1,6 +1,6 @@
 import type { Island } from "./islands.ts";
 
-/** A button that copies what data-text says, and says so. */
+/** A button that copies the text of data-text, and confirms it. */
 export const connect: Island = (element, signal) => {
   const label = element.querySelector("[data-label]");
   const before = label?.textContent ?? "";

@@ -3,7 +3,7 @@ import type { Island } from "./islands.ts";
 /** Bytes after which received parts become a Blob, which a browser keeps on disk. */
 const maxHeld = 8 * 1024 * 1024;
 
-/** Downloads what a form asks for, and says how much has come. Without scripts the browser does. */
+/** Downloads the file of a form and shows the progress. Without scripts the browser downloads it. */
 export const connect: Island = (element, signal) => {
   const form = element as HTMLFormElement;
   const progress = form.querySelector<HTMLElement>("[data-progress]");

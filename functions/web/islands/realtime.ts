@@ -21,8 +21,8 @@ export type Told = {
 type Counts = { vote_count: number; comment_count: number };
 
 /**
- * Listens on the topics of the element until the signal; `onMissed` where it was away, and may have missed something.
- * Messages wait while the reader presses something, which could move otherwise.
+ * Listens on the topics of the element until the signal. Calls `onMissed` after an interruption, in which messages may
+ * have been lost. Messages wait while the reader presses a button, because it could move.
  */
 export function listen(
   element: HTMLElement,
@@ -43,7 +43,7 @@ export function listen(
   }
 }
 
-/** Calls back after changes of the visitor's own notifications, and where it may have missed some. */
+/** Calls `onChange` after changes of the visitor's own notifications, and after an interruption. */
 export function listenToNotifications(element: HTMLElement, signal: AbortSignal, onChange: () => void) {
   const client = sharedClient(element, signal);
   const filter = `user_id=eq.${element.dataset.user}`;
@@ -53,7 +53,7 @@ export function listenToNotifications(element: HTMLElement, signal: AbortSignal,
   join(client, channel, signal, onChange);
 }
 
-/** Joins as the visitor from the first message on: the token is asked for before. */
+/** Joins after the visitor's token was set, so that the first message is sent as the visitor. */
 async function join(
   client: RealtimeClient,
   channel: RealtimeChannel,

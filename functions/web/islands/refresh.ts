@@ -16,8 +16,8 @@ let renders = 0;
 document.addEventListener("turbo:render", () => renders++);
 
 /**
- * Reads the page again and morphs the differences, soon: when it is visible, nothing is being sent, and the reader's hand
- * rests. Not if by then `isShown` says that the page shows the change, such as after an action of the reader.
+ * Reads the page again and morphs the differences when it is visible, no request is pending and the reader is idle. Does
+ * nothing if `isShown` then returns true: the page shows the change already, for example after an action of the reader.
  */
 export function refreshSoon(isShown = () => false) {
   reasons.push({ address: address(), isShown });

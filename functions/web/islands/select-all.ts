@@ -1,6 +1,6 @@
 import type { Island } from "./islands.ts";
 
-/** A checkbox that chooses all rows of its table. A bar named by data-bar says how many are chosen. */
+/** A checkbox that selects all rows of its table. A bar named by data-bar shows the number of selected rows. */
 export const connect: Island = (element, signal) => {
   const all = element as HTMLInputElement;
   const table = all.closest("table");

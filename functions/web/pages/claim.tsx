@@ -7,7 +7,7 @@ import { withReturn } from "./account.tsx";
 
 const linked = z.object({ token: z.string().max(500) });
 
-/** The author whom a link of a mail to them names. */
+/** The author of a signed mail link. */
 function authorOf(token: string): MailLink {
   const link = readMailLink(token, "claim");
   if (!link) throw notFound("link");

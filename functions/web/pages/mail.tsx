@@ -58,7 +58,7 @@ export const mailSettingsForm = plain({
   respond: (_results, { visit }) => seeOther(`${visit.path}?saved=true`),
 });
 
-/** The same without signing in, for whom a link in a mail names. */
+/** Mail preferences of the recipient of a mail link, without signing in. */
 export const mail = page({
   path: "/mail",
   query: linked.extend({ saved, mute: uuid.optional() }),

@@ -153,7 +153,7 @@ type Similar = {
   has_voted?: boolean;
 };
 
-/** With a button each to vote for it instead: it stays here with `returnTo`, else leads to the submission. */
+/** Similar submissions, each with a vote button, which leads to `returnTo`, by default to the submission. */
 const SimilarOnes = ({ found, returnTo, visit }: { found: Similar[]; returnTo?: string; visit: Visit }) =>
   found.length > 0 ? (
     <section class="stack" aria-labelledby="similar-heading" role="status">

@@ -11,8 +11,8 @@ import { ownPath } from "../visit.ts";
 import { returnTo } from "./account.tsx";
 
 /**
- * Signs in whom the host's application vouches for by a token in the address, and leads on to an address without it: no
- * page holds the token, and none is asked for from here with it.
+ * Signs in a person by the host's token in the URL, and redirects to a URL without it, so that no page and no Referer
+ * contains the token.
  */
 export const sso = form({
   method: "get",

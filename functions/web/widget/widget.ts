@@ -10,10 +10,10 @@ type Options = {
   /** Where the service is; without, where this script came from. */
   url?: string;
   locale?: string;
-  /** Without, as the host page's color-scheme says. */
+  /** By default that of the host page's color-scheme. */
   theme?: "light" | "dark" | "auto";
   position?: "left" | "right";
-  /** Whether the widget shows a button of its own. */
+  /** Whether the widget shows its button. */
   button?: boolean;
   /** Whether surveys appear by themselves. */
   surveys?: boolean;
@@ -301,7 +301,7 @@ function open(view?: string, opener?: HTMLElement) {
   }
   hideOffer();
   const { panel } = ui;
-  // Later the panel opens where it was closed.
+  // The panel opens with the view that it was closed with.
   const wanted = view || (ui.wasOpen ? undefined : "board");
   ui.wasOpen = true;
   if (wanted && !(wanted === "news" && state?.section === "news")) show(wanted);
@@ -426,7 +426,7 @@ function showState(message: Extract<FromFrame, { type: "state" }>) {
   if (message.viewer && message.viewer !== before) emit("identify", message.viewer);
   if (message.did) emit("done", message.did);
   if (wantsLogout) tell({ type: "logout" });
-  // A session that has ended is renewed, but one that is refused is not asked for all the time.
+  // Renews a session that has ended, but does not repeat rejected attempts too often.
   else if (token && (!message.viewer || identifiedAt === 0) && Date.now() - identifiedAt > identifyAgainMs)
     identify();
 }
@@ -446,7 +446,7 @@ async function identify() {
   const from = token;
   try {
     const given = typeof from === "function" ? await from() : from;
-    // Somebody else may have come, or gone, while the host's backend was asked.
+    // The person may have changed or signed out during the request to the host's backend.
     if (given && from === token) tell({ type: "identify", token: given });
   } catch (error) {
     fail("NO_TOKEN", `the host page has no token: ${error}`);

@@ -93,7 +93,7 @@ export function live<Own extends Channel>(
     ready,
     async stop() {
       isStopped = true;
-      // Who stops does not wait for it any more.
+      // Nobody may handle a rejection of `ready` after stop().
       ready.catch(() => {});
       await supabase.removeChannel(channel);
     },

@@ -3036,7 +3036,7 @@ export interface components {
             /** Format: uuid */
             id: string;
             invited_by: components["schemas"]["AuthorReference"] | null;
-            /** @description Whether the invite goes to the address by mail too: where the organization has `mail_enabled`, to at most 100 in a day. */
+            /** @description Whether the invite is also mailed to the address: if the organization has `mail_enabled`, at most 100 in a day and 3 to one address. */
             is_mailed: boolean;
             /** @enum {string} */
             role: "owner" | "admin" | "member";

@@ -1,6 +1,6 @@
 /**
- * The fields of a JSON object, each with its value: text, a list, a change as `from → to`, and anything else as JSON. An
- * object of changes is a field for each.
+ * The fields of a JSON object with their values: text, a list, a change as `from → to`, and other values as JSON. Each
+ * change of an object of changes is a field.
  */
 export const Details = ({ of }: { of: Record<string, unknown> }) => {
   const fields = Object.entries(of)

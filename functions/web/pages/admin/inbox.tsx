@@ -168,6 +168,7 @@ const Undo = ({ items, words, visit }: Props & { items: string[] }) => (
   </form>
 );
 
+/** The URL of this list, without the result of the last decision. */
 const addressOf = (visit: Visit) =>
   hrefWith({ ...visit, path: adminPath(visit, "/inbox") }, { undo: null, cursor: visit.query.get("cursor") });
 

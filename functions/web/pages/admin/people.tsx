@@ -434,7 +434,7 @@ const newInvite = adminPage({
   },
 });
 
-/** Where the link of an invite leads: whoever has signed in with the invited address joins. */
+/** The page of an invite's link, where a user with the invited address joins the team. */
 const acceptInvitePage = page({
   path: "/invite",
   access: "person",
