@@ -49,8 +49,9 @@ export async function storeLogo(
 /** Deletes the file of an uploaded logo; true if it no longer exists. */
 export async function deleteLogo(path: string): Promise<boolean> {
   const response = await storage("DELETE", `object${path}`).catch(() => undefined);
-  const text = await response?.text().catch(() => "");
-  return response !== undefined && (response.ok || /not.?found/i.test(text ?? ""));
+  const answer = await response?.json().catch(() => undefined);
+  // Storage answers 400 with the status in its body.
+  return response !== undefined && (response.ok || answer?.statusCode === "404");
 }
 
 /** The image at a path of the pages. */

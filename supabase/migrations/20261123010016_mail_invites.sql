@@ -385,9 +385,9 @@ begin
   values (organization_id, private.address_hash(address), reason, profile_id)
   on conflict on constraint mail_suppressions_pkey do update
     set reason = excluded.reason, profile_id = coalesce(excluded.profile_id, s.profile_id), created_at = now()
-    -- Who refused mail may want it again; a bounce or a complaint counts for all organizations.
-    where array_position(array['refused', 'bounced', 'complained'], excluded.reason)
-      >= array_position(array['refused', 'bounced', 'complained'], s.reason);
+    -- Admins may resume mail that bounced, so a bounce does not replace a refusal.
+    where array_position(array['bounced', 'refused', 'complained'], excluded.reason)
+      >= array_position(array['bounced', 'refused', 'complained'], s.reason);
 end
 $function$;
 

@@ -3,7 +3,7 @@
 
 set local check_function_bodies = off;
 
-CREATE TABLE "private"."removed_logos" ("path" text NOT NULL, "removed_at" timestamp with time zone NOT NULL DEFAULT now(), CONSTRAINT "removed_logos_pkey" PRIMARY KEY (path));
+CREATE TABLE "private"."removed_logos" ("path" text NOT NULL, "due_at" timestamp with time zone NOT NULL DEFAULT now(), CONSTRAINT "removed_logos_pkey" PRIMARY KEY (path));
 
 ALTER TABLE "private"."removed_logos" ENABLE ROW LEVEL SECURITY;
 
@@ -17,7 +17,7 @@ AS $function$
 begin
   if not exists (select from private.imports i where i.state = 'running' and i.query is not null
       and (i.claimed_until is null or i.claimed_until < now()))
-    and not exists (select from private.removed_logos) then return false; end if;
+    and not exists (select from private.removed_logos r where r.due_at <= now()) then return false; end if;
   begin
     if not private.call_function('/api/imports/run') then perform pg_notify('imports', ''); end if;
     return true;
@@ -127,7 +127,12 @@ CREATE OR REPLACE FUNCTION private.take_removed_logos(deleted text[])
 AS $function$
 begin
   delete from private.removed_logos r where r.path = any (deleted);
-  return query select r.path from private.removed_logos r order by r.removed_at, r.path limit 20;
+  return query
+    -- A path whose deletion fails is taken again later, after the others.
+    update private.removed_logos r set due_at = now() + interval '10 minutes'
+    where r.path = any (array(select w.path from private.removed_logos w where w.due_at <= now()
+      order by w.due_at, w.path limit 20 for update skip locked))
+    returning r.path;
 end
 $function$;
 
@@ -147,7 +152,7 @@ COMMENT ON FUNCTION "private"."show_invite"(bytea, uuid) IS 'What the signed-in 
 
 COMMENT ON FUNCTION "private"."similar_pairs"(uuid, integer) IS 'For each of the newest submissions that are approved and not done at most 12 that look like it, among the newest 600 of these and the 600 with the most votes.';
 
-COMMENT ON FUNCTION "private"."take_removed_logos"(text[]) IS 'Forgets the paths whose files are deleted, and returns up to 20 whose files are to be deleted.';
+COMMENT ON FUNCTION "private"."take_removed_logos"(text[]) IS 'Forgets the paths whose files are deleted, and returns up to 20 others, each again after ten minutes.';
 
 COMMENT ON TABLE "private"."removed_logos" IS 'Paths of uploaded logos that were replaced, or whose organization was deleted: their files are to be deleted.';
 

@@ -138,7 +138,7 @@ comment on function private.admin_organization(uuid) is
 -- Logos that no organization has any more. The functions delete their files, now or with the schedule.
 create table private.removed_logos (
   path text primary key,
-  removed_at timestamptz not null default now()
+  due_at timestamptz not null default now()
 );
 comment on table private.removed_logos is
   'Paths of uploaded logos that were replaced, or whose organization was deleted: their files are to be '
@@ -168,11 +168,16 @@ create function private.take_removed_logos(deleted text[]) returns setof text
 language plpgsql security definer set search_path = '' as $$
 begin
   delete from private.removed_logos r where r.path = any (deleted);
-  return query select r.path from private.removed_logos r order by r.removed_at, r.path limit 20;
+  return query
+    -- A path whose deletion fails is taken again later, after the others.
+    update private.removed_logos r set due_at = now() + interval '10 minutes'
+    where r.path = any (array(select w.path from private.removed_logos w where w.due_at <= now()
+      order by w.due_at, w.path limit 20 for update skip locked))
+    returning r.path;
 end
 $$;
 comment on function private.take_removed_logos(text[]) is
-  'Forgets the paths whose files are deleted, and returns up to 20 whose files are to be deleted.';
+  'Forgets the paths whose files are deleted, and returns up to 20 others, each again after ten minutes.';
 grant execute on function private.take_removed_logos(text[]) to feedback_api;
 
 -- definer: settings are not granted.

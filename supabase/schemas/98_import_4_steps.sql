@@ -181,7 +181,7 @@ language plpgsql set search_path = '' as $$
 begin
   if not exists (select from private.imports i where i.state = 'running' and i.query is not null
       and (i.claimed_until is null or i.claimed_until < now()))
-    and not exists (select from private.removed_logos) then return false; end if;
+    and not exists (select from private.removed_logos r where r.due_at <= now()) then return false; end if;
   begin
     if not private.call_function('/api/imports/run') then perform pg_notify('imports', ''); end if;
     return true;
