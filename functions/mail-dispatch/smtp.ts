@@ -80,10 +80,16 @@ function mailOf({ from, to, subject, html, text, messageId, references, headers,
   };
 }
 
-type SmtpError = Error & { code?: string; command?: string; responseCode?: number };
+type SmtpError = Error & { code?: string; command?: string; response?: string; responseCode?: number };
 
 /** Classifies an error of the server. Before RCPT TO it concerns this service, after it the address or the mail. */
-function outcomeOf({ code = "", command = "", responseCode = 0, message }: SmtpError): Outcome {
+function outcomeOf({
+  code = "",
+  command = "",
+  response = "",
+  responseCode = 0,
+  message,
+}: SmtpError): Outcome {
   const error =
     responseCode > 0 ? `${command || code} was answered ${responseCode}.` : meaningOf(code, message);
   const isOfMail = /^(RCPT|DATA|BDAT)/.test(command);
@@ -93,8 +99,10 @@ function outcomeOf({ code = "", command = "", responseCode = 0, message }: SmtpE
     return { outcome: isCutOff ? "retry" : "unavailable", error };
   }
   if (responseCode >= 400 && responseCode < 500) return { outcome: "retry", error };
-  // The mailbox does not exist or takes nothing (RFC 5321, 4.2.3); a mail rejected for its content does not mean that.
-  const isOfAddress = command.startsWith("RCPT") || [550, 551, 553].includes(responseCode);
+  // The mailbox does not exist or takes nothing (RFC 5321, 4.2.3); a mail rejected for its content or by a policy
+  // (RFC 3463, 5.6 and 5.7) does not mean that.
+  const isOfContent = /^\d{3}[ -]5\.[67]\./.test(response);
+  const isOfAddress = !isOfContent && (command.startsWith("RCPT") || [550, 551, 553].includes(responseCode));
   return { outcome: responseCode === 0 ? "retry" : isOfAddress ? "refused" : "failed", error };
 }
 

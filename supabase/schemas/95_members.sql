@@ -287,7 +287,9 @@ begin
   if not (select o.mail_enabled from public.organizations o where o.id = invite.organization_id) then
     return false;
   end if;
-  select count(*), count(*) filter (where i.email = invite.email) into made_today, made_to_address
+  -- An erased invite may have been to this address: else an erasure would make room for more.
+  select count(*), count(*) filter (where i.id is null or i.email = invite.email)
+  into made_today, made_to_address
   from private.mails m left join private.invites i on i.id = m.invite_id
   where m.organization_id = invite.organization_id and m.profile_id is null
     and m.created_at > now() - interval '1 day';
@@ -386,8 +388,7 @@ begin
   select * into invite from private.invites i
     where case when invite_id is null then i.digest = show_invite.digest else i.id = invite_id end;
   if invite.id is null then return null; end if;
-  if not exists (select from public.profiles p
-    where p.id = private.caller_id() and p.kind = 'user' and lower(p.email) = invite.email) then
+  if not private.has_address(private.caller_id(), invite.email) then
     return json_build_object('is_for_caller', false);
   end if;
   return json_build_object('is_for_caller', true, 'status', private.invite_status(invite),
@@ -414,8 +415,7 @@ begin
   if invite.id is null then
     perform private.raise_error('NOT_FOUND', 'There is no such invite.', 'token');
   end if;
-  if not exists (select from public.profiles p
-    where p.id = own_id and p.kind = 'user' and lower(p.email) = invite.email) then
+  if not private.has_address(own_id, invite.email) then
     perform private.raise_error('FORBIDDEN',
       'This invite is for another e-mail address: sign in with that address.');
   end if;
@@ -447,9 +447,9 @@ begin
 end
 $$;
 comment on function private.accept_invite(bytea, uuid) is
-  'The signed-in user joins the team that invited their address; repeating it is not an error. Takes the '
-  'digest of the token, or the id that the edge functions read in the signed link of a mail. Raises '
-  'NOT_FOUND for an unknown token, FORBIDDEN for another address, GONE if revoked, expired or used.';
+  'The signed-in user joins the team that invited their confirmed address; repeating it is not an error. '
+  'Takes the digest of the token, or the id that the edge functions read in the signed link of a mail. '
+  'Raises NOT_FOUND for an unknown token, FORBIDDEN for another address, GONE if revoked, expired or used.';
 
 grant execute on function private.admin_members(uuid, integer, integer),
   private.admin_remove_member(uuid, uuid),

@@ -11,7 +11,7 @@ import {
 import { deletedAnswer } from "../../shared/submissions.ts";
 import { sql, supabase } from "../stack.ts";
 import { api, expectError, expectJson, getJson } from "./client.ts";
-import { newKey, newTeam, newUser, type Team, type User } from "./world.ts";
+import { newGuest, newKey, newTeam, newUser, type Team, type User } from "./world.ts";
 
 const rolesOf = async ({ organization }: Team) =>
   Object.fromEntries(
@@ -130,7 +130,7 @@ describe("the team", () => {
 
 describe("an invite", () => {
   it("adds the invited person to the team, once", async () => {
-    const guest = await newUser("Gwen Guest");
+    const guest = await newGuest("Gwen Guest");
     const { token, ...created } = await invite(team, team.admin, {
       email: guest.email.toUpperCase(),
       role: "admin",
@@ -162,9 +162,12 @@ describe("an invite", () => {
     expectError(await accept(guest, token), "GONE", "token");
   });
 
-  it("is valid for the invited person only, and its token cannot be guessed", async () => {
-    const [guest, other] = [await newUser(), await newUser()];
+  it("is valid for the invited person only, who confirmed the address, and its token cannot be guessed", async () => {
+    const [guest, other] = [await newGuest(), await newUser()];
     const { token } = await invite(team, team.admin, { email: guest.email });
+    await sql`update auth.users set email_confirmed_at = null where id = ${guest.id}`;
+    expectError(await accept(guest, token), "FORBIDDEN");
+    await sql`update auth.users set email_confirmed_at = now() where id = ${guest.id}`;
     expectError(await accept(other, token), "FORBIDDEN");
     expectError(await accept(undefined, token), "UNAUTHORIZED");
     expectError(
@@ -187,7 +190,7 @@ describe("an invite", () => {
     ],
     ["was replaced by another", (_: string, t: Team) => invite(t, t.admin, { email: guestEmail })],
   ])("that %s returns 410 when accepted", async (_, end) => {
-    const guest = await newUser();
+    const guest = await newGuest();
     guestEmail = guest.email;
     const fresh = await newTeam();
     const { id, token } = await invite(fresh, fresh.admin, { email: guest.email });
@@ -212,7 +215,7 @@ describe("an invite", () => {
 
   it("cannot be created or accepted beyond the plan limit, also concurrently", async () => {
     const small = await newTeam();
-    const guests = await Promise.all([newUser(), newUser(), newUser()]);
+    const guests = await Promise.all([newGuest(), newGuest(), newGuest()]);
     const tokens: string[] = [];
     for (const { email } of guests) tokens.push((await invite(small, small.owner, { email })).token);
     await sql`update public.organizations set max_members = 4 where id = ${small.organization.id}`;
@@ -239,7 +242,7 @@ describe("an invite", () => {
   });
 
   it("can be revoked twice, but not after it was accepted", async () => {
-    const guest = await newUser();
+    const guest = await newGuest();
     const { id } = await invite(team, team.admin, { email: guest.email });
     const revoke = () => api("DELETE", `${team.path}/invites/${id}`, { as: team.admin });
     expect(expectJson(await revoke(), 200, inviteAnswer).data.status).toBe("revoked");

@@ -53,6 +53,13 @@ export async function newUser(
   return user;
 }
 
+/** A new user with a confirmed address, who may accept an invite. */
+export async function newGuest(name?: string): Promise<User> {
+  const user = await newUser(name);
+  await sql`update auth.users set email_confirmed_at = now() where id = ${user.id}`;
+  return user;
+}
+
 export async function newUsers(count: number, name = "Ann Other"): Promise<User[]> {
   const users = await manyUsers(count);
   await sql`update public.profiles set name = ${name} where id = any (${users.map(({ id }) => id)})`;

@@ -1,7 +1,7 @@
 -- Recipients of mail, and its time.
 begin;
 set local search_path = public, extensions;
-select plan(57);
+select plan(58);
 do $$
 begin
   perform tests.start();
@@ -129,9 +129,16 @@ select private.erase_person(tests.id('erased one'), tests.id('acme'));
 select is_empty($$ select from private.invites where email = 'erased@example.test' $$, 'an erasure removes an invite with its address');
 
 -- What an organization may send in a day
+update private.mails set created_at = now() - interval '25 hours' where kind = 'invite';
 select is(array(select pg_temp.invite('bob@example.test') from generate_series(1, 4)), array['true', 'true', 'true', 'false'], 'three mails go to one address in a day');
-insert into private.mails (organization_id, kind, event_ids) select tests.id('acme'), 'invite', '{}' from generate_series(1, 100);
-select is(pg_temp.invite('new@example.test'), 'false', 'and a hundred of one organization, also to people who were erased');
+insert into public.profiles (id, kind, organization_id, email) values (tests.id('bombed one'), 'email', tests.id('acme'), 'bombed@example.test');
+select pg_temp.invite('bombed@example.test') from generate_series(1, 3);
+select private.erase_person(tests.id('bombed one'), tests.id('acme'));
+select is(pg_temp.invite('bombed@example.test'), 'false', 'an erasure makes no room for more');
+update private.mails set created_at = now() - interval '25 hours' where kind = 'invite';
+insert into private.mails (organization_id, kind, event_ids, invite_id, status, finished_at)
+select tests.id('acme'), 'invite', '{}', pg_temp.invited('zoe@example.test'), 'sent', now() from generate_series(1, 100);
+select is(pg_temp.invite('new@example.test'), 'false', 'and a hundred of one organization');
 select is((select count(*) from private.invites where email = 'new@example.test'), 1::bigint, 'the invite itself is made');
 update private.mails set created_at = now() - interval '25 hours' where kind = 'invite';
 select is(pg_temp.invite('new@example.test'), 'true', 'the day after they go on');

@@ -1,7 +1,7 @@
 -- Team members: the last owner is kept, the plan limit is enforced, and invites are for their recipients.
 begin;
 set local search_path = public, extensions;
-select plan(56);
+select plan(58);
 do $$ begin perform tests.start(); end $$;
 
 create function pg_temp.at(who text, organization text, statement text) returns text language plpgsql as $$
@@ -56,6 +56,9 @@ select is(tests.see('adam', 'select private.admin_invite(tests.id(''acme''), ''B
 -- Invites
 select is(tests.see('bob', 'select data ->> ''role'' from private.accept_invite(sha256(''x''))'), 'FB404', 'an unknown token is rejected');
 select is(tests.see('alice', 'select data ->> ''role'' from private.accept_invite(sha256(''b''))'), 'FB403', 'a user with another address cannot accept');
+select is(tests.see('bob', 'select data ->> ''role'' from private.accept_invite(sha256(''b''))'), 'FB403', 'nor one who did not confirm the address');
+select is(tests.see('bob', 'select private.show_invite(sha256(''b'')) ->> ''organization'''), null, 'who learns nothing of it either');
+update auth.users set email_confirmed_at = now() where id in (tests.id('adam'), tests.id('alice'), tests.id('bob'));
 select is(tests.see(who, 'select private.show_invite(sha256(''b'')) ->> ''organization'''), shown, claim) from (values
   ('alice', null, 'another address learns nothing of an invite'),
   ('adam', null, 'nor does its inviter by the token'),

@@ -341,11 +341,17 @@ describe("a server that", () => {
     expect(row?.address_hash).not.toContain(author.email);
   });
 
-  test("refuses the text of a mail gets the next one", async () => {
+  // Whoever is quoted in a mail could otherwise end all mail to its reader.
+  test.each([
+    { stage: "data", code: 554, text: "no" },
+    { stage: "data", code: 550, text: "5.7.1 this text is unwanted" },
+    { stage: "data", code: 550, text: "5.6.0 this text is malformed" },
+    { stage: "rcpt", code: 550, text: "5.7.1 this sender is blocked" },
+  ])("refuses a mail, not its address, gets the next one: $stage $code $text", async (refusal) => {
     const author = await person();
     const id = await world.submit(author);
     server.behave = (address, stage) =>
-      address === author.email && stage === "data" ? { code: 554 } : "take";
+      address === author.email && stage === refusal.stage ? refusal : "take";
     await world.changeStatus(id, "planned");
     await until(async () => (await world.queued(author))[0]?.status === "failed");
     server.behave = () => "take";

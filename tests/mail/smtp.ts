@@ -11,7 +11,10 @@ interface Arrived extends Email {
 }
 
 /** What the server answers a recipient: nothing to take the mail, an error of SMTP, or not at all. */
-type Behaviour = (address: string, stage: "rcpt" | "data") => "take" | "hang" | "cut off" | { code: number };
+type Behaviour = (
+  address: string,
+  stage: "rcpt" | "data",
+) => "take" | "hang" | "cut off" | { code: number; text?: string };
 
 export interface MailServer {
   /** MAIL_URL that leads here. */
@@ -32,7 +35,8 @@ export async function startMailServer(
   port = 0,
   address = "127.0.0.1",
 ): Promise<MailServer> {
-  const refused = (code: number) => Object.assign(new Error("refused by the test"), { responseCode: code });
+  const refused = ({ code, text = "refused by the test" }: { code: number; text?: string }) =>
+    Object.assign(new Error(text), { responseCode: code });
   const mails: MailServer = {
     url: "",
     arrived: [],
@@ -56,7 +60,7 @@ export async function startMailServer(
       mails.counts.recipients++;
       const answer = mails.behave(address, "rcpt");
       if (answer === "take") callback();
-      else if (typeof answer === "object") callback(refused(answer.code));
+      else if (typeof answer === "object") callback(refused(answer));
       else if (answer === "cut off") cutOff(session.id);
     },
     onData(stream, session, callback) {
@@ -65,7 +69,7 @@ export async function startMailServer(
       stream.on("data", (chunk: Buffer) => chunks.push(chunk));
       stream.on("end", async () => {
         const answer = mails.behave(recipient, "data");
-        if (typeof answer === "object") return callback(refused(answer.code));
+        if (typeof answer === "object") return callback(refused(answer));
         if (answer === "hang") return;
         const raw = Buffer.concat(chunks).toString();
         mails.arrived.push({ ...(await PostalMime.parse(raw)), recipient, raw, isSecure: session.secure });

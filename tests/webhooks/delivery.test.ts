@@ -6,13 +6,13 @@ import { type EventName, eventNames, events } from "../../shared/events.ts";
 import { webhookEnvelope } from "../../shared/webhooks.ts";
 import { api } from "../api/client.ts";
 import { change, newSurvey, respond } from "../api/survey-world.ts";
-import { longEnough, newSubmission, newUser } from "../api/world.ts";
+import { longEnough, newGuest, newSubmission } from "../api/world.ts";
 import { stack, supabase } from "../stack.ts";
 import { until } from "../until.ts";
 import { deliveriesTo, type Hook, newHook, newWorld } from "./world.ts";
 
 const world = await newWorld();
-const guest = await newUser("Gus Guest");
+const guest = await newGuest("Gus Guest");
 const on = world.organization;
 
 /** The first delivery, with its signature verified. */
