@@ -169,7 +169,8 @@ describe("the export", () => {
   });
 
   it("is cut off, so that it cannot look complete, when the survey is deleted meanwhile", async () => {
-    const survey = await newLongSurvey(20);
+    // More than sockets and processes on the way hold, however late the survey is deleted.
+    const survey = await newLongSurvey(60);
     const response = await fetch(`${stack.base_url}/api/surveys/${survey.id}/responses?format=csv`, {
       headers: { authorization: `Bearer ${admin.token}` },
     });
