@@ -84,8 +84,9 @@ CREATE OR REPLACE FUNCTION private.show_invite(digest bytea, invite_id uuid DEFA
 AS $function$
 declare invite private.invites;
 begin
-  select * into invite from private.invites i
-    where case when invite_id is null then i.digest = show_invite.digest else i.id = invite_id end;
+  invite_id := coalesce(invite_id,
+    (select i.id from private.invites i where i.digest = show_invite.digest));
+  select * into invite from private.invites i where i.id = show_invite.invite_id;
   if invite.id is null then return null; end if;
   if not private.has_address(private.caller_id(), invite.email) then
     return json_build_object('is_for_caller', false);
