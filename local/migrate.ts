@@ -70,22 +70,31 @@ async function appliedMigrations(sql: Sql): Promise<Map<string, string[] | null>
   return new Map(rows.map((row) => [row.version, row.statements]));
 }
 
+const deadlock = "40P01";
+const maxAttempts = 5;
+
+/** Retries a migration that Postgres canceled because it and a request of the running service waited for each other. */
 async function apply(sql: Sql, migration: Migration): Promise<void> {
-  let current = migration.statements[0];
-  try {
-    await sql.begin(async (transaction) => {
-      for (const statement of migration.statements) {
-        current = statement;
-        await transaction.unsafe(statement.text);
-      }
-      await transaction`
-        insert into supabase_migrations.schema_migrations (version, name, statements)
-        values (${migration.version}, ${migration.name}, ${texts(migration)})`;
-    });
-  } catch (error) {
-    throw new StartError(
-      `migration ${migration.file} failed at line ${lineOf(error, current)}: ${describe(error)}`,
-    );
+  for (let attempt = 1; ; attempt++) {
+    let current = migration.statements[0];
+    try {
+      await sql.begin(async (transaction) => {
+        for (const statement of migration.statements) {
+          current = statement;
+          await transaction.unsafe(statement.text);
+        }
+        await transaction`
+          insert into supabase_migrations.schema_migrations (version, name, statements)
+          values (${migration.version}, ${migration.name}, ${texts(migration)})`;
+      });
+      return;
+    } catch (error) {
+      const isDeadlock = error instanceof Error && "code" in error && error.code === deadlock;
+      if (isDeadlock && attempt < maxAttempts) continue;
+      throw new StartError(
+        `migration ${migration.file} failed at line ${lineOf(error, current)}: ${describe(error)}`,
+      );
+    }
   }
 }
 
