@@ -23,7 +23,7 @@ const days = perLocale<Date>(
 // All eight languages write small numbers alike; Intl takes a microsecond for each.
 const isPlain = (n: number) => n >= 0 && n < 1000 && Number.isInteger(n);
 export const formatNumber = (n: number, locale: Locale) => (isPlain(n) ? String(n) : numbers(n, locale));
-/** 1.2K in the place of 1,234. */
+/** Such as 1.2K for 1,234. */
 export const formatCount = (n: number, locale: Locale) => (isPlain(n) ? String(n) : counts(n, locale));
 
 /** A count that needs smaller type to fit its button: 12.345 or 12 тыс. Islands ask the same. */

@@ -10,7 +10,7 @@ const kinds = { nps: "number", rating: "number", text: "text", email: "text" } a
 export const fieldName = ({ id, type, multiple }: Pick<Question, "id" | "type" | "multiple">) =>
   `${type === "multiple_choice" ? (multiple ? "options" : "text") : kinds[type]}.${id}`;
 
-/** The answers of a survey's form, in the shape that the API takes. What is empty is left out. */
+/** The answers of a survey's form, in the shape that the API takes, without empty ones. */
 export function answersOf(form: URLSearchParams): Answers {
   const answers: Answers["answers"] = [];
   for (const [name, sent] of valuesByName(form)) {

@@ -28,7 +28,7 @@ const requireOpen = ([[state]]: readonly [readonly { open: boolean }[]]) => {
   if (!state?.open) throw notFound("page");
 };
 
-/** In the place of a board where there is none. */
+/** Shown instead of the board if there is no organization. */
 export const toSetup = plain({
   method: "get",
   path: "/",

@@ -29,7 +29,7 @@ import {
 } from "../paths.ts";
 import { versionOf } from "../version.ts";
 
-/** With `thread` the replies to that comment in the place of all comments. */
+/** With `thread`, the replies to that comment instead of all comments. */
 const query = z.object({ thread: uuid.optional(), page: queryInteger(1, 1000).prefault(1) });
 
 export const submission = page({

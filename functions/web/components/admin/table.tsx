@@ -32,7 +32,7 @@ type Props<Row> = {
     bar?: string;
   };
   sorted?: { by: string; order: "asc" | "desc" };
-  /** Shown in the place of a table without rows. */
+  /** Shown instead of a table without rows. */
   empty: Child;
   /** The cursor of the next page; undefined where the list has no pages. */
   next?: string | null;

@@ -32,7 +32,7 @@ export function formatShare(share: number | null, locale: Locale): string {
 export const formatDecimal = (value: number, locale: Locale, digits = 1) =>
   new Intl.NumberFormat(locale, { maximumFractionDigits: digits }).format(value);
 
-/** 1:05 in the place of 65 seconds. */
+/** Such as 1:05 for 65 seconds. */
 export function formatDuration(seconds: number | null): string {
   if (seconds === null) return "–";
   const whole = Math.round(seconds);
