@@ -237,7 +237,7 @@ test("comments are answered, changed and deleted by keyboard", async () => {
   await page.keyboard.press("Enter");
   await page.locator(".replies").getByText("This one.").waitFor();
   await page.getByRole("link", { name: /^Edit \(/ }).press("Enter");
-  await page.getByLabel("Edit your comment").fill("That one.");
+  await page.getByLabel("Comment", { exact: true }).fill("That one.");
   await page.getByRole("button", { name: "Save" }).press("Enter");
   await page.locator(".replies").getByText("That one.").waitFor();
   await page.getByRole("link", { name: "Delete" }).press("Enter");
