@@ -110,6 +110,7 @@ export function adminPage<
     access: "person",
     ofOrganization: true,
     fallback: elsewhere,
+    errorTexts: (locale: Locale) => ({ FORBIDDEN: frameMessages(locale).noAccess }),
     runsLong,
     query,
     frame: row as never,
