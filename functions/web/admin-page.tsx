@@ -56,6 +56,7 @@ const elsewhere = page({
       : [words.elsewhere, words.elsewhereText];
     return {
       title,
+      status: visit.base ? 403 : 200,
       noindex: true,
       content: (
         <section class="card narrow stack">
@@ -66,7 +67,7 @@ const elsewhere = page({
               <li class="row plain">
                 <a
                   class="link"
-                  href={`/o/${slug}${role === "member" ? `/admin${areas.people.path}` : visit.path}`}
+                  href={`/o/${slug}${role === "member" ? `/admin${areas.people.path}` : visit.path.slice(visit.base.length)}`}
                 >
                   {name}
                 </a>
