@@ -50,8 +50,9 @@ const elsewhere = page({
   view: ([teams], { visit }, { organization }) => {
     if (teams.length === 0) throw forbidden("Only members of the organization may do this.");
     const words = frameMessages(visit.locale);
-    const isMember = teams.some(({ id }) => id === organization?.id);
-    const [title, text] = isMember
+    const own = teams.find(({ id }) => id === organization?.id);
+    if (own && own.role !== "member") throw notFound("page");
+    const [title, text] = own
       ? [words.adminsOnly, words.adminsOnlyText]
       : [words.elsewhere, words.elsewhereText];
     return {

@@ -65,7 +65,10 @@ export async function servePage(c: Context, page: Page, visit: Visit): Promise<R
   });
   const response = await serve(c, page, presentation);
   const isUnnamed = failed?.code === "NOT_FOUND" && visit.base === "";
-  if (page.fallback && (isUnnamed || failed?.code === "FORBIDDEN")) return servePage(c, page.fallback, visit);
+  if (page.fallback && (isUnnamed || failed?.code === "FORBIDDEN")) {
+    const instead = await servePage(c, page.fallback, visit);
+    return instead.status === 404 ? response : instead;
+  }
   if (page.resultPage && answered !== undefined)
     return servePage(c, page.resultPage, { ...visit, form: undefined, answered });
   if (failed?.code === "UNAUTHORIZED" && visit.isSignedIn) {

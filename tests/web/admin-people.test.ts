@@ -64,6 +64,19 @@ test("a member of the team is told at its dashboard that the page is for admins,
   ]);
 });
 
+test("an admin is told neither at a missing row nor at a page of owners that only admins open it", async () => {
+  const admin = await signedIn();
+  await sql`insert into public.memberships (organization_id, user_id, role) values (${organization.id}, ${admin.userId}, 'admin')`;
+  const pages: [string, number][] = [
+    [`${at}/surveys/${randomUUID()}`, 404],
+    [`${at}/people/members/${owner.userId}/transfer`, 403],
+  ];
+  for (const [path, status] of pages) {
+    const refused = await admin.get(path);
+    expect([refused.status, refused.html.querySelector("#teams")]).toEqual([status, null]);
+  }
+});
+
 describe("the team", () => {
   test("an invite shows its link once, for the address alone", async () => {
     const [invited, other] = [await signedIn(), await signedIn()];
