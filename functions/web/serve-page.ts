@@ -64,8 +64,11 @@ export async function servePage(c: Context, page: Page, visit: Visit): Promise<R
     },
   });
   const response = await serve(c, page, presentation);
-  if ((failed?.code === "NOT_FOUND" || failed?.code === "FORBIDDEN") && page.fallback && visit.base === "")
-    return servePage(c, page.fallback, visit);
+  const isUnnamed = failed?.code === "NOT_FOUND" && visit.base === "";
+  if (page.fallback && (isUnnamed || failed?.code === "FORBIDDEN")) {
+    const instead = await servePage(c, page.fallback, visit);
+    return instead.status === 404 ? response : instead;
+  }
   if (page.resultPage && answered !== undefined)
     return servePage(c, page.resultPage, { ...visit, form: undefined, answered });
   if (failed?.code === "UNAUTHORIZED" && visit.isSignedIn) {

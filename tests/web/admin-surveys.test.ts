@@ -373,6 +373,25 @@ describe("results", () => {
     expect(filtered.text).toContain("I love it, great");
   });
 
+  test("the share page offers mail to followers only if the organization sends mail", async () => {
+    const board = await newOrganization();
+    const own = await adminOf(board);
+    const boardAdmin = await newUser("Ada Admin", { organization: board, role: "admin" });
+    const followed = await newSubmission(board, boardAdmin);
+    const draft = await newDraft(boardAdmin, board, {
+      targeting: { audience: "followers", submission_id: followed },
+    });
+    const share = `/o/${board.slug}/admin/surveys/${draft.id}/share`;
+    const off = await own.get(share);
+    expect(off.text).toContain("The organization sends no mail.");
+    expect(off.html.querySelector("form[action$='/mail']")).toBeNull();
+    expect(off.html.querySelector("main a[href$='/settings/mail']")).not.toBeNull();
+    await sql`update public.organizations set mail_enabled = true where id = ${board.id}`;
+    const on = await own.get(share);
+    expect(on.text).not.toContain("The organization sends no mail.");
+    expect(on.html.querySelectorAll("form[action$='/mail']")).toHaveLength(2);
+  });
+
   test("the link and its QR code lead to the survey", async () => {
     const page = await visitor.get(`${path}/share`);
     const url = page.html.querySelector("#survey-link")?.text.trim() ?? "";

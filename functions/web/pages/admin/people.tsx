@@ -344,7 +344,7 @@ const invites = adminPage({
                 hasQuietLabel: true,
                 cell: ({ id, email, role, status }) => (
                   <span class="row-actions">
-                    {status !== "accepted" && (
+                    {status !== "accepted" && (admin.role === "owner" || role !== "owner") && (
                       <form method="post" action={`${base(visit)}/invites`} data-turbo="false">
                         <FormId />
                         <input type="hidden" name="organization_id" value={admin.organization_id} />
