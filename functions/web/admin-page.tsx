@@ -112,7 +112,6 @@ export function adminPage<
     access: "person",
     ofOrganization: true,
     fallback: elsewhere,
-    errorTexts: (locale: Locale) => ({ FORBIDDEN: frameMessages(locale).noAccess }),
     runsLong,
     query,
     frame: row as never,

@@ -34,7 +34,6 @@ export const de: FrameMessages = {
   },
   adminsOnly: "Diese Seite ist für Administratoren",
   adminsOnlyText: "Sie sind Mitglied dieses Teams; diese Seite öffnen nur Administratoren. Ihre Teams:",
-  noAccess: "Nur Administratoren dieses Teams können diese Seite öffnen. Bitten Sie sie um Zugang.",
   elsewhere: "Ihre Teams",
   elsewhereText:
     "Hier gehören Sie nicht zum Team. Öffnen Sie das Dashboard einer Organisation, zu deren Team Sie gehören:",

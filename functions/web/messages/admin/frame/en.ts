@@ -33,7 +33,6 @@ export const en = {
   },
   adminsOnly: "This page is for admins",
   adminsOnlyText: "You are a member of this team; only its admins open this page. Your teams:",
-  noAccess: "Only the admins of this team can open this page. Ask one of them for access.",
   elsewhere: "Your teams",
   elsewhereText:
     "You are not on the team here. Open the dashboard of an organization that you are on the team of:",

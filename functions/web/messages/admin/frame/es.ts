@@ -34,7 +34,6 @@ export const es: FrameMessages = {
   },
   adminsOnly: "Esta página es para administradores",
   adminsOnlyText: "Usted es miembro de este equipo; solo sus administradores abren esta página. Sus equipos:",
-  noAccess: "Solo los administradores de este equipo pueden abrir esta página. Pídales acceso.",
   elsewhere: "Sus equipos",
   elsewhereText: "Aquí no forma parte del equipo. Abra el panel de una organización en cuyo equipo esté:",
   copy: "Copiar",

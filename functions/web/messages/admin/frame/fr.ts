@@ -35,7 +35,6 @@ export const fr: FrameMessages = {
   adminsOnly: "Cette page est réservée aux administrateurs",
   adminsOnlyText:
     "Vous êtes membre de cette équipe ; seuls ses administrateurs ouvrent cette page. Vos équipes :",
-  noAccess: "Seuls les administrateurs de cette équipe peuvent ouvrir cette page. Demandez-leur un accès.",
   elsewhere: "Vos équipes",
   elsewhereText:
     "Vous ne faites pas partie de l’équipe ici. Ouvrez le tableau de bord d’une organisation dont vous êtes membre :",

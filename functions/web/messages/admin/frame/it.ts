@@ -35,7 +35,6 @@ export const it: FrameMessages = {
   adminsOnly: "Questa pagina è per gli amministratori",
   adminsOnlyText:
     "Fai parte di questo team come membro; solo gli amministratori aprono questa pagina. I tuoi team:",
-  noAccess: "Solo gli amministratori di questo team possono aprire questa pagina. Chiedi loro l’accesso.",
   elsewhere: "I tuoi team",
   elsewhereText: "Qui non fai parte del team. Apri il pannello di un’organizzazione del cui team fai parte:",
   copy: "Copia",

@@ -35,7 +35,6 @@ export const ja: FrameMessages = {
   adminsOnly: "このページは管理者専用です",
   adminsOnlyText:
     "あなたはこのチームのメンバーですが、このページを開けるのは管理者だけです。所属するチーム：",
-  noAccess: "このページを開けるのはチームの管理者だけです。管理者にアクセス権を依頼してください。",
   elsewhere: "あなたのチーム",
   elsewhereText: "ここのチームのメンバーではありません。所属する組織のダッシュボードを開いてください：",
   copy: "コピー",

@@ -34,7 +34,6 @@ export const ptBR: FrameMessages = {
   },
   adminsOnly: "Esta página é para administradores",
   adminsOnlyText: "Você é membro desta equipe; só os administradores dela abrem esta página. Suas equipes:",
-  noAccess: "Só administradores desta equipe podem abrir esta página. Peça acesso a um deles.",
   elsewhere: "Suas equipes",
   elsewhereText:
     "Você não faz parte da equipe aqui. Abra o painel de uma organização de cuja equipe você faz parte:",
