@@ -2,7 +2,7 @@
 -- mail.
 begin;
 set local search_path = public, extensions;
-select plan(29);
+select plan(33);
 do $$
 begin
   perform tests.start();
