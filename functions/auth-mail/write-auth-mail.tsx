@@ -19,9 +19,9 @@ export type AuthMail = {
   kind: (typeof authMailKinds)[number];
   to: string;
   code: string;
-  /** Of the link; empty for a code alone. */
+  /** Token of the link; empty if the mail has only a code. */
   tokenHash: string;
-  /** Where the person goes on, as the caller of auth named it. */
+  /** URL to redirect to, as given to auth. */
   redirectTo: string;
   locale: unknown;
 };

@@ -9,7 +9,7 @@ export const organizationPath = (
 /** A page of the dashboard that this address is in. */
 export const adminPath = ({ base }: Visit, path = "") => `${base}/admin${path}`;
 
-/** The title stands behind the id for who reads the address; the id alone leads there too. */
+/** The title after the id is for readers of the URL; the path also works without it. */
 export function submissionPath(id: string, title: string): string {
   const slug = /^[\x20-\x7e]*$/.test(title) ? asciiSlug(title) : encodeURIComponent(anySlug(title));
   return `/submissions/${id}${slug && `-${slug}`}`;
@@ -30,7 +30,7 @@ function anySlug(title: string): string {
   return [...(words ?? []).join("-")].slice(0, 60).join("").replace(/-$/, "");
 }
 
-/** Parts of an address that say something of this page alone. */
+/** Query parameters that apply to this page only. */
 const ofOnePage = new Set(["page", "cursor", "done", "count"]);
 
 /** This page with other values in its address; null takes one away. Another list begins at its first page. */

@@ -72,13 +72,13 @@ export async function servePage(c: Context, page: Page, visit: Visit): Promise<R
   if (page.resultPage && answered !== undefined)
     return servePage(c, page.resultPage, { ...visit, form: undefined, answered });
   if (failed?.code === "UNAUTHORIZED" && visit.isSignedIn) {
-    // The account was erased, or the session of an identified person ended: this browser is nobody's from here on.
+    // The account was erased, or the session of an identified person ended: sign out.
     visit.forget();
     const session: Session = { credential: { kind: "none" }, cookies: visit.session.cookies };
     return servePage(c, page, { ...visit, session, isSignedIn: false });
   }
   if (failed?.code === "NOT_FOUND" && visit.session.credential.kind === "session" && page.method === "get") {
-    // An identified person is one in a single organization: on the boards of others they are nobody.
+    // An identified person belongs to one organization, and is anonymous on other boards.
     const session: Session = { ...visit.session, credential: { kind: "none" } };
     return servePage(c, page, { ...visit, session, isSignedIn: false });
   }
@@ -182,13 +182,13 @@ function pagePresentation(
   };
 }
 
-/** Of a form that makes a row, which is posted once: components/form-id.tsx. */
+/** Id of a form that creates a row, so that it is posted once: see components/form-id.tsx. */
 function formIdOf({ form }: Visit): string | undefined {
   const id = form instanceof URLSearchParams ? form.get("form_id") : null;
   return id && isUuid(id) ? id : undefined;
 }
 
-/** Of the path, but whose organization it is. A title may follow an id: /submissions/<id>-a-title. */
+/** Path parameters except the organization. A title may follow an id: /submissions/<id>-a-title. */
 function paramsOf(c: Context): Record<string, string> {
   const { organization, ...params } = c.req.param();
   return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, idOf(value)]));

@@ -52,7 +52,7 @@ test("a member of the team is told at its dashboard that the page is for admins,
   const links = refused.html.querySelectorAll("#teams a").map((link) => link.getAttribute("href"));
   expect(links).toEqual([`${at}/people`]);
   expect((await member.get(`${at}/people`)).status).toBe(200);
-  // Where others are on no team, nor told of one; whoever is on another team is led there, by the same path.
+  // Callers without a team learn nothing of one; members of another team get a link to the same page of theirs.
   expect((await stranger.get(`${at}/settings/brand`)).html.querySelector("#teams")).toBeNull();
   const board = await newBoard();
   await sql`delete from public.memberships where user_id = ${member.userId}`;

@@ -136,7 +136,7 @@ describe("the builder, without JavaScript", () => {
       ["Third", "multiple_choice", undefined, ["A", "B"]],
       ["Fourth", "rating", 7, undefined],
     ]);
-    // What is stored stands in the form again.
+    // The form shows the stored values.
     const repeated = await visitor.get(`${base}/${id}/edit`);
     expect(textsIn(repeated)).toEqual(["First", "Second", "Third", "Fourth"]);
     expect(repeated.html.querySelector("#closes_at")?.getAttribute("value")).toBe("2999-12-31T23:30");

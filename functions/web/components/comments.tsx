@@ -15,7 +15,7 @@ type Props = {
   /** Path of the submission's page. */
   path: string;
   submissionId: string;
-  /** Of the first level. */
+  /** Comments of the first level. */
   parentId: string | null;
   viewerId: string | undefined;
   isAdmin: boolean;

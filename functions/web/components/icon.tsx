@@ -2,7 +2,7 @@ import { raw } from "hono/html";
 import { icons } from "../assets.generated.ts";
 import type { IconName } from "../icons.ts";
 
-/** Decoration: what it means stands in text beside it or in the control's label. How it is drawn is in the stylesheet. */
+/** A decorative icon; adjacent text or the control's label has its meaning. The stylesheet draws it. */
 export const Icon = ({ name }: { name: IconName }) => elements[name];
 
 // A page has dozens of them, always the same.

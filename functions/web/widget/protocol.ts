@@ -20,7 +20,7 @@ export type FromFrame =
       type: "state";
       /** Profile id of the signed-in person. */
       viewer: string | null;
-      /** Of the page that the frame shows. */
+      /** Section of the page in the frame. */
       section: string | null;
       words: WidgetWords;
       colors: WidgetColors | null;

@@ -96,7 +96,7 @@ type Bar = {
   label: string;
   value: number;
   href?: string;
-  /** Of its status or category; the accent without. */
+  /** Status or category, which sets the color; the accent color if missing. */
   kind?: string;
   color?: string;
 };

@@ -7,7 +7,7 @@ import { surveyResults } from "./results.tsx";
 import { mailSurveyForm, shareSurvey, surveyQr } from "./share.tsx";
 import { surveyTexts } from "./texts.tsx";
 
-/** Of the area's pages and forms, /new goes before /:id. */
+/** Routes match in order: /new precedes /:id. */
 export const surveyPages: Page[] = [
   surveyList,
   createSurvey,
