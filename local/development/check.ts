@@ -3,10 +3,10 @@ import { availableParallelism } from "node:os";
 
 // Scripts of package.json, longest first, so that the last ones run in parallel.
 const checks = [
-  "check:types",
-  "check:functions",
   "test:database",
+  "check:functions",
   "check:database",
+  "check:types",
   "check:unused",
   "check:lint",
   "check:sql",
