@@ -19,9 +19,9 @@ export type AuthMail = {
   kind: (typeof authMailKinds)[number];
   to: string;
   code: string;
-  /** Of the link; empty for a code alone. */
+  /** Token of the link; empty if the mail contains only a code. */
   tokenHash: string;
-  /** Where the person goes on, as the caller of auth named it. */
+  /** URL that the person is redirected to, from the request to auth. */
   redirectTo: string;
   locale: unknown;
 };

@@ -9,7 +9,7 @@ type MailKind = "status" | "official" | "reply" | "comment" | "digest" | "team" 
 /** An event in a mail: a status or a comment of a submission, a new submission, or a survey. */
 export type MailEvent = {
   kind: Exclude<MailKind, "digest" | "invite">;
-  /** Of a submission; empty for a survey. */
+  /** Empty for a survey. */
   submission_id: string;
   survey_id?: string;
   is_reminder?: boolean;

@@ -1,6 +1,6 @@
 /** A mail as a transport takes it. */
 export type Message = {
-  /** Of the mail, the same at each attempt. */
+  /** The same at each attempt. */
   id: string;
   from: { name: string; address: string };
   to: string;
@@ -8,7 +8,7 @@ export type Message = {
   html: string;
   text: string;
   messageId: string;
-  /** Of the mail that began its thread. */
+  /** Message id of the first mail in the thread. */
   references: string | undefined;
   headers: Record<string, string>;
   date: Date;

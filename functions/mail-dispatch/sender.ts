@@ -24,7 +24,7 @@ export function createSender() {
     async send(claim: Claim): Promise<Result> {
       const { id, attempt, address } = claim;
       try {
-        // What is sent to ourselves might be answered, and so on.
+        // Mail to our own address could cause a mail loop.
         if (address.toLowerCase() === from.toLowerCase())
           return { id, attempt, outcome: "failed", error: "This is the address that mail comes from." };
         const outcome = await transport.send(writeMail(claim, from));

@@ -13,7 +13,7 @@ import { isForAnybody, renderOnce } from "./rendered.ts";
 import { contentSecurityPolicy } from "./security.ts";
 import type { Visit } from "./visit.ts";
 
-/** Input of a page: that of an endpoint, and the visit. Only the parameters of its path are set. */
+/** Input of a page: the input of an endpoint, and the visit. Only the parameters of its path are set. */
 export type PageInput<Query = unknown, Body = unknown> = Input<
   Query,
   Body,
@@ -108,13 +108,13 @@ type Shared<Query, Body> = {
 // Fields for the API's documentation, which does not list pages.
 const unlisted = { access: "public", tag: "", summary: "", responses: {} };
 
-/** Declares a page: `call` makes its statements, `view` what it shows of their rows. All go in one round trip. */
+/** Declares a page: `call` returns its statements, which run in one round trip; `view` renders their rows. */
 export function page<
   const Statements extends readonly Statement[],
   Query extends z.ZodType | undefined = undefined,
 >(
   definition: Shared<Query, undefined> & {
-    /** Of the row whose organization the page belongs to; without, the one that the address names. */
+    /** The row whose organization the page belongs to; by default the organization in the URL. */
     frame?: (input: PageInput<Parsed<Query>>) => FrameOf;
     call: (input: PageInput<Parsed<Query>>) => Statements;
     view: (results: Results<Statements>, input: PageInput<Parsed<Query>>, frame: Frame) => View | Moved;

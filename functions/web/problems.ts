@@ -15,7 +15,7 @@ export function problemOf(
   error: ApiError,
   { locale, messages }: Pick<Visit, "locale" | "messages">,
 ): Problem {
-  // Of a form's id: components/form-id.tsx.
+  // The id of the form was rejected (components/form-id.tsx).
   if (error.details.some(({ field }) => field === "Idempotency-Key"))
     return { message: messages.forms.sent, details: [] };
   if (error instanceof WordedError || locale === "en")

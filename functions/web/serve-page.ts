@@ -179,13 +179,13 @@ function pagePresentation(
   };
 }
 
-/** Of a form that makes a row, which is posted once: components/form-id.tsx. */
+/** The idempotency key of a form (components/form-id.tsx). */
 function formIdOf({ form }: Visit): string | undefined {
   const id = form instanceof URLSearchParams ? form.get("form_id") : null;
   return id && isUuid(id) ? id : undefined;
 }
 
-/** Of the path, but whose organization it is. A title may follow an id: /submissions/<id>-a-title. */
+/** Path parameters except the organization. A title may follow an id: /submissions/<id>-a-title. */
 function paramsOf(c: Context): Record<string, string> {
   const { organization, ...params } = c.req.param();
   return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, idOf(value)]));

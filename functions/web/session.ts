@@ -24,7 +24,7 @@ export type Session = {
   heldUp?: ApiError;
 };
 
-// As long as auth takes a used refresh token for one whose answer was lost.
+// Auth accepts a used refresh token again for this time, in case its response was lost.
 const sharedRefreshMs = 10_000;
 
 export const cookieOptions: CookieOptions = {
@@ -74,7 +74,7 @@ function holdUpOf({ name, code, status, message }: AuthError): ApiError | undefi
     return new ApiError("SERVICE_UNAVAILABLE", "Your session could not be renewed.");
 }
 
-/** Of a refusal of auth. */
+/** Parses the waiting time from an error message of auth. */
 export const secondsToWait = (message: string) => Number(/(\d+) second/.exec(message)?.[1] ?? 60);
 
 type AuthError = NonNullable<Awaited<ReturnType<ReturnType<typeof authOf>["getSession"]>>["error"]>;

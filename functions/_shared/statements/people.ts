@@ -55,7 +55,7 @@ export const contributionKinds = ["submissions", "votes", "comments", "follows",
 export type ContributionKind = (typeof contributionKinds)[number];
 
 export type Contribution = {
-  /** Of the submission or survey. */
+  /** Id of the submission or survey. */
   id: string;
   title: string;
   at: string;
@@ -63,7 +63,7 @@ export type Contribution = {
   vote_count?: number;
   moderation_state?: string;
   comment_id?: string;
-  /** Of the comment. */
+  /** Text of the comment. */
   body?: string;
 };
 

@@ -2,10 +2,10 @@ import { raw } from "hono/html";
 import { icons } from "../assets.generated.ts";
 import type { IconName } from "../icons.ts";
 
-/** Decoration: what it means stands in text beside it or in the control's label. How it is drawn is in the stylesheet. */
+/** A decorative icon, hidden from screen readers: text beside it or the control's label has the meaning. */
 export const Icon = ({ name }: { name: IconName }) => elements[name];
 
-// A page has dozens of them, always the same.
+// Built once, because a page has dozens of icons.
 const elements = Object.fromEntries(
   Object.entries(icons).map(([name, paths]) => [
     name,

@@ -1,6 +1,6 @@
 import { addIslands } from "./islands.ts";
 
-// Of the dashboard alone: a visitor of the board loads none of it.
+// Islands of the dashboard. Visitors of the board do not load them.
 addIslands({
   "live-inbox": () => import("./live-inbox.ts"),
   inbox: () => import("./inbox.ts"),

@@ -14,17 +14,17 @@ export type WidgetWords = {
 export type WidgetColors = { light: string; dark: string; onLight: string; onDark: string };
 
 export type FromFrame =
-  /** The page has loaded; says nothing else, because the frame does not know yet who listens. */
+  /** The page has loaded. Contains no data, because the frame does not know the host's origin yet. */
   | { type: "hello" }
   | {
       type: "state";
       /** Profile id of the signed-in person. */
       viewer: string | null;
-      /** Of the page that the frame shows. */
+      /** Section of the page in the frame. */
       section: string | null;
       words: WidgetWords;
       colors: WidgetColors | null;
-      /** News that were not read; only the page of the news counts them. */
+      /** Number of unread news; only the news page counts them. */
       unread?: number;
       /** A survey that the person may answer. */
       survey?: { id: string; title: string } | null;

@@ -96,7 +96,7 @@ type Bar = {
   label: string;
   value: number;
   href?: string;
-  /** Of its status or category; the accent without. */
+  /** Class that sets the color, such as a status; `color` sets another one. By default the accent color. */
   kind?: string;
   color?: string;
 };

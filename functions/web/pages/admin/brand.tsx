@@ -160,7 +160,7 @@ const uploadLogo = form({
   work: async ({ visit }, execute, request) => {
     const words = brandMessages(visit.locale);
     visit.form = new URLSearchParams();
-    // Of nobody else's form is anything read.
+    // Authorize before reading the body.
     await execute([adminFrame("admin")]);
     try {
       const { file } = await readUpload(request, logoFile);

@@ -210,7 +210,7 @@ export const sendImport: Page = form({
   formPage: imports,
   work: async ({ visit }, execute, request) => {
     const said = words(visit.locale);
-    // Of nobody else's form is anything read.
+    // Authorize before reading the body.
     await execute([adminFrame("admin")]);
     const { fields, file } = await readUpload(request, importFile);
     visit.form = fields;

@@ -38,7 +38,7 @@ const pageNumber = z.object({ page: z.coerce.number().int().min(1).max(1000).cat
 
 const base = (visit: Visit) => adminPath(visit, "/people");
 
-/** Team, invites and users: a member sees the team alone. */
+/** Team, invites and users; members see only the team. */
 export const PeopleTabs = ({ here, visit, words, admin }: TabsProps) =>
   isAtLeast(admin.role, "admin") ? (
     <Tabs
@@ -243,7 +243,7 @@ const removeMemberPage = adminPage({
           fields={[
             ["organization_id", admin.organization_id],
             ["_method", "delete"],
-            // Of a team without a page for the caller any more.
+            // After leaving, the caller may no longer open the team's page.
             ["return_to", isSelf ? "/me" : base(visit)],
           ]}
           submit={isSelf ? words.leave : words.remove}

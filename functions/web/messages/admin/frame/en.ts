@@ -1,4 +1,4 @@
-/** What stands around the pages of the dashboard, and what their pieces say. */
+/** Texts of the dashboard's layout and shared components. */
 export const en = {
   dashboard: "Dashboard",
   organization: "Organization",

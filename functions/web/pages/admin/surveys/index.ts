@@ -7,7 +7,7 @@ import { surveyResults } from "./results.tsx";
 import { mailSurveyForm, shareSurvey, surveyQr } from "./share.tsx";
 import { surveyTexts } from "./texts.tsx";
 
-/** Of the area's pages and forms, /new goes before /:id. */
+/** Pages and forms of the area; /new before /:id, which would match it. */
 export const surveyPages: Page[] = [
   surveyList,
   createSurvey,

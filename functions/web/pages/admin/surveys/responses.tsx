@@ -224,7 +224,7 @@ export const oneResponse = adminPage({
 
 type AnswerProps = {
   value: Response["answers"][number]["value"] | undefined;
-  /** Of a number. */
+  /** Maximum of a numeric answer. */
   highest: number | undefined;
   none: string;
   of: (n: number, highest: number) => string;
