@@ -29,7 +29,7 @@ interface Step {
   megabytes: number;
   seconds: number;
   records_per_second: number;
-  /** Of the functions' process, in all. */
+  /** Total of the functions' process. */
   peak_megabytes: number;
   /** CPU of the functions: during the upload, and in total. */
   receive_cpu_seconds: number | null;

@@ -22,7 +22,7 @@ const voters = 8;
 const pauseMs = 100;
 
 type Operation = { name: string; aim_ms: number | null; ms: number[]; votes_meanwhile: Latency[] };
-/** Of calls that began or ended during the operation. */
+/** Calls that began or ended during the operation. */
 type Latency = { calls: number; refused: number; p50_ms: number; slowest_ms: number };
 type Caller = Board["callers"][number];
 

@@ -24,7 +24,7 @@ const plan: { name: string; request: RequestName; aim: number | null; gateway?: 
   { name: "search", request: "search", aim: 0.6 },
   { name: "vote", request: "vote", aim: 0.6 },
   { name: "comment", request: "comment", aim: 0.6 },
-  // Measures the load generator and HTTP alone.
+  // Measures only the load generator and HTTP.
   { name: "health, for the generator", request: "health", aim: null },
 ];
 

@@ -173,7 +173,7 @@ async function register(
   }
 }
 
-/** That many events in one transaction, a tenth for each endpoint. */
+/** Emits `count` events in one transaction, a tenth for each endpoint. */
 async function fillOutbox(sql: Sql, organization: string, count: number): Promise<void> {
   await sql`
     insert into private.outbox (organization_id, type, subject_id, data)

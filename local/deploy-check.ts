@@ -246,7 +246,7 @@ function ofLogins(secrets: Record<string, string>): Check[] {
   });
 }
 
-/** What auth-mail needs, where the Send Email hook is used. */
+/** Requirements of auth-mail if the Send Email hook is used. */
 function ofAuthMail({ AUTH_MAIL_SECRET: secret, MAIL_URL, MAIL_FROM }: Record<string, string>): Check[] {
   if (!secret) return [];
   const holds = async () => {

@@ -74,7 +74,10 @@ export const mailSuppressionsAnswer = dataOf(
   z.array(
     z
       .object({
-        profile: z.object({ id: uuid, name: z.string() }).nullable().describe("Null after an erasure."),
+        profile: z
+          .object({ id: uuid, name: z.string() })
+          .nullable()
+          .describe("Null for an address without a profile."),
         reason: z.enum(["refused", "bounced", "complained"]),
         created_at: timestamp,
       })

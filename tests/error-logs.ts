@@ -18,7 +18,7 @@ export function followErrors(folder: string): () => Promise<void> {
   };
 }
 
-/** What the functions logged as errors since a time, such as the cause of a response 500. */
+/** Errors that the functions logged since a time, such as the cause of a response 500. */
 export async function errorsSince(time: number, shared: string): Promise<string[]> {
   const running = await Promise.all([shared, ...folders].map(errorsIn));
   return [...kept, ...running.flat()].filter((line) => timeOf(line) >= time);

@@ -68,11 +68,12 @@ function addressOf(hex: string): string {
   return `${isIPv6(address) ? `[${address}]` : address}:${Number.parseInt(port, 16)}`;
 }
 
-/** The one descendant of this process whose command line is like that. */
+/** The only descendant of this process with such a command line. Waits for one that is just being restarted. */
 async function descendant(like: RegExp): Promise<number> {
-  const found = (await descendants()).filter(({ command }) => like.test(command));
-  if (found.length !== 1) throw new Error(`${found.length} processes here are like ${like}`);
-  return found[0]?.pid ?? 0;
+  return await until(async () => {
+    const found = (await descendants()).filter(({ command }) => like.test(command));
+    return found.length === 1 && found[0]?.pid;
+  });
 }
 
 export function isAlive(pid: number): boolean {

@@ -10,10 +10,12 @@ type Prepared = { name: string; fields: Field[]; isReady: boolean };
 /** inBinary: bytea columns are in binary format, possible once the columns are known; otherwise in hex. */
 type Sent = { statement: Prepared; inBinary: boolean };
 type Batch = {
+  queries: readonly Query[];
   sent: Sent[];
   results: Rows[];
   rows: object[];
-  error?: Error;
+  error: postgres.PostgresError | undefined;
+  isRetry: boolean;
   resolve(results: Rows[]): void;
   reject(error: Error): void;
 };
@@ -22,6 +24,8 @@ const codeOf = (letter: string) => letter.charCodeAt(0);
 const [textFormat, binaryFormat] = [0, 1];
 const [parseComplete, rowDescription, dataRow] = ["1", "T", "D"].map(codeOf);
 const [commandComplete, errorResponse, readyForQuery] = ["C", "E", "Z"].map(codeOf);
+/** Transaction status: not in a transaction block. */
+const idle = codeOf("I");
 // SQLSTATEs for a prepared statement that no longer exists or whose result type changed.
 const staleStatement = /^(?:26000|0A000)$/;
 
@@ -51,14 +55,16 @@ export class Pipeline {
 
   /** One result for each query, or the error that rolled back all of them. */
   run(queries: readonly Query[]): Promise<Rows[]> {
-    return new Promise((resolve, reject) => {
-      // The buffer of an earlier batch is reused after its response.
-      const out = this.batches.length === 0 ? this.out.clear() : new Writer();
-      const sent = queries.map((query) => this.send(out, query));
-      out.message("S").end();
-      this.batches.push({ sent, results: [], rows: [], resolve, reject });
-      this.socket.write(out.bytes());
-    });
+    return new Promise((resolve, reject) => this.enqueue({ queries, isRetry: false, resolve, reject }));
+  }
+
+  private enqueue(batch: Pick<Batch, "queries" | "isRetry" | "resolve" | "reject">) {
+    // The buffer of an earlier batch is reused after its response.
+    const out = this.batches.length === 0 ? this.out.clear() : new Writer();
+    const sent = batch.queries.map((query) => this.send(out, query));
+    out.message("S").end();
+    this.batches.push({ ...batch, sent, results: [], rows: [], error: undefined });
+    this.socket.write(out.bytes());
   }
 
   private send(out: Writer, query: Query): Sent {
@@ -122,12 +128,15 @@ export class Pipeline {
     else if (type === errorResponse) batch.error = this.errorOf(data.toString("utf8", at, end));
     else if (type === readyForQuery) {
       this.batches.shift();
-      if (batch.error) batch.reject(batch.error);
-      else batch.resolve(batch.results);
+      if (!batch.error) batch.resolve(batch.results);
+      // Prepares the statements again: a migration changed what they return, or a pooler lost them.
+      else if (staleStatement.test(batch.error.code) && data[at] === idle && !batch.isRetry)
+        this.enqueue({ ...batch, isRetry: true });
+      else batch.reject(batch.error);
     }
   }
 
-  private errorOf(text: string): Error {
+  private errorOf(text: string): postgres.PostgresError {
     const fields = Object.fromEntries(
       text
         .split("\0")

@@ -146,7 +146,7 @@ export function runOnce<const Statements extends readonly Statement[]>(
   }: {
     key: string;
     request: Uint8Array;
-    /** The response, and what is stored to repeat it. */
+    /** The response, and its stored form for repeats. */
     answer: (results: Results<Statements>) => { answer: string; stored: string };
   },
 ): Promise<string> {

@@ -61,7 +61,7 @@ export type EndpointDescription = {
   path: string;
   tag: string;
   summary: string;
-  /** Who may call it. The database decides about rows. */
+  /** The callers it accepts. The database authorizes rows. */
   access: Access;
   /** Scopes of a key, one of which is required if `access` is caller. */
   scopes?: Scope[];

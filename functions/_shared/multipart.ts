@@ -47,6 +47,14 @@ export async function readUpload(request: Request, bounds: Bounds): Promise<Uplo
   return { fields, file: undefined };
 }
 
+const maxDiscardMs = 30_000;
+
+/** A browser that is still sending would not read the answer; one that is slow goes without it. */
+export async function discard(bytes: AsyncIterable<Uint8Array>): Promise<void> {
+  const endsAt = performance.now() + maxDiscardMs;
+  for await (const _ of bytes) if (performance.now() > endsAt) return;
+}
+
 async function* limited(
   bytes: AsyncGenerator<Uint8Array>,
   { maxBytes, tooLarge }: Bounds,

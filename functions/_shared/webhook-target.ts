@@ -10,7 +10,7 @@ const insideClouds = ["168.63.129.16/32", "161.26.0.0/16", "166.8.0.0/14"].map((
 );
 const localNames = /(^|\.)(localhost|local|internal|home\.arpa)$/;
 
-/** Why a URL is not an allowed webhook target, judged by the URL alone; undefined if it is allowed. */
+/** The reason why a URL is not an allowed webhook target, without resolving its host; undefined if it is allowed. */
 export function targetError(url: URL): string | undefined {
   const host = hostOf(url);
   if (url.username || url.password) return "must not hold a user name or password";

@@ -19,9 +19,9 @@ export type AuthMail = {
   kind: (typeof authMailKinds)[number];
   to: string;
   code: string;
-  /** Token of the link; empty if the mail contains only a code. */
+  /** Token of the link; empty if the mail has only a code. */
   tokenHash: string;
-  /** URL that the person is redirected to, from the request to auth. */
+  /** URL to redirect to, as given to auth. */
   redirectTo: string;
   locale: unknown;
 };

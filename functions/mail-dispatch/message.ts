@@ -1,6 +1,6 @@
-/** A mail as a transport takes it. */
+/** A mail, for a transport. */
 export type Message = {
-  /** The same at each attempt. */
+  /** Identifies the mail; the same at each attempt. */
   id: string;
   from: { name: string; address: string };
   to: string;
@@ -8,7 +8,7 @@ export type Message = {
   html: string;
   text: string;
   messageId: string;
-  /** Message id of the first mail in the thread. */
+  /** Message-ID of the first mail of the thread. */
   references: string | undefined;
   headers: Record<string, string>;
   date: Date;

@@ -11,7 +11,7 @@ export function createSender() {
   let pausedUntil = 0;
   let failures = 0;
 
-  /** A server that takes no mail is left alone for a while: each mail would only wait for it. */
+  /** Pauses sending while the server accepts no mail, so that mails do not wait for it one by one. */
   const heed = ({ outcome, retry_after = 0 }: Outcome) => {
     failures = outcome === "unavailable" ? failures + 1 : 0;
     if (outcome !== "unavailable") return;
@@ -24,7 +24,7 @@ export function createSender() {
     async send(claim: Claim): Promise<Result> {
       const { id, attempt, address } = claim;
       try {
-        // Mail to our own address could cause a mail loop.
+        // A mail to the sender's own address could start a loop.
         if (address.toLowerCase() === from.toLowerCase())
           return { id, attempt, outcome: "failed", error: "This is the address that mail comes from." };
         const outcome = await transport.send(writeMail(claim, from));

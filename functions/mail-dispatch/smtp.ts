@@ -5,9 +5,9 @@ import type { Message, Transport } from "./message.ts";
 
 export const maxConnections = 5;
 const connectMs = 10_000;
-/** Idle time after which a connection counts as dead. */
+/** Time without data after which a connection counts as dead. */
 const silenceMs = environment.mailTimeoutSeconds * 1000;
-/** Total time for one mail. Shorter than a claim, so that no other dispatcher sends the same mail meanwhile. */
+/** Total; shorter than a claim, so that no other dispatcher sends the same mail meanwhile. */
 const maxSendMs = 90_000;
 
 /** smtps://, or smtp:// with STARTTLS; without TLS to this machine only. */

@@ -109,9 +109,9 @@ function partsOfInvite(claim: InviteClaim): Parts {
   };
 }
 
-/** Without what could begin another header or hide the rest. */
+/** Removes characters that could start another header or hide text. */
 const oneLine = (text: string) =>
-  // By characters: half of one is no text that a provider takes.
+  // Cut between characters: providers reject half a surrogate pair.
   [...text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u200B\u202A-\u202E\u2066-\u2069]+/gu, " ").trim()]
     .slice(0, 250)
     .join("");

@@ -50,12 +50,14 @@ const elsewhere = page({
   view: ([teams], { visit }, { organization }) => {
     if (teams.length === 0) throw forbidden("Only members of the organization may do this.");
     const words = frameMessages(visit.locale);
-    const isMember = teams.some(({ id }) => id === organization?.id);
-    const [title, text] = isMember
+    const own = teams.find(({ id }) => id === organization?.id);
+    if (own && own.role !== "member") throw notFound("page");
+    const [title, text] = own
       ? [words.adminsOnly, words.adminsOnlyText]
       : [words.elsewhere, words.elsewhereText];
     return {
       title,
+      status: visit.base ? 403 : 200,
       noindex: true,
       content: (
         <section class="card narrow stack">
@@ -66,7 +68,7 @@ const elsewhere = page({
               <li class="row plain">
                 <a
                   class="link"
-                  href={`/o/${slug}${role === "member" ? `/admin${areas.people.path}` : visit.path}`}
+                  href={`/o/${slug}${role === "member" ? `/admin${areas.people.path}` : visit.path.slice(visit.base.length)}`}
                 >
                   {name}
                 </a>

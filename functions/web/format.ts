@@ -1,6 +1,6 @@
 import type { Locale } from "../../shared/locales.ts";
 
-// A formatter takes longer to make than the row it stands in: each language has one of each kind.
+// Creating a formatter takes longer than rendering a row: cache one of each kind per language.
 function perLocale<Value>(make: (locale: Locale) => { format(value: Value): string }) {
   const made = new Map<Locale, { format(value: Value): string }>();
   return (value: Value, locale: Locale) => {

@@ -108,13 +108,13 @@ type Shared<Query, Body> = {
 // Fields for the API's documentation, which does not list pages.
 const unlisted = { access: "public", tag: "", summary: "", responses: {} };
 
-/** Declares a page: `call` returns its statements, which run in one round trip; `view` renders their rows. */
+/** Declares a page: `call` returns its statements, `view` renders their rows. All statements take one round trip. */
 export function page<
   const Statements extends readonly Statement[],
   Query extends z.ZodType | undefined = undefined,
 >(
   definition: Shared<Query, undefined> & {
-    /** The row whose organization the page belongs to; by default the organization in the URL. */
+    /** The row whose organization the page belongs to; by default the URL names the organization. */
     frame?: (input: PageInput<Parsed<Query>>) => FrameOf;
     call: (input: PageInput<Parsed<Query>>) => Statements;
     view: (results: Results<Statements>, input: PageInput<Parsed<Query>>, frame: Frame) => View | Moved;
@@ -142,7 +142,7 @@ export function page<
   } as unknown as Page;
 }
 
-/** Declares what a form, or a link of a mail or provider, does where that takes more than statements, such as a call of auth. */
+/** Declares the action of a form, or of a link in a mail or from a provider, that needs more than statements, such as auth. */
 export function form<
   Body extends z.ZodType | undefined = undefined,
   Query extends z.ZodType | undefined = undefined,

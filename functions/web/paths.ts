@@ -9,7 +9,7 @@ export const organizationPath = (
 /** Path of a dashboard page in the organization of the current URL. */
 export const adminPath = ({ base }: Visit, path = "") => `${base}/admin${path}`;
 
-/** The title after the id is for readers of the URL; the id alone is enough. */
+/** The title after the id is for readers of the URL; the path also works without it. */
 export function submissionPath(id: string, title: string): string {
   const slug = /^[\x20-\x7e]*$/.test(title) ? asciiSlug(title) : encodeURIComponent(anySlug(title));
   return `/submissions/${id}${slug && `-${slug}`}`;
@@ -30,7 +30,7 @@ function anySlug(title: string): string {
   return [...(words ?? []).join("-")].slice(0, 60).join("").replace(/-$/, "");
 }
 
-/** Query parameters that apply to one page of a list only. */
+/** Query parameters that apply to this page only. */
 const ofOnePage = new Set(["page", "cursor", "done", "count"]);
 
 /** This URL with changed query parameters; null removes one. The new list starts at its first page. */

@@ -15,7 +15,7 @@ export function problemOf(
   error: ApiError,
   { locale, messages }: Pick<Visit, "locale" | "messages">,
 ): Problem {
-  // The id of the form was rejected (components/form-id.tsx).
+  // A form was posted twice: see components/form-id.tsx.
   if (error.details.some(({ field }) => field === "Idempotency-Key"))
     return { message: messages.forms.sent, details: [] };
   if (error instanceof WordedError || locale === "en")
@@ -32,7 +32,7 @@ export function problemOf(
   };
 }
 
-/** By the issue's code, and by the rule that a check of our own names. */
+/** The message for the issue's code, or for the rule of a custom check. */
 function explanation(issue: z.core.$ZodIssue, problems: Messages["problems"]): string {
   if (issue.code === "custom") {
     const { rule, min, max } = issue.params ?? {};

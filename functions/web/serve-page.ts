@@ -64,18 +64,21 @@ export async function servePage(c: Context, page: Page, visit: Visit): Promise<R
     },
   });
   const response = await serve(c, page, presentation);
-  if ((failed?.code === "NOT_FOUND" || failed?.code === "FORBIDDEN") && page.fallback && visit.base === "")
-    return servePage(c, page.fallback, visit);
+  const isUnnamed = failed?.code === "NOT_FOUND" && visit.base === "";
+  if (page.fallback && (isUnnamed || failed?.code === "FORBIDDEN")) {
+    const instead = await servePage(c, page.fallback, visit);
+    return instead.status === 404 ? response : instead;
+  }
   if (page.resultPage && answered !== undefined)
     return servePage(c, page.resultPage, { ...visit, form: undefined, answered });
   if (failed?.code === "UNAUTHORIZED" && visit.isSignedIn) {
-    // The account was erased, or the session of an identified person ended: this browser is nobody's from here on.
+    // The account was erased, or the session of an identified person ended: sign out.
     visit.forget();
     const session: Session = { credential: { kind: "none" }, cookies: visit.session.cookies };
     return servePage(c, page, { ...visit, session, isSignedIn: false });
   }
   if (failed?.code === "NOT_FOUND" && visit.session.credential.kind === "session" && page.method === "get") {
-    // An identified person is one in a single organization: on the boards of others they are nobody.
+    // An identified person belongs to one organization, and is anonymous on other boards.
     const session: Session = { ...visit.session, credential: { kind: "none" } };
     return servePage(c, page, { ...visit, session, isSignedIn: false });
   }
@@ -179,7 +182,7 @@ function pagePresentation(
   };
 }
 
-/** The idempotency key of a form (components/form-id.tsx). */
+/** Id of a form that creates a row, so that it is posted once: see components/form-id.tsx. */
 function formIdOf({ form }: Visit): string | undefined {
   const id = form instanceof URLSearchParams ? form.get("form_id") : null;
   return id && isUuid(id) ? id : undefined;

@@ -20,7 +20,7 @@ export type Session = {
   credential: Credential;
   accessToken?: string;
   cookies: NewCookie[];
-  /** Why auth could not refresh the session for now: the visitor is nobody on this page, and keeps the cookies. */
+  /** A temporary error of auth while refreshing: the visitor is anonymous on this page and keeps the cookies. */
   heldUp?: ApiError;
 };
 
@@ -74,7 +74,7 @@ function holdUpOf({ name, code, status, message }: AuthError): ApiError | undefi
     return new ApiError("SERVICE_UNAVAILABLE", "Your session could not be renewed.");
 }
 
-/** Parses the waiting time from an error message of auth. */
+/** Seconds to wait, from the message of a rate limit of auth. */
 export const secondsToWait = (message: string) => Number(/(\d+) second/.exec(message)?.[1] ?? 60);
 
 type AuthError = NonNullable<Awaited<ReturnType<ReturnType<typeof authOf>["getSession"]>>["error"]>;
@@ -138,7 +138,7 @@ export function authOf(c: Context, cookies: NewCookie[], fetchAuth: typeof fetch
 export const widgetCookieName = "feedback-widget";
 
 /**
- * The session of the widget's frame, on the site of its host alone: docs/decisions/0265-the-session-of-the-widget.md.
+ * The session of the widget's frame, valid only on its host's site: docs/decisions/0265-the-session-of-the-widget.md.
  * Browsers take it on localhost without https too.
  */
 export const widgetCookie = (value: string, maxAge: number): NewCookie => ({

@@ -6,7 +6,7 @@ type Answers = { answers: { question_id: string; value: number | string | string
 
 const kinds = { nps: "number", rating: "number", text: "text", email: "text" } as const;
 
-/** The field of a question: what its value is stands in its name, since a form has nothing but text. */
+/** The form field of a question. Its name contains the type of the value, because form values are text. */
 export const fieldName = ({ id, type, multiple }: Pick<Question, "id" | "type" | "multiple">) =>
   `${type === "multiple_choice" ? (multiple ? "options" : "text") : kinds[type]}.${id}`;
 

@@ -19,7 +19,7 @@ function textOf(value: Value): string {
   return (
     String(value)
       // XML 1.0 has no place for these, escaped or not.
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is meant
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: matches control characters on purpose
       .replace(/[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]|\p{Surrogate}/gu, "")
       .replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
   );

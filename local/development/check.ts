@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { availableParallelism } from "node:os";
 
-// Each is a script of package.json, the longest first, so that none starts alone at the end.
+// Scripts of package.json, longest first, so that the last ones run in parallel.
 const checks = [
   "check:types",
   "check:functions",

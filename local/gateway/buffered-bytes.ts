@@ -8,7 +8,7 @@ export interface Holder {
 
 /** Limits the bytes of bodies and responses in memory, here and in the functions. */
 export class BufferedBytes {
-  /** By address; the holders in order of age. */
+  /** Usage by address; holders in order of age. */
   #of = new Map<string, { bytes: number; holders: Map<Holder, number> }>();
   #total = 0;
 

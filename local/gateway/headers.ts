@@ -18,7 +18,7 @@ export const valuesOf = (rawHeaders: string[], name: string) =>
 
 /**
  * Headers for upstream: the client's without those that the gateway sets, plus the client address under the secret
- * name. A Via header stands for those of a proxy.
+ * name. A Via header indicates a proxy.
  */
 export function headersFor(
   incoming: IncomingMessage,

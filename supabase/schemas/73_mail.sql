@@ -813,26 +813,29 @@ comment on function private.admin_mail_suppressions(text) is
   'with an address, who it is of.';
 
 -- definer: private tables.
-create function private.admin_lift_mail_suppression(profile_id uuid) returns json
+create function private.admin_lift_mail_suppression(profile_id uuid, email text default null) returns json
 language plpgsql security definer set search_path = '' as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'members:write');
-  found_reasons text[];
+  found_hashes text[]; found_reasons text[];
 begin
-  select array_agg(s.reason) into found_reasons from private.mail_suppressions s
-  where s.organization_id = own_id and s.profile_id = admin_lift_mail_suppression.profile_id;
-  if found_reasons is null then return null; end if;
+  select array_agg(s.address_hash), array_agg(distinct s.reason),
+    coalesce(admin_lift_mail_suppression.profile_id, (array_agg(s.profile_id))[1])
+  into found_hashes, found_reasons, profile_id from private.mail_suppressions s
+  where s.organization_id = own_id and (s.profile_id = admin_lift_mail_suppression.profile_id
+    or s.address_hash = private.address_hash(admin_lift_mail_suppression.email));
+  if found_hashes is null then return null; end if;
   if found_reasons <> '{bounced}' then
     perform private.raise_error('CONFLICT', 'They want no mail: only they can change that.');
   end if;
   delete from private.mail_suppressions s
-  where s.organization_id = own_id and s.profile_id = admin_lift_mail_suppression.profile_id;
+  where s.organization_id = own_id and s.address_hash = any (found_hashes) and s.reason = 'bounced';
   perform private.audit('mail.resume', 'profile', profile_id, '{}', own_id);
   return json_build_object('deleted', true);
 end
 $$;
-comment on function private.admin_lift_mail_suppression(uuid) is
-  'Sends mail again to a person whose address bounced; null if mail to them is not stopped. Raises CONFLICT '
-  'if they refused it or complained.';
+comment on function private.admin_lift_mail_suppression(uuid, text) is
+  'Sends mail again to a person whose address bounced, or to an address that bounced, such as that of an '
+  'invite; null if mail to them is not stopped. Raises CONFLICT if they refused it or complained.';
 
 -- definer: private tables. The edge functions call it for the bearer of a signed link of an invite's mail.
 create function private.refusing_invites(invite_id uuid) returns json
@@ -866,4 +869,4 @@ grant execute on function private.my_mail_preferences(), private.change_my_mail_
 grant execute on function private.mail_preferences_by_link(uuid, uuid),
   private.change_mail_preferences_by_link(uuid, uuid, jsonb) to anon, authenticated;
 grant execute on function private.admin_mail_suppressions(text),
-  private.admin_lift_mail_suppression(uuid) to authenticated, service_key;
+  private.admin_lift_mail_suppression(uuid, text) to authenticated, service_key;

@@ -122,9 +122,14 @@ const bodies: Record<string, object | ((board: Board, id: string) => Promise<obj
   "PUT /api/admin/origins": { origins: ["https://app.example.org"] },
 };
 
-const queries: Record<string, string> = {
+const queries: Record<string, string | ((board: Board) => Promise<string>)> = {
   "GET /api/submissions/search": "?q=idea",
   "GET /api/admin/people": "?email=a@example.org",
+  "DELETE /api/admin/mail-suppressions": async ({ organization }) => {
+    const email = `${randomUUID()}@example.org`;
+    await sql`select private.suppress_address(${organization.id}, null, ${email}, 'bounced')`;
+    return `?email=${email}`;
+  },
   "DELETE /api/me": "?confirm=erase",
 };
 
@@ -139,7 +144,8 @@ async function statusOf(route: Route, caller: Caller, board: Board): Promise<num
 
 export async function call({ method, path }: Route, token: string | undefined, board: Board) {
   const byKey = token?.startsWith("fcs_") ?? false;
-  const query = queries[`${method} ${path}`] ?? "";
+  const given = queries[`${method} ${path}`] ?? "";
+  const query = typeof given === "string" ? given : await given(board);
   const id = path.includes(":") ? await newRow({ method, path }, board) : "";
   return send(method, (await withRows(path, id, board)) + query, {
     ...(token === undefined ? {} : { as: { token } }),

@@ -106,13 +106,24 @@ describe.each([
     await run((sql) => sql`drop table pg_temp.c, pg_temp.p`);
   });
 
-  test("a statement whose result type changed fails once and is prepared again", async () => {
-    const read = () => run((sql) => sql`select * from pg_temp.changing`);
+  test("a statement whose result type changed is prepared again; within a transaction it fails once", async () => {
+    const read = (sql: Sql) => sql`select * from pg_temp.changing`;
     await run((sql) => sql`create temporary table pg_temp.changing as select 1 as a`);
-    expect((await read())[0]).toEqual([{ a: 1 }]);
+    expect(await run(read)).toEqual([[{ a: 1 }]]);
     await run((sql) => sql`alter table pg_temp.changing add b int default 2`);
-    await read().catch(() => undefined);
-    expect((await read())[0]).toEqual([{ a: 1, b: 2 }]);
+    const write = (sql: Sql) => sql`insert into pg_temp.changing values (2, 3)`;
+    expect((await run(write, read))[1]).toEqual([
+      { a: 1, b: 2 },
+      { a: 2, b: 3 },
+    ]);
+
+    await run((sql) => sql`alter table pg_temp.changing drop b`);
+    await run((sql) => sql`begin`);
+    const inTransaction = run(read);
+    if (prepares) await expect(inTransaction).rejects.toMatchObject({ code: "0A000" });
+    else await inTransaction;
+    await run((sql) => sql`rollback`);
+    expect(await run(read)).toEqual([[{ a: 1 }, { a: 2 }]]);
     await run((sql) => sql`drop table pg_temp.changing`);
   });
 });

@@ -235,7 +235,7 @@ describe("an identified person", () => {
     const { page, said, frame } = await visit(origin);
     await page.getByText("Sign in as Grace").click();
     const id = await until(graceId);
-    // The frame loads again as the person's: a vote before that would be nobody's.
+    // The frame reloads when the person is identified; an earlier vote would be anonymous.
     await frame.locator("#widget-host[data-viewer]").waitFor({ state: "attached" });
     await launcher(page).click();
     const row = frame.locator(`#submission-${submissions[1]}`);

@@ -2,7 +2,7 @@
 -- mail.
 begin;
 set local search_path = public, extensions;
-select plan(29);
+select plan(33);
 do $$
 begin
   perform tests.start();
@@ -41,6 +41,13 @@ select is(pg_temp.asked('acme key with submissions:moderate', 'acme', format('pr
 select is(pg_temp.asked('adam', 'acme', format('private.admin_lift_mail_suppression(%L)', tests.id('erna'))), 'FB409', 'who refused mail is left alone');
 select is(pg_temp.asked('adam', 'acme', format('private.admin_lift_mail_suppression(%L)', tests.id('alice')))::json ->> 'deleted', 'true', 'mail to a mailbox that works again goes on');
 select results_eq($$ select organization_id, reason from private.mail_suppressions order by reason $$, $$ values (tests.id('rival'), 'bounced'), (tests.id('acme'), 'refused') $$, 'here, and nowhere else');
+
+select private.suppress_address(tests.id('acme'), null, 'invited@example.test', 'bounced'), private.suppress_address(tests.id('rival'), null, 'invited@example.test', 'bounced'),
+  private.suppress_address(tests.id('acme'), null, 'unwilling@example.test', 'complained');
+select is(pg_temp.asked('adam', 'acme', 'private.admin_lift_mail_suppression(null, ''unwilling@example.test'')'), 'FB409', 'nor is mail to an invited address that complained resumed');
+select is(pg_temp.asked('adam', 'acme', 'private.admin_lift_mail_suppression(null, ''unknown@example.test'')'), null, 'an address that gets mail is not found');
+select is(pg_temp.asked('adam', 'acme', 'private.admin_lift_mail_suppression(null, ''Invited@example.test'')')::json ->> 'deleted', 'true', 'an invited address that bounced gets mail again');
+select results_eq($$ select organization_id from private.mail_suppressions where address_hash = private.address_hash('invited@example.test') $$, $$ values (tests.id('rival')) $$, 'from the admin''s organization only');
 
 select * from finish();
 rollback;

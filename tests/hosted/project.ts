@@ -18,7 +18,7 @@ import { makeCertificates } from "./certificates.ts";
  */
 export interface Project {
   sql: postgres.Sql;
-  /** Of the role postgres, without TLS parameters. */
+  /** URL of the role postgres, without TLS parameters. */
   ownerUrl: string;
   superuserUrl: string;
   /** The settings of step 4 of docs/deploy.md, and those that hosted Supabase adds. */

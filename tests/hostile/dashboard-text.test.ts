@@ -5,7 +5,7 @@ import { adminAreas } from "../web/admin/areas.ts";
 import type { AdminWorld } from "../web/admin/callers.ts";
 import { signedIn, type Visitor } from "../web/pages.ts";
 
-// Text that attacks whoever manages the board, in every column that takes it.
+// Markup in every text column, as an attack on those who manage the board.
 
 const markup = `"><img src=x onerror=alert(1)><script>alert(2)</script><svg/onload=alert(3)></title>'`;
 const formula = `=HYPERLINK("https://evil.example","x")`;

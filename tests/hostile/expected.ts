@@ -68,7 +68,7 @@ export const visible: Record<string, Record<Role, string>> = {
 };
 
 /**
- * Who can do it (`done`) on which board. Everybody else is rejected or, with `others: "nothing"`, affects no
+ * The callers who can do it (`done`) on each board. Everybody else is rejected or, with `others: "nothing"`, affects no
  * row; anon is always rejected. The rows of `open` and `waiting` are the author's, those of `closed` belong to another
  * member.
  */

@@ -535,7 +535,7 @@ describe("slow statements", () => {
       expect(group, name).toMatch(name === "embedded_rest" ? /nice 10|none/ : /nice 0|none/);
     }
     const priorities = new Set(backends.map(({ pid, name }) => `${name} ${getPriority(pid)}`));
-    // Of a process that nobody has made nicer.
+    // The priority of an ordinary process.
     const ordinary = getPriority();
     expect([...priorities].toSorted()).toEqual(["embedded_rest 10", `feedback_api ${ordinary}`]);
     expect([getPriority(await litePid("auth")), getPriority(await litePid("rest"))]).toEqual([ordinary, 10]);
@@ -639,7 +639,7 @@ describe("large responses", () => {
     };
   }
 
-  // Of the data API, which the gateway holds whole; of the API and the pages, more than the buffers of two connections hold.
+  // The gateway buffers responses of the data API completely; those of the API and the pages exceed the buffers of two connections.
   const paths = [
     ["/rest/v1/submissions", 9_000_000],
     ["/api/submissions", 40_000_000],
@@ -703,7 +703,7 @@ describe("processes that die or hang", () => {
   test("auth that hangs is killed and starts again", async () => {
     const pid = await litePid("auth");
     process.kill(pid, "SIGSTOP");
-    await until(async () => (await litePid("auth").catch(() => pid)) !== pid, 30_000);
+    await until(async () => (await litePid("auth")) !== pid);
     await until(
       async () =>
         (

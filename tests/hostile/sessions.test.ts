@@ -8,7 +8,7 @@ import { type OwnFunctions, startOwnFunctions } from "../mcp/own-functions.ts";
 import { accessToken, sql, stack } from "../stack.ts";
 import { newVisitor, signedIn, type Visitor } from "../web/pages.ts";
 
-// What becomes of the session, and of what was typed, where something goes wrong or is made to.
+// Sessions and typed text survive errors and attacks.
 
 const sessionCookie = "sb-127-auth-token";
 
@@ -134,7 +134,7 @@ describe("auth that answers otherwise", () => {
     user: { id: userId, aud: "authenticated", app_metadata: {}, user_metadata: {}, created_at: "" },
   });
 
-  /** Of GoTrue: a code is exchanged by the verifier of its challenge alone. */
+  /** Like GoTrue: a code is exchanged only with the verifier of its challenge. */
   async function answerExchange({ auth_code = "", code_verifier = "" }: (typeof exchanged)[number]) {
     const code = codes.get(auth_code);
     const challenge = createHash("sha256").update(code_verifier).digest("base64url");

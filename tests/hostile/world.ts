@@ -20,7 +20,7 @@ export interface Scene {
   /** Published, without responses. */
   survey: string;
   draft: string;
-  /** Of the draft. */
+  /** Question of the draft. */
   question: string;
   option: string;
   /**

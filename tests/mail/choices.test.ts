@@ -17,7 +17,7 @@ import { sql, stack } from "../stack.ts";
 import { until } from "../until.ts";
 import { newVisitor, signedIn } from "../web/pages.ts";
 
-// What people choose, by the links of mails that were captured, signed in, and by what others try.
+// Preferences by links of captured mails and when signed in; attempts of others to change them.
 
 const agent = new Agent();
 let organization: Organization;

@@ -154,7 +154,7 @@ test("of concurrent claims one succeeds, and votes given meanwhile by address an
   ).toEqual([303, 422, 422, 422]);
   for (const { status } of answers.slice(4)) expect([200, 201, 303]).toContain(status);
   expect(await wrongCounts()).toEqual([]);
-  // Whoever votes by the address after the claim is a new author, to be claimed again.
+  // A vote for the address after the claim creates a new author, who can be claimed again.
   const nameless = await sql`
     select v.submission_id from public.votes v join public.profiles p on p.id = v.user_id
     where p.kind = 'anonymous' and v.submission_id = any (${ids})`;

@@ -220,7 +220,7 @@ describe("an invite", () => {
     const mail = await until(() => server.to(invited.email)[0]);
     expect(mail.subject).toMatch(/^Einladung in das Team von Free money at https/);
     expect(mail.html).not.toContain("<b>");
-    // What no mail program makes a link of.
+    // No mail program turns it into a link.
     for (const said of [mail.html, mail.text, mail.subject, mail.from?.name])
       expect(said).not.toMatch(/https:\/\/evil|evil\.example/);
     expect(headerOf(mail, "List-Unsubscribe-Post")).toBe("List-Unsubscribe=One-Click");
@@ -341,7 +341,7 @@ describe("a server that", () => {
     expect(row?.address_hash).not.toContain(author.email);
   });
 
-  // Whoever is quoted in a mail could otherwise end all mail to its reader.
+  // Otherwise the author of a quoted text could stop all mail to its reader.
   test.each([
     { stage: "data", code: 554, text: "no" },
     { stage: "data", code: 550, text: "5.7.1 this text is unwanted" },
@@ -380,7 +380,7 @@ describe("a server that", () => {
     server.behave = (address, stage) => (stage === "data" && address === hung.email ? "hang" : "take");
     await world.changeStatus(id, "planned");
     await until(() => server.to(fine.email)[0]);
-    // By our own time-out: the server would keep the connection.
+    // Our own timeout: the server would keep the connection.
     const [late] = await until(async () => {
       const mails = await world.queued(hung);
       return mails[0]?.last_error ? mails : undefined;

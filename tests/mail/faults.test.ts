@@ -74,7 +74,7 @@ describe("by SMTP over TLS", () => {
       await until(() => server.arrived.length > enough);
       process.kill(await functionsPid("mail-dispatch"), "SIGKILL");
       await killPostgres(stack);
-      // What a dead dispatcher held is claimed again when its claim ends.
+      // Mails of a dead dispatcher are claimed again when its claim expires.
       await until(() =>
         world.sql`update private.mails set next_attempt_at = now() where status = 'sending'`.then(
           () => true,

@@ -10,7 +10,7 @@ interface Arrived extends Email {
   isSecure: boolean;
 }
 
-/** What the server answers a recipient: nothing to take the mail, an error of SMTP, or not at all. */
+/** The server's reply to a recipient: it accepts the mail, never replies, closes the connection, or returns an error. */
 type Behaviour = (
   address: string,
   stage: "rcpt" | "data",
@@ -21,7 +21,7 @@ export interface MailServer {
   url: string;
   arrived: Arrived[];
   behave: Behaviour;
-  /** Of connections and of recipients that were offered. */
+  /** Numbers of connections and of RCPT commands. */
   counts: { connections: number; recipients: number };
   to(address: string): Arrived[];
   stop(): Promise<void>;

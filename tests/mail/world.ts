@@ -65,7 +65,7 @@ export function mailWorld(stack: OwnStack) {
       return left ? undefined : true;
     });
 
-  /** What waits for another try is due now. */
+  /** Makes mails that wait for a retry due now. */
   async function retryNow(): Promise<void> {
     await sql`update private.mails set next_attempt_at = now() where status = 'pending'`;
     await sql`select pg_notify('mails', '')`;

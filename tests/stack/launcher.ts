@@ -57,7 +57,7 @@ export function launch(
     while (!output.includes(text) && child.exitCode === null && child.signalCode === null) await sleep(10);
   };
   return {
-    pid: child.pid ?? 0,
+    pid: child.pid as number,
     output: () => output,
     errors: () => errors,
     ended,

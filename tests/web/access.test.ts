@@ -57,7 +57,7 @@ const pages: [path: string, onPublic: string, onPrivate: string][] = [
   ["/reset/password", signed, signed],
   ["/auth/confirm", all, all],
   ["/auth/callback?code=x", "409 409 409 409 409 409", "409 409 409 409 409 409"],
-  // Made for nobody, whoever asks.
+  // Anonymous for every caller.
   ["/o/:organization/sso", "409 409 409 409 409 409", "404 404 404 404 404 404"],
   ["/o/:organization/sso?token=x", "303 303 303 303 303 303", "404 404 404 404 404 404"],
   ["/me", signed, signed],

@@ -1,5 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { locales } from "../../shared/locales.ts";
 import { expectAccessible } from "../browsers/accessible.ts";
 import { launchBrowser } from "../browsers/browser.ts";
 import { type DemoUser, signInAs } from "../browsers/demo.ts";
@@ -45,6 +46,20 @@ describe.each(places)("$name", ({ path, as }) => {
     const page = await openPage(path, as);
     await expectAccessible(page);
   });
+});
+
+test.each(locales)("the board in %s fits the smallest phone, with its header uncut", async (locale) => {
+  for (const user of [undefined, "alice"] as const) {
+    const page = await openPage(`/?lang=${locale}`, user);
+    expect(await page.evaluate(() => document.documentElement.lang)).toBe(locale);
+    await page.setViewportSize({ width: 320, height: 740 });
+    const cut = await page.evaluate(() =>
+      [document.documentElement, ...document.querySelectorAll(".top nav, .top nav a, .top .end")]
+        .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+        .map(({ textContent }) => textContent),
+    );
+    expect(cut).toEqual([]);
+  }
 });
 
 describe("by keyboard alone", () => {

@@ -41,7 +41,7 @@ beforeAll(async () => {
 const shown = ({ status, location }: { status: number; location: string | undefined }) =>
   location?.startsWith("/sign-in") ? "in" : String(status);
 
-/** Whoever is not on the team does not even hear that a private board exists. */
+/** A private board does not exist for callers outside of its team. */
 const expected = (answers: string, visibility: "public" | "private") =>
   answers.split(" ").map((answer, index) => {
     const caller = adminCallers[index];

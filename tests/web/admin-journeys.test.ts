@@ -109,7 +109,7 @@ test("a day's moderation goes by keyboard alone, verdict after verdict, and back
   await becomes(third, "pending");
   await page.locator(`#item-${third}:not([data-gone])`).waitFor();
   await page.getByText("1 waits again.").waitFor();
-  // What is typed is no verdict.
+  // Letters typed into a field are no shortcuts.
   await page.locator(`#more-${fifth} summary`).press("Enter");
   await page.getByLabel("Reason, for the audit trail only").last().fill("rash");
   // A refresh leaves the focus in the field, where a letter is no verdict.

@@ -43,6 +43,40 @@ test("whoever is on other teams only is shown them at /admin, and nobody else is
   );
 });
 
+test("a member of the team is told at its dashboard that the page is for admins, and what they may open", async () => {
+  const [member, stranger] = [await signedIn(), await signedIn()];
+  await sql`insert into public.memberships (organization_id, user_id, role) values (${organization.id}, ${member.userId}, 'member')`;
+  const refused = await member.get(`${at}/settings/brand`);
+  expect(refused.status).toBe(403);
+  expect(refused.html.querySelector("main h1")?.text).toBe("This page is for admins");
+  const links = refused.html.querySelectorAll("#teams a").map((link) => link.getAttribute("href"));
+  expect(links).toEqual([`${at}/people`]);
+  expect((await member.get(`${at}/people`)).status).toBe(200);
+  // Callers without a team learn nothing of one; members of another team get a link to the same page of theirs.
+  expect((await stranger.get(`${at}/settings/brand`)).html.querySelector("#teams")).toBeNull();
+  const board = await newBoard();
+  await sql`delete from public.memberships where user_id = ${member.userId}`;
+  await sql`insert into public.memberships (organization_id, user_id, role) values (${board.id}, ${member.userId}, 'admin')`;
+  const elsewhere = await member.get(`${at}/settings/brand`);
+  expect([elsewhere.status, elsewhere.html.querySelector("#teams a")?.getAttribute("href")]).toEqual([
+    403,
+    `${board.at}/settings/brand`,
+  ]);
+});
+
+test("an admin is told neither at a missing row nor at a page of owners that only admins open it", async () => {
+  const admin = await signedIn();
+  await sql`insert into public.memberships (organization_id, user_id, role) values (${organization.id}, ${admin.userId}, 'admin')`;
+  const pages: [string, number][] = [
+    [`${at}/surveys/${randomUUID()}`, 404],
+    [`${at}/people/members/${owner.userId}/transfer`, 403],
+  ];
+  for (const [path, status] of pages) {
+    const refused = await admin.get(path);
+    expect([refused.status, refused.html.querySelector("#teams")]).toEqual([status, null]);
+  }
+});
+
 describe("the team", () => {
   test("an invite shows its link once, for the address alone", async () => {
     const [invited, other] = [await signedIn(), await signedIn()];
@@ -121,6 +155,28 @@ describe("the team", () => {
     expect(offered).toEqual(["member", "admin"]);
     const of = await admin.get(`${at}/people/members/${owner.userId}`);
     expect(of.html.querySelector("main form, main .danger")).toBeNull();
+    // An owner's invite may be revoked, but not made again.
+    const board = await newBoard();
+    for (const role of ["owner", "admin"]) {
+      const inviting = await owner.get(`${board.at}/people/invites/new`);
+      await owner.submit(inviting.html.querySelector("main form"), {
+        email: `${role}@invites.example`,
+        role,
+      });
+    }
+    await sql`insert into public.memberships (organization_id, user_id, role) values (${board.id}, ${admin.userId}, 'admin')`;
+    const formsFor = async (person: Visitor) =>
+      (await person.get(`${board.at}/people/invites`)).html
+        .querySelectorAll("main tbody form button")
+        .map((button) => button.getAttribute("aria-label"))
+        .sort();
+    const revoking = ["Revoke: admin@invites.example", "Revoke: owner@invites.example"];
+    expect(await formsFor(admin)).toEqual(["Invite again: admin@invites.example", ...revoking]);
+    expect(await formsFor(owner)).toEqual([
+      "Invite again: admin@invites.example",
+      "Invite again: owner@invites.example",
+      ...revoking,
+    ]);
     const forced = await admin.post(`${at}/people/members/${owner.userId}/remove`, {
       _method: "delete",
       organization_id: organization.id,
@@ -346,6 +402,16 @@ describe("mail", () => {
     expect((await owner.post(`${path}/${people[1]?.id}`, { _method: "delete" })).status).toBe(422);
     const lifted = await owner.submit(found.querySelector("#suppressions form"));
     expect(said(await owner.get(lifted.location ?? ""))).toBe("They get mail again.");
+    expect(
+      await sql`select reason from private.mail_suppressions where organization_id = ${board.id}`,
+    ).toEqual([{ reason: "refused" }]);
+
+    // An invite that bounced is listed without a name, and resumed by its address.
+    await sql`select private.suppress_address(${board.id}, null, ${address}, 'bounced')`;
+    expect((await owner.get(path)).html.querySelector("#suppressions form")).toBeNull();
+    const invited = (await owner.get(`${path}?email=${encodeURIComponent(address)}`)).html;
+    const resumed = await owner.submit(invited.querySelector("#suppressions form"));
+    expect(said(await owner.get(resumed.location ?? ""))).toBe("They get mail again.");
     expect(
       await sql`select reason from private.mail_suppressions where organization_id = ${board.id}`,
     ).toEqual([{ reason: "refused" }]);

@@ -70,7 +70,7 @@ test("a survey from nothing to its results", async () => {
   await add("Text", "What is missing?");
   expect(await page.getByLabel("Title").inputValue()).toBe("How was it?");
 
-  // By keyboard, which keeps the focus on the button.
+  // Keyboard: the button keeps the focus.
   const third = page.locator("#question-2");
   await third.getByRole("button", { name: "Move up" }).focus();
   await page.keyboard.press("Enter");
@@ -79,7 +79,7 @@ test("a survey from nothing to its results", async () => {
     .toEqual(["Would you recommend us?", "What is missing?", "Where do you use it?"]);
   await expect.poll(() => focused(page)).toBe("up.1");
 
-  // By mouse.
+  // Mouse.
   const grips = page.locator("#questions .grip");
   // Its script came by now, or the drag is for another try.
   await expect

@@ -136,7 +136,7 @@ describe("the builder, without JavaScript", () => {
       ["Third", "multiple_choice", undefined, ["A", "B"]],
       ["Fourth", "rating", 7, undefined],
     ]);
-    // What is stored stands in the form again.
+    // The form shows the stored values.
     const repeated = await visitor.get(`${base}/${id}/edit`);
     expect(textsIn(repeated)).toEqual(["First", "Second", "Third", "Fourth"]);
     expect(repeated.html.querySelector("#closes_at")?.getAttribute("value")).toBe("2999-12-31T23:30");
@@ -371,6 +371,25 @@ describe("results", () => {
     const filtered = await visitor.get(`${path}/responses.csv?format=json&end_date=2025-12-31&sentiment=`);
     expect(filtered.text.split("\r\n").filter(Boolean)).toHaveLength(2);
     expect(filtered.text).toContain("I love it, great");
+  });
+
+  test("the share page offers mail to followers only if the organization sends mail", async () => {
+    const board = await newOrganization();
+    const own = await adminOf(board);
+    const boardAdmin = await newUser("Ada Admin", { organization: board, role: "admin" });
+    const followed = await newSubmission(board, boardAdmin);
+    const draft = await newDraft(boardAdmin, board, {
+      targeting: { audience: "followers", submission_id: followed },
+    });
+    const share = `/o/${board.slug}/admin/surveys/${draft.id}/share`;
+    const off = await own.get(share);
+    expect(off.text).toContain("The organization sends no mail.");
+    expect(off.html.querySelector("form[action$='/mail']")).toBeNull();
+    expect(off.html.querySelector("main a[href$='/settings/mail']")).not.toBeNull();
+    await sql`update public.organizations set mail_enabled = true where id = ${board.id}`;
+    const on = await own.get(share);
+    expect(on.text).not.toContain("The organization sends no mail.");
+    expect(on.html.querySelectorAll("form[action$='/mail']")).toHaveLength(2);
   });
 
   test("the link and its QR code lead to the survey", async () => {

@@ -3,7 +3,7 @@ import { newComment, newOrganization, newSubmission, newUser, type Organization 
 import { sql } from "../stack.ts";
 import { signedIn, type Visitor } from "./pages.ts";
 
-// What a team does all day on the dashboard, without JavaScript: overview, inbox, submissions.
+// A team's daily work on the dashboard without JavaScript: overview, inbox, submissions.
 
 let organization: Organization;
 let admin: Visitor;
@@ -52,7 +52,7 @@ describe("the overview", () => {
     expect(html.querySelector("#by-status")?.text).toContain("Open");
     const named = await admin.get(`/o/${own.slug}/admin?from=2025-01-01&to=2025-12-31&plot=comments`);
     expect(named.status).toBe(200);
-    // By weeks, since a plot of 365 days is not read.
+    // Grouped by weeks: a plot of 365 days is not legible.
     expect(named.html.querySelectorAll("#plot-numbers tbody tr").length).toBeLessThan(60);
     expect(named.html.querySelector(".stat")?.text).toContain("unchanged");
   });

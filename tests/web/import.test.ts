@@ -323,7 +323,7 @@ test("the events are shown newest first, by type, a page at a time, and no event
     html
       .querySelectorAll("#events tbody tr")
       .map((tr) => tr.querySelectorAll("td")[2]?.querySelector("a")?.text.trim());
-  // An open transaction of another test holds back what is newer.
+  // An open transaction of another test delays newer rows.
   const { html } = await until(async () => {
     const answer = await person.get(`${path}?type=submission.created`);
     return titles(answer.html)[0] === "Number <52>" && answer;

@@ -390,7 +390,7 @@ describe("an agent", () => {
     } = await postTwice(`${path}/keys`, { scopes: "submissions:read" });
     const connect = first.html.querySelector("#connect");
     expect(connect?.textContent).toContain(`Bearer ${secret}`);
-    // Turbo keeps no copy of what is temporary.
+    // Turbo does not cache temporary elements.
     expect(connect?.hasAttribute("data-turbo-temporary")).toBe(true);
     expect(repeated.text).not.toContain(secret);
     expect(repeated.text).toContain(notAgain);

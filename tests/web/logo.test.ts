@@ -164,7 +164,7 @@ test("only the organization's admins and keys with organization:write upload", a
   ] as const)
     expect((await put(png, { token, id: id ?? "" })).status).toBe(status);
   await expect.poll(files, { timeout: 20_000 }).toHaveLength(before.length);
-  // Nor is the path of another organization's picture taken, whoever writes the row.
+  // The path of another organization's logo is rejected for every writer.
   const theirs = await logo();
   await expect(
     own.sql`update public.organizations set logo_url = ${theirs} where id = ${other?.id ?? ""}`,

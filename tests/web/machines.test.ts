@@ -128,7 +128,7 @@ describe("a page's metadata for machines", () => {
     ];
     test.each(table)("%s at %s: %s", async (who, page, isListed) => {
       const [, name = "", rest = ""] = /^(\w*)(.*)$/.exec(page) ?? [];
-      // Actions of a submission stand behind its id alone.
+      // Paths of a submission's actions have the id without a title.
       const base = rest.startsWith("/") && name === "submission" ? at.submission?.slice(0, 49) : at[name];
       let answer = await people[who].get(`${base ?? ""}${rest}`);
       if (answer.status === 301) answer = await people[who].get(answer.location ?? "");

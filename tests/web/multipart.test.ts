@@ -5,9 +5,10 @@ import { importFunction } from "../import-function.ts";
 
 type Module = typeof import("../../functions/_shared/multipart.ts");
 let readUpload: Module["readUpload"];
+let discard: Module["discard"];
 
 beforeAll(async () => {
-  ({ readUpload } = await importFunction<Module>(
+  ({ readUpload, discard } = await importFunction<Module>(
     new URL("../../functions/_shared/multipart.ts", import.meta.url),
   ));
 });
@@ -62,4 +63,20 @@ test("the file behind the fields may take longer", async () => {
   let text = "";
   for await (const part of file?.bytes ?? []) text += new TextDecoder().decode(part);
   expect([fields.get("a"), text]).toEqual(["value of a", lines.join("")]);
+});
+
+test.each([
+  ["until the end if that comes soon", 6, 18_000],
+  ["for 30 seconds if the sender is slow", 100, 33_000],
+])("a file that nobody uses is read %s", async (_when, parts, expectedMs) => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  const startedAt = performance.now();
+  async function* slowFile() {
+    for (let part = 0; part < parts; part++) {
+      vi.advanceTimersByTime(3_000);
+      yield new Uint8Array(1);
+    }
+  }
+  await discard(slowFile());
+  expect(performance.now() - startedAt).toBe(expectedMs);
 });

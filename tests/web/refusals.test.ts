@@ -80,7 +80,7 @@ const refusals: Refusal[] = [
   },
 ];
 
-/** What every refusal has, whatever it refuses. */
+/** Headers and content common to all error pages. */
 async function expectPage({ ask, status, title }: Omit<Refusal, "of">, locale: Locale) {
   const answer = await ask({ "accept-language": locale });
   expect(answer.status).toBe(status);

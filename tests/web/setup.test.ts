@@ -62,6 +62,9 @@ test("the first visit leads to the setup, which makes owner and organization, an
   expect(await organizations()).toEqual([{ slug: form["organization.slug"], is_default: true }]);
   expect((await visitor().get("/")).status).toBe(200);
   expect((await visitor().get("/setup")).status).toBe(404);
+  // The owner is told of a missing row that it is missing.
+  const missing = await browser.get(`/admin/surveys/${randomUUID()}`);
+  expect([missing.status, missing.html.querySelector("#teams")]).toEqual([404, null]);
   // A member of the team is told what they may open instead.
   const member = visitor();
   const email = `${randomUUID()}@setup.example`;

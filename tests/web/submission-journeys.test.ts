@@ -211,7 +211,7 @@ test("similar submissions appear while the title is typed, one gets the vote, an
   await page.getByRole("heading", { name: "Export invoices to a spreadsheet" }).waitFor();
   await page.goto(`${board}/new`);
   expect(await page.getByLabel("Title").inputValue()).toBe("");
-  // Whoever comes after a sign-out does not see it.
+  // The next user of the browser does not see it.
   await until(async () => {
     await page.getByLabel("Description").fill("For my eyes only.");
     return page.evaluate(() => JSON.stringify({ ...sessionStorage }).includes("my eyes"));
@@ -237,7 +237,7 @@ test("comments are answered, changed and deleted by keyboard", async () => {
   await page.keyboard.press("Enter");
   await page.locator(".replies").getByText("This one.").waitFor();
   await page.getByRole("link", { name: /^Edit \(/ }).press("Enter");
-  await page.getByLabel("Edit your comment").fill("That one.");
+  await page.getByLabel("Comment", { exact: true }).fill("That one.");
   await page.getByRole("button", { name: "Save" }).press("Enter");
   await page.locator(".replies").getByText("That one.").waitFor();
   await page.getByRole("link", { name: "Delete" }).press("Enter");

@@ -1,6 +1,6 @@
 import { type HTMLElement, NodeType, type TextNode } from "node-html-parser";
 
-/** Every text of a catalogue by its name; one with numbers in it as it stands for 2. */
+/** Every text of a catalogue by name; plural texts for the number 2. */
 export function textsOf(catalogue: object, prefix = ""): [name: string, text: string][] {
   return Object.entries(catalogue).flatMap(([name, message]): [string, string][] => {
     if (typeof message === "object") return textsOf(message, `${prefix}${name}.`);
@@ -8,7 +8,7 @@ export function textsOf(catalogue: object, prefix = ""): [name: string, text: st
   });
 }
 
-/** What people read or hear of a page. */
+/** The visible and accessible texts of a page. */
 export function wordsOf(html: HTMLElement): string[] {
   const attributes = ["aria-label", "placeholder", "title", "alt"];
   const words: string[] = [];

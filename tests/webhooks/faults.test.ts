@@ -61,7 +61,7 @@ async function register(behave: Behaviour = ok, events = ["submission.created"])
   return { id: String(answer.body.data?.id), receiver };
 }
 
-/** That many events, in one transaction; their ids as receivers see them. */
+/** Emits `count` events in one transaction; returns their ids as receivers see them. */
 async function happen(count: number): Promise<string[]> {
   const titles = Array.from({ length: count }, () => randomUUID());
   const created = await own.sql<{ id: string }[]>`

@@ -59,8 +59,11 @@ export function mailSuppressions(email?: string): Statement<Data> {
   return (sql) => sql`select private.admin_mail_suppressions(${email ?? null})::text as data`;
 }
 
-export function liftMailSuppression(id: string): Statement<{ data: string | null }> {
-  return (sql) => sql`select private.admin_lift_mail_suppression(${id})::text as data`;
+export function liftMailSuppression(
+  of: { id: string } | { email: string },
+): Statement<{ data: string | null }> {
+  const [id, email] = "id" in of ? [of.id, null] : [null, of.email];
+  return (sql) => sql`select private.admin_lift_mail_suppression(${id}, ${email})::text as data`;
 }
 
 /** The contributions that an e-mail author may claim. */

@@ -8,7 +8,7 @@ export function securityOf({ access, scopes = [] }: DocumentedEndpoint): Operati
   return [{}, { session: [] }, { apiKey: [] }];
 }
 
-/** Who may call, and the rate limit. */
+/** Accepted callers and the rate limit. */
 export function descriptionOf(endpoint: DocumentedEndpoint): string {
   const { access, scopes = [], lowercaseErrorsToKeys } = endpoint;
   const holding = scopes.map((scope) => `\`${scope}\``).join(" or ");

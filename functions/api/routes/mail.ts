@@ -80,13 +80,28 @@ export const mail = [
   }),
   endpoint({
     method: "delete",
+    path: "/admin/mail-suppressions",
+    tag,
+    access: "caller",
+    scopes: ["members:write"],
+    summary: "Send mail again to an address that bounced, as an admin",
+    query: mailSuppressionsQuery.required(),
+    responses: { 200: deletedAnswer },
+    call: ({ query }) => [liftMailSuppression(query)],
+    respond: ([[lifted]]) => {
+      if (!lifted?.data) throw notFound("address without mail");
+      return dataResponse(200, lifted.data);
+    },
+  }),
+  endpoint({
+    method: "delete",
     path: "/admin/mail-suppressions/:id",
     tag,
     access: "caller",
     scopes: ["members:write"],
     summary: "Send mail again to a person whose address bounced, as an admin",
     responses: { 200: deletedAnswer },
-    call: ({ params }) => [liftMailSuppression(params.id)],
+    call: ({ params }) => [liftMailSuppression(params)],
     respond: ([[lifted]]) => {
       if (!lifted?.data) throw notFound("person without mail");
       return dataResponse(200, lifted.data);

@@ -15,7 +15,7 @@ type Props = {
   /** Path of the submission's page. */
   path: string;
   submissionId: string;
-  /** Parent of the first level shown; null for the submission itself. */
+  /** Comments of the first level. */
   parentId: string | null;
   viewerId: string | undefined;
   isAdmin: boolean;

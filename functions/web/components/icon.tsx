@@ -2,7 +2,7 @@ import { raw } from "hono/html";
 import { icons } from "../assets.generated.ts";
 import type { IconName } from "../icons.ts";
 
-/** A decorative icon, hidden from screen readers: text beside it or the control's label has the meaning. */
+/** A decorative icon; adjacent text or the control's label has its meaning. The stylesheet draws it. */
 export const Icon = ({ name }: { name: IconName }) => elements[name];
 
 // Built once, because a page has dozens of icons.

@@ -1,6 +1,6 @@
 import { addIslands } from "./islands.ts";
 
-// Islands of the dashboard. Visitors of the board do not load them.
+// Only for the dashboard: visitors of the board do not load it.
 addIslands({
   "live-inbox": () => import("./live-inbox.ts"),
   inbox: () => import("./inbox.ts"),

@@ -26,7 +26,7 @@ on("keyup", ({ code, key }) => {
   // macOS reports no keyup of other keys while this one is held.
   if (key === "Meta") pressed.clear();
 });
-// Only when the window loses the focus: fields fire this event too.
+// Only of the window: fields emit this event too.
 on("blur", ({ target }) => target === window && pressed.clear());
 on("scroll", () => {});
 

@@ -40,7 +40,7 @@ export function connectIslands() {
     if (!load || connected.has(element)) continue;
     const ending = new AbortController();
     connected.set(element, ending);
-    // Realtime is the largest, and nobody waits for it.
+    // Realtime is the largest and least urgent.
     const ready = element.dataset.island?.startsWith("live-") ? idle() : Promise.resolve();
     ready.then(load).then(
       ({ connect }) => {

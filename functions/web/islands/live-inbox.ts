@@ -2,7 +2,7 @@ import type { Island } from "./islands.ts";
 import { listen } from "./realtime.ts";
 import { refreshSoon } from "./refresh.ts";
 
-/** Marks items that another moderator decides, so that nobody decides twice, and shows new pending items. */
+/** Marks items that another moderator has decided, and shows new pending items. */
 export const connect: Island = (element, signal) => {
   const words: Record<string, string> = JSON.parse(element.dataset.decided ?? "{}");
   listen(

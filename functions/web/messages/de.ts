@@ -104,6 +104,7 @@ export const de: Messages = {
     edited: "bearbeitet",
     edit: count({ other: "Bearbeiten (noch # Min.)" }),
     editTitle: "Kommentar bearbeiten",
+    text: "Kommentar",
     timeLeft: count({
       one: "Sie können ihn noch # Minute lang ändern.",
       other: "Sie können ihn noch # Minuten lang ändern.",

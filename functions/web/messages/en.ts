@@ -103,6 +103,7 @@ export const en = {
     edited: "edited",
     edit: count({ one: "Edit (# min left)", other: "Edit (# min left)" }),
     editTitle: "Edit your comment",
+    text: "Comment",
     timeLeft: count({
       one: "You can change it for # more minute.",
       other: "You can change it for # more minutes.",

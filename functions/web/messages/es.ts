@@ -103,6 +103,7 @@ export const es: Messages = {
     edited: "editado",
     edit: count({ other: "Editar (quedan # min)" }),
     editTitle: "Editar tu comentario",
+    text: "Comentario",
     timeLeft: count({
       one: "Puedes cambiarlo durante # minuto más.",
       other: "Puedes cambiarlo durante # minutos más.",

@@ -104,6 +104,7 @@ export const fr: Messages = {
     edited: "modifié",
     edit: count({ other: "Modifier (encore # min)" }),
     editTitle: "Modifier votre commentaire",
+    text: "Commentaire",
     timeLeft: count({
       one: "Vous pouvez encore le modifier pendant # minute.",
       other: "Vous pouvez encore le modifier pendant # minutes.",

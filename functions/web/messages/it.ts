@@ -103,6 +103,7 @@ export const it: Messages = {
     edited: "modificato",
     edit: count({ other: "Modifica (ancora # min)" }),
     editTitle: "Modifica il tuo commento",
+    text: "Commento",
     timeLeft: count({
       one: "Puoi modificarlo ancora per # minuto.",
       other: "Puoi modificarlo ancora per # minuti.",

@@ -103,6 +103,7 @@ export const ja: Messages = {
     edited: "編集済み",
     edit: count({ other: "編集（残り # 分）" }),
     editTitle: "コメントを編集",
+    text: "コメント",
     timeLeft: count({ other: "あと # 分間変更できます。" }),
     tooLate: "このコメントを変更できる時間は過ぎました。",
     deleteTitle: "このコメントを削除しますか？",

@@ -103,6 +103,7 @@ export const ptBR: Messages = {
     edited: "editado",
     edit: count({ other: "Editar (faltam # min)" }),
     editTitle: "Editar seu comentário",
+    text: "Comentário",
     timeLeft: count({
       one: "Você pode alterá-lo por mais # minuto.",
       other: "Você pode alterá-lo por mais # minutos.",

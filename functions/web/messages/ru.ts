@@ -111,6 +111,7 @@ export const ru: Messages = {
     edited: "изменено",
     edit: count({ other: "Изменить (ещё # мин)" }),
     editTitle: "Изменить комментарий",
+    text: "Комментарий",
     timeLeft: count({
       one: "Его можно менять ещё # минуту.",
       few: "Его можно менять ещё # минуты.",

@@ -31,7 +31,7 @@ export const editComment = page({
               <input type="hidden" name="return_to" value={back.href} />
               <Field
                 name="body"
-                label={comments.editTitle}
+                label={comments.text}
                 hint={comments.timeLeft(Math.ceil(seconds / 60))}
                 value={body}
                 rows={5}

@@ -92,7 +92,7 @@ export const unsubscribe = page({
   view: ([[theirs]], { query, visit }) => unsubscribeView(theirs?.data, visit, query.token, false),
 });
 
-/** By the button of a mail program, or of the page: no cookie, no question (RFC 8058). */
+/** Called by the button of a mail program or of the page, without cookie or confirmation (RFC 8058). */
 export const unsubscribeForm = plain({
   method: "post",
   path: "/unsubscribe",

@@ -30,7 +30,7 @@ type Props = Pick<Board, "counts" | "categories"> & {
   base: string;
   items: RoadmapItems;
   isAdmin: boolean;
-  /** Id of the submission that was just moved. */
+  /** Id of the item that was just moved. */
   moved: string | undefined;
 };
 
@@ -181,7 +181,7 @@ const Card = ({ item, visit, categories, isAdmin, moved }: Props & { item: Roadm
 
 const targets = submissionStatuses.filter((status) => status !== "duplicate");
 
-/** Asks where to, with a note. Without a script it stands above the columns. */
+/** Asks for the new status and a note. Without JavaScript it is above the columns. */
 const Move = ({ item, to, visit }: { item: RoadmapItem; to: SubmissionStatus | undefined; visit: Visit }) => {
   const { roadmap, statuses } = visit.messages;
   const back = hrefWith(visit, { move: null, to: null, moved: null });

@@ -76,7 +76,7 @@ export const settings = page({
             <section class="card">
               <h2>{settings.password}</h2>
               <p class="quiet">{mine.data.email}</p>
-              <a class="button" href="/reset/password?return_to=/settings">
+              <a class="button" href="/reset/password?return_to=/settings%3Fsaved%3Dtrue">
                 {settings.changePassword}
               </a>
             </section>

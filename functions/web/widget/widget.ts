@@ -10,7 +10,7 @@ type Options = {
   /** URL of the service; by default the origin of this script. */
   url?: string;
   locale?: string;
-  /** By default that of the host page's color-scheme. */
+  /** Default: the host page's color-scheme. */
   theme?: "light" | "dark" | "auto";
   position?: "left" | "right";
   /** Whether the widget shows its button. */
@@ -209,7 +209,7 @@ function add<Name extends keyof HTMLElementTagNameMap>(to: ParentNode, name: Nam
   return element;
 }
 
-// By the DOM alone: a host page may require trusted types.
+// Built with DOM methods, because a host page may require trusted types.
 function icon(to: Element, path: string) {
   const names = "http://www.w3.org/2000/svg";
   const svg = document.createElementNS(names, "svg");
@@ -346,7 +346,7 @@ function showUnread(count: number) {
 
 let offering: ReturnType<typeof setTimeout> | undefined;
 
-/** A survey waits until nobody types and no dialog is open, and takes no focus. */
+/** Shows a survey when the user is not typing and no dialog is open, without taking the focus. */
 function offerSoon() {
   clearTimeout(offering);
   if (!survey || options?.surveys === false || !ui?.offer.hidden) return;

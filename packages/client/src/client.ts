@@ -193,7 +193,7 @@ function isEnvelope(body: unknown): body is { data: unknown; meta?: unknown } {
   return typeof body === "object" && body !== null && "data" in body;
 }
 
-/** Of what was thrown before or while a response was read. */
+/** Wraps an error of the request or of reading its response. */
 function failureOf(cause: unknown): FeedbackError {
   return cause instanceof SyntaxError
     ? new FeedbackError("UNEXPECTED_RESPONSE", "The response is not JSON.", { cause })

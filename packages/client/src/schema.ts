@@ -591,7 +591,11 @@ export interface paths {
         get: operations["getAdminMailSuppressions"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Send mail again to an address that bounced, as an admin
+         * @description For signed-in users, and for keys with the scope `members:write`.
+         */
+        delete: operations["deleteAdminMailSuppressions"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2851,7 +2855,7 @@ export interface components {
              * @description ISO 8601 with an offset.
              */
             created_at: string;
-            /** @description Null after an erasure. */
+            /** @description Null for an address without a profile. */
             profile: {
                 /** Format: uuid */
                 id: string;
@@ -6363,6 +6367,48 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimitExceeded"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    deleteAdminMailSuppressions: {
+        parameters: {
+            query: {
+                /** @description The complete address to look up. */
+                email: string;
+                /** @description Like `X-Organization`, which takes precedence. */
+                organization?: components["parameters"]["OrganizationInQuery"];
+            };
+            header?: {
+                /** @description Id or slug of the organization, required if there are several. */
+                "X-Organization"?: components["parameters"]["Organization"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Deleted"];
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimitExceeded"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];

@@ -8,7 +8,7 @@ const newKey = async ({ organization }: AdminWorld) => {
   return key?.id ?? "";
 };
 
-/** Of a form whose answer is shown in place of a redirect, with a secret. */
+/** Expected of a form whose response shows a secret instead of redirecting. */
 export const shownToAdmins = forAdmins;
 
 export const apiKeysArea: AdminArea = {

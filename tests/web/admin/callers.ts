@@ -3,7 +3,7 @@ import type { Stack } from "../../../local/stack.ts";
 import type { Organization } from "../../api/world.ts";
 import type { Place } from "../../browsers/places.ts";
 
-/** Who comes to the pages of the dashboard, in the order of what the tables say. */
+/** Callers of the dashboard's pages, in the order of the expected results. */
 export const adminCallers = ["visitor", "user", "member", "admin", "owner", "other tenant's owner"] as const;
 
 /**
@@ -12,14 +12,14 @@ export const adminCallers = ["visitor", "user", "member", "admin", "owner", "oth
  */
 export type AdminWorld = { organization: Organization; authorId: string };
 
-/** What an area of the dashboard is tested by. */
+/** Test cases of an area of the dashboard. */
 export type AdminArea = {
   name: string;
   /** Pages below /o/:organization/admin, and what they answer each caller; `in`: led to sign in. */
   pages: [path: string, answers: string][];
   /** Forms, likewise. */
   forms: [path: string, fields: Record<string, string>, answers: string][];
-  /** What paths and fields name, such as `{ ":survey": (world) => newSurvey(…) }`. */
+  /** Creates the rows named in paths and fields, such as `{ ":survey": (world) => newSurvey(…) }`. */
   ids?: Record<string, (world: AdminWorld) => Promise<string>>;
   /** Pages of the demo data for pictures, axe-core and the keyboard; `first` answers the first id of a list of the API. */
   places?: (first: (path: string) => Promise<string>, stack: Pick<Stack, "db_url">) => Promise<Place[]>;
@@ -28,5 +28,5 @@ export type AdminArea = {
 export const forAdmins = "in 403 403 200 200 403";
 export const forOwners = "in 403 403 403 200 403";
 export const forMembers = "in 403 200 200 200 403";
-/** Of a form that only admins may send. */
+/** Expected of a form that only admins may post. */
 export const doneByAdmins = "in 403 403 303 303 403";

@@ -47,7 +47,7 @@ export const peopleArea: AdminArea = {
   forms: [
     ["/people/members/:member", { ...ofOrganization, _method: "patch", role: "admin" }, doneByAdmins],
     ["/people/members/:member/remove", { ...ofOrganization, _method: "delete" }, doneByAdmins],
-    // To nobody of the team, so that the owner of the table stays owner.
+    // Not to a member of the team, so that the owner of the table stays owner.
     [
       "/people/members/:member/transfer",
       { ...ofOrganization, user_id: randomUUID() },

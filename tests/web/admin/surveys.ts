@@ -15,7 +15,7 @@ const created =
     return make(await helpers.newKey(world.organization, scopes), world, helpers);
   };
 
-/** Who is not on the team does not see a draft. */
+/** A draft is visible to the team only. */
 const doneToADraft = "in 404 403 303 303 404";
 
 /** A survey for everyone is not mailed. */

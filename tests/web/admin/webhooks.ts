@@ -4,7 +4,7 @@ import type { Place } from "../../browsers/places.ts";
 import { shownToAdmins } from "./api-keys.ts";
 import { type AdminArea, type AdminWorld, doneByAdmins, forAdmins } from "./callers.ts";
 
-/** One that nobody answers; its events never happen. */
+/** An endpoint without a receiver; its events never happen. */
 export async function newWebhook({ organization }: AdminWorld): Promise<string> {
   const { sql } = await import("../../stack.ts");
   const id = randomUUID();

@@ -2,7 +2,7 @@ import { frameMessages } from "../../messages/admin/frame/index.ts";
 import type { Visit } from "../../visit.ts";
 import { Icon } from "../icon.tsx";
 
-/** Copies a text that stands beside it. */
+/** Copies the adjacent text. */
 export const CopyButton = ({
   id,
   text,

@@ -96,7 +96,7 @@ type Bar = {
   label: string;
   value: number;
   href?: string;
-  /** Class that sets the color, such as a status; `color` sets another one. By default the accent color. */
+  /** Status or category, which sets the color; the accent color if missing. */
   kind?: string;
   color?: string;
 };

@@ -8,7 +8,7 @@ import {
   problemOfType,
   receiveImport,
 } from "../../../_shared/import/receive.ts";
-import { readUpload } from "../../../_shared/multipart.ts";
+import { discard, readUpload } from "../../../_shared/multipart.ts";
 import { adminFrame } from "../../../_shared/statements/admin-frame.ts";
 import { listImports, showImport } from "../../../_shared/statements/import-export.ts";
 import { importExport } from "../../../api/routes/import-export.ts";
@@ -233,14 +233,6 @@ export const sendImport: Page = form({
     }
   },
 });
-
-const maxDiscardMs = 30_000;
-
-/** A browser that is still sending would not read the answer; one that is slow goes without it. */
-async function discard(bytes: AsyncIterable<Uint8Array>): Promise<void> {
-  const endsAt = performance.now() + maxDiscardMs;
-  for await (const _ of bytes) if (performance.now() > endsAt) return;
-}
 
 const problemOfFile = (message: string) =>
   new WordedError("VALIDATION_ERROR", message, [{ field: "file", message }]);

@@ -87,6 +87,7 @@ const mail = adminPage({
             </form>
             <Suppressions
               rows={JSON.parse(listed?.data ?? "[]")}
+              email={query.email}
               empty={query.email ? words.notStopped : words.nobody}
               words={words}
               visit={visit}
@@ -100,11 +101,14 @@ const mail = adminPage({
 
 const Suppressions = ({
   rows,
+  email = "",
   empty,
   words,
   visit,
 }: {
   rows: Suppression[];
+  /** The address that was looked up. */
+  email?: string | undefined;
   empty: string;
   words: MailSettingsMessages;
   visit: Visit;
@@ -125,7 +129,7 @@ const Suppressions = ({
                 {profile.name}
               </a>
             ) : (
-              <span class="quiet">{words.erased}</span>
+              <span class="quiet">{words.noAccount}</span>
             ),
         },
         { key: "reason", label: words.reason, cell: ({ reason }) => words.reasons[reason] },
@@ -138,9 +142,15 @@ const Suppressions = ({
           key: "lift",
           label: "",
           cell: ({ profile, reason }) =>
-            profile &&
+            (profile || email) &&
             reason === "bounced" && (
-              <form method="post" action={adminPath(visit, `${path}/${profile.id}`)}>
+              <form
+                method="post"
+                action={adminPath(
+                  visit,
+                  profile ? `${path}/${profile.id}` : `${path}?${new URLSearchParams({ email })}`,
+                )}
+              >
                 <input type="hidden" name="_method" value="delete" />
                 <button type="submit" class="button">
                   {words.lift}
@@ -163,6 +173,11 @@ export const mailPages = [
     formPage: mail,
     params: { id: "organization_id" },
     doneMessage: "saved",
+  }),
+  adminAction(endpointOf(endpoints, "delete", "/admin/mail-suppressions"), {
+    area,
+    formPage: mail,
+    doneMessage: "lifted",
   }),
   adminAction(endpointOf(endpoints, "delete", "/admin/mail-suppressions/:id"), {
     area,

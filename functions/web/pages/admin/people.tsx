@@ -243,7 +243,7 @@ const removeMemberPage = adminPage({
           fields={[
             ["organization_id", admin.organization_id],
             ["_method", "delete"],
-            // After leaving, the caller may no longer open the team's page.
+            // After leaving, the caller has no page of this team.
             ["return_to", isSelf ? "/me" : base(visit)],
           ]}
           submit={isSelf ? words.leave : words.remove}
@@ -344,7 +344,7 @@ const invites = adminPage({
                 hasQuietLabel: true,
                 cell: ({ id, email, role, status }) => (
                   <span class="row-actions">
-                    {status !== "accepted" && (
+                    {status !== "accepted" && (admin.role === "owner" || role !== "owner") && (
                       <form method="post" action={`${base(visit)}/invites`} data-turbo="false">
                         <FormId />
                         <input type="hidden" name="organization_id" value={admin.organization_id} />

@@ -1,4 +1,4 @@
-/** Texts of the dashboard's layout and shared components. */
+/** Texts of the dashboard's navigation and shared components. */
 export const en = {
   dashboard: "Dashboard",
   organization: "Organization",

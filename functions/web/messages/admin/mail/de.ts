@@ -20,7 +20,7 @@ export const de: MailSettingsMessages = {
   email: "E-Mail-Adresse",
   find: "Nachsehen",
   name: "Name",
-  erased: "Gelöscht",
+  noAccount: "Ohne Konto",
   reason: "Grund",
   reasons: {
     refused: "Möchte keine E-Mails",
@@ -31,7 +31,8 @@ export const de: MailSettingsMessages = {
   nobody: "Niemand.",
   notStopped: "E-Mails an diese Adresse sind von dieser Organisation nicht gestoppt.",
   lift: "Wieder senden",
-  liftHint: "Nur für ein Postfach, das wieder funktioniert. Wer E-Mails abbestellt hat, ändert das selbst.",
+  liftHint:
+    "Nur für ein Postfach, das wieder funktioniert. Wer E-Mails abbestellt hat, ändert das selbst. Eine Adresse ohne Konto suchen Sie zuerst.",
   done: {
     saved: "Die Einstellungen sind gespeichert.",
     lifted: "Die Person erhält wieder E-Mails.",

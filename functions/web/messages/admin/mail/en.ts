@@ -18,7 +18,7 @@ export const en = {
   email: "E-mail address",
   find: "Look up",
   name: "Name",
-  erased: "Erased",
+  noAccount: "No account",
   reason: "Reason",
   reasons: {
     refused: "They want no mail",
@@ -29,7 +29,8 @@ export const en = {
   nobody: "Nobody.",
   notStopped: "Mail to this address is not stopped by this organization.",
   lift: "Send again",
-  liftHint: "Only for a mailbox that works again. Whoever refused mail changes that themselves.",
+  liftHint:
+    "Only for a mailbox that works again. Whoever refused mail changes that themselves. Look an address without an account up first.",
   done: {
     saved: "The settings are saved.",
     lifted: "They get mail again.",

@@ -20,7 +20,7 @@ export const es: MailSettingsMessages = {
   email: "Dirección de correo",
   find: "Buscar",
   name: "Nombre",
-  erased: "Eliminada",
+  noAccount: "Sin cuenta",
   reason: "Motivo",
   reasons: {
     refused: "No quiere correo",
@@ -31,7 +31,8 @@ export const es: MailSettingsMessages = {
   nobody: "Nadie.",
   notStopped: "Esta organización no tiene detenido el correo a esta dirección.",
   lift: "Enviar de nuevo",
-  liftHint: "Solo para un buzón que vuelve a funcionar. Quien rechazó el correo lo cambia por sí mismo.",
+  liftHint:
+    "Solo para un buzón que vuelve a funcionar. Quien rechazó el correo lo cambia por sí mismo. Busque primero la dirección si no tiene cuenta.",
   done: {
     saved: "Los ajustes se han guardado.",
     lifted: "Vuelve a recibir correo.",

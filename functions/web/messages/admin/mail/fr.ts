@@ -20,7 +20,7 @@ export const fr: MailSettingsMessages = {
   email: "Adresse e-mail",
   find: "Chercher",
   name: "Nom",
-  erased: "Effacée",
+  noAccount: "Sans compte",
   reason: "Raison",
   reasons: {
     refused: "Ne veut pas d’e-mails",
@@ -32,7 +32,7 @@ export const fr: MailSettingsMessages = {
   notStopped: "Cette organisation n’a pas arrêté les e-mails à cette adresse.",
   lift: "Reprendre l’envoi",
   liftHint:
-    "Seulement pour une boîte qui fonctionne de nouveau. Qui a refusé les e-mails change cela soi-même.",
+    "Seulement pour une boîte qui fonctionne de nouveau. Qui a refusé les e-mails change cela soi-même. Cherchez d’abord une adresse sans compte.",
   done: {
     saved: "Les paramètres sont enregistrés.",
     lifted: "L’envoi reprend.",

@@ -20,7 +20,7 @@ export const it: MailSettingsMessages = {
   email: "Indirizzo e-mail",
   find: "Cerca",
   name: "Nome",
-  erased: "Cancellata",
+  noAccount: "Senza account",
   reason: "Motivo",
   reasons: {
     refused: "Non vuole e-mail",
@@ -31,7 +31,8 @@ export const it: MailSettingsMessages = {
   nobody: "Nessuno.",
   notStopped: "Questa organizzazione non ha fermato le e-mail a questo indirizzo.",
   lift: "Invia di nuovo",
-  liftHint: "Solo per una casella che funziona di nuovo. Chi ha rifiutato le e-mail lo cambia da sé.",
+  liftHint:
+    "Solo per una casella che funziona di nuovo. Chi ha rifiutato le e-mail lo cambia da sé. Cerca prima l’indirizzo se è senza account.",
   done: {
     saved: "Le impostazioni sono salvate.",
     lifted: "Riceve di nuovo le e-mail.",

@@ -20,7 +20,7 @@ export const ja: MailSettingsMessages = {
   email: "メールアドレス",
   find: "検索",
   name: "名前",
-  erased: "消去済み",
+  noAccount: "アカウントなし",
   reason: "理由",
   reasons: {
     refused: "本人が停止",
@@ -31,7 +31,8 @@ export const ja: MailSettingsMessages = {
   nobody: "いません。",
   notStopped: "この組織はこのアドレスへのメールを停止していません。",
   lift: "送信を再開",
-  liftHint: "再び使えるようになったメールボックスのみ。自分で停止した人は、自分で変更します。",
+  liftHint:
+    "再び使えるようになったメールボックスのみ。自分で停止した人は、自分で変更します。アカウントのないアドレスは、先に検索してください。",
   done: {
     saved: "設定を保存しました。",
     lifted: "送信を再開しました。",

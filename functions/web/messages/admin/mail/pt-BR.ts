@@ -20,7 +20,7 @@ export const ptBR: MailSettingsMessages = {
   email: "Endereço de e-mail",
   find: "Procurar",
   name: "Nome",
-  erased: "Apagada",
+  noAccount: "Sem conta",
   reason: "Motivo",
   reasons: {
     refused: "Não quer e-mails",
@@ -31,7 +31,8 @@ export const ptBR: MailSettingsMessages = {
   nobody: "Ninguém.",
   notStopped: "Esta organização não parou os e-mails para este endereço.",
   lift: "Enviar de novo",
-  liftHint: "Só para uma caixa que voltou a funcionar. Quem recusou e-mails muda isso por conta própria.",
+  liftHint:
+    "Só para uma caixa que voltou a funcionar. Quem recusou e-mails muda isso por conta própria. Procure primeiro o endereço sem conta.",
   done: {
     saved: "As configurações foram salvas.",
     lifted: "A pessoa volta a receber e-mails.",

@@ -175,6 +175,9 @@ export const de: SurveysMessages = {
   mailReminder: "Erinnern, wer nicht geantwortet hat",
   mailAudience:
     "Wer für einen Beitrag gestimmt hat oder ihm folgt, kann per E-Mail gefragt werden: Wählen Sie sie als Zielgruppe.",
+  mailOff:
+    "Die Organisation verschickt keine E-Mails. Schalten Sie den Versand in den E-Mail-Einstellungen ein, um per E-Mail zu fragen.",
+  mailSettings: "E-Mail-Einstellungen",
   linkHint: "Wer ihn öffnet, meldet sich an und antwortet einmal.",
   openSurvey: "Umfrage öffnen",
   qrCode: "QR-Code",

@@ -177,6 +177,8 @@ export const en = {
   mailNow: "Send the mail",
   mailReminder: "Remind who did not answer",
   mailAudience: "Voters or followers of a submission can be asked by mail: choose them as the audience.",
+  mailOff: "The organization sends no mail. Turn it on in the mail settings to ask by mail.",
+  mailSettings: "Mail settings",
   linkHint: "Who opens it signs in and answers once.",
   openSurvey: "Open the survey",
   qrCode: "QR code",

@@ -172,6 +172,8 @@ export const es: SurveysMessages = {
   mailReminder: "Recordar a quien no respondió",
   mailAudience:
     "Se puede preguntar por correo a quienes votaron o siguen una propuesta: elígelos como público.",
+  mailOff: "La organización no envía correos. Actívalos en los ajustes de correo para preguntar por correo.",
+  mailSettings: "Ajustes de correo",
   linkHint: "Quien lo abre inicia sesión y responde una vez.",
   openSurvey: "Abrir la encuesta",
   qrCode: "Código QR",

@@ -175,6 +175,9 @@ export const fr: SurveysMessages = {
   mailReminder: "Rappeler à ceux qui n’ont pas répondu",
   mailAudience:
     "Les personnes qui ont voté pour une proposition ou la suivent peuvent être interrogées par e-mail : choisissez-les comme public.",
+  mailOff:
+    "L’organisation n’envoie pas d’e-mails. Activez-les dans les paramètres des e-mails pour interroger par e-mail.",
+  mailSettings: "Paramètres des e-mails",
   linkHint: "Qui l’ouvre se connecte et répond une fois.",
   openSurvey: "Ouvrir le questionnaire",
   qrCode: "Code QR",

@@ -172,6 +172,9 @@ export const it: SurveysMessages = {
   mailReminder: "Ricorda a chi non ha risposto",
   mailAudience:
     "Chi ha votato una proposta o la segue può ricevere la domanda per e-mail: sceglilo come pubblico.",
+  mailOff:
+    "L’organizzazione non invia e-mail. Attivale nelle impostazioni e-mail per fare la richiesta per e-mail.",
+  mailSettings: "Impostazioni e-mail",
   linkHint: "Chi lo apre accede e risponde una volta.",
   openSurvey: "Apri il sondaggio",
   qrCode: "Codice QR",

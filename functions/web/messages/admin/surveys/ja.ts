@@ -168,6 +168,8 @@ export const ja: SurveysMessages = {
   mailNow: "メールを送る",
   mailReminder: "未回答の人にリマインドする",
   mailAudience: "投稿の投票者またはフォロワーにはメールで依頼できます。対象者として選んでください。",
+  mailOff: "この組織はメールを送信しません。メールで依頼するには、メール設定でオンにしてください。",
+  mailSettings: "メール設定",
   linkHint: "開いた人はログインして 1 回回答します。",
   openSurvey: "アンケートを開く",
   qrCode: "QR コード",

@@ -171,6 +171,8 @@ export const ptBR: SurveysMessages = {
   mailReminder: "Lembrar quem não respondeu",
   mailAudience:
     "Quem votou em uma sugestão ou a segue pode ser consultado por e-mail: escolha-os como público.",
+  mailOff: "A organização não envia e-mails. Ative-os nas configurações de e-mail para consultar por e-mail.",
+  mailSettings: "Configurações de e-mail",
   linkHint: "Quem o abre entra na conta e responde uma vez.",
   openSurvey: "Abrir a pesquisa",
   qrCode: "Código QR",

@@ -7,7 +7,7 @@ import { surveyResults } from "./results.tsx";
 import { mailSurveyForm, shareSurvey, surveyQr } from "./share.tsx";
 import { surveyTexts } from "./texts.tsx";
 
-/** Pages and forms of the area; /new before /:id, which would match it. */
+/** Routes match in order: /new precedes /:id. */
 export const surveyPages: Page[] = [
   surveyList,
   createSurvey,

@@ -1,6 +1,10 @@
+import type { z } from "zod";
+import type { organizationDetailAnswer } from "../../../../../shared/organizations.ts";
 import { notFound } from "../../../../_shared/api-error.ts";
+import { organizationDetail } from "../../../../_shared/statements/organizations.ts";
 import { requireSurvey, surveyDetail } from "../../../../_shared/statements/surveys.ts";
 import { surveys } from "../../../../api/routes/surveys.ts";
+import { areas } from "../../../admin-areas.ts";
 import { adminAction, adminPage } from "../../../admin-page.tsx";
 import { CopyButton } from "../../../components/admin/copy-button.tsx";
 import { QrCode } from "../../../components/admin/qr-code.tsx";
@@ -9,16 +13,24 @@ import { FormId } from "../../../components/form-id.tsx";
 import { Icon } from "../../../components/icon.tsx";
 import { surveysMessages } from "../../../messages/admin/surveys/index.ts";
 import { endpointOf, plain } from "../../../page.tsx";
+import { adminPath } from "../../../paths.ts";
 import { type Survey, SurveyViews, surveyPath, trailOf } from "./shared.tsx";
+
+type Organization = z.output<typeof organizationDetailAnswer>["data"];
 
 export const shareSurvey = adminPage({
   area: "surveys",
   path: "/:id/share",
   words: surveysMessages,
   row: ({ params: { id } }) => ({ resource: "surveys", id }),
-  call: ({ params: { id } }) => [requireSurvey(id, "surveys:read"), surveyDetail(id, ["targeting"])],
-  view: ([, [detail]], { visit, words }) => {
+  call: ({ params: { id } }) => [
+    requireSurvey(id, "surveys:read"),
+    surveyDetail(id, ["targeting"]),
+    organizationDetail(),
+  ],
+  view: ([, [detail], [found]], { visit, words }) => {
     if (!detail) throw notFound("survey");
+    const { mail_enabled }: Organization = JSON.parse(found?.data ?? "{}");
     const survey: Survey = JSON.parse(detail.data);
     const embed = `<iframe src="${survey.url.replace("/surveys/", "/embed/surveys/")}" width="100%" height="640"></iframe>`;
     return {
@@ -50,6 +62,15 @@ export const shareSurvey = adminPage({
                 <h2 id="mail-title">{words.mailTitle}</h2>
                 {survey.targeting?.audience === "everyone" ? (
                   <p class="quiet">{words.mailAudience}</p>
+                ) : !mail_enabled ? (
+                  <>
+                    <p class="quiet">{words.mailOff}</p>
+                    <p>
+                      <a class="link" href={adminPath(visit, areas.mail.path)}>
+                        {words.mailSettings}
+                      </a>
+                    </p>
+                  </>
                 ) : (
                   <>
                     <p class="quiet">{words.mailHint}</p>
