@@ -15,7 +15,7 @@ type Props = {
   /** Path of the submission's page. */
   path: string;
   submissionId: string;
-  /** Comments of the first level. */
+  /** Parent of the first level; null for the submission. */
   parentId: string | null;
   viewerId: string | undefined;
   isAdmin: boolean;
