@@ -3,7 +3,7 @@ export function textOfMail(html: string): string {
   return unescaped(
     html
       .replace(/<head>.*?<\/head>|<div class="preview".*?<\/div>/gs, "")
-      // As in HTML: what begins a line is a tag, and no line break in a title.
+      // Collapse whitespace as HTML does: only tags start a line, not line breaks in a title.
       .replace(/\s+/g, " ")
       .replace(/<blockquote>(.*?)<\/blockquote>/g, (_, quoted) => `${quote(quoted)}\n\n`)
       .replace(/<a [^>]*?href="([^"]*)"[^>]*>(.*?)<\/a>/gs, (_, href, label) => `${strip(label)}: ${href}`)

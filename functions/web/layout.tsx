@@ -10,7 +10,7 @@ import type { View } from "./page.tsx";
 import { isAdmin, organizationPath } from "./paths.ts";
 import { ownPath, type Visit } from "./visit.ts";
 
-/** As `--accent` of styles/tokens.css. */
+/** Equals `--accent` of styles/tokens.css. */
 const defaultColor = "#4b49c8";
 
 type Props = { view: View; frame: Frame; visit: Visit };
@@ -145,7 +145,7 @@ const Top = ({ view, frame, visit }: Props) => {
   );
 };
 
-/** Where to go on from what the header and footer offer; from a page of signing in, where that leads. */
+/** The `return_to` of links and forms in the header and footer; on sign-in pages, their own `return_to`. */
 const addressOf = ({ path, query }: Visit) =>
   /^\/(sign-|reset|auth\/|goodbye)/.test(path)
     ? (ownPath(query.get("return_to")) ?? "/")

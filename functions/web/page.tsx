@@ -13,7 +13,7 @@ import { isForAnybody, renderOnce } from "./rendered.ts";
 import { contentSecurityPolicy } from "./security.ts";
 import type { Visit } from "./visit.ts";
 
-/** Input of a page: that of an endpoint, and the visit. Only the parameters of its path are set. */
+/** Input of a page: the input of an endpoint, and the visit. Only the parameters of its path are set. */
 export type PageInput<Query = unknown, Body = unknown> = Input<
   Query,
   Body,

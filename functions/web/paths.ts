@@ -1,12 +1,12 @@
 import type { Frame } from "../_shared/statements/pages.ts";
 import type { Visit } from "./visit.ts";
 
-/** Before the paths of an organization's pages: nothing for the default one. */
+/** Prefix of the paths of an organization's pages; empty for the default organization. */
 export const organizationPath = (
   organization: Pick<NonNullable<Frame["organization"]>, "slug" | "is_default"> | null,
 ) => (organization && !organization.is_default ? `/o/${organization.slug}` : "");
 
-/** A page of the dashboard that this address is in. */
+/** Path of a dashboard page in the organization of the current URL. */
 export const adminPath = ({ base }: Visit, path = "") => `${base}/admin${path}`;
 
 /** The title after the id is for readers of the URL; the path also works without it. */
@@ -15,7 +15,7 @@ export function submissionPath(id: string, title: string): string {
   return `/submissions/${id}${slug && `-${slug}`}`;
 }
 
-// As the other does, in a quarter of the time: a board has dozens of titles.
+// Same result as anySlug for ASCII, in a quarter of the time: a board has dozens of titles.
 const asciiSlug = (title: string) =>
   (title.toLowerCase().match(/[a-z0-9]+/g) ?? []).join("-").slice(0, 60).replace(/-$/, "");
 
@@ -33,7 +33,7 @@ function anySlug(title: string): string {
 /** Query parameters that apply to this page only. */
 const ofOnePage = new Set(["page", "cursor", "done", "count"]);
 
-/** This page with other values in its address; null takes one away. Another list begins at its first page. */
+/** This URL with changed query parameters; null removes one. The new list starts at its first page. */
 export function hrefWith({ path, query }: Visit, change: Record<string, string | null>): string {
   // Not by URLSearchParams, which Deno makes and writes in native calls: a board has a hundred of these links.
   let changed = "";
@@ -49,7 +49,7 @@ export function hrefWith({ path, query }: Visit, change: Record<string, string |
   return path + (changed && `?${changed}`);
 }
 
-/** As hrefWith, for a link: within a frame it stays there. */
+/** Attributes of a link to hrefWith; in a frame the link stays in the frame. */
 export const linkWith = (visit: Visit, change: Record<string, string | null>) => ({
   href: hrefWith(visit, change),
   target: frameTarget(visit),

@@ -24,7 +24,7 @@ export type Session = {
   heldUp?: ApiError;
 };
 
-// As long as auth takes a used refresh token for one whose answer was lost.
+// Auth accepts a used refresh token again for this time, in case its response was lost.
 const sharedRefreshMs = 10_000;
 
 export const cookieOptions: CookieOptions = {

@@ -1,6 +1,6 @@
--- What the pages need besides what the API reads.
+-- Functions for the pages.
 
--- definer: memberships and notifications are read for nobody too, who has none.
+-- definer: also runs for anonymous callers, who may not select memberships and notifications.
 create function private.page_frame(organization_id uuid) returns json
 language plpgsql stable security definer set search_path = '' as $$
 declare caller uuid := private.caller_id();
@@ -125,7 +125,7 @@ $$;
 comment on function private.my_profile() is
   'What the caller may change of themselves, {name, email, avatar_url}: null where it is not known.';
 
--- definer: a survey that is over is not seen any more, but what somebody answered stays theirs.
+-- definer: people may read their own answers after a survey has ended, when its policy hides it.
 create function private.my_responses()
   returns table (id uuid, survey_id uuid, survey_title text, submitted_at timestamptz)
 language plpgsql stable security definer set search_path = '' as $$

@@ -1,5 +1,5 @@
 -- Mail: a queue beside the webhooks'. Notifications and digests add rows, functions/mail-dispatch claims,
--- writes and sends them. What a person may not see or does not want when it is sent is dropped then.
+-- writes and sends them. Due mail is dropped if its recipient may not see its content or has turned it off.
 
 do $$
 begin
@@ -145,7 +145,7 @@ revoke all on private.mails, private.mail_items, private.mail_choices, private.m
   private.mail_suppressions, private.survey_requests
   from public, anon, authenticated, service_role, service_key;
 
--- Who wants what --------------------------------------------------------------------------------------------
+-- Preferences -----------------------------------------------------------------------------------------------
 
 create function private.mail_kind(notification_type text) returns text
 language sql immutable
@@ -260,7 +260,7 @@ $$;
 comment on function private.next_digest(text, text, timestamptz) is
   'The next digest: at eight in the morning of a time zone, every day or (weekly) on Mondays.';
 
--- What is queued --------------------------------------------------------------------------------------------
+-- Queue -----------------------------------------------------------------------------------------------------
 
 create function private.wake_mailer() returns void
 language plpgsql set search_path = '' as $$
@@ -452,7 +452,7 @@ $$;
 comment on function private.call_mailer() is
   'Calls functions/mail-dispatch if a mail is due; returns whether it did.';
 
--- What a mail says ------------------------------------------------------------------------------------------
+-- Content of mails ------------------------------------------------------------------------------------------
 
 create function private.mail_event(profile_id uuid, event_id uuid) returns jsonb
 language plpgsql stable set search_path = '' as $$

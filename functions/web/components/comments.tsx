@@ -15,7 +15,7 @@ type Props = {
   /** Path of the submission's page. */
   path: string;
   submissionId: string;
-  /** Comments of the first level. */
+  /** Parent of the first level; null for the submission. */
   parentId: string | null;
   viewerId: string | undefined;
   isAdmin: boolean;
@@ -36,7 +36,7 @@ export const Threads = (props: Props) => {
 
 type LevelProps = Props & { byParent: Map<string | null, ThreadComment[]>; depth: number };
 
-// Deeper ones stay below their parent, but are not moved in any further: a phone is narrow.
+// Deeper replies get no further indentation, because phones are narrow.
 const deepest = 4;
 
 const Level = (props: LevelProps) => (

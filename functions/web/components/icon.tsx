@@ -5,7 +5,7 @@ import type { IconName } from "../icons.ts";
 /** A decorative icon; adjacent text or the control's label has its meaning. The stylesheet draws it. */
 export const Icon = ({ name }: { name: IconName }) => elements[name];
 
-// A page has dozens of them, always the same.
+// Built once, because a page has dozens of icons.
 const elements = Object.fromEntries(
   Object.entries(icons).map(([name, paths]) => [
     name,

@@ -14,7 +14,7 @@ import {
   withReturn,
 } from "./account.tsx";
 
-// Where links of mails and sign-ins with a provider lead.
+// Targets of links in mails and of sign-ins with a provider.
 
 const linkTypes = ["signup", "magiclink", "recovery", "email", "email_change", "invite"] as const;
 const linkQuery = z.object({

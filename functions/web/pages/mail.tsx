@@ -36,7 +36,7 @@ function linkOf(token: string): MailLink {
   return link;
 }
 
-/** Which mail somebody who signed in gets of an organization. */
+/** Mail preferences of a signed-in user for an organization. */
 export const mailSettings = page({
   path: "/settings/mail",
   access: "person",

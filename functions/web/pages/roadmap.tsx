@@ -39,7 +39,7 @@ export const roadmap = page({
   ofOrganization: true,
   isEmbeddable: true,
   isRenderedOnce: true,
-  // `move` asks where a submission shall go, `to` proposes it; `moved` is one that went.
+  // `move` is the submission to move, `to` the proposed status, `moved` the submission that was just moved.
   query: z.object({
     move: uuid.optional(),
     to: statusChangeCreate.shape.status.optional(),

@@ -14,7 +14,7 @@ export type WidgetWords = {
 export type WidgetColors = { light: string; dark: string; onLight: string; onDark: string };
 
 export type FromFrame =
-  /** The page has loaded; says nothing else, because the frame does not know yet who listens. */
+  /** The page has loaded. Contains no data, because the frame does not know the host's origin yet. */
   | { type: "hello" }
   | {
       type: "state";
@@ -24,7 +24,7 @@ export type FromFrame =
       section: string | null;
       words: WidgetWords;
       colors: WidgetColors | null;
-      /** News that were not read; only the page of the news counts them. */
+      /** Number of unread news; only the news page counts them. */
       unread?: number;
       /** A survey that the person may answer. */
       survey?: { id: string; title: string } | null;

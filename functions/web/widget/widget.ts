@@ -7,7 +7,7 @@ declare const WIDGET_STYLE: string;
 
 type Options = {
   organization: string;
-  /** Where the service is; without, where this script came from. */
+  /** URL of the service; by default the origin of this script. */
   url?: string;
   locale?: string;
   /** Default: the host page's color-scheme. */

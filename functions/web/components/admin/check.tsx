@@ -2,7 +2,7 @@ import type { Visit } from "../../visit.ts";
 
 type Props = { name: string; label: string; hint?: string; checked: boolean; visit: Visit };
 
-/** A checkbox with a hint, that is sent when it is not checked too. */
+/** A checkbox with a hint. The form also sends it when it is not checked. */
 export const CheckField = ({ name, label, hint, checked, visit }: Props) => {
   const typed = visit.refused?.typed.getAll(name).at(-1);
   return (

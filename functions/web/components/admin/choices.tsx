@@ -8,12 +8,12 @@ type Props = {
   legend: string;
   hint?: string;
   choices: Choice[];
-  /** Chosen before anything was typed. */
+  /** Initially selected values. */
   chosen?: readonly string[];
   visit: Visit;
 };
 
-/** Checkboxes of an array. None is an empty array. */
+/** Checkboxes for an array; without a selection it is empty. */
 export const Choices = ({ name, legend, hint, choices, chosen = [], visit }: Props) => {
   const problem = visit.refused?.details.find(
     ({ field }) => field === name || field.startsWith(`${name}.`),

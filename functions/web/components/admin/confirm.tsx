@@ -8,22 +8,22 @@ type Props = {
   text: Child;
   /** List of what will be deleted. */
   lost?: Child[];
-  /** Where the form posts to, with these fields. */
+  /** The form's action, with `fields` as hidden inputs. */
   action: string;
   fields?: [name: string, value: string][];
   submit: string;
-  /** Where it leads without. */
+  /** URL of the link that cancels. */
   back: string;
-  /** Has to be typed, such as the name of what goes. Its field is named `confirm`. */
+  /** Text to type as confirmation, such as the name of the deleted item. The field is named `confirm`. */
   word?: string;
-  /** It makes a secret, which its answer shows: posted again it makes no other. */
+  /** The action creates a secret that its response shows. A repeated form creates no second one. */
   makesSecret?: boolean;
-  /** More of the form. */
+  /** Additional fields. */
   children?: Child;
   visit: Visit;
 };
 
-/** The content of a page that asks before something goes: what will be lost, and a way back. */
+/** The content of a page that asks for confirmation: a list of the lost data, and a link that cancels. */
 export const Confirm = ({
   text,
   lost = [],

@@ -21,7 +21,7 @@ const maxAgeDays = 90;
 const isInForce = ({ revoked_at, expires_at }: Key) =>
   !revoked_at && (!expires_at || Date.parse(expires_at) > Date.now());
 
-/** A secret should not live longer; one that ends within a week is on its way out. */
+/** Whether to warn about the key's age: not if it expires within a week. */
 const isOld = ({ created_at, expires_at }: Key) =>
   Date.now() - Date.parse(created_at) > maxAgeDays * dayMs &&
   (!expires_at || Date.parse(expires_at) - Date.now() > 7 * dayMs);

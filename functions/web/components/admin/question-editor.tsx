@@ -10,7 +10,7 @@ type Props = {
   /** From 0. */
   index: number;
   count: number;
-  /** Where its buttons post the form to. */
+  /** The URL to which its buttons post the form. */
   arrange: string;
   /** The field or button that has the focus. */
   focus: string | null;

@@ -5,18 +5,17 @@ import { Icon } from "../icon.tsx";
 
 type Props = {
   label: string;
-  /** As it is shown. */
   value: Child;
-  /** The number, and that of the time before, for the change. */
+  /** The number in this period and in the previous one, to show the change. */
   now?: number;
   before?: number;
-  /** Such as of a time that one waits. */
+  /** For example for a waiting time. */
   lessIsBetter?: boolean;
   hint?: Child;
   visit: Visit;
 };
 
-/** A number with the change against another time. */
+/** A number with its change since the previous period. */
 export const Stat = ({ label, value, now, before, lessIsBetter = false, hint, visit }: Props) => (
   <div class="card stat">
     <dt>{label}</dt>
@@ -37,7 +36,7 @@ type ChangeProps = { now: number; before: number; lessIsBetter: boolean; visit: 
 const Change = ({ now, before, lessIsBetter, visit }: ChangeProps) => {
   const words = frameMessages(visit.locale);
   if (now === before) return <span>{words.unchanged}</span>;
-  // Against nothing there is no share.
+  // No percentage of zero.
   if (before === 0) return <span>{words.newly}</span>;
   const isMore = now > before;
   const share = now / before - 1;

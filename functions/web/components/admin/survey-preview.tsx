@@ -4,7 +4,7 @@ import { QuestionField } from "../question-field.tsx";
 
 type Props = { title: string; description: string; questions: Question[]; empty: string; visit: Visit };
 
-/** A survey as who answers it sees it, with nothing to send. */
+/** A survey as respondents see it, without a submit button. */
 export const SurveyPreview = ({ title, description, questions, empty, visit }: Props) => (
   <div class="survey-preview">
     {title && <h3>{title}</h3>}

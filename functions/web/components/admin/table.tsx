@@ -9,10 +9,10 @@ export type Column<Row> = {
   key: string;
   label: string;
   cell: (row: Row) => Child;
-  /** The value of `sort` in the address that sorts by it. */
+  /** The value of `sort` in the URL that sorts by this column. */
   sort?: string;
   isNumber?: boolean;
-  /** Its header is for who listens only, such as that of buttons. */
+  /** Only screen readers get the header, for example of a column of buttons. */
   hasQuietLabel?: boolean;
 };
 
@@ -39,7 +39,7 @@ type Props<Row> = {
   visit: Visit;
 };
 
-/** Rows with a header. On a phone each row is a block, its cells under one another. */
+/** Rows with a header. On a phone each row is a block with its cells stacked. */
 export const DataTable = <Row,>(props: Props<Row>) => {
   const { id, caption, columns, rows, rowId, select, sorted, empty, next, visit } = props;
   const words = frameMessages(visit.locale);

@@ -509,14 +509,14 @@ type NarrowProps = {
   words: AgentsMessages;
 };
 
-/** All of a kind, or only those that are chosen: none chosen is none. */
+/** Allows all values of a kind, or only the selected ones; without a selection none. */
 const Narrow = ({ name, legend, kept, choices, visit, words }: NarrowProps) => {
   const typed = visit.refused?.typed;
   const isOnly = typed ? typed.get(`${name}_of`) === "only" : kept !== null;
   const chosen = typed ? typed.getAll(name) : (kept ?? []);
   const problem = visit.refused?.details.find(({ field }) => field.split(".")[0] === name)?.message;
   const known = new Set(choices.map(({ value }) => value));
-  // Such as a survey that is not among the newest: it stays chosen.
+  // Keep selected values that are not listed, such as an older survey.
   const others = chosen.filter((value) => !known.has(value)).map((value) => ({ value, label: value }));
   return (
     <fieldset class="choices" aria-describedby={problem ? `${name}-problem` : undefined}>
@@ -552,7 +552,7 @@ function policiesOf(form: URLSearchParams): object {
   return { ...(valueOfForm(agentPoliciesUpdate, form) as object), ...Object.fromEntries(lists) };
 }
 
-/** As the API's, but that an empty field of the filter is none. */
+/** The API's query, without empty filters. */
 const callsQuery = z.preprocess(
   (sent) => Object.fromEntries(Object.entries(sent as object).filter(([, value]) => value !== "")),
   agentAuditQuery,

@@ -63,7 +63,7 @@ export const exporting = adminPage({
   }),
 });
 
-/** As the API's, but that a CSV file of everything is that of the submissions. */
+/** The API's query, but a CSV export of everything contains the submissions only. */
 const fileQuery = z.preprocess((sent) => {
   const { what, ...rest } = sent as Record<string, string>;
   return rest.format === "csv" && what === "all" ? rest : sent;

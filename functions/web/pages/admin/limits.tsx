@@ -82,7 +82,7 @@ export const limits = adminPage({
   },
 });
 
-/** In the order of the words: what counts everything first. */
+/** Sorts rules in the order of `operations` and `callers`: general rules first. */
 function inOrder(rules: Rule[], words: LimitsMessages): Rule[] {
   const order = (of: object, word: string) => Object.values(of).indexOf(word);
   return rules
@@ -95,7 +95,7 @@ function inOrder(rules: Rule[], words: LimitsMessages): Rule[] {
     .map(({ rule }) => rule);
 }
 
-/** A rule is named for an operation, or for an operation and who calls: `vote_create`, `level_user`. */
+/** A rule is named after an operation, or an operation and a caller: `vote_create`, `level_user`. */
 function labelOf(name: string, { operations, callers }: LimitsMessages): { what: string; who: string } {
   const end = name.lastIndexOf("_");
   const [operation, caller] = [name.slice(0, Math.max(0, end)), name.slice(end + 1)];

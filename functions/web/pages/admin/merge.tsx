@@ -35,7 +35,7 @@ type Preview = {
 const mostSources = 20;
 const nothing: Statement<Data> = (sql) => sql`select 'null' as data`;
 
-/** Which are merged, and into which; then what that would make. */
+/** The selected sources and target, and the search words, from the URL. */
 const planOf = (visit: Visit) => {
   const [target] = idsOf(visit, "target", 1);
   const sources = idsOf(visit, "ids", mostSources + 1).filter((id) => id !== target);
@@ -322,7 +322,7 @@ export const unmerge = adminAction(endpointOf(adminModeration, "post", "/admin/u
   redirectTo: (_response, { visit }) => adminPath(visit, "/submissions/merged"),
 });
 
-/** Those that look alike, by groups, the largest first. */
+/** Groups of similar submissions, the largest first. */
 export const similarSubmissions = adminPage({
   area: "submissions",
   path: "/similar",
@@ -373,7 +373,7 @@ export const similarSubmissions = adminPage({
   },
 });
 
-/** Each group is one submission with those that are like it; none is in two groups. The most voted comes first. */
+/** A group is a submission and those similar to it. Each is in at most one group; the most voted comes first. */
 function groupsOf(pairs: { one: Chosen; other: Chosen }[]): Chosen[][] {
   const alike = new Map<string, Map<string, Chosen>>();
   for (const { one, other } of pairs)

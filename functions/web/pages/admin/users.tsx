@@ -268,7 +268,7 @@ const eraseUser = adminPage({
   },
 });
 
-/** As the API exports it, to keep. */
+/** Downloads the API's export of a user's data. */
 const userData = plain({
   method: "get",
   path: `/admin${areas[area].path}/users/:id/data.json`,

@@ -356,7 +356,7 @@ const RatingResult = ({ question, total, counts, words, visit }: Measured) => {
 };
 
 const ChoiceResult = ({ question, total, counts, words, visit }: Measured) => {
-  // An object lists what looks like a number first: the options say their order.
+  // Objects list numeric keys first, so the order comes from the options.
   const byOption = new Map(counts);
   return (
     <BarPlot

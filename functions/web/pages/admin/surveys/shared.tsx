@@ -11,7 +11,7 @@ import type { Visit } from "../../../visit.ts";
 export type Survey = Required<z.infer<typeof surveyDetail>>;
 type Sentiment = z.infer<typeof sentiment>;
 
-/** An empty field of a filter does not filter. */
+/** The query without empty filters. */
 export const withoutEmpty = (sent: unknown) =>
   Object.fromEntries(
     Object.entries(sent as Record<string, string>).filter(([, value]) => value.trim() !== ""),
@@ -19,7 +19,7 @@ export const withoutEmpty = (sent: unknown) =>
 
 export const surveyPath = (visit: Visit, id: string, path = "") => adminPath(visit, `/surveys/${id}${path}`);
 
-/** The page of the survey that pages below it name before them. */
+/** Breadcrumb of the survey, for the pages below it. */
 export const trailOf = (visit: Visit, { id, title }: Pick<Survey, "id" | "title">) => [
   { label: title, href: surveyPath(visit, id) },
 ];
