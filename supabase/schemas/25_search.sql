@@ -260,7 +260,7 @@ begin
 end
 $$;
 comment on function private.submissions_with_text(uuid[], text) is
-  'Which of the given submissions match the words or contain the text.';
+  'Those of the given submissions that match the words or contain the text.';
 
 -- A filtered list is read either by scanning the index of its sort order, which is fast if many rows match,
 -- or by sorting the matches, which is fast if few match. A scan reads about page size × board size / matches

@@ -111,7 +111,7 @@ begin
 end
 $$;
 comment on function private.board(uuid, text) is
-  'What the board and the roadmap show around their lists, in one statement: {counts, categories, tags}, as '
+  'Data of the board and the roadmap besides their lists: {counts, categories, tags}, as '
   'the caller sees them, named in a language. counts are of private.board_counts.';
 
 -- definer: address and language are granted to nobody.
@@ -123,7 +123,7 @@ begin
 end
 $$;
 comment on function private.my_profile() is
-  'What the caller may change of themselves, {name, email, avatar_url}: null where it is not known.';
+  'The caller''s profile for the settings: {name, email, avatar_url}; null for unknown values.';
 
 -- definer: people may read their own answers after a survey has ended, when its policy hides it.
 create function private.my_responses()

@@ -40,7 +40,7 @@ declare
     where p.auth_user_id = set_up.owner_id and p.kind = 'user');
   organization_id uuid;
 begin
-  -- Of two at once, the second waits here for the first.
+  -- Serializes concurrent calls: the second waits here for the first.
   insert into private.setup default values on conflict do nothing;
   if not found then
     perform private.raise_error('CONFLICT', 'This installation is set up already: sign in.');

@@ -254,7 +254,7 @@ begin
 end
 $$;
 comment on function private.active_keys(uuid[]) is
-  'Which of the given agent keys are still valid, and when each agent last changed. A stream closes when '
+  'Those of the given agent keys that are valid, with the last change of each agent. A stream closes when '
   'its key ends or its agent''s policies change.';
 
 grant execute on function private.finish_stream(uuid, jsonb), private.stream_events(uuid),

@@ -73,7 +73,7 @@ create table private.mail_items (
   primary key (profile_id, event_id)
 );
 comment on table private.mail_items is
-  'What waits for a digest: notifications of a person, or (is_of_team) new submissions for the summary of '
+  'Pending entries of digests: notifications of a person, or (is_of_team) new submissions for the summary of '
   'a team member. Rows are only added and taken, so that transactions do not wait for each other.';
 create index mail_items_due_idx on private.mail_items (due_at);
 create index mail_items_digest_idx on private.mail_items (organization_id, profile_id, is_of_team, due_at);
@@ -87,7 +87,7 @@ create table private.mail_choices (
   constraint choice_is_known check (private.are_mail_choices(jsonb_build_object(kind, choice)))
 );
 comment on table private.mail_choices is
-  'What a person chose for a kind of mail of an organization; without a row its default counts.';
+  'A person''s choice for a kind of mail of an organization; without a row the default applies.';
 create index mail_choices_profile_idx on private.mail_choices (profile_id);
 
 create table private.mail_mutes (
@@ -189,7 +189,7 @@ begin
 end
 $$;
 comment on function private.mail_address(uuid) is
-  'Where mail to a person goes: the confirmed address of a user, or that of an e-mail author; null for '
+  'The address for mail to a person: the confirmed address of a user, or that of an e-mail author; null for '
   'nowhere.';
 
 create function private.address_of(mail private.mails) returns text
@@ -200,7 +200,7 @@ begin
 end
 $$;
 comment on function private.address_of(private.mails) is
-  'Where a mail goes: to the person, or for an invite to the address that was invited; null for nowhere.';
+  'The recipient of a mail: the person''s address, or the invited address of an invite; null for none.';
 
 create function private.mail_locale(profile_id uuid, organization_id uuid) returns text
 language plpgsql stable set search_path = '' as $$
@@ -476,7 +476,7 @@ begin
 end
 $$;
 comment on function private.mail_event(uuid, uuid) is
-  'What a mail tells a person of a notification: {kind, submission_id, title, comment_id?, status?, text?, '
+  'The content of a mail about a notification: {kind, submission_id, title, comment_id?, status?, text?, '
   'by?, is_read}. Null where they may not see it or do not want it now.';
 
 create function private.mail_content(mail private.mails) returns jsonb
@@ -516,7 +516,7 @@ begin
 end
 $$;
 comment on function private.mail_content(private.mails) is
-  'What a mail tells, as a list; null for nothing, so that it is not sent.';
+  'The events of a mail, as a list; null for none: then it is not sent.';
 
 create function private.has_same_mail(mail private.mails) returns boolean
 language plpgsql stable set search_path = '' as $$
@@ -581,7 +581,7 @@ begin
   for mail in
     select m.* from private.mails m
     where m.status in ('pending', 'sending') and m.next_attempt_at <= now()
-    -- What is dropped takes no room, but a claim is to end soon.
+    -- Dropped mails do not count against max_rows, but the scan is bounded.
     order by m.next_attempt_at limit case when max_rows > 0 then 2000 else 0 end for update skip locked
   loop
     exit when claimed >= max_rows;
@@ -784,7 +784,7 @@ $$;
 comment on function private.mail_preferences_by_link(uuid, uuid) is
   'The mail preferences of the person whom a link in a mail names.';
 
--- definer: private tables. As above.
+-- definer: private tables. The edge functions call it for the bearer of a signed link.
 create function private.change_mail_preferences_by_link(organization_id uuid, profile_id uuid, changes jsonb)
   returns json
 language plpgsql security definer set search_path = '' as $$
@@ -850,7 +850,7 @@ comment on function private.refusing_invites(uuid) is
   'JSON of the organization that invited: {name, is_stopped: whether the address gets no mail of it}; null '
   'if there is no such invite.';
 
--- definer: private tables. As above.
+-- definer: private tables. The edge functions call it for the bearer of a signed link.
 create function private.refuse_invites(invite_id uuid) returns json
 language plpgsql security definer set search_path = '' as $$
 begin

@@ -398,8 +398,8 @@ begin
 end
 $$;
 comment on function private.show_invite(bytea, uuid) is
-  'What the signed-in user is invited to: {is_for_caller, status, role, organization}; for another address '
-  'only is_for_caller. Null for an unknown token. Takes what private.accept_invite takes.';
+  'The invite of a token, for the signed-in user: {is_for_caller, status, role, organization}; for another '
+  'address only is_for_caller. Null for an unknown token. Same arguments as private.accept_invite.';
 
 create function private.accept_invite(digest bytea, invite_id uuid default null)
   returns table (joined boolean, data json)

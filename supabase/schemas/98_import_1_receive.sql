@@ -105,7 +105,7 @@ begin
   where i.id = import_id and i.state in ('receiving', 'running');
   perform private.drop_import_file(i.id) from private.imports i
   where i.id = import_id and not (i.is_dry_run and i.state = 'completed');
-  -- Of dry runs, the newest keeps its file for admin_apply_import.
+  -- Keep only the file of the newest dry run, for admin_apply_import.
   delete from private.import_file_parts p using private.imports i, private.imports o
   where i.id = finish_import.import_id and i.is_dry_run and i.state = 'completed'
     and o.organization_id = i.organization_id and o.id <> i.id and o.is_dry_run and o.state = 'completed'

@@ -134,7 +134,7 @@ begin
   update public.survey_responses r set user_id = claimer_id
   where r.user_id = author_id and not exists (select from public.survey_responses o
     where o.survey_id = r.survey_id and o.user_id = claimer_id);
-  -- What the team decided about the author holds for the account; distrust outweighs trust.
+  -- The account inherits the team's trust decision about the author; distrust takes precedence.
   insert into private.author_trust as t (organization_id, user_id, is_trusted)
   select d.organization_id, claimer_id, d.is_trusted from private.author_trust d where d.user_id = author_id
   on conflict on constraint author_trust_pkey do update set is_trusted = t.is_trusted and excluded.is_trusted;

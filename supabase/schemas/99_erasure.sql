@@ -163,7 +163,7 @@ begin
   delete from private.survey_requests q where q.profile_id = delete_personal_rows.profile_id
     and (delete_personal_rows.organization_id
     is null or q.organization_id = delete_personal_rows.organization_id);
-  -- That an address gets no mail holds after the erasure too; the keyed hash does not say whose it is.
+  -- Suppressions survive the erasure; the keyed hash does not identify the person.
   update private.mail_suppressions s set profile_id = null
   where s.profile_id = delete_personal_rows.profile_id
     and (delete_personal_rows.organization_id
