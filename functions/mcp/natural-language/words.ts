@@ -1,8 +1,14 @@
+import type { z } from "zod";
+import type { SubmissionStatus, submissionType } from "../../../shared/submissions.ts";
+import type { surveyStatus } from "../../../shared/surveys.ts";
+
+type Words = readonly string[];
+
 /**
  * Prefixes of words (in Japanese: parts of the text) for a value of an argument, in all locales. The longest
  * match wins.
  */
-export const wordsOfValue: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+export const wordsOfValue: Readonly<Record<string, Readonly<Record<string, Words>>>> = {
   type: {
     idea: [
       "idea",
@@ -240,6 +246,9 @@ export const wordsOfValue: Readonly<Record<string, Readonly<Record<string, reado
       "più commentat",
     ],
   },
+} satisfies Record<string, Record<string, Words>> & {
+  type: Record<z.output<typeof submissionType>, Words>;
+  status: Record<Exclude<SubmissionStatus, "duplicate"> | z.output<typeof surveyStatus>, Words>;
 };
 
 /** Words before a date that mark the end of a range, not its start. */
