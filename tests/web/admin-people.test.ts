@@ -43,7 +43,7 @@ test("whoever is on other teams only is shown them at /admin, and nobody else is
   );
 });
 
-test("a member of the team is told at its dashboard that the page is for admins, and what they may open", async () => {
+test("a member of the team gets a page that says it is for admins, with links to what they may open", async () => {
   const [member, stranger] = [await signedIn(), await signedIn()];
   await sql`insert into public.memberships (organization_id, user_id, role) values (${organization.id}, ${member.userId}, 'member')`;
   const refused = await member.get(`${at}/settings/brand`);
@@ -64,7 +64,7 @@ test("a member of the team is told at its dashboard that the page is for admins,
   ]);
 });
 
-test("an admin is told neither at a missing row nor at a page of owners that only admins open it", async () => {
+test("an admin gets 404 for a missing row, and a plain 403 for a page of owners", async () => {
   const admin = await signedIn();
   await sql`insert into public.memberships (organization_id, user_id, role) values (${organization.id}, ${admin.userId}, 'admin')`;
   const pages: [string, number][] = [
