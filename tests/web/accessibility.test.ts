@@ -62,6 +62,26 @@ test.each(locales)("the board in %s fits the smallest phone, with its header unc
   }
 });
 
+test("with forced colors, chosen and current items differ from others", async () => {
+  const page = await newPage("bob");
+  await page.emulateMedia({ forcedColors: "active" });
+  const backgroundOf = (selector: string) =>
+    page
+      .locator(selector)
+      .first()
+      .evaluate((element) => getComputedStyle(element).backgroundColor);
+  await page.goto("/");
+  expect(await backgroundOf(".tabs [aria-current]")).not.toBe(
+    await backgroundOf(".tabs a:not([aria-current])"),
+  );
+  await page.goto(places.find(({ name }) => name === "survey, signed in")?.path ?? "");
+  await page.locator(".scale input").first().check({ force: true });
+  expect(await backgroundOf(".scale label:has(:checked)")).not.toBe(
+    await backgroundOf(".scale label:not(:has(:checked))"),
+  );
+  await page.context().close();
+});
+
 describe("by keyboard alone", () => {
   /** A description of the focused element, and whether its focus is visible. */
   const focused = (page: Page) =>
