@@ -205,6 +205,8 @@ async function launch(
     await sleep(20);
   }
   await server.stop(5_000);
+  // A folder that was removed during the start is permanent; its log is gone too.
+  await mustExist(data);
   const output = (await readFile(logPath, "utf8")).slice(logged);
   const reason =
     output.match(/(?:FATAL|PANIC|error): +(.*)/)?.[1] ?? "it did not become ready within 60 seconds";

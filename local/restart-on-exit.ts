@@ -20,8 +20,7 @@ const lasting = 60_000;
 
 /**
  * Restarts a process whenever it ends, with increasing pauses until it keeps running. A permanent end is
- * passed to
- * `onLost`. `first` is running already.
+ * passed to `onLost`. `first` is running already.
  */
 export function restartOnExit(
   first: Run,
@@ -44,7 +43,8 @@ export function restartOnExit(
         current = await start();
       } catch (error) {
         if (error instanceof Unrecoverable) throw error;
-        onWarning(messageOf(error));
+        // A failed start is a run that ended at once.
+        current = { ended: Promise.resolve(messageOf(error)), stop: async () => undefined };
       }
     }
     await current.stop();
