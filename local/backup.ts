@@ -19,7 +19,7 @@ import { pathToFileURL } from "node:url";
 import { createGunzip, createGzip } from "node:zlib";
 import { type Extract, extract, type Pack, pack } from "tar-stream";
 import { version } from "../shared/version.ts";
-import { holderOf, type Secrets, takeLock } from "./data-folder.ts";
+import { lockHolderOf, type Secrets, takeLock } from "./data-folder.ts";
 import { withDatabase } from "./database.ts";
 import { exists, syncTree } from "./files.ts";
 import { endOrphan } from "./postgres.ts";
@@ -61,7 +61,7 @@ export async function backup(dataDir: string, file: string): Promise<void> {
   if (await exists(file)) throw new StartError(`${file} exists: choose another name`);
   if (!(await exists(join(folder, "secrets.json"))))
     throw new StartError(`there is no data folder ${folder}: set DATA_DIR`);
-  if ((await holderOf(folder)) !== null) {
+  if ((await lockHolderOf(folder)) !== null) {
     const url = await superuserUrl(folder);
     await writeArchive(folder, file, (archive) => addRunning(archive, join(folder, "postgres"), url));
     return;

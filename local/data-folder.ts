@@ -153,7 +153,7 @@ async function linkWhenFree(draft: string, lock: string, path: string): Promise<
     } catch (error) {
       if (codeOf(error) !== "EEXIST") throw error;
     }
-    const holder = await livingHolder(lock);
+    const holder = await runningProcessOf(lock);
     if (holder === null) {
       await rm(lock, { force: true });
     } else if (Date.now() > deadline) {
@@ -165,9 +165,9 @@ async function linkWhenFree(draft: string, lock: string, path: string): Promise<
 }
 
 /** The process of the stack or command that has locked the folder; null if there is none. */
-export const holderOf = (path: string) => livingHolder(join(path, "launcher.json"));
+export const lockHolderOf = (path: string) => runningProcessOf(join(path, "launcher.json"));
 
-async function livingHolder(lock: string): Promise<number | null> {
+async function runningProcessOf(lock: string): Promise<number | null> {
   const text = await readFile(lock, "utf8").catch(() => "");
   const match = /^\{"pid":(\d+),"start":(?:"([^"]*)"|null)\}$/.exec(text);
   if (match === null) return null;

@@ -36,7 +36,7 @@ export async function startMailCapture(folder: string): Promise<MailCapture> {
     const given = Buffer.from(request.headers.authorization ?? "");
     if (given.length !== expected.length || !timingSafeEqual(given, expected))
       return void response.writeHead(401).end();
-    take(request, folder).then(
+    storeMail(request, folder).then(
       (id) => response.setHeader("Content-Type", "application/json").end(JSON.stringify({ id })),
       () => response.writeHead(500).end(),
     );
@@ -63,7 +63,7 @@ export async function startMailCapture(folder: string): Promise<MailCapture> {
 
 let turn = Promise.resolve();
 
-async function take(request: IncomingMessage, folder: string): Promise<string> {
+async function storeMail(request: IncomingMessage, folder: string): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of request) {

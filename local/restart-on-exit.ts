@@ -13,10 +13,10 @@ export class Unrecoverable extends StartError {
   override name = "Unrecoverable";
 }
 
-const shortestPause = 100;
+const minPauseMs = 100;
 const maxPauseMs = 5_000;
 /** A process that ran this long counts as started. */
-const lasting = 60_000;
+const stableMs = 60_000;
 
 /**
  * Restarts a process whenever it ends, with increasing pauses until it keeps running. A permanent end is
@@ -31,11 +31,11 @@ export function restartOnExit(
   let current = first;
   let stopping = false;
   const restart = async (): Promise<void> => {
-    for (let pause = shortestPause; !stopping; pause = Math.min(pause * 2, maxPauseMs)) {
+    for (let pause = minPauseMs; !stopping; pause = Math.min(pause * 2, maxPauseMs)) {
       const startedAt = Date.now();
       const message = await current.ended;
       if (stopping) return;
-      if (Date.now() - startedAt > lasting) pause = shortestPause;
+      if (Date.now() - startedAt > stableMs) pause = minPauseMs;
       onWarning(message);
       await sleep(pause);
       if (stopping) return;

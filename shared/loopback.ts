@@ -1,5 +1,5 @@
 const loopback = /^(127\.\d{1,3}\.\d{1,3}\.\d{1,3}|::1)$/;
-const passedOn = ["x-forwarded-for", "x-real-ip", "forwarded", "via"];
+const forwardingHeaders = ["x-forwarded-for", "x-real-ip", "forwarded", "via"];
 
 /** Whether the host of a URL or a Host header is this machine. */
 export const isLoopbackHost = (host: string) =>
@@ -12,4 +12,4 @@ export const isLoopbackHost = (host: string) =>
 export const isFromLoopback = (address: string, header: (name: string) => string | undefined) =>
   loopback.test(address) &&
   isLoopbackHost(header("host") ?? "") &&
-  passedOn.every((name) => header(name) === undefined);
+  forwardingHeaders.every((name) => header(name) === undefined);

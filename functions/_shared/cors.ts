@@ -16,7 +16,7 @@ export function corsHeaders(origin: string | undefined, allowed: boolean): Recor
 }
 
 const remembered = new Map<string, { allowed: boolean; until: number }>();
-const remembersMs = 5_000;
+const cacheMs = 5_000;
 
 /** Answers a preflight request. It names no organization, so an origin allowed by any organization passes. */
 export async function preflight(c: Context): Promise<Response> {
@@ -44,6 +44,6 @@ async function isAllowedSomewhere(origin: string): Promise<boolean> {
   if (known && known.until > Date.now()) return known.allowed;
   if (remembered.size >= 1_000) remembered.clear();
   const allowed = await isAllowedOrigin(origin);
-  remembered.set(origin, { allowed, until: Date.now() + remembersMs });
+  remembered.set(origin, { allowed, until: Date.now() + cacheMs });
   return allowed;
 }

@@ -117,7 +117,7 @@ function elements(text: string): (string | null)[] {
   );
 }
 
-const hexAtOnce = 65_536;
+const hexChunkBytes = 65_536;
 
 /**
  * A bytea in Postgres text format, after \x. A large file is decoded in parts, because one long string would stay in
@@ -126,7 +126,7 @@ const hexAtOnce = 65_536;
 export function bytesOf(data: Buffer, start: number, end: number): Buffer {
   const bytes = Buffer.allocUnsafe((end - start - 2) / 2);
   let length = 0;
-  for (let at = start + 2; at < end; at += hexAtOnce)
-    length += bytes.write(data.toString("latin1", at, Math.min(at + hexAtOnce, end)), length, "hex");
+  for (let at = start + 2; at < end; at += hexChunkBytes)
+    length += bytes.write(data.toString("latin1", at, Math.min(at + hexChunkBytes, end)), length, "hex");
   return bytes;
 }

@@ -186,7 +186,9 @@ async function withCharge<Result>(
 
 /** Throws the error that rejects the request. */
 async function charge(admission: Admission, onVerdict: (verdict: Verdict) => void): Promise<void> {
-  const [admitted] = await withLockRetry(() => alone(chargeRequest(admission), connectionOwnerOf(admission)));
+  const [admitted] = await withLockRetry(() =>
+    runStatement(chargeRequest(admission), connectionOwnerOf(admission)),
+  );
   if (!admitted) return;
   onVerdict(admitted);
   const { code, message, field, retry_after } = admitted;
@@ -262,7 +264,7 @@ function assertCommitted(result: Rows | undefined) {
 
 /** The newest migration in the database; undefined if the database does not respond. */
 export function latestMigration(): Promise<string | undefined> {
-  return alone(newestMigration()).then(
+  return runStatement(newestMigration()).then(
     ([row]) => row?.version,
     () => undefined,
   );
@@ -270,12 +272,12 @@ export function latestMigration(): Promise<string | undefined> {
 
 /** Whether any organization allows this origin. */
 export async function isAllowedOrigin(origin: string): Promise<boolean> {
-  const [row] = await alone(originIsAllowed(origin));
+  const [row] = await runStatement(originIsAllowed(origin));
   return row?.allowed === true;
 }
 
 /** Runs one statement as the login role in a transaction of its own. */
-export function alone<Row extends object>(
+export function runStatement<Row extends object>(
   statement: Statement<Row>,
   borrower: ConnectionOwner = { role: "login", caller: undefined },
 ): Promise<Rows<Row>> {

@@ -11,7 +11,7 @@ import {
 } from "../../shared/identify.ts";
 import { validationDetails } from "../../shared/validation.ts";
 import { ApiError, toApiError } from "./api-error.ts";
-import { alone, withLockRetry } from "./database.ts";
+import { runStatement, withLockRetry } from "./database.ts";
 import { openSession, type Signer, signerNamed, type VerifiedToken } from "./statements/identify.ts";
 import { decryptSecret } from "./stored-secrets.ts";
 
@@ -47,7 +47,7 @@ type VerifyOptions = {
 async function verifyToken(token: string, options: VerifyOptions = {}): Promise<VerifiedToken> {
   const audience = audienceOf(readToken(token));
   if (audience === undefined || audience.length > 100 || audience.includes("\0")) throw wrongAudience();
-  const [row] = await withLockRetry(() => alone(signerNamed(audience)));
+  const [row] = await withLockRetry(() => runStatement(signerNamed(audience)));
   // The response does not reveal that a private board exists.
   if (options.of !== undefined && row?.data?.organization_id !== options.of) throw wrongAudience();
   if (!row?.data || (!row.data.is_public && row.data.secrets.length === 0)) throw wrongAudience();
@@ -171,7 +171,7 @@ export async function identify(
 ): Promise<{ secret: string; data: string }> {
   const verified = await verifyToken(token, options);
   const session = newApiKey(sessionPrefix);
-  const [row] = await withLockRetry(() => alone(openSession(verified, session, sessionSeconds))).catch(
+  const [row] = await withLockRetry(() => runStatement(openSession(verified, session, sessionSeconds))).catch(
     refused,
   );
   return { secret: session.secret, data: row?.data ?? "{}" };

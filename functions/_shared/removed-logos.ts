@@ -1,4 +1,4 @@
-import { alone } from "./database.ts";
+import { runStatement } from "./database.ts";
 import { deleteLogo, hasStorage } from "./logos.ts";
 import { removedLogos } from "./statements/organizations.ts";
 
@@ -10,7 +10,7 @@ export async function deleteRemovedLogos(): Promise<void> {
   if (!hasStorage()) return;
   let deleted: string[] = [];
   do {
-    const removed = await alone(removedLogos(deleted));
+    const removed = await runStatement(removedLogos(deleted));
     deleted = [];
     for (const { path } of removed) if (await deleteLogo(path)) deleted.push(path);
   } while (deleted.length > 0);

@@ -100,9 +100,9 @@ app.onError((error, c) => {
   return respond(c, requestId, errorResponse(error, requestId, false));
 });
 app.route("/mcp", mcp);
-app.notFound((c) => serve(c, nowhere));
+app.notFound((c) => serve(c, unknownRoute));
 
-const nowhere: Endpoint = {
+const unknownRoute: Endpoint = {
   method: "get",
   path: "*",
   tag: "",

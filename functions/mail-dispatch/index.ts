@@ -2,7 +2,7 @@ import { serveDispatcher } from "../_shared/dispatch-server.ts";
 import { createDispatcher } from "../_shared/dispatcher.ts";
 import { createAuthMail } from "../auth-mail/hook.ts";
 import { type Claim, type Result, reportAndClaim } from "./database.ts";
-import { takeReport } from "./reports.ts";
+import { receiveReport } from "./reports.ts";
 import { createSender } from "./sender.ts";
 import { maxConnections } from "./smtp.ts";
 
@@ -18,5 +18,5 @@ serveDispatcher(
     onIdle: sender.close,
   }),
   // The embedded stack runs both in one process; hosted, auth-mail is a function of its own.
-  { "/auth-mail": createAuthMail(), "/mail-dispatch/reports": takeReport },
+  { "/auth-mail": createAuthMail(), "/mail-dispatch/reports": receiveReport },
 );

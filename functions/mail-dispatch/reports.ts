@@ -12,7 +12,7 @@ const report = z.object({
 });
 
 /** Webhooks of the mail provider, in Resend's form: a complaint, or a bounce for good, stops mail to an address. */
-export const takeReport = signedWebhook(environment.mailWebhookSecret, async (body) => {
+export const receiveReport = signedWebhook(environment.mailWebhookSecret, async (body) => {
   const parsed = report.safeParse(body);
   const reason = parsed.success && reasonOf(parsed.data);
   if (parsed.success && reason)

@@ -12,7 +12,7 @@ export function createSender() {
   let failures = 0;
 
   /** Pauses sending while the server accepts no mail, so that mails do not wait for it one by one. */
-  const heed = ({ outcome, retry_after = 0 }: Outcome) => {
+  const pauseAfter = ({ outcome, retry_after = 0 }: Outcome) => {
     failures = outcome === "unavailable" ? failures + 1 : 0;
     if (outcome !== "unavailable") return;
     const ms = Math.max(retry_after * 1000, Math.min(500 * 2 ** Math.min(failures, 10), maxPauseMs));
@@ -28,7 +28,7 @@ export function createSender() {
         if (address.toLowerCase() === from.toLowerCase())
           return { id, attempt, outcome: "failed", error: "This is the address that mail comes from." };
         const outcome = await transport.send(writeMail(claim, from));
-        heed(outcome);
+        pauseAfter(outcome);
         return { id, attempt, ...outcome };
       } catch (error) {
         log({ requestId: id, error });

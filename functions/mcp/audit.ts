@@ -1,4 +1,4 @@
-import { alone } from "../_shared/database.ts";
+import { runStatement } from "../_shared/database.ts";
 import { log } from "../_shared/log.ts";
 import { recordToolCalls } from "../_shared/statements/tool-calls.ts";
 
@@ -55,7 +55,7 @@ async function write(): Promise<void> {
     const calls = collected;
     collected = [];
     try {
-      await alone(recordToolCalls(calls));
+      await runStatement(recordToolCalls(calls));
     } catch (error) {
       log({ requestId: calls[0]?.request_id ?? "", error });
     }

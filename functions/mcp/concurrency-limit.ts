@@ -1,5 +1,5 @@
 import { ApiError } from "../_shared/api-error.ts";
-import { alone } from "../_shared/database.ts";
+import { runStatement } from "../_shared/database.ts";
 import { log } from "../_shared/log.ts";
 import { renewStreams } from "../_shared/statements/agent-streams.ts";
 
@@ -24,7 +24,7 @@ export function keepRegistered(id: string): { release: () => void } {
 
 function renew(renewed: string[], closed: string[]): void {
   // A registration that is not removed now expires by itself.
-  alone(renewStreams(renewed, closed)).catch((error) => log({ requestId: "", error }));
+  runStatement(renewStreams(renewed, closed)).catch((error) => log({ requestId: "", error }));
 }
 
 /** Limits concurrent streams of this process, for each caller and in total. */

@@ -28,7 +28,7 @@ export class EventStream {
     );
     this.onClose = ended;
     open.add(this);
-    heart ??= setInterval(beat, heartbeatMs);
+    heart ??= setInterval(sendHeartbeats, heartbeatMs);
   }
 
   private readonly onClose: () => void;
@@ -69,7 +69,7 @@ export class EventStream {
   }
 }
 
-function beat(): void {
+function sendHeartbeats(): void {
   for (const stream of open) stream.comment("still here");
 }
 

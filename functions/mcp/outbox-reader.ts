@@ -1,6 +1,6 @@
 import { setTimeout as sleep, setImmediate as yieldToOthers } from "node:timers/promises";
 import { canonicalEventName, type EventAlias, type EventName } from "../../shared/events.ts";
-import { alone } from "../_shared/database.ts";
+import { runStatement } from "../_shared/database.ts";
 import { envelopeOf } from "../_shared/event-envelope.ts";
 import { log } from "../_shared/log.ts";
 import { eventsAfter } from "../_shared/statements/agent-streams.ts";
@@ -112,7 +112,7 @@ async function readPage(isCheckDue: boolean): Promise<{ isFull: boolean; isEmpty
   const organizations = [...new Set(present.map(({ organization_id }) => organization_id))];
   const keys = isCheckDue ? [...new Set(present.map(({ key_id }) => key_id))] : [];
   const cursor = { xid: String(from.xid), id: String(from.id) };
-  const [row] = await alone(eventsAfter(cursor, organizations, maxEvents, keys));
+  const [row] = await runStatement(eventsAfter(cursor, organizations, maxEvents, keys));
   if (!row) return { isFull: false, isEmpty: true };
   const { head, events } = JSON.parse(row.data) as { head: string; events: OutboxEvent[] };
   const isFull = events.length === maxEvents;

@@ -3,7 +3,14 @@ import type { Context } from "hono";
 import { isUuid } from "../../shared/fields.ts";
 import type { Locale } from "../../shared/locales.ts";
 import { ApiError, notFound } from "../_shared/api-error.ts";
-import { alone, type Execute, type Results, run, runInSteps, type Statement } from "../_shared/database.ts";
+import {
+  type Execute,
+  type Results,
+  run,
+  runInSteps,
+  runStatement,
+  type Statement,
+} from "../_shared/database.ts";
 import {
   claimStream,
   finishStream,
@@ -119,7 +126,7 @@ async function runOrRepeat(
       ["done", { success: false }],
     ];
     // After an internal error the call can be retried by reading the stream again.
-    if (code !== -32603) await alone(finishStream(id, [started, ...events])).catch(() => {});
+    if (code !== -32603) await runStatement(finishStream(id, [started, ...events])).catch(() => {});
   }
   if (claimed?.state === "running") events = await eventsOf(id);
   for (const event of events) writer.write(event);
@@ -145,7 +152,7 @@ async function runClaimed(
       // Outside of the transaction: a reader that connects before it is stored runs the call again.
       const result = async () => {
         const events = eventsOfAnswer(await answer);
-        await alone(finishStream(id, [started, ...events]));
+        await runStatement(finishStream(id, [started, ...events]));
         return events;
       };
       return { result, last: auditStatements(request, call) };
@@ -172,7 +179,7 @@ const maxWaitMs = 20_000;
 /** Waits for the events of a call that another process runs. */
 async function eventsOf(id: string): Promise<StreamMessage[]> {
   for (const deadline = Date.now() + maxWaitMs; Date.now() < deadline; await sleep(pollMs)) {
-    const [row] = await alone(streamEvents(id));
+    const [row] = await runStatement(streamEvents(id));
     if (row?.data) return JSON.parse(row.data);
   }
   return [];

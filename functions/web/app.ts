@@ -54,7 +54,7 @@ import { survey, surveyForm } from "./pages/survey.tsx";
 import { voters } from "./pages/voters.tsx";
 import { identifyInWidget, leaveWidget } from "./pages/widget-session.ts";
 import { personLink } from "./paths.ts";
-import { nowhere, servePage, servePages } from "./serve-page.ts";
+import { notFoundPage, servePage, servePages } from "./serve-page.ts";
 import { startVisit } from "./visit.ts";
 
 /** Every page and every form, by path. A path of an organization is also at /o/:organization. */
@@ -197,7 +197,7 @@ function pathsOf({ path, ofOrganization, isEmbeddable }: Page): string[] {
   return isEmbeddable ? [...paths, ...paths.map((own) => `/embed${own}`.replace(/\/$/, ""))] : paths;
 }
 
-app.all("*", async (c) => servePage(c, nowhere, await startVisit(c)));
+app.all("*", async (c) => servePage(c, notFoundPage, await startVisit(c)));
 
 // Errors before the page is known. Errors of pages are HTML pages.
 app.onError((error, c) => {

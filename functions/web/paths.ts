@@ -31,7 +31,7 @@ function anySlug(title: string): string {
 }
 
 /** Query parameters that apply to this page only. */
-const ofOnePage = new Set(["page", "cursor", "done", "count"]);
+const pageParameters = new Set(["page", "cursor", "done", "count"]);
 
 /** This URL with changed query parameters; null removes one. The new list starts at its first page. */
 export function hrefWith({ path, query }: Visit, change: Record<string, string | null>): string {
@@ -41,7 +41,7 @@ export function hrefWith({ path, query }: Visit, change: Record<string, string |
     changed += `${changed && "&"}${encodeURIComponent(name)}=${encodeURIComponent(value)}`;
   };
   if (query.size > 0)
-    for (const [name, value] of query) if (!ofOnePage.has(name) && !(name in change)) add(name, value);
+    for (const [name, value] of query) if (!pageParameters.has(name) && !(name in change)) add(name, value);
   for (const name in change) {
     const value = change[name];
     if (value) add(name, value);
@@ -61,7 +61,7 @@ export const submissionHere = ({ isEmbedded }: Visit, id: string, title: string)
 
 /** Leads to a submission, within a frame to its embedded page. */
 export const submissionLink = (visit: Visit, id: string, title: string) => ({
-  href: asHostAsks(visit, submissionHere(visit, id, title)),
+  href: withHostOptions(visit, submissionHere(visit, id, title)),
   target: frameTarget(visit),
 });
 
@@ -70,19 +70,19 @@ export function boardLink(visit: Visit, { organization }: Frame, filter: Record<
   const path =
     visit.isEmbedded && organization ? `/embed/o/${organization.slug}` : `${organizationPath(organization)}/`;
   const query = new URLSearchParams(filter).toString();
-  return { href: asHostAsks(visit, path + (query && `?${query}`)), target: frameTarget(visit) };
+  return { href: withHostOptions(visit, path + (query && `?${query}`)), target: frameTarget(visit) };
 }
 
 /** A link to a page for signed-in people. In a frame it opens the embedded page if signed in, otherwise a window. */
 export const personLink = (visit: Visit, path: string) => ({
-  href: isAtHome(visit) ? asHostAsks(visit, `/embed${path}`) : path,
+  href: isAtHome(visit) ? withHostOptions(visit, `/embed${path}`) : path,
   target: formTarget(visit),
 });
 
 /** A form for signed-in people. In a frame it posts to the embedded path, because only that gets the frame's session. */
 export const personForm = (visit: Visit, path: string) => ({
   method: "post" as const,
-  action: isAtHome(visit) ? asHostAsks(visit, `/embed${path}`) : path,
+  action: isAtHome(visit) ? withHostOptions(visit, `/embed${path}`) : path,
   target: formTarget(visit),
   // The links of embedded pages are not for Turbo, which ignores their targets.
   "data-turbo": isAtHome(visit) ? "true" : undefined,
@@ -91,7 +91,7 @@ export const personForm = (visit: Visit, path: string) => ({
 const isAtHome = ({ isEmbedded, isSignedIn }: Visit) => isEmbedded && isSignedIn;
 
 /** Keeps the language and theme that the host page has set in the frame's URL. */
-export function asHostAsks({ isEmbedded, query }: Visit, path: string): string {
+export function withHostOptions({ isEmbedded, query }: Visit, path: string): string {
   if (!isEmbedded) return path;
   return ["lang", "theme"].reduce((so, name) => {
     const value = query.get(name);

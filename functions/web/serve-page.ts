@@ -10,7 +10,7 @@ import { errorPage } from "./error-page.tsx";
 import { keepForm } from "./kept-form.ts";
 import { messagesOf } from "./messages/index.ts";
 import { type Page, plain, seeOther } from "./page.tsx";
-import { asHostAsks } from "./paths.ts";
+import { withHostOptions } from "./paths.ts";
 import { problemOf, WordedError } from "./problems.ts";
 import { securityHeaders } from "./security.ts";
 import { type Session, widgetCookieName } from "./session.ts";
@@ -32,7 +32,7 @@ export async function servePages(c: Context, pages: Page[]): Promise<Response> {
   // Any will do for a form that could not be read: it is refused before anything is done.
   const unread = visit.form instanceof ApiError ? pages[0] : undefined;
   const found = unread ?? pages.find((page) => page.method === method);
-  return servePage(c, found ?? nowhere, visit);
+  return servePage(c, found ?? notFoundPage, visit);
 }
 
 const tooLong = new ApiError(
@@ -43,7 +43,7 @@ const tooLong = new ApiError(
 type HonoCookieOptions = Parameters<typeof generateCookie>[2];
 
 /** At every other address. */
-export const nowhere = plain({
+export const notFoundPage = plain({
   method: "get",
   path: "*",
   call: () => [],
@@ -137,8 +137,8 @@ function pagePresentation(
       },
     },
     errorResponse: (thrown, requestId, c, endpoint) => {
-      const { heldUp } = visit.session;
-      const error = heldUp && toApiError(thrown)?.code === "UNAUTHORIZED" ? heldUp : thrown;
+      const { temporaryError } = visit.session;
+      const error = temporaryError && toApiError(thrown)?.code === "UNAUTHORIZED" ? temporaryError : thrown;
       const answer = errorResponse(error, requestId, false);
       const known = toApiError(error);
       onError(known);
@@ -166,7 +166,7 @@ function pagePresentation(
       }
       const shown = isDone
         ? seeOther(
-            asHostAsks(
+            withHostOptions(
               visit,
               page.redirectTo?.(response, { visit, params: paramsOf(c) }) ?? returnPath(c, visit),
             ),

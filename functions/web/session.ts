@@ -21,7 +21,7 @@ export type Session = {
   accessToken?: string;
   cookies: NewCookie[];
   /** A temporary error of auth while refreshing: the visitor is anonymous on this page and keeps the cookies. */
-  heldUp?: ApiError;
+  temporaryError?: ApiError;
 };
 
 // Auth accepts a used refresh token again for this time, in case its response was lost.
@@ -46,9 +46,9 @@ export async function openSession(c: Context): Promise<Session> {
   let credential = await credentialOf(undefined, token);
   if (credential.kind === "user") return { credential, accessToken: token, cookies };
   const { session, error, set } = await refresh(c);
-  const heldUp = error && holdUpOf(error);
+  const temporaryError = error && temporaryErrorOf(error);
   // The client deletes a session that was not refreshed; after a temporary error its cookies stay for the next page.
-  if (heldUp) return { credential: { kind: "none" }, cookies, heldUp };
+  if (temporaryError) return { credential: { kind: "none" }, cookies, temporaryError };
   cookies.push(...set);
   credential = session ? await credentialOf(undefined, session.access_token) : { kind: "invalid" };
   if (credential.kind === "user") return { credential, accessToken: session?.access_token, cookies };
@@ -65,7 +65,7 @@ async function ofIdentified(c: Context, token: string | undefined): Promise<Sess
 }
 
 /** The error if auth is temporarily unavailable or limits the address: it does not mean that the session is invalid. */
-function holdUpOf({ name, code, status, message }: AuthError): ApiError | undefined {
+function temporaryErrorOf({ name, code, status, message }: AuthError): ApiError | undefined {
   if (status === 429) {
     const retry_after = secondsToWait(message);
     return new ApiError("RATE_LIMIT_EXCEEDED", "Sessions are renewed too often.", [], { retry_after });
@@ -86,7 +86,7 @@ function refresh(c: Context): Promise<Refreshed> {
   const held = JSON.stringify(sessionCookiesOf(c));
   let refreshed = refreshing.get(held);
   if (!refreshed) {
-    refreshed = askForRefresh(c);
+    refreshed = requestRefresh(c);
     refreshing.set(held, refreshed);
     const forget = () => refreshing.delete(held);
     refreshed.then(({ session }) => (session ? setTimeout(forget, sharedRefreshMs) : forget()), forget);
@@ -94,7 +94,7 @@ function refresh(c: Context): Promise<Refreshed> {
   return refreshed;
 }
 
-async function askForRefresh(c: Context): Promise<Refreshed> {
+async function requestRefresh(c: Context): Promise<Refreshed> {
   const set: NewCookie[] = [];
   const { data, error } = await authOf(c, set, fetchOnce).getSession();
   return { session: data.session, error, set };

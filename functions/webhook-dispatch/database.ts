@@ -33,14 +33,14 @@ export type Result = Pick<Claim, "webhook_id" | "event_id" | "attempt"> & {
 
 const query = dispatchDatabase("WEBHOOK_DATABASE_URL", environment.webhookDatabaseUrl, "feedback_webhooks");
 
-const eventsAtOnce = 500;
+const eventBatch = 500;
 
 /** Creates deliveries for new events. more: there are further events; held_back: they wait for an open transaction. */
 export async function fanOut(): Promise<{ more: boolean; held_back: boolean }> {
   const [row] = await query<{ events: number; held_back: boolean }>(
-    (sql) => sql`select events, held_back from private.fan_out_events(${eventsAtOnce})`,
+    (sql) => sql`select events, held_back from private.fan_out_events(${eventBatch})`,
   );
-  return { more: row?.events === eventsAtOnce, held_back: row?.held_back === true };
+  return { more: row?.events === eventBatch, held_back: row?.held_back === true };
 }
 
 /** Records results of deliveries and claims due ones. */

@@ -5,7 +5,7 @@ import { messageOf } from "../start-error.ts";
 import { type Body, type Call, callOf } from "./calls.ts";
 import { goTrueError } from "./errors.ts";
 import { createHashingQueue } from "./hashing-queue.ts";
-import type { Limits, Subject, Taken } from "./limits.ts";
+import type { Charge, Limits, Subject } from "./limits.ts";
 import { codeHashOf, type TokenSecrets } from "./token-secrets.ts";
 
 export interface AuthGuardOptions {
@@ -124,7 +124,7 @@ async function accountSignedIn(answer: Response, limits: Limits): Promise<string
   return typeof email === "string" && email !== "" ? limits.hash("account", email.toLowerCase()) : null;
 }
 
-function tooMany(call: Call, { retry_after }: Taken): Response {
+function tooMany(call: Call, { retry_after }: Charge): Response {
   const code = call.limit === "mail" ? "over_email_send_rate_limit" : "over_request_rate_limit";
   const seconds = retry_after ?? 1;
   return goTrueError(429, code, `Too many attempts: try again in ${seconds} seconds.`, seconds);

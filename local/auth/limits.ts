@@ -9,7 +9,7 @@ export interface Subject {
   account: string | null;
 }
 
-export interface Taken {
+export interface Charge {
   allowed: boolean;
   retry_after: number | null;
   charged: string[];
@@ -19,8 +19,8 @@ export interface Taken {
 /** Access to the tables and functions of limits.sql. */
 export interface Limits {
   hash(purpose: "address" | "account", value: string): string;
-  take(action: Action, subject: Subject): Promise<Taken>;
-  settle(action: Action, subject: Subject, charge: Taken, outcome: "succeeded" | "not_made"): Promise<void>;
+  take(action: Action, subject: Subject): Promise<Charge>;
+  settle(action: Action, subject: Subject, charge: Charge, outcome: "succeeded" | "not_made"): Promise<void>;
   ownerOfRefreshToken(encrypted: string): Promise<string | null>;
   tryCode(email: string, kinds: readonly string[], stored: string): Promise<boolean>;
   close(): Promise<void>;
@@ -39,7 +39,7 @@ export function openLimits(url: string, hashKey: string): Limits {
   return {
     hash: (purpose, value) => createHmac("sha256", hashKey).update(`auth ${purpose} ${value}`).digest("hex"),
     async take(action, { address, account }) {
-      const [charge] = await sql<Taken[]>`select * from auth_limits.take(${action}, ${address}, ${account})`;
+      const [charge] = await sql<Charge[]>`select * from auth_limits.take(${action}, ${address}, ${account})`;
       if (charge === undefined) throw new Error("auth_limits.take() answered nothing");
       return charge;
     },

@@ -16,7 +16,7 @@ export async function deliver(core: Core, changes: Change[]): Promise<void> {
   });
 }
 
-const patience = 10_000;
+const maxRetryMs = 10_000;
 
 /** Nothing was sent yet, so retry after connection errors; skip only a change that cannot be evaluated. */
 async function decide(core: Core, changes: Change[]): Promise<Notice<Channel>[][]> {
@@ -27,7 +27,7 @@ async function decide(core: Core, changes: Change[]): Promise<Notice<Channel>[][
       );
     } catch (error) {
       if (!isStatementError(error)) {
-        if (Date.now() - startedAt > patience) throw error;
+        if (Date.now() - startedAt > maxRetryMs) throw error;
       } else if (changes.length > 1) {
         const each: Notice<Channel>[][] = [];
         for (const change of changes) each.push(...(await decide(core, [change])));

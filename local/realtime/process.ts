@@ -49,20 +49,20 @@ async function start(options: Omit<RealtimeOptions, "onWarning">): Promise<void>
   send({ type: "ready", port: typeof address === "object" && address ? address.port : 0 });
 }
 
-const handedOver = new Map<number, { request: IncomingMessage; socket: Socket; head: Buffer }>();
+const pending = new Map<number, { request: IncomingMessage; socket: Socket; head: Buffer }>();
 
 /** Do not respond until the launcher has released the socket, which it may still read. */
 function receive(order: Order & { type: "upgrade" }, socket: Socket): void {
   const { id, url, headers, head } = order;
   socket.on("error", () => socket.destroy());
   const request = Object.assign(new IncomingMessage(socket), { method: "GET", url, headers });
-  handedOver.set(id, { request, socket, head: Buffer.from(head, "base64") });
+  pending.set(id, { request, socket, head: Buffer.from(head, "base64") });
   send({ type: "received", id });
 }
 
 function upgrade(id: number): void {
-  const callbacks = handedOver.get(id);
-  handedOver.delete(id);
+  const callbacks = pending.get(id);
+  pending.delete(id);
   if (callbacks && realtime) realtime.upgrade(callbacks.request, callbacks.socket, callbacks.head);
   else callbacks?.socket.destroy();
 }

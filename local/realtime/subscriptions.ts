@@ -129,7 +129,7 @@ const isReadable = (table: Table, column: string, { role }: Identity) =>
 
 const covers = (requested: string, name: string) => requested === "*" || requested === name;
 
-interface Shelf<Owner> {
+interface TableSubscriptions<Owner> {
   plain: Set<Subscription<Owner>>;
   /** Subscriptions with an equality filter, by value. */
   byColumn: Map<string, Map<string, Set<Subscription<Owner>>>>;
@@ -137,7 +137,7 @@ interface Shelf<Owner> {
 
 /** All subscriptions by table and, for equality filters, by value. */
 export class Subscriptions<Owner> {
-  private readonly shelves = new Map<string, Shelf<Owner>>();
+  private readonly byTable = new Map<string, TableSubscriptions<Owner>>();
 
   add(subscription: Subscription<Owner>): void {
     this.place(subscription, true)?.add(subscription);
@@ -146,10 +146,10 @@ export class Subscriptions<Owner> {
   remove(subscription: Subscription<Owner>): void {
     const key = tableKey(subscription.schema, subscription.table);
     this.place(subscription, false)?.delete(subscription);
-    const shelf = this.shelves.get(key);
+    const forTable = this.byTable.get(key);
     const first = subscription.filters.find(({ byText }) => byText);
-    if (shelf && first && shelf.byColumn.get(first.column)?.get(first.value)?.size === 0) {
-      shelf.byColumn.get(first.column)?.delete(first.value);
+    if (forTable && first && forTable.byColumn.get(first.column)?.get(first.value)?.size === 0) {
+      forTable.byColumn.get(first.column)?.delete(first.value);
     }
   }
 
@@ -159,10 +159,10 @@ export class Subscriptions<Owner> {
     const row: Row = (change.type === "DELETE" ? change.old : change.record) ?? new Map();
     const found: Subscription<Owner>[] = [];
     for (const key of [tableKey(schema, table), tableKey(schema, "*"), tableKey("*", "*")]) {
-      const shelf = this.shelves.get(key);
-      if (shelf === undefined) continue;
-      const sets = [shelf.plain];
-      for (const [column, values] of shelf.byColumn)
+      const forTable = this.byTable.get(key);
+      if (forTable === undefined) continue;
+      const sets = [forTable.plain];
+      for (const [column, values] of forTable.byColumn)
         sets.push(values.get(row.get(column) ?? "") ?? new Set());
       for (const set of sets) {
         for (const subscription of set) {
@@ -175,16 +175,16 @@ export class Subscriptions<Owner> {
 
   private place(subscription: Subscription<Owner>, make: boolean): Set<Subscription<Owner>> | undefined {
     const key = tableKey(subscription.schema, subscription.table);
-    let shelf = this.shelves.get(key);
-    if (shelf === undefined) {
+    let forTable = this.byTable.get(key);
+    if (forTable === undefined) {
       if (!make) return undefined;
-      shelf = { plain: new Set(), byColumn: new Map() };
-      this.shelves.set(key, shelf);
+      forTable = { plain: new Set(), byColumn: new Map() };
+      this.byTable.set(key, forTable);
     }
     const first = subscription.filters.find(({ byText }) => byText);
-    if (first === undefined) return shelf.plain;
-    const values = shelf.byColumn.get(first.column) ?? new Map<string, Set<Subscription<Owner>>>();
-    shelf.byColumn.set(first.column, values);
+    if (first === undefined) return forTable.plain;
+    const values = forTable.byColumn.get(first.column) ?? new Map<string, Set<Subscription<Owner>>>();
+    forTable.byColumn.set(first.column, values);
     const set = values.get(first.value) ?? new Set();
     values.set(first.value, set);
     return set;

@@ -21,7 +21,7 @@ export async function startRealtimeProcess(options: RealtimeOptions): Promise<Re
   const { onWarning, ...rest } = options;
   let current: ChildProcess;
   let port: number | null = null;
-  const handedOver = new Map<number, Socket>();
+  const pending = new Map<number, Socket>();
   let lastId = 0;
 
   const start = () => {
@@ -34,8 +34,8 @@ export async function startRealtimeProcess(options: RealtimeOptions): Promise<Re
     const ended = new Promise<string>((resolve) => {
       child.once("exit", (code) => {
         port = null;
-        for (const socket of handedOver.values()) socket.destroy();
-        handedOver.clear();
+        for (const socket of pending.values()) socket.destroy();
+        pending.clear();
         failure ||= `it ended (code ${code})`;
         resolve("realtime ended and starts again");
       });
@@ -47,8 +47,8 @@ export async function startRealtimeProcess(options: RealtimeOptions): Promise<Re
           resolve();
         } else if (report.type === "received") {
           // The remaining socket object is closed here; the gateway still counts it.
-          handedOver.get(report.id)?.destroy();
-          handedOver.delete(report.id);
+          pending.get(report.id)?.destroy();
+          pending.delete(report.id);
           send(child, { type: "proceed", id: report.id });
         } else if (report.type === "failed") failure = report.message;
         else onWarning(report.message);
@@ -73,7 +73,7 @@ export async function startRealtimeProcess(options: RealtimeOptions): Promise<Re
     upgrade(request, socket, head) {
       if (port === null || !(socket instanceof Socket)) return false;
       const { url = "/", headers } = request;
-      handedOver.set(++lastId, socket);
+      pending.set(++lastId, socket);
       // Otherwise Node would ask the child about the socket when the gateway closes, and wait forever if it has exited.
       Object.assign(socket, { server: null });
       send(current, { type: "upgrade", id: lastId, url, headers, head: head.toString("base64") }, socket);

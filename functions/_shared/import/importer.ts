@@ -1,5 +1,5 @@
 import { toApiError } from "../api-error.ts";
-import { type Admission, alone, run } from "../database.ts";
+import { type Admission, run, runStatement } from "../database.ts";
 import { log } from "../log.ts";
 import { type Claimed, claimImport } from "../statements/import-export.ts";
 import { problemOf } from "./chunks.ts";
@@ -29,7 +29,7 @@ async function runAll(): Promise<void> {
   for (let round = 0; ; round++) {
     isRequested = false;
     const takes = !(isHosted && round > 0);
-    const [claimed]: readonly Claimed[] = await alone(claimImport(previous, problem, takes));
+    const [claimed]: readonly Claimed[] = await runStatement(claimImport(previous, problem, takes));
     [previous, problem] = [null, null];
     if (claimed) {
       const outcome = await runClaimed(claimed);

@@ -13,7 +13,7 @@ import { type Position, type Row, rowsOf } from "./rows.ts";
 
 const partSize = 1024 * 1024;
 /** Maximum bytes parsed at once: the rows are in memory until they are written. */
-const parsedAtOnce = 64 * 1024;
+const parseChunkBytes = 64 * 1024;
 const maxRows = 500;
 const maxBytes = 1_000_000;
 
@@ -132,8 +132,8 @@ async function* bytesFrom(id: string, at: number, execute: Execute): AsyncGenera
   for (let n = Math.floor(at / partSize), start = at % partSize; ; n++, start = 0) {
     const [[filePart]] = await execute([importFilePart(id, n)]);
     if (!filePart?.bytes) return;
-    for (let from = start; from < filePart.bytes.length; from += parsedAtOnce)
-      yield filePart.bytes.subarray(from, from + parsedAtOnce);
+    for (let from = start; from < filePart.bytes.length; from += parseChunkBytes)
+      yield filePart.bytes.subarray(from, from + parseChunkBytes);
     if (filePart.bytes.length < partSize) return;
   }
 }

@@ -44,14 +44,14 @@ export function muteSubmission(id: string, muted: boolean): Statement<Data> {
 }
 
 /** The organization of an invite, and whether its mail to the invited address is stopped; null without the invite. */
-type Refusing = { data: { name: string; is_stopped: boolean } | null };
+type InviteSender = { data: { name: string; is_stopped: boolean } | null };
 
-export function refusingInvites(inviteId: string): Statement<Refusing> {
+export function refusingInvites(inviteId: string): Statement<InviteSender> {
   return (sql) => sql`select private.refusing_invites(${inviteId}::uuid) as data`;
 }
 
 /** Stops the organization's mail to the invited address. */
-export function refuseInvites(inviteId: string): Statement<Refusing> {
+export function refuseInvites(inviteId: string): Statement<InviteSender> {
   return (sql) => sql`select private.refuse_invites(${inviteId}::uuid) as data`;
 }
 

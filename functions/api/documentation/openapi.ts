@@ -177,7 +177,7 @@ export function openApi(endpoints: readonly DocumentedEndpoint[]): OpenApi {
           "application/json": { schema: { type: "array", items: { type: "object" } } },
         },
       };
-    const byPerson = body && isSomething(body) && show(body, "input");
+    const byPerson = body && hasFields(body) && show(body, "input");
     const byKey = bodyByKey && show(bodyByKey, "input");
     if (!byPerson && !byKey) return undefined;
     const examples = {
@@ -283,7 +283,7 @@ function meaningOf(status: string, responses: DocumentedEndpoint["responses"]): 
 }
 
 /** Whether the body schema has any fields. */
-function isSomething(body: z.ZodType): boolean {
+function hasFields(body: z.ZodType): boolean {
   return !(body instanceof z.ZodObject) || Object.keys(body.shape).length > 0;
 }
 

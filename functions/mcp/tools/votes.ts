@@ -5,7 +5,7 @@ import { castVote, removeVote, voteRemovedResult, voteResult } from "../../_shar
 import { confirm, idempotent, idempotentDestructive, tool } from "../tool.ts";
 import { submissionId } from "./submissions.ts";
 
-const itself = {};
+const asAgent = {};
 
 const vote_submission = tool({
   name: "vote_submission",
@@ -17,7 +17,7 @@ const vote_submission = tool({
   annotations: idempotent,
   operation: "vote_create",
   untrusted: [],
-  call: ({ submission_id }) => [castVote(submission_id, itself, true), voteResult(submission_id, itself)],
+  call: ({ submission_id }) => [castVote(submission_id, asAgent, true), voteResult(submission_id, asAgent)],
   respond: ([, [result]]) => {
     if (!result) throw notFound("submission");
     return JSON.parse(result.data);
@@ -34,7 +34,10 @@ const remove_vote = tool({
   annotations: idempotentDestructive,
   operation: "vote_delete",
   untrusted: [],
-  call: ({ submission_id }) => [removeVote(submission_id, itself), voteRemovedResult(submission_id, itself)],
+  call: ({ submission_id }) => [
+    removeVote(submission_id, asAgent),
+    voteRemovedResult(submission_id, asAgent),
+  ],
   respond: ([, [result]]) => {
     if (!result) throw notFound("submission");
     return JSON.parse(result.data);

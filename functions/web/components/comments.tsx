@@ -37,10 +37,10 @@ export const Threads = (props: Props) => {
 type LevelProps = Props & { byParent: Map<string | null, ThreadComment[]>; depth: number };
 
 // Deeper replies get no further indentation, because phones are narrow.
-const deepest = 4;
+const maxIndent = 4;
 
 const Level = (props: LevelProps) => (
-  <ol class={props.depth === 0 ? "threads" : props.depth <= deepest ? "replies" : "replies flat"}>
+  <ol class={props.depth === 0 ? "threads" : props.depth <= maxIndent ? "replies" : "replies flat"}>
     {(props.byParent.get(props.parentId) ?? []).map((comment) => (
       <Comment {...props} comment={comment} />
     ))}

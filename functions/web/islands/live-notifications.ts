@@ -1,6 +1,6 @@
 import { morphElements } from "@hotwired/turbo";
-import { handIsFree } from "./hand.ts";
 import type { Island } from "./islands.ts";
+import { untilReleased } from "./reader-activity.ts";
 import { listenToNotifications } from "./realtime.ts";
 
 // A digest or a moderator's work changes many at once.
@@ -18,7 +18,7 @@ export const connect: Island = (element, signal) => {
     const path = `/notifications?limit=1&lang=${document.documentElement.lang}`;
     const page = await fetch(path, { signal: isOver }).then((response) => response.text());
     const read = new DOMParser().parseFromString(page, "text/html").getElementById(element.id);
-    await handIsFree();
+    await untilReleased();
     if (read && !isOver.aborted) morphElements(element, read);
   }
   listenToNotifications(element, signal, () => {

@@ -1,7 +1,7 @@
 import { versionOf } from "../version.ts";
 import { showVotes } from "./counts.ts";
 import type { Island } from "./islands.ts";
-import { listen, type Told } from "./realtime.ts";
+import { type LiveMessage, listen } from "./realtime.ts";
 import { refreshSoon } from "./refresh.ts";
 
 /** Updates a submission's page: votes from the message, everything else by reading the page again. */
@@ -19,7 +19,7 @@ export const connect: Island = (element, signal) =>
   );
 
 /** Whether the page has the change, as after an action of its reader. */
-function isShown(event: string, { table, record, old_record }: Told["payload"]): boolean {
+function isShown(event: string, { table, record, old_record }: LiveMessage["payload"]): boolean {
   const shown = (id: string) =>
     document.getElementById(table === "comments" ? `comment-${id}` : "submission");
   if (event === "DELETE" && old_record) return table === "comments" && !shown(old_record.id);

@@ -1,8 +1,8 @@
 import { type RealtimeChannel, RealtimeClient } from "@supabase/realtime-js";
-import { handIsFree } from "./hand.ts";
+import { untilReleased } from "./reader-activity.ts";
 
 /** A broadcast message: docs/realtime.md. */
-export type Told = {
+export type LiveMessage = {
   event: string;
   payload: {
     table?: string;
@@ -27,18 +27,18 @@ type Counts = { vote_count: number; comment_count: number };
 export function listen(
   element: HTMLElement,
   signal: AbortSignal,
-  onTold: (told: Told) => void,
+  onMessage: (message: LiveMessage) => void,
   onMissed: () => void,
 ) {
   const client = sharedClient(element, signal);
-  const tell = async (told: Told) => {
-    await handIsFree();
-    if (!signal.aborted) onTold(told);
+  const deliver = async (message: LiveMessage) => {
+    await untilReleased();
+    if (!signal.aborted) onMessage(message);
   };
   for (const topic of (element.dataset.topics ?? "").split(" ")) {
     const channel = client
       .channel(topic, { config: { private: true } })
-      .on("broadcast", { event: "*" }, ({ event, payload }) => tell({ event, payload }));
+      .on("broadcast", { event: "*" }, ({ event, payload }) => deliver({ event, payload }));
     join(client, channel, signal, onMissed);
   }
 }

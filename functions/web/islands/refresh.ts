@@ -1,6 +1,6 @@
 import { morphElements } from "@hotwired/turbo";
 import { hasEdits, isEdited } from "./edited.ts";
-import { handRests } from "./hand.ts";
+import { untilIdle } from "./reader-activity.ts";
 
 const soonestMs = 200;
 // Random delay, so that readers of the same page do not read it simultaneously.
@@ -86,7 +86,7 @@ const assetsOf = (page: Document) =>
 /** Ends when the page is visible, nothing is being loaded or sent, and the hand rests. */
 async function idle() {
   for (;;) {
-    await handRests();
+    await untilIdle();
     if (document.hidden)
       await new Promise((resolve) => document.addEventListener("visibilitychange", resolve, { once: true }));
     else if (document.querySelector("html[aria-busy=true], form[aria-busy=true]")) await pause(soonestMs);

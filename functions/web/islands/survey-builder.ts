@@ -61,8 +61,8 @@ export const connect: Island = (element, signal) => {
 function renumber(form: HTMLFormElement) {
   const editors = [...form.querySelectorAll<HTMLElement>(".question-editor")];
   for (const [index, editor] of editors.entries()) {
-    const told = editor.querySelector<HTMLElement>("[data-number]");
-    if (told) told.textContent = (told.dataset.number ?? "").replace("#", String(index + 1));
+    const number = editor.querySelector<HTMLElement>("[data-number]");
+    if (number) number.textContent = (number.dataset.number ?? "").replace("#", String(index + 1));
     const button = (does: string) => editor.querySelector<HTMLButtonElement>(`[name=do][value^="${does}."]`);
     button("up")?.toggleAttribute("disabled", index === 0);
     button("down")?.toggleAttribute("disabled", index === editors.length - 1);

@@ -52,8 +52,8 @@ function fill(form: HTMLFormElement, answers: Answers) {
 function show(form: HTMLFormElement, answered: ReadonlySet<string>) {
   const progress = form.querySelector("progress");
   if (progress) progress.value = answered.size;
-  const told = form.querySelector<HTMLElement>("[data-answered]");
-  if (told) told.textContent = (told.dataset.answered ?? "").replace("#", String(answered.size));
+  const text = form.querySelector<HTMLElement>("[data-answered]");
+  if (text) text.textContent = (text.dataset.answered ?? "").replace("#", String(answered.size));
   for (const button of form.querySelectorAll<HTMLElement>("[data-clear]"))
     button.hidden = !answered.has(button.dataset.clear ?? "");
 }

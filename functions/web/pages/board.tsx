@@ -21,7 +21,7 @@ import { formatNumber } from "../format.ts";
 import { page, withoutEmpty } from "../page.tsx";
 import { frameTarget, linkWith, organizationPath, personLink, submissionLink } from "../paths.ts";
 import type { Visit } from "../visit.ts";
-import { toSetup } from "./setup.tsx";
+import { redirectToSetup } from "./setup.tsx";
 
 type Listed = {
   id: string;
@@ -55,7 +55,7 @@ export const board = page({
   ofOrganization: true,
   isEmbeddable: true,
   isRenderedOnce: true,
-  fallback: toSetup,
+  fallback: redirectToSetup,
   query: boardQuery,
   call: ({ query, locale, visit }) => [
     listSubmissions(query, { hasVoted: visit.isSignedIn, highlight: true, total: isFiltered(query) }),

@@ -4,7 +4,7 @@ import { emailAddress, newSlug, personName } from "../../../shared/fields.ts";
 import { isFromLoopback } from "../../../shared/loopback.ts";
 import { organizationName, visibilities } from "../../../shared/organizations.ts";
 import { InvalidInput, notFound } from "../../_shared/api-error.ts";
-import { alone } from "../../_shared/database.ts";
+import { runStatement } from "../../_shared/database.ts";
 import { environment } from "../../_shared/environment.ts";
 import { valueOfForm } from "../../_shared/form.ts";
 import { setUp, setupIsOpen } from "../../_shared/statements/setup.ts";
@@ -29,7 +29,7 @@ const requireOpen = ([[state]]: readonly [readonly { open: boolean }[]]) => {
 };
 
 /** Shown instead of the board if there is no organization. */
-export const toSetup = plain({
+export const redirectToSetup = plain({
   method: "get",
   path: "/",
   call: () => [setupIsOpen()],
@@ -77,7 +77,7 @@ export const setupForm = form({
     const { credential } = visit.session;
     const ownerId = credential.kind === "user" ? credential.userId : await newOwner(visit);
     if (!ownerId) return seeOther(withReturn("/sign-in/code", "/setup"));
-    await alone(setUp(ownerId, organization));
+    await runStatement(setUp(ownerId, organization));
     return seeOther("/admin/welcome");
   },
 });

@@ -32,15 +32,15 @@ type Preview = {
   tags: string[];
 };
 
-const mostSources = 20;
+const maxSources = 20;
 const nothing: Statement<Data> = (sql) => sql`select 'null' as data`;
 
 /** The selected sources and target, and the search words, from the URL. */
 const planOf = (visit: Visit) => {
   const [target] = idsOf(visit, "target", 1);
-  const sources = idsOf(visit, "ids", mostSources + 1).filter((id) => id !== target);
+  const sources = idsOf(visit, "ids", maxSources + 1).filter((id) => id !== target);
   return {
-    sources: sources.slice(0, mostSources),
+    sources: sources.slice(0, maxSources),
     target,
     words: visit.query.get("q")?.slice(0, 200) || undefined,
   };
@@ -166,7 +166,7 @@ const Targets = ({
             {candidates.map((row) => (
               <Item row={row} visit={visit}>
                 <div class="buttons">
-                  {ids.length < mostSources && (
+                  {ids.length < maxSources && (
                     <a
                       class="button small"
                       href={mergeHref(visit, [...ids, row.id])}

@@ -5,10 +5,10 @@ const pollMs = 50;
 const pressed = new Set<string>();
 let movedAt = Number.NEGATIVE_INFINITY;
 
-function on<Name extends keyof WindowEventMap>(name: Name, hear: (event: WindowEventMap[Name]) => void) {
+function on<Name extends keyof WindowEventMap>(name: Name, handle: (event: WindowEventMap[Name]) => void) {
   const listener = (event: WindowEventMap[Name]) => {
     movedAt = performance.now();
-    hear(event);
+    handle(event);
   };
   window.addEventListener(name, listener, { capture: true, passive: true });
 }
@@ -31,11 +31,11 @@ on("blur", ({ target }) => target === window && pressed.clear());
 on("scroll", () => {});
 
 /** Ends when no button, finger or key is down. */
-export const handIsFree = () => unless(() => pressed.size > 0);
+export const untilReleased = () => waitWhile(() => pressed.size > 0);
 
 /** Ends when nothing is down and nothing has moved for a moment: the reader is not aiming at anything. */
-export const handRests = () => unless(() => pressed.size > 0 || performance.now() - movedAt < restMs);
+export const untilIdle = () => waitWhile(() => pressed.size > 0 || performance.now() - movedAt < restMs);
 
-async function unless(isBusy: () => boolean) {
+async function waitWhile(isBusy: () => boolean) {
   while (isBusy()) await new Promise((resolve) => setTimeout(resolve, pollMs));
 }
