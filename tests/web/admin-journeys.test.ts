@@ -108,7 +108,7 @@ test("a day's moderation goes by keyboard alone, verdict after verdict, and back
   await page.keyboard.press("u");
   await becomes(third, "pending");
   await page.locator(`#item-${third}:not([data-gone])`).waitFor();
-  await page.getByText("1 waits again.").waitFor();
+  await page.getByText("1 is pending again.").waitFor();
   // Letters typed into a field are no shortcuts.
   await page.locator(`#more-${fifth} summary`).press("Enter");
   await page.getByLabel("Reason, for the audit trail only").last().fill("rash");
@@ -171,5 +171,5 @@ test("chosen submissions are changed together, then merged after a look at what 
   await page.getByRole("button", { name: "Merge 1 submission" }).click();
   await page.getByText("1 submission merged.").waitFor();
   await page.getByRole("button", { name: "Unmerge: Maps without a network" }).click();
-  await page.getByText("It is a submission of its own again.").waitFor();
+  await page.getByText("The submission is separate again.").waitFor();
 });

@@ -91,12 +91,12 @@ describe("the team", () => {
     // The same form again makes no second invite and shows no link.
     const repeated = await owner.submit(form, { email: await emailOf(invited.userId), role: "admin" });
     expect(repeated.text).not.toContain(token);
-    expect(repeated.html.querySelector("#invite-link")?.text).toContain("not shown again");
+    expect(repeated.html.querySelector("#invite-link")?.text).toContain("was shown once");
 
     const path = link.pathname + link.search;
     expect((await newVisitor().get(path)).location).toMatch(/^\/sign-in/);
     const forAnother =
-      "This invite is for another e-mail address. Sign out, and sign in with the address that it was made for.";
+      "This invite is for another e-mail address. Sign out, and sign in with the invited address.";
     const shown = (await other.get(path)).html.querySelector("main");
     expect(shown?.querySelector("p")?.text).toBe(forAnother);
     expect(shown?.querySelector("form")?.getAttribute("action")).toBe("/sign-out");
@@ -120,7 +120,7 @@ describe("the team", () => {
   test("the link of an invite that nobody made says so", async () => {
     for (const path of ["/invite", "/invite?token=unknown"]) {
       const main = (await owner.get(path)).html.querySelector("main");
-      expect(main?.text).toContain("This is no link of an invite.");
+      expect(main?.text).toContain("This invite link is not valid.");
       expect(main?.querySelector("form")).toBeNull();
     }
   });
@@ -192,7 +192,10 @@ describe("the team", () => {
     expect(text).not.toContain(await emailOf(owner.userId));
     expect(html.querySelector("main .tabs")).toBeNull();
     const leave = await member.get(`${at}/people/members/${member.userId}/remove`);
-    expect((await member.submit(leave.html.querySelector("form.stack"))).status).toBe(303);
+    const left = await member.submit(leave.html.querySelector("form.stack"));
+    expect(left.status).toBe(303);
+    const { html: mine } = await member.get(left.location ?? "");
+    expect(mine.querySelector("[role=status]")?.text.trim()).toBe("You have left the team.");
     expect(await roleOf(member.userId)).toBeUndefined();
   });
 });
@@ -225,7 +228,7 @@ describe("users", () => {
     expect(said(after)).toBe("The decision is saved.");
     expect(after.html.querySelector("dl.properties")?.text).toContain("Needs no approval");
     const forgotten = await owner.post(`${path}/trust`, { _method: "put", trusted: "" });
-    expect((await owner.get(forgotten.location ?? "")).text).toContain("Approved singly");
+    expect((await owner.get(forgotten.location ?? "")).text).toContain("Needs approval");
 
     const data = await owner.get(`${path}/data.json`);
     expect(data.headers["content-disposition"]).toContain("attachment");
@@ -401,7 +404,7 @@ describe("mail", () => {
     ).toBeNull();
     expect((await owner.post(`${path}/${people[1]?.id}`, { _method: "delete" })).status).toBe(422);
     const lifted = await owner.submit(found.querySelector("#suppressions form"));
-    expect(said(await owner.get(lifted.location ?? ""))).toBe("They get mail again.");
+    expect(said(await owner.get(lifted.location ?? ""))).toBe("Mail to this address is sent again.");
     expect(
       await sql`select reason from private.mail_suppressions where organization_id = ${board.id}`,
     ).toEqual([{ reason: "refused" }]);
@@ -411,7 +414,7 @@ describe("mail", () => {
     expect((await owner.get(path)).html.querySelector("#suppressions form")).toBeNull();
     const invited = (await owner.get(`${path}?email=${encodeURIComponent(address)}`)).html;
     const resumed = await owner.submit(invited.querySelector("#suppressions form"));
-    expect(said(await owner.get(resumed.location ?? ""))).toBe("They get mail again.");
+    expect(said(await owner.get(resumed.location ?? ""))).toBe("Mail to this address is sent again.");
     expect(
       await sql`select reason from private.mail_suppressions where organization_id = ${board.id}`,
     ).toEqual([{ reason: "refused" }]);
@@ -431,7 +434,7 @@ describe("categories and tags", () => {
         name,
         "translations.de": `${name} auf Deutsch`,
       });
-      expect(said(await owner.get(created.location ?? ""))).toBe("It is added.");
+      expect(said(await owner.get(created.location ?? ""))).toBe("Added.");
     }
     expect(await names(path)).toEqual(["Billing", "Search"]);
     const list = await owner.get(path);
@@ -478,7 +481,7 @@ describe("categories and tags", () => {
     await sql`insert into public.submission_tags (organization_id, submission_id, tag_id)
       values (${organization.id}, ${id}, ${from?.id ?? ""})`;
     const merged = await owner.post(`${at}/settings/tags/${from?.id}/merge`, { into_id: into?.id ?? "" });
-    expect(said(await owner.get(merged.location ?? ""))).toBe("They are merged.");
+    expect(said(await owner.get(merged.location ?? ""))).toBe("Merged.");
     const tags = await sql`select tag_id from public.submission_tags where submission_id = ${id}`;
     expect(tags).toEqual([{ tag_id: into?.id }]);
   });

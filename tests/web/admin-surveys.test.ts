@@ -239,8 +239,8 @@ describe("the life of a survey", () => {
       return [(await detailOf(id, admin)).status, shown.html.querySelector(".notice.done")?.text.trim()];
     };
     expect(await press("publish")).toEqual(["published", "The survey is published: people can answer it."]);
-    expect(await press("pause")).toEqual(["paused", "The survey is paused: it takes no answers."]);
-    expect(await press("resume")).toEqual(["published", "The survey takes answers again."]);
+    expect(await press("pause")).toEqual(["paused", "The survey is paused: it accepts no answers."]);
+    expect(await press("resume")).toEqual(["published", "The survey accepts answers again."]);
     const page = await visitor.get(`${base}/${id}`);
     const form = page.html.querySelector(`form[action="${base}/${id}/versions"]`);
     const versioned = await visitor.submit(form);

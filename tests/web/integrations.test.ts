@@ -36,7 +36,7 @@ function encoded(fields: Record<string, string | string[]>): string {
 
 const secretIn = (text: string) =>
   /(?:fcs_(?:org|agt)_[A-Za-z0-9_-]{49}|whsec_[A-Za-z0-9+/]{43}=)/.exec(text)?.[0];
-const notAgain = "is not shown again";
+const notAgain = "was shown once";
 
 /** The page that the form's answer is, its secret, and the answer to the same form posted again. */
 async function postTwice(path: string, fields: Record<string, string | string[]>) {

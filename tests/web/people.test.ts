@@ -60,6 +60,15 @@ describe("a password", () => {
     expect((await newVisitor().post("/sign-in", { email, password: "a new password" })).status).toBe(303);
   });
 
+  test("is confirmed in the settings, without a page to return to", async () => {
+    const visitor = await signedIn();
+    const changed = await visitor.submit(await mainForm(visitor, "/reset/password"), {
+      password: "a new password",
+    });
+    expect([changed.status, changed.location], changed.text).toEqual([303, "/settings?saved=true"]);
+    expect((await visitor.get(changed.location ?? "")).html.querySelector("[role=status]")?.text).toContain("saved");
+  });
+
   test("cannot be changed without signing in", async () => {
     const { status, location } = await newVisitor().post("/reset/password", { password: "a new password" });
     expect(status).toBe(303);

@@ -280,6 +280,7 @@ export const de: Messages = {
     emptyText:
       "Hier steht, was Sie einreichen, wofür Sie stimmen, was Sie kommentieren, verfolgen und beantworten.",
     toBoard: "Zum Board",
+    leftTeam: "Sie haben das Team verlassen.",
   },
   notifications: {
     title: "Benachrichtigungen",

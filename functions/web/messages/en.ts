@@ -277,6 +277,7 @@ export const en = {
     empty: "Nothing here yet",
     emptyText: "What you submit, vote for, comment on, follow or answer is listed here.",
     toBoard: "Go to the board",
+    leftTeam: "You have left the team.",
   },
   notifications: {
     title: "Notifications",
@@ -350,7 +351,7 @@ export const en = {
     inviteUntil: (day: string) =>
       `Sign in with this address, or create an account with it. The invite is valid until ${day}.`,
     whyInvite: (organization: string) =>
-      `The team of ${organization} entered this address to invite you. If you do not know why, do nothing.`,
+      `The team of ${organization} entered this address to invite you. If you did not expect this, ignore this mail.`,
     refuseText: (organization: string) =>
       `${organization} will send nothing more to this address, invites included.`,
     unsubscribe: "No more mail of this kind",
@@ -360,7 +361,7 @@ export const en = {
     title: "Mail",
     intro: (organization: string) => `Which mail ${organization} sends you.`,
     disabled: (organization: string) =>
-      `${organization} sends no mail at the moment. Your choices apply once it does.`,
+      `${organization} sends no mail at the moment. Your choices apply when it does.`,
     otherComments: "Other comments on what you follow",
     teamSummary: "Summary of new feedback",
     choices: { at_once: "At once", daily: "Daily", weekly: "Weekly", never: "Never" },
@@ -386,18 +387,18 @@ export const en = {
   claim: {
     title: "Make your feedback yours",
     text: (organization: string) =>
-      `${organization} knows feedback from you by your address alone. With an account it becomes yours: you can edit it, answer and choose what you hear of.`,
+      `${organization} has feedback from you that belongs only to your address. With an account you can edit it, reply and choose your notifications.`,
     needsAccount: "Sign in, or create an account, with the address that the mail came to.",
     otherAddress:
       "This account has another address, or has not confirmed it. Sign in with the address that the mail came to.",
     act: "Make it mine",
-    gone: "What this link was for already belongs to an account, or no longer exists.",
+    gone: "This feedback already belongs to an account, or no longer exists.",
   },
   authMail: {
     code: "Your code:",
     hint: "Enter it where you are asked for it, or use the button. Both work once, for an hour.",
     hintCode: "Enter it where you are asked for it. It works once, for an hour.",
-    ignore: "You did not ask for this? Then do nothing: without the code and the button nothing changes.",
+    ignore: "If you did not ask for this, ignore this mail: nothing changes without the code or the button.",
     signup: {
       subject: "Confirm your address",
       text: "Confirm that this address is yours. Then your account is ready.",
@@ -415,12 +416,12 @@ export const en = {
     },
     email_change: {
       subject: "Confirm the change of your address",
-      text: "Confirm that your account is to change to this address, or away from it.",
+      text: "Confirm that the address of your account changes to or from this one.",
       act: "Confirm the change",
     },
     invite: {
       subject: "You are invited",
-      text: "Somebody made an account for this address.",
+      text: "Somebody created an account for this address.",
       act: "Accept the invitation",
     },
     reauthentication: {

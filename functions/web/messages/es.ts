@@ -277,6 +277,7 @@ export const es: Messages = {
     empty: "Todavía no hay nada",
     emptyText: "Aquí aparece lo que propone, vota, comenta, sigue y responde.",
     toBoard: "Ir al tablero",
+    leftTeam: "Has dejado el equipo.",
   },
   notifications: {
     title: "Notificaciones",

@@ -278,6 +278,7 @@ export const fr: Messages = {
     empty: "Rien pour l’instant",
     emptyText: "Vous retrouvez ici vos propositions, votes, commentaires, suivis et réponses.",
     toBoard: "Aller au tableau",
+    leftTeam: "Vous avez quitté l’équipe.",
   },
   notifications: {
     title: "Notifications",

@@ -277,6 +277,7 @@ export const it: Messages = {
     empty: "Ancora niente",
     emptyText: "Qui trovi ciò che proponi, voti, commenti, segui e rispondi.",
     toBoard: "Vai alla bacheca",
+    leftTeam: "Hai lasciato il team.",
   },
   notifications: {
     title: "Notifiche",

@@ -272,6 +272,7 @@ export const ja: Messages = {
     empty: "まだ何もありません",
     emptyText: "投稿、投票、コメント、フォロー、回答したものがここに表示されます。",
     toBoard: "ボードへ",
+    leftTeam: "チームから抜けました。",
   },
   notifications: {
     title: "通知",

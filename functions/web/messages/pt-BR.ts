@@ -278,6 +278,7 @@ export const ptBR: Messages = {
     empty: "Nada aqui ainda",
     emptyText: "Aqui fica o que você envia, vota, comenta, segue e responde.",
     toBoard: "Ir para o quadro",
+    leftTeam: "Você saiu da equipe.",
   },
   notifications: {
     title: "Notificações",

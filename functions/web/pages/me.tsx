@@ -18,7 +18,11 @@ import type { Visit } from "../visit.ts";
 export const me = page({
   path: "/me",
   access: "person",
-  query: z.object({ list: z.enum(contributionKinds).default("submissions"), cursor: cursor.optional() }),
+  query: z.object({
+    list: z.enum(contributionKinds).default("submissions"),
+    cursor: cursor.optional(),
+    done: z.literal("removed").optional(),
+  }),
   call: ({ query }) => [myContributions(query.list, query.cursor)],
   view: ([[listed]], { query, visit }) => {
     const { me } = visit.messages;
@@ -28,6 +32,11 @@ export const me = page({
       content: (
         <div class="single">
           <h1>{me.title}</h1>
+          {query.done && (
+            <p class="notice" role="status">
+              {me.leftTeam}
+            </p>
+          )}
           <Lists chosen={query.list} visit={visit} />
           {contributions.length > 0 ? (
             <ul class="list" id="contributions">

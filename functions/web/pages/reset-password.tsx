@@ -110,6 +110,8 @@ export const choosePasswordForm = form({
     if (error) throw refusedByAuth(error, visit);
     // All other sessions end, because the old password may be known to others.
     await auth.signOut({ scope: "others" });
-    return seeOther(ownPath(body.return_to) ?? "/");
+    const to = ownPath(body.return_to) ?? "/";
+    // The settings confirm the change; the board would not.
+    return seeOther(to === "/" ? "/settings?saved=true" : to);
   },
 });

@@ -6,7 +6,7 @@ export const en = {
   name: "Name",
   nameHint: "What uses it, such as the billing backend.",
   scopes: "Scopes",
-  scopesHint: "Choose as few as it needs. Without any it reads what is public.",
+  scopesHint: "Choose as few as it needs. Without scopes, the key reads public data only.",
   noScopes: "Public data only",
   scopeTexts: {
     "surveys:read": "Read surveys, drafts too",
@@ -44,7 +44,7 @@ export const en = {
   },
   revoke: "Revoke",
   revokeTitle: "Revoke the key",
-  revokeText: (name: string) => `${name} stops working at once, permanently. What it wrote stays.`,
+  revokeText: (name: string) => `${name} stops working immediately and permanently. Its content stays.`,
   revokeLost: "Access of everything that uses this key",
   ended: "Revoked and expired keys",
   end: "Ended",

@@ -13,13 +13,14 @@ export const en = {
   logoHint:
     "A picture at an https address, square if possible; empty for none. Visitors' browsers load it from there.",
   file: "Logo",
-  fileHint: "A PNG, JPEG or WebP picture of at most 512 KiB, square if possible. It replaces the one before.",
+  fileHint:
+    "A PNG, JPEG or WebP picture of at most 512 KiB, square if possible. It replaces the current one.",
   upload: "Upload",
   fileMissing: "Choose a picture.",
-  fileType: "This is no PNG, JPEG or WebP picture.",
+  fileType: "This is not a PNG, JPEG or WebP picture.",
   tooLarge: "The picture is larger than 512 KiB: make it smaller.",
   remove: "Remove the logo",
-  removeHint: "The uploaded picture is deleted. Mails that were sent show it no more.",
+  removeHint: "The uploaded picture is deleted. Mails that were already sent no longer show it.",
   save: "Save",
   done: {
     saved: "The brand is saved.",

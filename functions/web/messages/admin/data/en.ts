@@ -6,7 +6,7 @@ const count = counter("en");
 export const en = {
   import: {
     title: "Import",
-    intro: "Bring submissions, comments, votes and surveys from a file. What is here already is skipped.",
+    intro: "Bring submissions, comments, votes and surveys from a file. Existing records are skipped.",
     file: "File",
     fileHint: "CSV, JSON, JSON lines, or the backup.zip of Fider; at most 64 MiB.",
     fileMissing: "Choose a file.",
@@ -16,7 +16,7 @@ export const en = {
     format: "Made by",
     formats: { feedback: "This service", canny: "Canny", fider: "Fider" },
     what: "A line is",
-    whatHint: "Only for lines that do not say it themselves.",
+    whatHint: "Only for lines that do not contain their kind.",
     kinds: {
       submissions: "A submission",
       comments: "A comment",
@@ -65,7 +65,7 @@ export const en = {
     progress: "Progress",
     soFar: count({ one: "# record so far", other: "# records so far" }),
     cancel: "Cancel the import",
-    cancelHint: "What is written already stays.",
+    cancelHint: "Records that were already imported stay.",
     problem: "It ended early",
     fine: "Every line is fine.",
     errors: "Lines with errors",
@@ -127,7 +127,7 @@ export const en = {
     onlyTarget: "Only entries about one row are shown.",
     only: "Entries about this",
     none: "No entries",
-    noneText: "Nothing was done that these filters let through.",
+    noneText: "No entries match these filters.",
     /** An action is a noun and what was done to it. */
     nouns: {
       author: "Author",
@@ -185,7 +185,7 @@ export const en = {
   },
   events: {
     title: "Events",
-    intro: "What happened here, newest first, as webhooks and the API tell it. Kept for 30 days.",
+    intro: "The events that webhooks and the API send, newest first. Kept for 30 days.",
     when: "Time (UTC)",
     event: "Event",
     any: "All events",
@@ -193,7 +193,7 @@ export const en = {
     data: "Data",
     show: "Show",
     none: "No events",
-    noneText: "Nothing of this kind happened in the last 30 days.",
+    noneText: "There were no such events in the last 30 days.",
   },
 };
 

@@ -7,7 +7,7 @@ export const en = {
   create: "Create a signing secret",
   secret: "Signing secret",
   secretGone:
-    "It was shown when it was made and is not shown again. If you did not copy it, delete it and create another.",
+    "The secret was shown once, when it was created. If you did not copy it, delete it and create another.",
   created: "Created",
   lastUse: "Last use",
   unused: "Not used yet",
@@ -24,7 +24,7 @@ export const en = {
   check: "Check",
   valid: "The token is valid.",
   signedWith: (x: string) => `It is signed with the secret ending in ${x}.`,
-  claims: "What the token says",
+  claims: "Claims of the token",
   examples: "Examples of signing",
   examplesText: (x: string) => `Set the secret as FEEDBACK_SIGNING_SECRET. The audience (aud) is ${x}.`,
   reasons: {
@@ -39,7 +39,7 @@ export const en = {
     not_yet_valid: "Its nbf is in the future.",
     lifetime: "Its exp must be at most an hour after its iat.",
     jti_missing: "In a link it needs a jti.",
-    replayed: "It was used: its jti works once.",
+    replayed: "It was already used: each jti works once.",
     address_taken: "Another person (sub) has this address.",
     private_board: "The board is private: only its team can sign in.",
   },

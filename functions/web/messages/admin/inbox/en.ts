@@ -17,7 +17,7 @@ export const en = {
     comment: "Comments",
   },
   count: count({ one: "# item", other: "# items" }),
-  emptyTitle: "Nothing waits for you",
+  emptyTitle: "Nothing is pending",
   emptyText: "New submissions and comments that need approval appear here by themselves.",
   noneTitle: "Nothing here",
   choose: "Choose",
@@ -31,7 +31,7 @@ export const en = {
     spam: "Spam",
   },
   more: "Trust and reason",
-  trust: "What this author posts needs no approval from now on (with approve)",
+  trust: "Trust this author: no approval from now on (applies with Approve)",
   reason: "Reason, for the audit trail only",
   undo: "Undo",
   keysOn: "Keyboard shortcuts",
@@ -48,7 +48,7 @@ export const en = {
     approve: count({ one: "# approved.", other: "# approved." }),
     reject: count({ one: "# rejected.", other: "# rejected." }),
     spam: count({ one: "# marked as spam.", other: "# marked as spam." }),
-    reopen: count({ one: "# waits again.", other: "# wait again." }),
+    reopen: count({ one: "# is pending again.", other: "# are pending again." }),
   },
   failed: count({
     one: "# could not be decided: it is gone, or what it replies to is not approved.",
@@ -59,7 +59,7 @@ export const en = {
     approved: "Somebody else approved it just now.",
     rejected: "Somebody else rejected it just now.",
     spam: "Somebody else marked it as spam just now.",
-    pending: "Somebody else made it wait again just now.",
+    pending: "Somebody else made it pending again just now.",
   },
 };
 

@@ -3,10 +3,10 @@ export const en = {
   nameHint: "Shown where a translation is missing.",
   color: "Color",
   slug: "Slug",
-  slugHint: "For addresses and filters. Empty: made from the name.",
+  slugHint: "For addresses and filters. Empty: derived from the name.",
   slugHintOfOld: "For addresses and filters. If you change it, links with the old one stop working.",
   translations: "Translations",
-  translationsHint: "Names for those who read other languages; empty for the English one.",
+  translationsHint: "Names in other languages; empty: the English name.",
   none: "none",
   actions: "Actions",
   up: "Move up",
@@ -18,8 +18,8 @@ export const en = {
   removeLost: "Which submissions had it",
   removeTranslations: "Its name and translations",
   merge: "Merge",
-  mergeText: "Instead, its submissions can go to another one. It is deleted then.",
-  into: "Goes into",
+  mergeText: "Moves its submissions to another one and deletes it.",
+  into: "Merge into",
   categories: {
     title: "Categories",
     text: "A submission has at most one category. The board lists them in this order.",
@@ -35,10 +35,10 @@ export const en = {
     empty: "There are no tags yet.",
   },
   done: {
-    created: "It is added.",
-    saved: "It is saved.",
-    removed: "It is deleted.",
-    merged: "They are merged.",
+    created: "Added.",
+    saved: "Saved.",
+    removed: "Deleted.",
+    merged: "Merged.",
   },
 };
 

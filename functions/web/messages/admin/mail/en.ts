@@ -1,8 +1,8 @@
 export const en = {
   title: "Mail",
-  text: "What people hear by mail, unless they choose otherwise. Everybody chooses for themselves under Settings, Mail, or by the links in each mail.",
-  enabled: "People get mail of what happens here",
-  enabledHint: "Everybody chooses for themselves what they get and can stop it.",
+  text: "Which mail people get by default. They can change it under Settings, Mail, and by the links in each mail.",
+  enabled: "Send mail to people",
+  enabledHint: "Everyone can choose which mail they get, or stop it.",
   kinds: {
     status: "A new status of what they submitted or follow",
     official: "An official answer",
@@ -12,7 +12,7 @@ export const en = {
     team: "For the team: new submissions",
   },
   save: "Save",
-  stopped: "Who gets no mail",
+  stopped: "Stopped mail",
   stoppedText:
     "Newest first, at most 1,000. Addresses are kept as hashes only: look one up by its complete address.",
   email: "E-mail address",
@@ -21,19 +21,19 @@ export const en = {
   noAccount: "No account",
   reason: "Reason",
   reasons: {
-    refused: "They want no mail",
-    bounced: "Their mail server refused it",
-    complained: "They reported it as spam",
+    refused: "Unsubscribed from all mail",
+    bounced: "Rejected by their mail server",
+    complained: "Reported as spam",
   },
   since: "Since",
   nobody: "Nobody.",
   notStopped: "Mail to this address is not stopped by this organization.",
   lift: "Send again",
   liftHint:
-    "Only for a mailbox that works again. Whoever refused mail changes that themselves. Look an address without an account up first.",
+    "Only for a mailbox that works again. People who unsubscribed can resume mail only themselves. For a person without an account, look up the address first.",
   done: {
     saved: "The settings are saved.",
-    lifted: "They get mail again.",
+    lifted: "Mail to this address is sent again.",
   },
 };
 

@@ -1,0 +1,8 @@
+import type { AgentsMessages } from "../../../messages/admin/agents/en.ts";
+import type { Agent } from "./shared.tsx";
+
+export const State = ({ of, words }: { of: Agent; words: AgentsMessages }) => (
+  <span class={`status ${of.retired_at ? "declined" : "completed"}`}>
+    {of.retired_at ? words.retired : words.active}
+  </span>
+);
