@@ -171,8 +171,16 @@ test("a dispatcher killed between sending and recording sends again, and the log
   const hook = await register(neverRespond);
   const [event = ""] = await happen(1);
   await until(() => hook.receiver.heard.length === 1);
+  const connections = await own.sql<{ pid: number }[]>`
+    select pid from pg_stat_activity where application_name = 'feedback-webhooks'`;
   process.kill(await functionsPid("webhook-dispatch"), "SIGKILL");
   hook.receiver.behave = ok;
+  // Until its connection has ended, a claim that it had sent may still run.
+  await until(async () => {
+    const open = await own.sql`
+      select from pg_stat_activity where pid in ${own.sql(connections.map(({ pid }) => pid))}`;
+    return open.length === 0;
+  });
   // It is not sent while the dead one's lease runs.
   expect((await deliveries(hook))[0]?.status).toBe("sending");
   await skipRetryDelay(hook, "sending");
