@@ -66,7 +66,9 @@ describe("a password", () => {
       password: "a new password",
     });
     expect([changed.status, changed.location], changed.text).toEqual([303, "/settings?saved=true"]);
-    expect((await visitor.get(changed.location ?? "")).html.querySelector("[role=status]")?.text).toContain("saved");
+    expect((await visitor.get(changed.location ?? "")).html.querySelector("[role=status]")?.text).toContain(
+      "saved",
+    );
   });
 
   test("cannot be changed without signing in", async () => {

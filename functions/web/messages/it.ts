@@ -260,7 +260,7 @@ export const it: Messages = {
     newPasswordTitle: "Scegli una nuova password",
     newPassword: "Nuova password",
     notIdentified: (reason: string) =>
-      `Il link della sua applicazione non ha eseguito l’accesso (${reason}). Torni lì e lo apra di nuovo.`,
+      `Il link della tua applicazione non ha eseguito l’accesso (${reason}). Torna lì e aprilo di nuovo.`,
     expired: "Il codice o il link è errato o scaduto. Richiedine uno nuovo.",
     continueWith: (provider) => `Continua con ${provider}`,
     or: "oppure",

@@ -2,13 +2,13 @@ import type { ApiKeysMessages } from "./en.ts";
 
 export const es: ApiKeysMessages = {
   title: "Claves de API",
-  text: "Su backend llama a la API con una clave. La clave pertenece a la organización, no a una persona.",
+  text: "Tu backend llama a la API con una clave. La clave pertenece a la organización, no a una persona.",
   create: "Crear una clave",
   newTitle: "Nueva clave de API",
   name: "Nombre",
   nameHint: "Quién la usa, por ejemplo el backend de facturación.",
   scopes: "Permisos",
-  scopesHint: "Elija solo los necesarios. Sin ninguno lee lo que es público.",
+  scopesHint: "Elige solo los necesarios. Sin ninguno lee lo que es público.",
   noScopes: "Solo datos públicos",
   scopeTexts: {
     "surveys:read": "Leer encuestas, también borradores",

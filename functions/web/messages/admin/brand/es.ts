@@ -18,7 +18,7 @@ export const es: BrandMessages = {
   fileHint:
     "Una imagen PNG, JPEG o WebP de 512 KiB como máximo, cuadrada si es posible. Sustituye a la anterior.",
   upload: "Subir",
-  fileMissing: "Elija una imagen.",
+  fileMissing: "Elige una imagen.",
   fileType: "No es una imagen PNG, JPEG ni WebP.",
   tooLarge: "La imagen supera los 512 KiB: redúzcala.",
   remove: "Quitar el logotipo",

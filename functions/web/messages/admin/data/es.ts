@@ -10,7 +10,7 @@ export const es: DataMessages = {
       "Traiga propuestas, comentarios, votos y encuestas desde un archivo. Lo que ya está aquí se omite.",
     file: "Archivo",
     fileHint: "CSV, JSON, líneas JSON o el backup.zip de Fider; como máximo 64 MiB.",
-    fileMissing: "Elija un archivo.",
+    fileMissing: "Elige un archivo.",
     fileType: "El nombre tiene que terminar en .csv, .json, .jsonl, .ndjson o .zip.",
     zipOnlyFider: "De un zip solo se lee la copia de seguridad de Fider.",
     tooLarge: "El archivo supera los 64 MiB: divídalo.",
@@ -85,7 +85,7 @@ export const es: DataMessages = {
     title: "Exportar",
     intro: "Una copia de todo, que una importación vuelve a leer.",
     personal:
-      "El archivo contiene las direcciones de correo de autores y votantes. Guárdelo en lugar seguro.",
+      "El archivo contiene las direcciones de correo de autores y votantes. Guárdalo en un lugar seguro.",
     format: "Formato",
     formats: { json: "JSON", jsonl: "Líneas JSON", csv: "CSV" },
     formatHint: "Un archivo CSV tiene una sola clase de registros: de todo, las propuestas.",

@@ -18,7 +18,7 @@ export const es: InboxMessages = {
     comment: "Comentarios",
   },
   count: count({ one: "# elemento", other: "# elementos" }),
-  emptyTitle: "Nada le espera",
+  emptyTitle: "Nada pendiente",
   emptyText: "Las propuestas y los comentarios nuevos que necesitan aprobación aparecen aquí solos.",
   noneTitle: "Nada por aquí",
   choose: "Elegir",

@@ -32,7 +32,7 @@ export const es: MailSettingsMessages = {
   notStopped: "Esta organización no tiene detenido el correo a esta dirección.",
   lift: "Enviar de nuevo",
   liftHint:
-    "Solo para un buzón que vuelve a funcionar. Quien rechazó el correo lo cambia por sí mismo. Busque primero la dirección si no tiene cuenta.",
+    "Solo para un buzón que vuelve a funcionar. Quien rechazó el correo lo cambia por sí mismo. Busca primero la dirección si no tiene cuenta.",
   done: {
     saved: "Los ajustes se han guardado.",
     lifted: "Vuelve a recibir correo.",

@@ -60,7 +60,7 @@ export const es: WebhooksMessages = {
   duration: "Duración",
   attempts: "Intentos",
   time: "Hora",
-  noDeliveries: "Aún no se envió nada. Envíe una prueba.",
+  noDeliveries: "Aún no se envió nada. Envía una prueba.",
   data: "Lo que se envió",
   dataGone: "El evento se eliminó a los 30 días.",
   attempt: (n: number) => `Intento ${n}`,
