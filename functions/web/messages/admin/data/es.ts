@@ -6,14 +6,13 @@ const count = counter("es");
 export const es: DataMessages = {
   import: {
     title: "Importar",
-    intro:
-      "Traiga propuestas, comentarios, votos y encuestas desde un archivo. Lo que ya está aquí se omite.",
+    intro: "Trae propuestas, comentarios, votos y encuestas desde un archivo. Lo que ya está aquí se omite.",
     file: "Archivo",
     fileHint: "CSV, JSON, líneas JSON o el backup.zip de Fider; como máximo 64 MiB.",
     fileMissing: "Elige un archivo.",
     fileType: "El nombre tiene que terminar en .csv, .json, .jsonl, .ndjson o .zip.",
     zipOnlyFider: "De un zip solo se lee la copia de seguridad de Fider.",
-    tooLarge: "El archivo supera los 64 MiB: divídalo.",
+    tooLarge: "El archivo supera los 64 MiB: divídelo.",
     format: "Creado por",
     formats: { feedback: "Este servicio", canny: "Canny", fider: "Fider" },
     what: "Una línea es",
@@ -77,7 +76,7 @@ export const es: DataMessages = {
     ofFile: "Archivo",
     next: "Importarlo ahora",
     nextHint: "El archivo comprobado se conserva un día, o hasta que se compruebe otro.",
-    chooseAgain: "El archivo comprobado ya no se conserva: elíjalo de nuevo.",
+    chooseAgain: "El archivo comprobado ya no se conserva: elígelo de nuevo.",
     again: "Otro archivo",
     done: { canceled: "La importación está cancelada." },
   },
@@ -88,7 +87,7 @@ export const es: DataMessages = {
       "El archivo contiene las direcciones de correo de autores y votantes. Guárdalo en un lugar seguro.",
     format: "Formato",
     formats: { json: "JSON", jsonl: "Líneas JSON", csv: "CSV" },
-    formatHint: "Un archivo CSV tiene una sola clase de registros: de todo, las propuestas.",
+    formatHint: "Un archivo CSV tiene una sola clase de registros: con «Todo», las propuestas.",
     what: "Registros",
     kinds: {
       all: "Todo",
@@ -108,7 +107,7 @@ export const es: DataMessages = {
     progress: "Progreso de la exportación",
     received: "# recibidos",
     finished: "# recibidos: el archivo está completo.",
-    broken: "La exportación se interrumpió. Inténtelo de nuevo.",
+    broken: "La exportación se interrumpió. Inténtalo de nuevo.",
   },
   audit: {
     title: "Registro de auditoría",
@@ -126,10 +125,10 @@ export const es: DataMessages = {
     to: "Hasta",
     show: "Mostrar",
     reset: "Mostrar todo",
-    onlyTarget: "Solo se muestran las entradas de una fila.",
+    onlyTarget: "Solo se muestran las entradas sobre un elemento.",
     only: "Entradas sobre esto",
     none: "No hay entradas",
-    noneText: "No se hizo nada que estos filtros dejen pasar.",
+    noneText: "Ninguna entrada coincide con estos filtros.",
     nouns: {
       author: "Autor",
       identify_secret: "Secreto de identificación",
@@ -168,7 +167,7 @@ export const es: DataMessages = {
       reject: "rechazar",
       remove: "quitar",
       remove_tags: "quitar etiquetas",
-      reopen: "volver a revisar",
+      reopen: "volver a pedir aprobación",
       resume: "enviar de nuevo",
       retire: "retirar",
       revoke: "revocar",
@@ -186,8 +185,7 @@ export const es: DataMessages = {
   },
   events: {
     title: "Eventos",
-    intro:
-      "Lo que ocurrió aquí, lo más nuevo primero, como lo cuentan los webhooks y la API. Se conserva 30 días.",
+    intro: "Los eventos que envían los webhooks y la API, primero los más recientes. Se conservan 30 días.",
     when: "Hora (UTC)",
     event: "Evento",
     any: "Todos los eventos",

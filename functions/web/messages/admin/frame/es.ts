@@ -3,7 +3,7 @@ import type { FrameMessages } from "./en.ts";
 export const es: FrameMessages = {
   dashboard: "Panel de administración",
   organization: "Organización",
-  trail: "Dónde está",
+  trail: "Dónde estás",
   waiting: "En espera",
   groups: {
     work: "Trabajo",
@@ -39,7 +39,7 @@ export const es: FrameMessages = {
   elsewhereText: "No formas parte de este equipo. Abre el panel de uno de tus equipos:",
   copy: "Copiar",
   copied: "Copiado",
-  secretOnce: "Cópielo ahora: no se volverá a mostrar.",
+  secretOnce: "Cópialo ahora: no se volverá a mostrar.",
   secretGone: "El secreto se mostró una vez, al crearlo. Si no lo copiaste, renuévalo.",
   lost: "Lo que se perderá",
   cancel: "Cancelar",

@@ -6,7 +6,7 @@ export const es: GeneralMessages = {
   name: "Nombre",
   slug: "Nombre corto",
   slugHint:
-    "El nombre en las direcciones, como /o/mi-tablero. Si lo cambia, los enlaces con el anterior dejan de funcionar.",
+    "Se usa en direcciones, como /o/mi-tablero. Si lo cambias, los enlaces anteriores dejan de funcionar.",
   visibility: "Visibilidad",
   visibilityHint:
     "Cuando un tablero pasa a ser privado, quienes no son del equipo pierden el acceso de inmediato.",
@@ -17,8 +17,7 @@ export const es: GeneralMessages = {
   indexing: "Los buscadores pueden mostrar las páginas",
   indexingHint: "Solo cuenta si el tablero es público.",
   language: "Idioma predeterminado",
-  languageHint:
-    "De las páginas, para quienes ni en su cuenta ni en su navegador tienen uno de los ocho idiomas.",
+  languageHint: "Para quienes no usan ninguno de los ocho idiomas ni en su cuenta ni en su navegador.",
   timeZone: "Zona horaria",
   timeZoneHint: "Según ella empiezan y terminan los días del resumen.",
   participation: "Participación",

@@ -16,14 +16,14 @@ export const es: MailSettingsMessages = {
   save: "Guardar",
   stopped: "Quién no recibe correo",
   stoppedText:
-    "Primero los más recientes, como máximo 1000. Las direcciones solo se guardan como hash: búsquelas completas.",
+    "Primero los más recientes, máximo 1000. Las direcciones solo se guardan como hash: búscalas completas.",
   email: "Dirección de correo",
   find: "Buscar",
   name: "Nombre",
   noAccount: "Sin cuenta",
   reason: "Motivo",
   reasons: {
-    refused: "No quiere correo",
+    refused: "Canceló todo el correo",
     bounced: "Su servidor de correo lo rechazó",
     complained: "Lo marcó como spam",
   },
@@ -32,9 +32,9 @@ export const es: MailSettingsMessages = {
   notStopped: "Esta organización no tiene detenido el correo a esta dirección.",
   lift: "Enviar de nuevo",
   liftHint:
-    "Solo para un buzón que vuelve a funcionar. Quien rechazó el correo lo cambia por sí mismo. Busca primero la dirección si no tiene cuenta.",
+    "Solo para un buzón que vuelve a funcionar. Quien canceló el correo solo puede reanudarlo por sí mismo. Para una persona sin cuenta, busca primero su dirección.",
   done: {
     saved: "Los ajustes se han guardado.",
-    lifted: "Vuelve a recibir correo.",
+    lifted: "Se vuelve a enviar correo a esta dirección.",
   },
 };

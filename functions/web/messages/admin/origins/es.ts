@@ -5,7 +5,7 @@ export const es: OriginsMessages = {
   text: "Las páginas web de estos orígenes pueden llamar a la API en un navegador y mostrar las páginas incrustadas en un marco.",
   origins: "Orígenes",
   hint: "Uno por línea, con esquema y puerto, como https://app.example.org. Como máximo 50.",
-  lost: "Las páginas de un origen que quite ya no podrán llamar a la API ni mostrar el tablero en un marco.",
+  lost: "Si quitas un origen, sus páginas ya no podrán usar la API con sesión ni mostrar el tablero en un marco.",
   line: (n: number, problem: string) => `Línea ${n}: ${problem}`,
   save: "Guardar",
   done: {

@@ -15,7 +15,7 @@ export const es: PeopleMessages = {
     member: "Miembro",
   },
   roleTexts: {
-    owner: "todo, también quién más es propietario",
+    owner: "todo, incluida la propiedad",
     admin: "contenido, configuración, claves y el equipo",
     member: "ve un tablero privado y responde por el equipo",
   },
@@ -25,17 +25,17 @@ export const es: PeopleMessages = {
   save: "Guardar",
   actions: "Acciones",
   remove: "Quitar del equipo",
-  removeText: (name: string) => `${name} pierde de inmediato el panel, y el tablero si es privado.`,
+  removeText: (name: string) => `${name} pierde de inmediato el acceso al panel, y al tablero si es privado.`,
   removeLost: "Su rol. Lo que escribió permanece y se le puede invitar de nuevo.",
   leave: "Dejar el equipo",
   leaveText: "Dejas el equipo de este tablero. El último propietario no puede irse.",
   leaveLost: "Tu acceso al panel; solo una invitación nueva lo devuelve.",
   transfer: "Transferir la propiedad",
   transferText: (name: string) => `${name} pasa a ser propietario en tu lugar.`,
-  transferLost: "Serás administrador: solo un propietario puede devolverte la propiedad.",
+  transferLost: "Tu propiedad: pasas a ser administrador y solo un propietario puede devolvértela.",
   invite: "Invitar a alguien",
   emailHint:
-    "El enlace solo sirve a quien entra con esta dirección, durante siete días. Una invitación anterior termina.",
+    "El enlace vale siete días para quien entra con esta dirección. Sustituye a una invitación anterior.",
   makeLink: "Crear el enlace",
   linkFor: (email: string) => `Enlace de invitación para ${email}`,
   linkGone: "El enlace se mostró una vez, al crearlo. Si no lo copiaste, invita de nuevo a la dirección.",
@@ -59,7 +59,7 @@ export const es: PeopleMessages = {
     FORBIDDEN:
       "Esta invitación es para otra dirección de correo. Cierra la sesión y entra con la dirección invitada.",
     GONE: "Esta invitación ya se usó, se revocó o caducó. Pide otra.",
-    NOT_FOUND: "Este no es el enlace de una invitación. Cópialo completo o pide otra.",
+    NOT_FOUND: "Este enlace de invitación no es válido. Cópialo completo o pide otro.",
   },
   acceptInto: (organization: string, role: string) =>
     `${organization} te invita a su equipo. Tu rol: ${role}.`,
@@ -76,7 +76,7 @@ export const es: PeopleMessages = {
   first50: "Son 50 personas: busca a las demás.",
   trust: "Confianza",
   trusted: "No necesita aprobación",
-  notTrusted: "Se aprueba una a una",
+  notTrusted: "Necesita aprobación",
   kind: "Tipo",
   kinds: {
     user: "Tiene cuenta",
@@ -106,7 +106,7 @@ export const es: PeopleMessages = {
   },
   data: "Datos personales",
   dataText:
-    "Todo lo que este tablero guarda de la persona, en JSON. La exportación y el borrado quedan en el registro.",
+    "Todo lo que este tablero guarda de la persona, en JSON. La auditoría registra exportación y borrado.",
   export: "Exportar los datos",
   erase: "Borrar a la persona",
   eraseText: (name: string) =>
