@@ -13,15 +13,13 @@ import { disconnectSlowReader } from "./gateway/slow-readers.ts";
 import { readTarget } from "./gateway/target.ts";
 import type { FileStorage } from "./storage.ts";
 
-export interface GatewayOptions extends Pick<DataOptions, "personOf"> {
+export interface GatewayOptions extends Pick<DataOptions, "keys" | "authPort" | "dataApi"> {
   /** Header that carries the client address upstream; its name is secret, so that clients cannot set it. */
   addressHeader: string;
   /** Header with the visitor's address in the pages' requests to auth; its name is secret too. */
   visitorHeader?: string;
   /** Header in which the operator's proxy writes the client address; without it the socket address is used. */
   proxyHeader?: string | undefined;
-  /** Auth and the data API; null while down. */
-  litePort: DataOptions["port"];
   /** Port of a function by name; null while down, undefined if there is none. */
   functionPort(name: string): number | null | undefined;
   /** HTTP side of realtime; null while down. */
@@ -50,13 +48,12 @@ type Gateway = Required<Pick<GatewayOptions, "addressHeader" | "functionPort">> 
 
 export function createGateway(options: GatewayOptions): Server {
   const limits = { ...defaultLimits, ...options.limits };
-  const { litePort: port, ...rest } = options;
   const heldBytes = new BufferedBytes(limits);
   const gateway: Gateway = {
-    ...rest,
+    ...options,
     limits,
     heldBytes,
-    data: createData({ ...rest, limits, heldBytes, port }),
+    data: createData({ ...options, limits, heldBytes }),
     // One socket for each request, so that unfinished requests do not block others.
     agent: new Agent({ keepAlive: true }),
   };
@@ -106,9 +103,9 @@ async function route(incoming: IncomingMessage, response: ServerResponse, gatewa
   const forwarded = gateway.visitorHeader && incoming.headers[gateway.visitorHeader];
   const address =
     (typeof forwarded === "string" && forwarded) || clientAddress(incoming, gateway.proxyHeader) || "unknown";
-  const [, lite] = /^\/(auth|rest)\/v1(?:\/|$)/.exec(target.path) ?? [];
-  if (lite === "auth" || lite === "rest")
-    return gateway.data.answer(lite, target, address, incoming, response);
+  const [, service] = /^\/(auth|rest)\/v1(?:\/|$)/.exec(target.path) ?? [];
+  if (service === "auth" || service === "rest")
+    return gateway.data.answer(service, target, address, incoming, response);
   if (gateway.storage && target.path.startsWith("/storage/v1/"))
     return gateway.storage(incoming, response, target.path);
   const path = target.path.replace(/^\/functions\/v1(?=\/)/, "");

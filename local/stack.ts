@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { join } from "node:path";
 import { isLoopbackHost } from "../shared/loopback.ts";
+import { type DataApi, findPostgrest, startDataApi, withoutDataApi } from "./data-api.ts";
 import { openDataFolder, type Secrets, setupToken, writePrivately } from "./data-folder.ts";
 import { connect, type Sql } from "./database.ts";
 import { defaultMigrations, root, startDatabase } from "./database-server.ts";
@@ -10,12 +11,10 @@ import { type Functions, startFunctions } from "./functions.ts";
 import type { GatewayLimits } from "./gateway/limits.ts";
 import { createGateway } from "./gateway.ts";
 import { tokenIssuer } from "./lite/auth-config.ts";
-import type { LiteName } from "./lite/paths.ts";
-import { type LiteProcess, startLiteProcess } from "./lite/supervisor.ts";
+import { type AuthProcess, startAuth } from "./lite/supervisor.ts";
 import { rotateLogs } from "./logs.ts";
 import { type MailCapture, startMailCapture } from "./mail-capture.ts";
 import { listen } from "./ports.ts";
-import { personOf } from "./realtime/identity.ts";
 import type { RealtimeOptions } from "./realtime/server.ts";
 import { type RealtimeProcess, startRealtimeProcess } from "./realtime/supervisor.ts";
 import { startScheduler } from "./scheduler.ts";
@@ -129,7 +128,8 @@ async function start(
 
   const when = <Started>(part: Part, begin: () => Promise<Started>): Promise<Started> | null =>
     options.parts === undefined || options.parts.includes(part) ? begin() : null;
-  let lite: Record<LiteName, LiteProcess | null> | null = null;
+  let auth: AuthProcess | null = null;
+  let dataApi: DataApi | string | null = null;
   let functions: Functions | null = null;
   let dispatcher: Functions | null = null;
   let web: Functions | null = null;
@@ -149,8 +149,9 @@ async function start(
     addressHeader,
     visitorHeader,
     proxyHeader: options.proxyHeader?.toLowerCase(),
-    litePort: (name) => lite?.[name]?.port() ?? null,
-    personOf: (token) => personOf(keys, token),
+    keys,
+    authPort: () => auth?.port() ?? null,
+    dataApi: () => dataApi,
     ...(options.limits ? { limits: options.limits } : {}),
     functionPort: (name) => {
       const known = {
@@ -208,17 +209,13 @@ async function start(
   const authMailSecret =
     options.functionsEnvironment?.AUTH_MAIL_SECRET ?? `whsec_${randomBytes(32).toString("base64")}`;
   const mailPath = join(folder.path, "mail.log");
-  const common = {
-    secrets: { jwt_secret, publishable_key, secret_key },
-    siteUrl: supabaseUrl,
-    addressHeader,
-    maxSilenceMs: options.maxSilenceMs,
-    onWarning,
-  };
   const signingIn = when("auth", () =>
-    startLiteProcess({
-      ...common,
-      name: "auth",
+    startAuth({
+      secrets: { jwt_secret, publishable_key, secret_key },
+      siteUrl: supabaseUrl,
+      addressHeader,
+      maxSilenceMs: options.maxSilenceMs,
+      onWarning,
       databaseUrl: database.url("embedded_auth", secrets.auth_password),
       guard: {
         databaseUrl: database.url("auth_guard", limitsPassword),
@@ -232,13 +229,22 @@ async function start(
       },
     }),
   );
-  const opening = when("rest", () =>
-    startLiteProcess({
-      ...common,
-      name: "rest",
+  const program = await findPostgrest();
+  const opening = when("rest", async () => {
+    if (program === null) {
+      dataApi = withoutDataApi;
+      options.onWarning?.(withoutDataApi);
+      return null;
+    }
+    return startDataApi({
+      program,
       databaseUrl: database.url("embedded_rest", secrets.data_api_password),
-    }),
-  );
+      folder: folder.path,
+      jwtSecret: jwt_secret,
+      maxSilenceMs: options.maxSilenceMs,
+      onWarning,
+    });
+  });
   const spawning = startFunctions({
     root: options.functions ?? root,
     entry: join(options.functions ?? join(root, "functions"), "api", "index.ts"),
@@ -333,20 +339,17 @@ async function start(
   for (const part of started) if (part.status === "rejected") throw part.reason;
   // Before requests are accepted: an upgrade that is rolled back must not lose acknowledged writes.
   await finishUpgrade(folder.path, (await spawning).port);
-  lite = { auth: await signingIn, rest: await opening };
+  auth = await signingIn;
+  dataApi ??= await opening;
   functions = await spawning;
   realtime = await listening;
   dispatcher = await dispatching;
   mailer = await mailing;
   web = await showing;
 
-  const auth = lite.auth && {
-    url: supabaseUrl,
-    publishableKey: secrets.publishable_key,
-    fetch: lite.auth.fetch,
-  };
   const seedFile = options.seedFile ?? join(root, "supabase", "seed.sql");
-  const demo = auth && (await seedDemo(sql, auth, folder, seedFile, onProgress));
+  const signUps = auth && { url: supabaseUrl, publishableKey: secrets.publishable_key, fetch: auth.fetch };
+  const demo = signUps && (await seedDemo(sql, signUps, folder, seedFile, onProgress));
 
   const rotating = setInterval(() => rotateLogs(folder.path), 60_000);
   undo.push(async () => clearInterval(rotating));

@@ -88,8 +88,9 @@ export function isAlive(pid: number): boolean {
 export const functionsPid = (name = "api") =>
   descendant(new RegExp(`^\\S*deno run .*functions/${name}/index\\.ts`));
 
-/** The process of auth or of the data API. */
-export const litePid = (name: "auth" | "rest") => descendant(new RegExp(`feedback/${name}-\\w+\\.mjs`));
+export const authPid = () => descendant(/feedback\/auth-\w+\.mjs/);
+
+export const dataApiPid = () => descendant(/^\S*\/postgrest$/);
 
 export const realtimePid = () => descendant(/realtime\/process\.ts/);
 

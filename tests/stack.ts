@@ -47,6 +47,18 @@ export interface User {
   token: string;
 }
 
+/** Options of a gateway without auth and data API. */
+export const withoutData = {
+  keys: {
+    publishableKey: stack.publishable_key,
+    secretKey: stack.secret_key,
+    jwtSecret: stack.jwtSecret,
+    issuer: tokenIssuer,
+  },
+  authPort: () => null,
+  dataApi: () => null,
+};
+
 const authOf = (against: TestStack) => ({
   url: against.supabase_url,
   publishableKey: against.publishable_key,

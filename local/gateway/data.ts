@@ -1,11 +1,13 @@
 import { Agent, type IncomingMessage, type ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { maxResultBytes } from "../lite/limits.ts";
-import { isServedBy, type LiteName } from "../lite/paths.ts";
+import type { DataApi } from "../data-api.ts";
+import { identityOfToken, type Keys } from "../identity.ts";
+import { isAuthPath } from "../lite/paths.ts";
 import { bufferBody, isNestedTooDeep, maxNesting } from "./body.ts";
 import type { BufferedBytes } from "./buffered-bytes.ts";
-import { validateQuery } from "./data-query.ts";
+import { credentialsOf } from "./data-api-credentials.ts";
+import { isDataApiPath, rejectQuery } from "./data-api-query.ts";
 import {
   type GatewayError,
   lateBody,
@@ -15,8 +17,8 @@ import {
   tooMuchHeld,
   unknownPath,
 } from "./errors.ts";
-import { fetchBuffered } from "./forward.ts";
-import { valuesOf } from "./headers.ts";
+import { type BufferedRequest, type BufferedResponse, fetchBuffered } from "./forward.ts";
+import { headersFor, valuesOf } from "./headers.ts";
 import type { GatewayLimits } from "./limits.ts";
 import { RequestQueue } from "./request-queue.ts";
 import { SlowStatements } from "./slow-statements.ts";
@@ -26,12 +28,15 @@ export interface DataOptions {
   addressHeader: string;
   limits: GatewayLimits;
   heldBytes: BufferedBytes;
+  keys: Keys;
   /** Null while down. */
-  port(name: LiteName): number | null;
-  /** The user id of a valid access token. */
-  personOf?(token: string): Promise<string | null>;
+  authPort(): number | null;
+  /** Null while starting; a sentence if it cannot run here. */
+  dataApi(): Pick<DataApi, "listener" | "begin"> | string | null;
 }
 
+/** Bytes of a response. */
+const maxAnswerBytes = 10 * 1024 * 1024;
 const pieceLength = 16 * 1024;
 
 const cors = {
@@ -41,47 +46,37 @@ const cors = {
 };
 
 /** Handles /auth/v1 and /rest/v1: enforces all limits before using shared resources. */
-export function createData({ addressHeader, limits, heldBytes, port, personOf }: DataOptions) {
+export function createData({ addressHeader, limits, heldBytes, keys, authPort, dataApi }: DataOptions) {
   const queues = { auth: new RequestQueue(limits.auth), rest: new RequestQueue(limits.rest) };
   const slowWork = new SlowStatements(limits.slowWorkMs, limits.slowWorkWindowMs, limits.slowMs);
   const agent = new Agent({ keepAlive: true });
 
   return {
     async answer(
-      name: LiteName,
+      name: "auth" | "rest",
       target: Target,
       address: string,
       incoming: IncomingMessage,
       response: ServerResponse,
     ) {
       const respond = (error: GatewayError) => sendError(response, { ...error, headers: cors, form: name });
-      if (incoming.method === "OPTIONS") return preflight(incoming, response);
-      // lite treats other methods as GET.
-      if (!methods.has(incoming.method ?? "")) return respond(notThisMethod);
-      if (!isServedBy(name, target.path)) return sendError(response, { ...unknownPath, headers: cors });
-      const problem =
-        name === "rest" && validateQuery(target.search, valuesOf(incoming.rawHeaders, "prefer").join(","));
-      if (problem) return respond({ ...problem, status: 400 });
+      const { method = "" } = incoming;
+      if (method === "OPTIONS") return preflight(incoming, response);
+      if (!methods.has(method)) return respond(notThisMethod);
+      const isServed = name === "auth" ? isAuthPath(target.path) : isDataApiPath(target.path);
+      if (!isServed) return sendError(response, { ...unknownPath, headers: cors });
+      const admitted = await (name === "auth" ? admitToAuth : admitToDataApi)(incoming, target, address);
+      if ("status" in admitted) return respond(admitted);
       const maxBytes = name === "auth" ? limits.authBody : limits.restBody;
       const declared = Math.min(Number(incoming.headers["content-length"] ?? 0), maxBytes);
       const expected = incoming.headers["transfer-encoding"] === undefined ? declared : maxBytes;
       if (!heldBytes.hold(address, expected, response)) return respond(tooMuchHeld);
       const body = await bufferBody(incoming, maxBytes, limits.bodyMs);
       if (body === "late") return respond(lateBody(limits.bodyMs));
-      if (!body.isWhole)
-        return respond({
-          status: 413,
-          code: "PAYLOAD_TOO_LARGE",
-          message: `The body is larger than ${maxBytes >> 10} KiB.`,
-        });
+      if (!body.isWhole) return respond(tooLarge(`The body is larger than ${maxBytes >> 10} KiB.`));
       const isCsv = /^text\/csv/i.test(incoming.headers["content-type"] ?? "");
-      if (name === "rest" && !isCsv && isNestedTooDeep(body.chunks))
-        return respond({
-          status: 400,
-          code: "VALIDATION_ERROR",
-          message: `The body is nested more than ${maxNesting} levels deep.`,
-        });
-      const callers = await callersOf(incoming, address);
+      if (name === "rest" && !isCsv && isNestedTooDeep(body.chunks)) return respond(nestedTooDeep);
+      const { callers, path, headers } = admitted;
       const wait = name === "rest" ? slowWork.retryAfter(callers) : 0;
       if (wait > 0)
         return respond(tooManyRequests("Too many slow requests: ask for less at once, and later.", wait));
@@ -89,28 +84,11 @@ export function createData({ addressHeader, limits, heldBytes, port, personOf }:
       if (release === null)
         return respond(tooManyRequests("Too many requests at once: send fewer in parallel.", 1));
       const startedAt = performance.now();
-      let answer: Awaited<ReturnType<typeof fetchBuffered>>;
-      try {
-        const upstream = port(name);
-        if (upstream === null)
-          return respond(serviceUnavailable(name === "auth" ? "Auth is" : "The data API is"));
-        answer = await fetchBuffered(
-          incoming,
-          /^(?:GET|HEAD)$/.test(incoming.method ?? "") ? Buffer.alloc(0) : Buffer.concat(body.chunks),
-          { port: upstream, path: target.path + target.search, addressHeader, address, agent },
-          maxResultBytes * 2,
-          limits.answerMs,
-        );
-      } finally {
-        release();
-        if (name === "rest") slowWork.charge(callers, performance.now() - startedAt);
-      }
-      if (answer === null)
-        return respond({
-          status: 413,
-          code: "PAYLOAD_TOO_LARGE",
-          message: "The response is too large: request fewer rows.",
-        });
+      const content = /^(?:GET|HEAD)$/.test(method) ? Buffer.alloc(0) : Buffer.concat(body.chunks);
+      const outgoing = { path, method, headers, body: content, agent };
+      const answer = await (name === "auth" ? askAuth(outgoing) : askDataApi(outgoing)).finally(release);
+      if (name === "rest") slowWork.charge(callers, performance.now() - startedAt);
+      if ("code" in answer) return respond(answer);
       if (!heldBytes.hold(address, answer.body.length, response)) return respond(tooMuchHeld);
       response.writeHead(answer.status, { ...answer.headers, ...cors });
       await pipeline(Readable.from(piecesOf(answer.body)), response);
@@ -118,12 +96,97 @@ export function createData({ addressHeader, limits, heldBytes, port, personOf }:
     close: () => agent.destroy(),
   };
 
-  async function callersOf(incoming: IncomingMessage, from: string): Promise<string[]> {
-    const token = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(incoming.headers.authorization ?? "")?.[1];
-    const person = token === undefined ? null : ((await personOf?.(token)) ?? null);
-    const address = `address ${from}`;
-    return person === null ? [address] : [address, `person ${person}`];
+  async function admitToAuth(incoming: IncomingMessage, target: Target, address: string): Promise<Admitted> {
+    const token = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(incoming.headers.authorization ?? "")?.[1] ?? "";
+    const { person } = await identityOfToken(keys, token).catch(() => ({ person: null }));
+    return {
+      callers: callersOf(address, person),
+      path: target.path + target.search,
+      headers: [
+        ...headersFor(incoming, addressHeader, "host", "content-length"),
+        ...[addressHeader, address],
+      ],
+    };
   }
+
+  async function admitToDataApi(
+    incoming: IncomingMessage,
+    target: Target,
+    address: string,
+  ): Promise<Admitted | GatewayError> {
+    const credentials = await credentialsOf(keys, incoming, target);
+    if ("status" in credentials) return credentials;
+    const { person, authorization, search } = credentials;
+    // PostgREST passes only the last of several to the database.
+    const prefer = valuesOf(incoming.rawHeaders, "prefer").join(", ");
+    const problem = rejectQuery(incoming.method ?? "", search, prefer);
+    if (problem) return problem;
+    return {
+      callers: callersOf(address, person),
+      path: target.path.replace("/rest/v1", "") + search,
+      headers: [
+        ...headersFor(incoming, ...replaced),
+        ...(prefer ? ["prefer", prefer] : []),
+        ...(authorization ? ["authorization", authorization] : []),
+      ],
+    };
+  }
+
+  async function askAuth(request: BufferedRequest): Promise<BufferedResponse | GatewayError> {
+    const port = authPort();
+    if (port === null) return serviceUnavailable("Auth is");
+    const listener = { host: "127.0.0.1", port };
+    return (await fetchBuffered(listener, request, maxAnswerBytes, limits.answerMs)) ?? tooMuch;
+  }
+
+  async function askDataApi(request: BufferedRequest): Promise<BufferedResponse | GatewayError> {
+    const api = dataApi();
+    if (typeof api === "string") return { ...dataApiDown, message: api };
+    const listener = api?.listener();
+    if (!api || !listener) return dataApiDown;
+    const end = api.begin();
+    try {
+      const answer = await fetchBuffered(listener, request, maxAnswerBytes, limits.answerMs);
+      return answer === null ? tooMuch : (failureOf(answer) ?? answer);
+    } catch {
+      return dataApiDown;
+    } finally {
+      end();
+    }
+  }
+}
+
+/** A request that may be sent upstream. */
+interface Admitted {
+  /** Address and user. */
+  callers: string[];
+  path: string;
+  headers: string[];
+}
+
+/** Headers that PostgREST gets from the gateway, or not at all. */
+const replaced = ["host", "content-length", "apikey", "authorization", "cookie", "prefer"];
+
+const callersOf = (address: string, person: string | null) =>
+  person === null ? [`address ${address}`] : [`address ${address}`, `person ${person}`];
+
+const tooLarge = (message: string): GatewayError => ({ status: 413, code: "PAYLOAD_TOO_LARGE", message });
+const tooMuch = tooLarge(
+  `The response is larger than ${maxAnswerBytes >> 20} MiB: request fewer rows or columns, or pages with limit and offset.`,
+);
+const dataApiDown = serviceUnavailable("The data API is");
+const nestedTooDeep: GatewayError = {
+  status: 400,
+  code: "VALIDATION_ERROR",
+  message: `The body is nested more than ${maxNesting} levels deep.`,
+};
+
+/** Errors of PostgREST that name the database's address, and that of a statement that data-api-backends.ts cancelled. */
+function failureOf({ status, body }: BufferedResponse): GatewayError | undefined {
+  if (status < 500) return undefined;
+  const text = body.toString();
+  if (/"code":"PGRST00[0-2]"/.test(text)) return dataApiDown;
+  return text.includes("canceling statement due to user request") ? tooMuch : undefined;
 }
 
 const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);

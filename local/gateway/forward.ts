@@ -8,8 +8,8 @@ import { headersFor, hopByHop } from "./headers.ts";
 export interface Upstream {
   port: number;
   path: string;
+  /** Header for the address of the client. */
   addressHeader: string;
-  /** Address of the client. */
   address: string;
   agent: Agent;
 }
@@ -36,8 +36,8 @@ export function forward(
   heldBytes: BufferedBytes,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    const { port, path, agent, address } = upstream;
-    const headers = headersFor(incoming, upstream);
+    const { port, path, agent, addressHeader, address } = upstream;
+    const headers = [...headersFor(incoming, addressHeader), addressHeader, address];
     if (incoming.headers["transfer-encoding"]) headers.push("transfer-encoding", "chunked");
     if (incoming.headers.host === undefined) headers.push("host", `127.0.0.1:${port}`);
     const outgoing = request({ host: "127.0.0.1", port, path, method: incoming.method, agent, headers });
@@ -76,20 +76,32 @@ export interface BufferedResponse {
   body: Buffer;
 }
 
+/** A listener on this machine: a port of 127.0.0.1, or a Unix socket. */
+export type Listener = { host: string; port: number } | { socketPath: string };
+
+export interface BufferedRequest {
+  path: string;
+  method: string;
+  /** Without Host and Content-Length. */
+  headers: string[];
+  body: Buffer;
+  agent: Agent;
+}
+
 /** Reads a response into memory; null if it is too large. Continues if the client disconnects. */
 export function fetchBuffered(
-  incoming: IncomingMessage,
-  body: Buffer,
-  upstream: Upstream,
+  listener: Listener,
+  { body, headers, ...rest }: BufferedRequest,
   maxBytes: number,
   timeMs: number,
 ): Promise<BufferedResponse | null> {
   return new Promise((resolve, reject) => {
-    const { port, path, agent } = upstream;
-    const headers = headersFor(incoming, upstream, ["content-length", "host"]);
-    headers.push("host", `127.0.0.1:${port}`);
-    if (body.length > 0) headers.push("content-length", String(body.length));
-    const outgoing = request({ host: "127.0.0.1", port, path, method: incoming.method, agent, headers });
+    const length = body.length > 0 ? ["content-length", String(body.length)] : [];
+    const outgoing = request({
+      ...listener,
+      ...rest,
+      headers: [...headers, "host", "127.0.0.1", ...length],
+    });
     const timer = setTimeout(() => outgoing.destroy(new Error("no answer in time")), timeMs);
     outgoing.on("close", () => clearTimeout(timer));
     outgoing.on("error", reject);

@@ -1,4 +1,4 @@
-import { restConnections } from "../lite/limits.ts";
+import { dataApiConnections } from "../data-api.ts";
 
 /** Limits of one client at the gateway. A caller is an address, and also a user if a token names one. */
 export interface GatewayLimits {
@@ -49,7 +49,7 @@ export const defaultLimits: GatewayLimits = {
   authBody: 64 * 1024,
   restBody: 1024 * 1024,
   auth: { total: 128, perCaller: 48, waitingPerCaller: 100, waitMs: 10_000 },
-  rest: { total: restConnections, perCaller: 4, waitingPerCaller: 500, waitMs: 10_000 },
+  rest: { total: dataApiConnections, perCaller: 4, waitingPerCaller: 500, waitMs: 10_000 },
   slowWorkMs: 20_000,
   slowWorkWindowMs: 60_000,
   slowMs: 1_000,

@@ -6,7 +6,6 @@ import type { Secrets } from "../data-folder.ts";
  */
 export const tokenIssuer = "http://127.0.0.1/auth/v1";
 
-/** Shared configuration of auth and the data API. */
 export type LiteSecrets = Pick<Secrets, "jwt_secret" | "publishable_key" | "secret_key">;
 
 export function authConfig(secrets: LiteSecrets, siteUrl: string, sendsMail = false) {

@@ -7,16 +7,15 @@ import { mailHook } from "../auth/mail-hook.ts";
 import { tokenSecrets } from "../auth/token-secrets.ts";
 import { authConfig, tokenIssuer } from "./auth-config.ts";
 import { loadLite } from "./load.ts";
-import { type LiteOptions, runService, type Service, sendWarning } from "./process.ts";
+import { type AuthOptions, runService, type Service, sendWarning } from "./process.ts";
 
 /** Own connections, so that the data API cannot block sign-in. */
 const poolSize = 4;
 
-runService("auth", openAuth);
+runService(openAuth);
 
 /** GoTrue's protocol by @supabase/lite, with a login that may use the auth tables only. */
-async function openAuth({ databaseUrl, secrets, siteUrl, guard: options }: LiteOptions): Promise<Service> {
-  if (options === undefined) throw new Error("auth needs its limits");
+async function openAuth({ databaseUrl, secrets, siteUrl, guard: options }: AuthOptions): Promise<Service> {
   const { App, createPostgresConnection } = await loadLite();
   const connection = createPostgresConnection({
     url: databaseUrl,

@@ -3,14 +3,13 @@ import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
-import type { LiteName } from "./paths.ts";
 
 const folder = fileURLToPath(new URL("../../node_modules/.cache/feedback", import.meta.url));
 
-/** Bundles a process into one JavaScript file: loading @supabase/lite takes tsx a second, Node a third of one. */
-export async function compile(name: LiteName): Promise<string> {
+/** Bundles the process of auth into one JavaScript file: loading @supabase/lite takes tsx a second, Node a third of one. */
+export async function compile(): Promise<string> {
   const { outputFiles } = buildSync({
-    entryPoints: [fileURLToPath(new URL(`${name}.ts`, import.meta.url))],
+    entryPoints: [fileURLToPath(new URL("auth.ts", import.meta.url))],
     bundle: true,
     packages: "external",
     platform: "node",
@@ -21,7 +20,7 @@ export async function compile(name: LiteName): Promise<string> {
     logLevel: "error",
   });
   const program = outputFiles[0]?.contents ?? new Uint8Array();
-  const path = join(folder, `${name}-${createHash("sha256").update(program).digest("hex").slice(0, 16)}.mjs`);
+  const path = join(folder, `auth-${createHash("sha256").update(program).digest("hex").slice(0, 16)}.mjs`);
   // Atomic rename: another stack may run the same file.
   const draft = `${path}.${randomUUID()}`;
   await mkdir(folder, { recursive: true });

@@ -1,6 +1,5 @@
-// Served paths of /auth/v1 and /rest/v1 in their exact spelling: no encoding, no dots, no double slashes.
-
-const authPath = new RegExp(
+// In their exact spelling: no encoding, no dots, no double slashes.
+const path = new RegExp(
   `^/auth/v1/(?:${[
     "authorize",
     "callback",
@@ -20,9 +19,5 @@ const authPath = new RegExp(
     "\\.well-known/openid-configuration",
   ].join("|")})$`,
 );
-const restPath = /^\/rest\/v1\/(?:rpc\/[A-Za-z_]\w*|[A-Za-z_]\w*)?$/;
 
-export type LiteName = "auth" | "rest";
-
-export const isServedBy = (name: LiteName, path: string) =>
-  (name === "auth" ? authPath : restPath).test(path);
+export const isAuthPath = (text: string) => path.test(text);

@@ -3,9 +3,9 @@ import type { MailHookOptions } from "../auth/mail-hook.ts";
 import { listen } from "../ports.ts";
 import { messageOf } from "../start-error.ts";
 import type { LiteSecrets } from "./auth-config.ts";
-import { isServedBy, type LiteName } from "./paths.ts";
+import { isAuthPath } from "./paths.ts";
 
-export interface LiteOptions {
+export interface AuthOptions {
   /** Database URL of the service's own login. */
   databaseUrl: string;
   secrets: LiteSecrets;
@@ -14,7 +14,7 @@ export interface LiteOptions {
   /** Header with the client address from the gateway. Its random name prevents other local callers. */
   addressHeader: string;
   /** Configuration of auth's rate limits and mail. */
-  guard?: {
+  guard: {
     databaseUrl: string;
     addressHashKey: string;
     mailPath: string;
@@ -36,7 +36,7 @@ export interface Service {
 }
 
 /** Messages from the launcher. */
-export type Order = { type: "start"; options: LiteOptions } | { type: "ping" } | { type: "stop" };
+export type Order = { type: "start"; options: AuthOptions } | { type: "ping" } | { type: "stop" };
 
 export type Report =
   | { type: "ready"; port: number }
@@ -48,17 +48,17 @@ const send = (message: Report) => process.send?.(message);
 /** Reports to the operator. */
 export const sendWarning = (message: string) => send({ type: "warning", message });
 
-/** Runs a process that serves one part of @supabase/lite. */
-export function runService(name: LiteName, open: (options: LiteOptions) => Promise<Service>): void {
+/** Runs the process of auth. */
+export function runService(open: (options: AuthOptions) => Promise<Service>): void {
   // Silences lite's logs, which contain codes, links and rows of failed statements.
   for (const method of ["log", "info", "warn", "error", "debug"] as const) console[method] = () => undefined;
   let service: Service | undefined;
 
-  const start = async (options: LiteOptions) => {
+  const start = async (options: AuthOptions) => {
     const opened = await open(options);
     service = opened;
     const server = createServer((incoming, response) => {
-      answer(name, options, opened, incoming, response).catch(() => response.destroy());
+      answer(options, opened, incoming, response).catch(() => response.destroy());
     });
     server.keepAliveTimeout = 65_000;
     await listen(server, 0, "PORT");
@@ -83,8 +83,7 @@ export function runService(name: LiteName, open: (options: LiteOptions) => Promi
 }
 
 async function answer(
-  name: LiteName,
-  { addressHeader, siteUrl }: LiteOptions,
+  { addressHeader, siteUrl }: AuthOptions,
   service: Service,
   incoming: IncomingMessage,
   response: ServerResponse,
@@ -92,7 +91,7 @@ async function answer(
   const address = incoming.headers[addressHeader];
   if (typeof address !== "string") return void incoming.socket.destroy();
   const [path = "", ...rest] = (incoming.url ?? "").split("?");
-  if (!isServedBy(name, path)) return void response.writeHead(404).end();
+  if (!isAuthPath(path)) return void response.writeHead(404).end();
   const url = new URL(siteUrl);
   url.pathname = path;
   url.search = rest.join("?");

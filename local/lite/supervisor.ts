@@ -2,10 +2,9 @@ import { type ChildProcess, fork } from "node:child_process";
 import { restartOnExit } from "../restart-on-exit.ts";
 import { StartError } from "../start-error.ts";
 import { compile } from "./compile.ts";
-import type { LiteName } from "./paths.ts";
-import { type LiteOptions, launcherAddress, type Order, type Report } from "./process.ts";
+import { type AuthOptions, launcherAddress, type Order, type Report } from "./process.ts";
 
-export interface LiteProcess {
+export interface AuthProcess {
   /** Null while down. */
   port(): number | null;
   /** A call of the launcher, without address and limits. */
@@ -13,30 +12,28 @@ export interface LiteProcess {
   stop(): Promise<void>;
 }
 
-interface LiteProcessOptions extends LiteOptions {
-  name: LiteName;
+interface AuthProcessOptions extends AuthOptions {
   /** Milliseconds without a response after which the process counts as hanging; all requests wait for it. */
   maxSilenceMs?: number | undefined;
   onWarning(message: string): void;
 }
 
-const memoryMegabytes = { auth: 256, rest: 768 };
+const memoryMegabytes = 256;
 const pingMs = 1_000;
 const maxStartMs = 60_000;
 
-/** Runs auth or the data API in a process of its own with a memory limit, and restarts it when it exits or hangs. */
-export async function startLiteProcess({
-  name,
+/** Runs auth in a process of its own with a memory limit, and restarts it when it exits or hangs. */
+export async function startAuth({
   maxSilenceMs = 8_000,
   onWarning,
   ...options
-}: LiteProcessOptions): Promise<LiteProcess> {
-  const program = await compile(name);
+}: AuthProcessOptions): Promise<AuthProcess> {
+  const program = await compile();
   let port: number | null = null;
 
   const start = () => {
     const child = fork(program, {
-      execArgv: ["--enable-source-maps", `--max-old-space-size=${memoryMegabytes[name]}`],
+      execArgv: ["--enable-source-maps", `--max-old-space-size=${memoryMegabytes}`],
       stdio: ["ignore", "ignore", "ignore", "ipc"],
     });
     let failure = "";
@@ -45,7 +42,7 @@ export async function startLiteProcess({
       child.once("exit", (code, signal) => {
         port = null;
         failure ||= `it ended (${signal ?? `code ${code}`})`;
-        resolve(`${title(name)} starts again: ${failure}`);
+        resolve(`auth starts again: ${failure}`);
       });
     });
     const ready = new Promise<void>((resolve) => {
@@ -79,7 +76,7 @@ export async function startLiteProcess({
 
   const first = start();
   await first.started;
-  if (port === null) throw new StartError(`${title(name)} did not start: ${first.failure()}`);
+  if (port === null) throw new StartError(`auth did not start: ${first.failure()}`);
   const supervised = restartOnExit(first, start, onWarning);
   return {
     port: () => port,
@@ -111,8 +108,6 @@ function watch(
     }
   }, pingMs);
 }
-
-const title = (name: LiteName) => (name === "auth" ? "auth" : "the data API");
 
 function send(child: ChildProcess, order: Order): void {
   child.send(order, () => undefined);

@@ -1,5 +1,5 @@
 import type { Sql } from "../database.ts";
-import type { Identity } from "./identity.ts";
+import type { Identity } from "../identity.ts";
 
 export interface Rights {
   broadcast: boolean;

@@ -1,7 +1,7 @@
 import type { Sql } from "../database.ts";
+import type { Identity } from "../identity.ts";
 import { type Catalog, type Column, type Table, tableKey } from "./catalog.ts";
 import { passAll, passes } from "./filters.ts";
-import type { Identity } from "./identity.ts";
 import type { Change, Row } from "./pgoutput.ts";
 import type { Subscription } from "./subscriptions.ts";
 

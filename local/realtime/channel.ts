@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
+import { type Identity, identityOfToken, TokenError } from "../identity.ts";
 import { allRights, type Rights } from "./authorization.ts";
 import type { Connection } from "./connection.ts";
 import type { Core } from "./core.ts";
 import { FilterError } from "./filters.ts";
 import { BytesFrame, broadcastFrame, type Frame } from "./frames.ts";
-import { type Identity, identityOfToken, TokenError } from "./identity.ts";
 import { isObject, type Message } from "./protocol.ts";
 import { type Binding, checkBinding, type Subscription } from "./subscriptions.ts";
 import { topicKey } from "./topics.ts";

@@ -1,7 +1,7 @@
 import type { WebSocket } from "ws";
+import type { Identity } from "../identity.ts";
 import type { Channel } from "./channel.ts";
 import type { Frame } from "./frames.ts";
-import type { Identity } from "./identity.ts";
 import type { Limits } from "./limits.ts";
 import { decodeBinary, decodeText, encode, type Message, type Version } from "./protocol.ts";
 

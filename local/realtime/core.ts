@@ -1,8 +1,8 @@
 import type { Sql } from "../database.ts";
+import type { Keys } from "../identity.ts";
 import type { Authorization } from "./authorization.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Channel } from "./channel.ts";
-import type { Keys } from "./identity.ts";
 import type { Limits } from "./limits.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 import type { Topics } from "./topics.ts";

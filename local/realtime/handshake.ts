@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
+import { type Identity, identityOfKey, type Keys } from "../identity.ts";
 import { addressOf } from "../request-address.ts";
-import { type Identity, identityOfKey, type Keys } from "./identity.ts";
 import type { Version } from "./protocol.ts";
 
 export type Handshake =

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { type Identity, identityOfKey, identityOfToken, TokenError } from "../identity.ts";
 import { addressOf } from "../request-address.ts";
 import type { Core } from "./core.ts";
 import { BytesFrame, broadcastFrame } from "./frames.ts";
 import { apiKeyOf } from "./handshake.ts";
-import { type Identity, identityOfKey, identityOfToken, TokenError } from "./identity.ts";
 import { isObject } from "./protocol.ts";
 import { topicKey } from "./topics.ts";
 

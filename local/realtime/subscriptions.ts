@@ -1,7 +1,7 @@
 import type { Sql } from "../database.ts";
+import type { Identity } from "../identity.ts";
 import { type Catalog, type Table, tableKey } from "./catalog.ts";
 import { type Filter, FilterError, isByText, parseFilter } from "./filters.ts";
-import type { Identity } from "./identity.ts";
 import type { Change, Row } from "./pgoutput.ts";
 import { isObject } from "./protocol.ts";
 

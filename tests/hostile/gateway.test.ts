@@ -7,12 +7,13 @@ import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { GatewayLimits } from "../../local/gateway/limits.ts";
 import { createGateway } from "../../local/gateway.ts";
-import { startLiteProcess } from "../../local/lite/supervisor.ts";
+import { startAuth } from "../../local/lite/supervisor.ts";
 import { rotateLogs } from "../../local/logs.ts";
 import { listen } from "../../local/ports.ts";
 import fc from "../fuzz.ts";
 import { type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
-import { descendants, listenersOf, litePid } from "../processes.ts";
+import { authPid, dataApiPid, descendants, listenersOf } from "../processes.ts";
+import { stack, withoutData } from "../stack.ts";
 import { until } from "../until.ts";
 import { rest } from "./rest.ts";
 
@@ -171,9 +172,8 @@ describe("the internal endpoints of @supabase/lite", () => {
     );
   });
 
-  test("direct requests to the ports of auth and the data API are rejected", async () => {
-    const service = await startLiteProcess({
-      name: "auth",
+  test("direct requests to the port of auth are rejected", async () => {
+    const service = await startAuth({
       databaseUrl: own.db_url,
       secrets: {
         jwt_secret: own.jwtSecret,
@@ -419,7 +419,7 @@ describe("connections", () => {
   test("one address can open up to its limit, others have their own", async () => {
     const server = createGateway({
       addressHeader: "x-address-of-a-test",
-      litePort: () => null,
+      ...withoutData,
       functionPort: () => undefined,
       limits: { connectionsPerAddress: 20 },
     });
@@ -439,7 +439,7 @@ describe("connections", () => {
   test("incomplete request heads are cut off, and others are served meanwhile", async () => {
     const server = createGateway({
       addressHeader: "x-address-of-a-test",
-      litePort: () => null,
+      ...withoutData,
       functionPort: () => undefined,
       limits: { headMs: 1_000 },
     });
@@ -538,7 +538,7 @@ describe("slow statements", () => {
     // The priority of an ordinary process.
     const ordinary = getPriority();
     expect([...priorities].toSorted()).toEqual(["embedded_rest 10", `feedback_api ${ordinary}`]);
-    expect([getPriority(await litePid("auth")), getPriority(await litePid("rest"))]).toEqual([ordinary, 10]);
+    expect([getPriority(await authPid()), getPriority(await dataApiPid())]).toEqual([ordinary, 10]);
   });
 
   test("of one address do not block the data API, sign-in and the API for others, and are soon rejected", async () => {
@@ -596,7 +596,11 @@ describe("large responses", () => {
     const upstreamPort = () => (upstream.address() as { port: number }).port;
     const gateway = createGateway({
       addressHeader: "x-address-of-a-test",
-      litePort: upstreamPort,
+      ...withoutData,
+      dataApi: () => ({
+        listener: () => ({ host: "127.0.0.1", port: upstreamPort() }),
+        begin: () => () => undefined,
+      }),
       functionPort: upstreamPort,
       // On a busy machine, copying such an answer counts as slow.
       limits: { slowWorkMs: Number.MAX_SAFE_INTEGER, ...more },
@@ -606,7 +610,7 @@ describe("large responses", () => {
     const request = (path: string, localAddress: string) => {
       const socket = connect({ port, host: "127.0.0.1", localAddress });
       socket.on("error", () => undefined);
-      socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\napikey: ${stack.publishable_key}\r\n\r\n`);
       return socket;
     };
     return {
@@ -681,12 +685,12 @@ describe("large responses", () => {
 describe("processes that die or hang", () => {
   test("auth and the data API have a memory limit each", async () => {
     const commands = new Map((await descendants()).map(({ pid, command }) => [pid, command]));
-    for (const name of ["auth", "rest"] as const)
-      expect(commands.get(await litePid(name)), name).toMatch(/--max-old-space-size=\d{3}\b/);
+    expect(commands.get(await authPid())).toMatch(/--max-old-space-size=\d{3}\b/);
+    expect(await readFile(`/proc/${await dataApiPid()}/environ`, "utf8")).toMatch(/\0GHCRTS=-M\d{3}m\0/);
   });
 
   test("the data API restarts after kill -9, and auth continues", async () => {
-    process.kill(await litePid("rest"), "SIGKILL");
+    process.kill(await dataApiPid(), "SIGKILL");
     const down = await until(async () => {
       const answer = await data("organizations?select=id", "127.0.4.1");
       return answer.status === 503 && answer;
@@ -701,9 +705,9 @@ describe("processes that die or hang", () => {
   });
 
   test("auth that hangs is killed and starts again", async () => {
-    const pid = await litePid("auth");
+    const pid = await authPid();
     process.kill(pid, "SIGSTOP");
-    await until(async () => (await litePid("auth")) !== pid);
+    await until(async () => (await authPid()) !== pid);
     await until(
       async () =>
         (

@@ -3,7 +3,7 @@ import { createServer, request, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createGateway } from "../../local/gateway.ts";
-import { stack } from "../stack.ts";
+import { stack, withoutData } from "../stack.ts";
 
 const key = { apikey: stack.publishable_key };
 
@@ -30,7 +30,7 @@ beforeAll(async () => {
   const upstreamPort = await listening(upstream);
   gateway = createGateway({
     addressHeader: "x-address-secret",
-    litePort: () => null,
+    ...withoutData,
     realtimePort: () => null,
     functionPort: (name) => (name !== "api" ? undefined : functionIsUp ? upstreamPort : null),
   });
@@ -129,7 +129,7 @@ test("the pages forward the client address in a header whose name no client know
   const behind = createGateway({
     addressHeader: "x-address-secret",
     visitorHeader: "x-visitor-secret",
-    litePort: () => null,
+    ...withoutData,
     functionPort: () => (upstream.address() as AddressInfo).port,
   });
   const address = `http://127.0.0.1:${await listening(behind)}/api/echo`;
@@ -143,7 +143,7 @@ test("a client address is read from a header only when the operator configures i
   const behind = createGateway({
     addressHeader: "x-address-secret",
     proxyHeader: "x-forwarded-for",
-    litePort: () => null,
+    ...withoutData,
     functionPort: () => (upstream.address() as AddressInfo).port,
   });
   const port = await listening(behind);

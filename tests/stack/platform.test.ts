@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Secrets } from "../../local/data-folder.ts";
 import { withDatabase } from "../../local/database.ts";
-import { asPostgrest } from "../../local/lite/postgrest-errors.ts";
 import { preparePlatform } from "../../local/platform.ts";
 import { withTemporaryDatabase } from "../../local/temporary-database.ts";
 import { signUp, sql, stack, supabase } from "../stack.ts";
@@ -33,21 +32,6 @@ test("user metadata is JSON, as hosted auth stores it", async () => {
   const [identity] =
     await sql`select identity_data ->> 'name' as name from auth.identities where user_id = ${id}`;
   expect(identity).toEqual({ name: "Ada" });
-});
-
-test.each([
-  ["a constraint", "23514", 400],
-  ["an error of ours", "FB404", 400],
-  ["a plain exception", "P0001", 400],
-  ["a deadlock", "40P01", 500],
-])("the data API returns %s with code, details and hint, as PostgREST does", (_, code, status) => {
-  const answer = asPostgrest(Object.assign(new Error("m"), { code, detail: "d", hint: "h" })) as Record<
-    string,
-    string
-  >;
-  expect(answer.code).toBe("PGRST");
-  expect(JSON.parse(answer.message ?? "")).toEqual({ code, message: "m", details: "d", hint: "h" });
-  expect(JSON.parse(answer.detail ?? "")).toEqual({ status, headers: {} });
 });
 
 test("a violated constraint is named in the error for a direct client", async () => {

@@ -1,15 +1,17 @@
 import { timingSafeEqual } from "node:crypto";
-import { errors, jwtVerify } from "jose";
+import { errors, type JWTPayload, jwtVerify, SignJWT } from "jose";
 
 const roles = ["anon", "authenticated", "service_role"] as const;
 export type Role = (typeof roles)[number];
 
-/** Identity of a channel. Channels with equal role and claims see the same. */
+/** Who sends a request. Identities with equal role and claims see the same. */
 export interface Identity {
   key: string;
   role: Role;
   /** Value of request.jwt.claims in Postgres. */
   claims: string;
+  /** User id; null for an API key. */
+  person: string | null;
   /** Seconds since 1970; null for an API key, which does not expire. */
   expiresAt: number | null;
 }
@@ -23,32 +25,43 @@ export interface Keys {
 }
 
 /** The message is sent to the client. */
-export class TokenError extends Error {}
+export class TokenError extends Error {
+  constructor(
+    message: string,
+    /** What is wrong: the token itself or its signature, its claims, or its age. */
+    readonly reason: "token" | "claims" | "expired" = "token",
+  ) {
+    super(message);
+  }
+}
+
+const audience = "authenticated";
 
 export function identityOfKey(keys: Keys, apiKey: string): Identity | null {
-  if (same(apiKey, keys.publishableKey)) return identity("anon", JSON.stringify({ role: "anon" }), null);
-  if (same(apiKey, keys.secretKey))
-    return identity("service_role", JSON.stringify({ role: "service_role" }), null);
+  if (same(apiKey, keys.publishableKey)) return identity("anon", { role: "anon" });
+  if (same(apiKey, keys.secretKey)) return identity("service_role", { role: "service_role" });
   return null;
 }
 
+/** Of a token with a signature (HS256), issuer, audience, expiry and role that are right. */
 export async function identityOfToken(keys: Keys, token: string): Promise<Identity> {
   const { payload } = await verify(keys, token);
   const { role, exp } = payload;
   if (typeof role !== "string" || typeof exp !== "number")
-    throw new TokenError("Fields `role` and `exp` are required in JWT");
+    throw new TokenError("Fields `role` and `exp` are required in JWT", "claims");
   const known = roles.find((name) => name === role);
-  if (known === undefined) throw new TokenError("The role of the token is not supported");
-  return identity(known, JSON.stringify(payload), exp);
+  if (known === undefined) throw new TokenError("The role of the token is not supported", "claims");
+  return identity(known, payload);
 }
 
-/** The user id of a valid token, or null. */
-export async function personOf(keys: Keys, token: string): Promise<string | null> {
-  const payload = await verify(keys, token).then(
-    (verified) => verified.payload,
-    () => null,
-  );
-  return payload?.sub ?? null;
+/** A token that PostgREST accepts in place of the secret key. */
+export function serviceToken({ jwtSecret, issuer }: Keys): Promise<string> {
+  return new SignJWT({ role: "service_role" })
+    .setProtectedHeader({ alg: "HS256" })
+    .setIssuer(issuer)
+    .setAudience(audience)
+    .setExpirationTime("1m")
+    .sign(new TextEncoder().encode(jwtSecret));
 }
 
 async function verify(keys: Keys, token: string) {
@@ -56,27 +69,31 @@ async function verify(keys: Keys, token: string) {
     return await jwtVerify(token, new TextEncoder().encode(keys.jwtSecret), {
       algorithms: ["HS256"],
       issuer: keys.issuer,
-      audience: "authenticated",
+      audience,
     });
   } catch (error) {
     if (error instanceof errors.JWTExpired) {
       const seconds = Math.floor(Date.now() / 1000) - Number(error.payload.exp ?? 0);
-      throw new TokenError(`Token has expired ${seconds} seconds ago`);
+      throw new TokenError(`Token has expired ${seconds} seconds ago`, "expired");
     }
     if (error instanceof errors.JWSSignatureVerificationFailed || error instanceof errors.JOSEAlgNotAllowed)
       throw new TokenError("Failed to validate JWT signature");
     if (error instanceof errors.JWTClaimValidationFailed && /^(?:iss|aud)$/.test(error.claim))
-      throw new TokenError(`The ${error.claim} of the token is not valid for this service`);
+      throw new TokenError(`The ${error.claim} of the token is not valid for this service`, "claims");
     throw new TokenError("The token provided is not a valid JWT");
   }
 }
 
-const identity = (role: Role, claims: string, expiresAt: number | null): Identity => ({
-  key: `${role} ${claims}`,
-  role,
-  claims,
-  expiresAt,
-});
+function identity(role: Role, payload: JWTPayload): Identity {
+  const claims = JSON.stringify(payload);
+  return {
+    key: `${role} ${claims}`,
+    role,
+    claims,
+    person: payload.sub ?? null,
+    expiresAt: payload.exp ?? null,
+  };
+}
 
 function same(given: string, expected: string): boolean {
   const [a, b] = [Buffer.from(given), Buffer.from(expected)];

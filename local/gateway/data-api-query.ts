@@ -1,9 +1,9 @@
-import type { ErrorCode } from "../../shared/errors.ts";
+import type { GatewayError } from "./errors.ts";
 
-export interface Problem {
-  code: ErrorCode;
-  message: string;
-}
+const path = /^\/rest\/v1\/(?:(?:rpc\/)?[A-Za-z_]\w*)?$/;
+
+/** A table, a function, or the OpenAPI document; in their exact spelling, without encoding, dots or double slashes. */
+export const isDataApiPath = (text: string) => path.test(text);
 
 const maxQueryLength = 8 * 1024;
 const maxParameters = 100;
@@ -12,10 +12,10 @@ const maxConditionNesting = 8;
 const maxEmbeds = 12;
 const maxEmbedNesting = 4;
 
-/** Validates a query of the data API; returns the problem with queries that are too expensive to parse or run. */
-export function validateQuery(search: string, prefer: string | undefined): Problem | undefined {
+/** The error of a query that would change every row, or is too expensive to parse or run. */
+export function rejectQuery(method: string, search: string, prefer: string): GatewayError | undefined {
   // Both use the planner's estimate, which includes rows the caller may not see.
-  if (/count\s*=(?!\s*"?(?:exact|none)\b)/i.test(prefer ?? ""))
+  if (/count\s*=(?!\s*"?(?:exact|none)\b)/i.test(prefer))
     return invalid("Prefer: count must be exact; planned and estimated are not supported.");
   if (search.length > maxQueryLength)
     return invalid(
@@ -24,9 +24,9 @@ export function validateQuery(search: string, prefer: string | undefined): Probl
   const parameters = [...new URLSearchParams(search)];
   if (parameters.length > maxParameters)
     return invalid(`The query has more than ${maxParameters} parameters.`);
+  if (/^(?:PATCH|DELETE)$/.test(method) && !parameters.some(([name]) => isFilter(name)))
+    return withoutFilter(method);
   for (const [name, value] of parameters) {
-    // lite ignores a filter with such a name and would then update every row.
-    if (name in Object.prototype) return invalid(`There is no column ${name}.`);
     const isList = /(?:^|\.)(?:select|order|columns)$/.test(name);
     if (!isList && !/(?:^|\.)(?:or|and)$/.test(name)) continue;
     const { nesting, opened, commas } = parentheses(value);
@@ -56,4 +56,15 @@ function parentheses(text: string): { nesting: number; opened: number; commas: n
   return { nesting, opened, commas };
 }
 
-const invalid = (message: string): Problem => ({ code: "VALIDATION_ERROR", message });
+const noFilters = new Set(["select", "columns", "order", "limit", "offset", "on_conflict"]);
+
+/** A filter on an embedded table, such as comments.body, does not restrict the rows. */
+const isFilter = (name: string) => !noFilters.has(name) && !/^(?!not\.).+\./.test(name);
+
+/** As with the extension safeupdate, which hosted Supabase loads for the data API. */
+const withoutFilter = (method: string): GatewayError => ({
+  ...invalid(`${method === "PATCH" ? "UPDATE" : "DELETE"} requires a WHERE clause`),
+  postgrestCode: "21000",
+});
+
+const invalid = (message: string): GatewayError => ({ status: 400, code: "VALIDATION_ERROR", message });

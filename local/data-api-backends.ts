@@ -1,0 +1,64 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { setPriority } from "node:os";
+
+const niceness = 10;
+/** A statement that uses more is cancelled: enough for a response of 10 MiB. */
+const maxMegabytes = 64;
+const everyMs = 20;
+
+/**
+ * Follows the Postgres backends of the data API while requests run. They get a lower CPU priority, and statements that
+ * use too much memory are cancelled: PostgREST limits rows, not bytes. Only on Linux, by /proc.
+ */
+export function followBackends(pidFile: string): { follow(): () => void } {
+  let running = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let lowered: string[] = [];
+
+  const check = () => {
+    const server = Number.parseInt(read(pidFile), 10);
+    const children = read(`/proc/${server}/task/${server}/children`).trim().split(" ");
+    const backends = children.filter((pid) =>
+      read(`/proc/${pid}/cmdline`).startsWith("postgres: embedded_rest "),
+    );
+    lowered = backends.filter((pid) => lowered.includes(pid) || attempt(() => lowerPriority(pid)));
+    for (const pid of backends) {
+      const [, kilobytes] = /^RssAnon:\s+(\d+)/m.exec(read(`/proc/${pid}/status`)) ?? [];
+      // The signal of pg_cancel_backend.
+      if (Number(kilobytes) > maxMegabytes * 1024) attempt(() => process.kill(Number(pid), "SIGINT"));
+    }
+  };
+
+  return {
+    follow() {
+      if (running++ === 0) timer = setInterval(check, everyMs);
+      return () => {
+        if (--running === 0) clearInterval(timer);
+      };
+    },
+  };
+}
+
+function lowerPriority(pid: string): void {
+  setPriority(Number(pid), niceness);
+  // Linux shares CPU time between sessions first, and a backend is a session of its own.
+  writeFileSync(`/proc/${pid}/autogroup`, String(niceness));
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+/** Not permitted, limited by the kernel, or the process has ended: the next check tries again. */
+function attempt(change: () => void): boolean {
+  try {
+    change();
+    return true;
+  } catch {
+    return false;
+  }
+}

