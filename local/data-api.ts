@@ -25,6 +25,8 @@ export interface DataApiOptions {
   databaseUrl: string;
   /** The stack's data folder. */
   folder: string;
+  /** Public URL, for the OpenAPI document. */
+  siteUrl: string;
   /** Of access tokens (HS256). */
   jwtSecret: string;
   /** Milliseconds without a successful response after which PostgREST counts as hanging. */
@@ -153,7 +155,10 @@ async function folderOfSockets(folder: string): Promise<string> {
   return path ?? mkdtemp(join(tmpdir(), "feedback-"));
 }
 
-function environment({ databaseUrl, jwtSecret }: DataApiOptions, socket: string): Record<string, string> {
+function environment(
+  { databaseUrl, jwtSecret, siteUrl }: DataApiOptions,
+  socket: string,
+): Record<string, string> {
   return {
     PATH: process.env.PATH ?? "/usr/bin:/bin",
     // Ends it if its heap grows beyond; it starts again.
@@ -164,12 +169,12 @@ function environment({ databaseUrl, jwtSecret }: DataApiOptions, socket: string)
     PGRST_DB_ANON_ROLE: "anon",
     PGRST_DB_MAX_ROWS: "1000",
     PGRST_DB_PRE_REQUEST: "private.before_request",
-    PGRST_DB_CONFIG: "false",
     // One for the probe.
     PGRST_DB_POOL: String(dataApiConnections + 1),
     PGRST_JWT_SECRET: jwtSecret,
     PGRST_JWT_AUD: "authenticated",
     PGRST_LOG_LEVEL: "crit",
+    PGRST_OPENAPI_SERVER_PROXY_URI: `${siteUrl}/rest/v1`,
     PGRST_SERVER_UNIX_SOCKET: socket,
     PGRST_SERVER_UNIX_SOCKET_MODE: "600",
   };

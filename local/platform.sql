@@ -77,6 +77,20 @@ begin
 end
 $do$;
 
+-- The data API reads the schema again after it changed, as on hosted Supabase.
+create or replace function extensions.pgrst_ddl_watch() returns event_trigger
+language plpgsql set search_path = '' as $function$
+begin
+  if tg_tag like 'DROP %' or exists (
+    select from pg_catalog.pg_event_trigger_ddl_commands() where schema_name is distinct from 'pg_temp'
+  ) then
+    notify pgrst, 'reload schema';
+  end if;
+end
+$function$;
+drop event trigger if exists pgrst_ddl_watch;
+create event trigger pgrst_ddl_watch on ddl_command_end execute function extensions.pgrst_ddl_watch();
+
 -- Auth ---------------------------------------------------------------------------------------------------------
 create schema if not exists auth;
 alter schema auth owner to supabase_auth_admin;

@@ -240,6 +240,7 @@ async function start(
       program,
       databaseUrl: database.url("embedded_rest", secrets.data_api_password),
       folder: folder.path,
+      siteUrl: supabaseUrl,
       jwtSecret: jwt_secret,
       maxSilenceMs: options.maxSilenceMs,
       onWarning,

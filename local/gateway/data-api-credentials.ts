@@ -14,39 +14,59 @@ export interface Credentials {
   search: string;
 }
 
-/** Verifies API key and token of a request to the data API. Fails with 401, never as anonymous. */
+/** Verifies API key and token as the gateway of hosted Supabase does; what is wrong is 401, and never anonymous. */
 export async function credentialsOf(
   keys: Keys,
-  { rawHeaders }: IncomingMessage,
-  { search }: Target,
+  { rawHeaders, headers }: IncomingMessage,
+  { path, search }: Target,
 ): Promise<Credentials | GatewayError> {
   const named = [...valuesOf(rawHeaders, "apikey"), ...new URLSearchParams(search).getAll("apikey")];
   const [key = ""] = named;
-  if (key === "") return unauthorized("No API key found in request: send the publishable key as apikey.");
-  const of = named.every((name) => name === key) ? identityOfKey(keys, key) : null;
-  if (of === null) return unauthorized("Invalid API key.");
+  if (key === "") return noKey;
+  const role = named.every((name) => name === key) && identityOfKey(keys, key)?.role;
+  if (!role) return wrongKey;
+  const isSecret = role === "service_role";
+  if (isSecret && /^Mozilla\//i.test(headers["user-agent"] ?? "")) return secretInBrowser;
+  if (!isSecret && path === "/rest/v1/") return secretRequired;
   const parameters = search.split(/[?&]/).filter((text) => text !== "" && !text.startsWith("apikey="));
-  const rest = parameters.length > 0 ? `?${parameters.join("&")}` : "";
-  const authorization = valuesOf(rawHeaders, "authorization");
-  const token = authorization.length === 1 ? /^Bearer +(\S+)$/i.exec(authorization[0] ?? "")?.[1] : undefined;
-  if (authorization.length === 0 || token === key)
-    return {
-      person: null,
-      authorization: of.role === "service_role" ? `Bearer ${await serviceToken(keys)}` : undefined,
-      search: rest,
-    };
+  const credentials = { search: parameters.length > 0 ? `?${parameters.join("&")}` : "" };
+  const given = valuesOf(rawHeaders, "authorization");
+  const token = given.length === 1 ? /^Bearer +(\S+)$/i.exec(given[0] ?? "")?.[1] : undefined;
+  if (given.length === 0 || token === key) {
+    const authorization = isSecret ? `Bearer ${await serviceToken(keys)}` : undefined;
+    return { ...credentials, person: null, authorization };
+  }
   try {
     const { person } = await identityOfToken(keys, token ?? "");
-    return { person, authorization: `Bearer ${token}`, search: rest };
+    return { ...credentials, person, authorization: `Bearer ${token}` };
   } catch (error) {
-    if (!(error instanceof TokenError)) throw error;
-    const { reason, message } = error;
-    // PostgREST's codes, and the message that clients look for.
-    return {
-      ...unauthorized(reason === "expired" ? "JWT expired" : message),
-      postgrestCode: reason === "token" ? "PGRST301" : "PGRST303",
-    };
+    if (error instanceof TokenError) return wrongToken(error);
+    throw error;
   }
 }
 
-const unauthorized = (message: string): GatewayError => ({ status: 401, code: "UNAUTHORIZED", message });
+const unauthorized = (message: string, hint?: string): GatewayError => ({
+  status: 401,
+  code: "UNAUTHORIZED",
+  message,
+  ...(hint && { hint }),
+});
+const noKey = unauthorized(
+  "No API key found in request",
+  "Send the publishable key in the header apikey, as supabase-js does.",
+);
+const wrongKey = unauthorized("Invalid API key", "Copy the key from stack.json.");
+const secretInBrowser = unauthorized(
+  "Forbidden use of secret API key in browser",
+  "Everybody can read what a browser sends: use the publishable key.",
+);
+const secretRequired = unauthorized(
+  "Secret API key required",
+  "Only the secret key can read the schema of the data API.",
+);
+
+/** With PostgREST's codes, and its message for an expired token, which clients look for. */
+const wrongToken = ({ reason, message }: TokenError): GatewayError => ({
+  ...unauthorized(reason === "expired" ? "JWT expired" : message),
+  postgrestCode: reason === "token" ? "PGRST301" : "PGRST303",
+});

@@ -21,11 +21,20 @@ export function rejectQuery(method: string, search: string, prefer: string): Gat
     return invalid(
       `The query is longer than ${maxQueryLength} characters: ask for fewer rows at once, or call a function by POST.`,
     );
+  try {
+    decodeURIComponent(search);
+  } catch {
+    return invalid("The query is not valid UTF-8 in percent-encoding.");
+  }
   const parameters = [...new URLSearchParams(search)];
   if (parameters.length > maxParameters)
     return invalid(`The query has more than ${maxParameters} parameters.`);
-  if (/^(?:PATCH|DELETE)$/.test(method) && !parameters.some(([name]) => isFilter(name)))
-    return withoutFilter(method);
+  if (/^(?:PATCH|DELETE)$/.test(method)) {
+    if (!parameters.some(([name]) => isFilter(name))) return withoutFilter(method);
+    // PostgREST 13 and later change all rows that match.
+    if (parameters.some(([name]) => /^(?:limit|offset)$/.test(name)))
+      return invalid(`${method} takes no limit and no offset: name the rows by filters.`);
+  }
   for (const [name, value] of parameters) {
     const isList = /(?:^|\.)(?:select|order|columns)$/.test(name);
     if (!isList && !/(?:^|\.)(?:or|and)$/.test(name)) continue;

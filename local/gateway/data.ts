@@ -1,6 +1,8 @@
+import { isUtf8 } from "node:buffer";
 import { Agent, type IncomingMessage, type ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { networkOf } from "../../shared/network-address.ts";
 import type { DataApi } from "../data-api.ts";
 import { identityOfToken, type Keys } from "../identity.ts";
 import { isAuthPath } from "../lite/paths.ts";
@@ -61,6 +63,7 @@ export function createData({ addressHeader, limits, heldBytes, keys, authPort, d
     ) {
       const respond = (error: GatewayError) => sendError(response, { ...error, headers: cors, form: name });
       const { method = "" } = incoming;
+      const network = networkOf(address);
       if (method === "OPTIONS") return preflight(incoming, response);
       if (!methods.has(method)) return respond(notThisMethod);
       const isServed = name === "auth" ? isAuthPath(target.path) : isDataApiPath(target.path);
@@ -70,13 +73,16 @@ export function createData({ addressHeader, limits, heldBytes, keys, authPort, d
       const maxBytes = name === "auth" ? limits.authBody : limits.restBody;
       const declared = Math.min(Number(incoming.headers["content-length"] ?? 0), maxBytes);
       const expected = incoming.headers["transfer-encoding"] === undefined ? declared : maxBytes;
-      if (!heldBytes.hold(address, expected, response)) return respond(tooMuchHeld);
+      if (!heldBytes.hold(network, expected, response)) return respond(tooMuchHeld);
       const body = await bufferBody(incoming, maxBytes, limits.bodyMs);
       if (body === "late") return respond(lateBody(limits.bodyMs));
       if (!body.isWhole) return respond(tooLarge(`The body is larger than ${maxBytes >> 10} KiB.`));
       const isCsv = /^text\/csv/i.test(incoming.headers["content-type"] ?? "");
       if (name === "rest" && !isCsv && isNestedTooDeep(body.chunks)) return respond(nestedTooDeep);
-      const { callers, path, headers } = admitted;
+      const content = /^(?:GET|HEAD)$/.test(method) ? Buffer.alloc(0) : Buffer.concat(body.chunks);
+      if (name === "rest" && !isUtf8(content)) return respond(notUtf8);
+      const { person, path, headers } = admitted;
+      const callers = [`address ${network}`, ...(person === null ? [] : [`person ${person}`])];
       const wait = name === "rest" ? slowWork.retryAfter(callers) : 0;
       if (wait > 0)
         return respond(tooManyRequests("Too many slow requests: ask for less at once, and later.", wait));
@@ -84,12 +90,11 @@ export function createData({ addressHeader, limits, heldBytes, keys, authPort, d
       if (release === null)
         return respond(tooManyRequests("Too many requests at once: send fewer in parallel.", 1));
       const startedAt = performance.now();
-      const content = /^(?:GET|HEAD)$/.test(method) ? Buffer.alloc(0) : Buffer.concat(body.chunks);
       const outgoing = { path, method, headers, body: content, agent };
       const answer = await (name === "auth" ? askAuth(outgoing) : askDataApi(outgoing)).finally(release);
       if (name === "rest") slowWork.charge(callers, performance.now() - startedAt);
       if ("code" in answer) return respond(answer);
-      if (!heldBytes.hold(address, answer.body.length, response)) return respond(tooMuchHeld);
+      if (!heldBytes.hold(network, answer.body.length, response)) return respond(tooMuchHeld);
       response.writeHead(answer.status, { ...answer.headers, ...cors });
       await pipeline(Readable.from(piecesOf(answer.body)), response);
     },
@@ -100,7 +105,7 @@ export function createData({ addressHeader, limits, heldBytes, keys, authPort, d
     const token = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(incoming.headers.authorization ?? "")?.[1] ?? "";
     const { person } = await identityOfToken(keys, token).catch(() => ({ person: null }));
     return {
-      callers: callersOf(address, person),
+      person,
       path: target.path + target.search,
       headers: [
         ...headersFor(incoming, addressHeader, "host", "content-length"),
@@ -109,11 +114,7 @@ export function createData({ addressHeader, limits, heldBytes, keys, authPort, d
     };
   }
 
-  async function admitToDataApi(
-    incoming: IncomingMessage,
-    target: Target,
-    address: string,
-  ): Promise<Admitted | GatewayError> {
+  async function admitToDataApi(incoming: IncomingMessage, target: Target): Promise<Admitted | GatewayError> {
     const credentials = await credentialsOf(keys, incoming, target);
     if ("status" in credentials) return credentials;
     const { person, authorization, search } = credentials;
@@ -122,7 +123,7 @@ export function createData({ addressHeader, limits, heldBytes, keys, authPort, d
     const problem = rejectQuery(incoming.method ?? "", search, prefer);
     if (problem) return problem;
     return {
-      callers: callersOf(address, person),
+      person,
       path: target.path.replace("/rest/v1", "") + search,
       headers: [
         ...headersFor(incoming, ...replaced),
@@ -158,8 +159,8 @@ export function createData({ addressHeader, limits, heldBytes, keys, authPort, d
 
 /** A request that may be sent upstream. */
 interface Admitted {
-  /** Address and user. */
-  callers: string[];
+  /** User id. */
+  person: string | null;
   path: string;
   headers: string[];
 }
@@ -167,14 +168,16 @@ interface Admitted {
 /** Headers that PostgREST gets from the gateway, or not at all. */
 const replaced = ["host", "content-length", "apikey", "authorization", "cookie", "prefer"];
 
-const callersOf = (address: string, person: string | null) =>
-  person === null ? [`address ${address}`] : [`address ${address}`, `person ${person}`];
-
 const tooLarge = (message: string): GatewayError => ({ status: 413, code: "PAYLOAD_TOO_LARGE", message });
 const tooMuch = tooLarge(
   `The response is larger than ${maxAnswerBytes >> 20} MiB: request fewer rows or columns, or pages with limit and offset.`,
 );
 const dataApiDown = serviceUnavailable("The data API is");
+const notUtf8: GatewayError = {
+  status: 400,
+  code: "VALIDATION_ERROR",
+  message: "The body is not valid UTF-8.",
+};
 const nestedTooDeep: GatewayError = {
   status: 400,
   code: "VALIDATION_ERROR",

@@ -12,8 +12,9 @@ export interface GatewayError {
   headers?: Record<string, string>;
   /** Format for the client: clients of auth and the data API read a top-level message. */
   form?: "api" | "auth" | "rest";
-  /** For clients of the data API, in place of `code`. */
+  /** For clients of the data API; `postgrestCode` replaces `code`. */
   postgrestCode?: string;
+  hint?: string;
 }
 
 export const unknownPath: GatewayError = {
@@ -79,10 +80,10 @@ function dropBody({ req }: ServerResponse): void {
 }
 
 function bodyOf(
-  { status, code, postgrestCode = code, message, retryAfter, form = "api" }: GatewayError,
+  { status, code, postgrestCode = code, message, hint, retryAfter, form = "api" }: GatewayError,
   requestId: string,
 ): object {
-  if (form === "rest") return { code: postgrestCode, message, details: null, hint: null };
+  if (form === "rest") return { code: postgrestCode, message, details: null, hint: hint ?? null };
   if (form === "auth") return { code: status, error_code: code.toLowerCase(), msg: message };
   return {
     error: {

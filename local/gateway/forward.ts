@@ -1,5 +1,6 @@
 import { type Agent, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
+import { networkOf } from "../../shared/network-address.ts";
 import type { BufferedBody } from "./body.ts";
 import type { BufferedBytes } from "./buffered-bytes.ts";
 import { sendError, tooMuchHeld } from "./errors.ts";
@@ -43,7 +44,7 @@ export function forward(
     const outgoing = request({ host: "127.0.0.1", port, path, method: incoming.method, agent, headers });
     outgoing.on("response", (answer) => {
       const bytes = heldOf(incoming, answer);
-      if (bytes > 0 && !heldBytes.hold(address, bytes, answer)) {
+      if (bytes > 0 && !heldBytes.hold(networkOf(address), bytes, answer)) {
         outgoing.destroy();
         sendError(response, tooMuchHeld);
         return resolve();
