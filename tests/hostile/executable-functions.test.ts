@@ -4,6 +4,13 @@ import { expect, test } from "vitest";
 import { root } from "../../local/database-server.ts";
 import { sql } from "../stack.ts";
 
+test("no function raises 40001, after which PostgREST would try its transaction again without end", async () => {
+  const raising = await sql`
+    select proname from pg_proc where pronamespace in ('public'::regnamespace, 'private'::regnamespace)
+    and prosrc ~* '40001|serialization_failure'`;
+  expect(raising).toEqual([]);
+});
+
 /** Functions of schema private that the edge functions use in their statements. */
 async function namedByTheApi(): Promise<string[]> {
   const files = (await readdir(join(root, "functions"), { recursive: true })).filter((name) =>

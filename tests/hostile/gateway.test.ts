@@ -595,6 +595,22 @@ describe("large responses", () => {
     expect((await data(`${whole}&comments.limit=10`, "127.0.3.7")).status).toBe(200);
   });
 
+  test("a statement that needs too much memory for its response is canceled", async () => {
+    const id = await own.submission(victim);
+    await own.sql`
+      insert into comments (submission_id, author_id, body)
+      select ${id}, ${victim.id}, repeat('👍', 2000) from generate_series(1, 100)`;
+    const peakMegabytes = async (pid: number) =>
+      Number(/^VmHWM:\s+(\d+)/m.exec(await readFile(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
+    // 150 MB of JSON.
+    const columns = Array.from({ length: 190 }, (_, n) => `c${n}:body`);
+    const answer = await data(`comments?submission_id=eq.${id}&select=${columns}`, "127.0.3.8");
+    expect([answer.status, (answer.body as { code?: string }).code]).toEqual([413, "PAYLOAD_TOO_LARGE"]);
+    // Without it PostgREST would have read the whole of it.
+    expect(await peakMegabytes(await dataApiPid())).toBeLessThan(200);
+    expect((await data("organizations?select=id", "127.0.3.9")).status).toBe(200);
+  });
+
   /** A gateway before something that answers everything at length, and who asks it from an address. */
   async function longAnswers(bytes: number, more: Partial<GatewayLimits>) {
     const upstream = createServer((_, response) => response.end(Buffer.alloc(bytes, "x")));
@@ -710,10 +726,14 @@ describe("processes that die or hang", () => {
     await until(async () => (await data("organizations?select=id", "127.0.4.1")).status === 200);
   });
 
-  test("auth that hangs is killed and starts again", async () => {
-    const pid = await authPid();
+  test.each([
+    ["auth", authPid],
+    ["the data API", dataApiPid],
+  ])("%s that hangs is killed and starts again", async (_, pidOf) => {
+    const pid = await pidOf();
     process.kill(pid, "SIGSTOP");
-    await until(async () => (await authPid()) !== pid);
+    await until(async () => (await pidOf()) !== pid);
+    await until(async () => (await data("organizations?select=id", "127.0.4.2")).status === 200);
     await until(
       async () =>
         (
@@ -724,6 +744,16 @@ describe("processes that die or hang", () => {
         ).status === 200,
     );
   });
+});
+
+test("a new function is callable at once", async () => {
+  await own.sql.unsafe("create function public.answer() returns int language sql as 'select 42'");
+  await own.sql`grant execute on function public.answer() to anon`;
+  const answer = await until(async () => {
+    const { status, body } = await data("rpc/answer", "127.0.4.3");
+    return status === 200 && body;
+  });
+  expect(answer).toBe(42);
 });
 
 describe("Postgres's log", () => {
