@@ -9,6 +9,7 @@ import { feedback, randomFrom, reply } from "./text.ts";
 /** Data from which requests are built. */
 export interface Board {
   organizationId: string;
+  publishableKey: string;
   submissionIds: string[];
   /** Users without votes and comments. */
   callers: { id: string; token: string }[];
@@ -40,7 +41,13 @@ export async function loadBoard(sql: Sql, stack: Stack, submissions: number): Pr
   const keys: string[] = [];
   for (let n = 0; n < 16; n++)
     keys.push(await createApiKey(sql, organization.id, `Key ${n}`, ["submissions:read"], null));
-  return { organizationId: organization.id, submissionIds, callers: await signIn(stack, fresh), keys };
+  return {
+    organizationId: organization.id,
+    publishableKey: stack.publishable_key,
+    submissionIds,
+    callers: await signIn(stack, fresh),
+    keys,
+  };
 }
 
 /** The trigger on auth.users inserts their profiles. */

@@ -28,6 +28,8 @@ const requests = {
     ...read(`/api/submissions/${anySubmission(board, n * 31)}?${everything}`),
     caller: n % board.callers.length,
   }),
+  "list, by the data API": ({ publishableKey }) =>
+    read(`/rest/v1/submissions?select=*&order=created_at.desc&limit=50&apikey=${publishableKey}`),
   search: (_board, n) => read(`/api/submissions/search?limit=20&q=${topics[n % topics.length]}`),
   "list, by an organization's key": (board, n) => ({
     ...read(`/api/submissions?${page}&sort=created_at`),

@@ -15,11 +15,25 @@ import { onOwnStack, say } from "./stack.ts";
 /**
  * `npm run bench`: starts a stack with a board and compares the API with two floors in alternating rounds.
  */
-const plan: { name: string; request: RequestName; aim: number | null; gateway?: boolean }[] = [
+const plan: {
+  name: string;
+  request: RequestName;
+  aim: number | null;
+  gateway?: boolean;
+  /** Compares with this request of the API at the gateway, in place of the floors. */
+  beside?: RequestName;
+}[] = [
   { name: "list, newest", request: "list, newest", aim: 0.6 },
   { name: "list, most voted", request: "list, most voted", aim: 0.6 },
   { name: "list, by an organization's key", request: "list, by an organization's key", aim: 0.5 },
   { name: "list at the gateway", request: "list, newest", aim: null, gateway: true },
+  {
+    name: "list by the data API, beside the API",
+    request: "list, by the data API",
+    aim: null,
+    gateway: true,
+    beside: "list, newest",
+  },
   { name: "detail, expanded", request: "detail, expanded", aim: 0.45 },
   { name: "search", request: "search", aim: 0.6 },
   { name: "vote", request: "vote", aim: 0.6 },
@@ -99,20 +113,25 @@ async function measure(stack: Stack, board: Board, folder: string): Promise<Meas
   const generator = startGenerator(board);
   const measured: Measurement[] = [];
   try {
-    for (const { name, request, aim, gateway } of chosen) {
+    for (const { name, request, aim, gateway, beside } of chosen) {
       const origins = {
         api: gateway ? stack.supabase_url : stack.base_url,
-        floor: `http://127.0.0.1:${floor.port}`,
+        floor: beside ? stack.supabase_url : `http://127.0.0.1:${floor.port}`,
         bare: `http://127.0.0.1:${bare.port}`,
       };
       const run = (side: keyof typeof origins, seconds: number): Promise<Measured> =>
         generator.measure({
           origin: origins[side],
-          name: request,
+          name: beside && side === "floor" ? beside : request,
           connections: settings.connections,
           seconds,
         });
-      const rounds = await compare({ name, aim }, settings, run, ["api", "floor", "bare"]);
+      const rounds = await compare(
+        { name, aim },
+        settings,
+        run,
+        beside ? ["api", "floor"] : ["api", "floor", "bare"],
+      );
       say(
         `${name}: ${rounds.api.map(({ requestsPerSecond }) => Math.round(requestsPerSecond)).join(", ")} req/s of ${rounds.floor.map(({ requestsPerSecond }) => Math.round(requestsPerSecond)).join(", ")}, bare ${rounds.bare.map(({ requestsPerSecond }) => Math.round(requestsPerSecond)).join(", ")}`,
       );

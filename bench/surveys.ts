@@ -128,7 +128,14 @@ async function load(stack: Stack, sql: Sql): Promise<Board> {
   for (const table of ["public.profiles", "public.survey_responses", "private.survey_counts"]) {
     await sql.unsafe(`vacuum (analyze) ${table}`);
   }
-  return { organizationId: organization.id, submissionIds: [], keys: [], callers, surveys };
+  return {
+    organizationId: organization.id,
+    publishableKey: stack.publishable_key,
+    submissionIds: [],
+    keys: [],
+    callers,
+    surveys,
+  };
 }
 
 async function makeSurvey(stack: Stack, token: string, size: number) {

@@ -95,7 +95,8 @@ export function createData({ addressHeader, limits, heldBytes, keys, authPort, d
       if (name === "rest") slowWork.charge(callers, performance.now() - startedAt);
       if ("code" in answer) return respond(answer);
       if (!heldBytes.hold(network, answer.body.length, response)) return respond(tooMuchHeld);
-      response.writeHead(answer.status, { ...answer.headers, ...cors });
+      const length = answer.body.length > 0 ? { "content-length": answer.body.length } : {};
+      response.writeHead(answer.status, { ...answer.headers, ...length, ...cors });
       await pipeline(Readable.from(piecesOf(answer.body)), response);
     },
     close: () => agent.destroy(),
