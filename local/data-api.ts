@@ -12,6 +12,8 @@ import { restartOnExit } from "./restart-on-exit.ts";
 import { codeOf, StartError } from "./start-error.ts";
 
 export interface DataApi {
+  /** Why it does not run here, and what to do. */
+  off?: string;
   /** Null while PostgREST is down. */
   listener(): Listener | null;
   /** Call at the start of a request; call the result at its end. */
@@ -19,8 +21,9 @@ export interface DataApi {
   stop(): Promise<void>;
 }
 
-export interface DataApiOptions {
-  program: string;
+interface DataApiOptions {
+  /** Path of PostgREST, or null for none; by default POSTGREST or the packaged program. */
+  program?: string | null | undefined;
   /** URL of a login that has no rights until it takes the role of a request. */
   databaseUrl: string;
   /** The stack's data folder. */
@@ -81,7 +84,12 @@ export async function verified(program: string): Promise<string> {
 
 /** Runs PostgREST for the gateway, and restarts it when it exits or hangs. */
 export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
-  const { program, folder, maxSilenceMs = 8_000, onWarning } = options;
+  const { folder, maxSilenceMs = 8_000, onWarning } = options;
+  const program = options.program === undefined ? await findPostgrest() : options.program;
+  if (program === null) {
+    onWarning(withoutDataApi);
+    return { off: withoutDataApi, listener: () => null, begin: () => () => {}, stop: async () => {} };
+  }
   const backends = followBackends(join(folder, "postgres", "postmaster.pid"));
   const sockets = await folderOfSockets(folder);
   let current: string | null = null;

@@ -2,12 +2,12 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { join } from "node:path";
 import { isLoopbackHost } from "../shared/loopback.ts";
-import { type DataApi, findPostgrest, startDataApi, withoutDataApi } from "./data-api.ts";
+import { type DataApi, startDataApi } from "./data-api.ts";
 import { openDataFolder, type Secrets, setupToken, writePrivately } from "./data-folder.ts";
 import { connect, type Sql } from "./database.ts";
 import { defaultMigrations, root, startDatabase } from "./database-server.ts";
 import { startFunctionCalls } from "./function-calls.ts";
-import { type Functions, startFunctions } from "./functions.ts";
+import { type Functions, type FunctionsOptions, startFunctions } from "./functions.ts";
 import type { GatewayLimits } from "./gateway/limits.ts";
 import { createGateway } from "./gateway.ts";
 import { tokenIssuer } from "./lite/auth-config.ts";
@@ -131,7 +131,7 @@ async function start(
   const when = <Started>(part: Part, begin: () => Promise<Started>): Promise<Started> | null =>
     options.parts === undefined || options.parts.includes(part) ? begin() : null;
   let auth: AuthProcess | null = null;
-  let dataApi: DataApi | string | null = null;
+  let dataApi: DataApi | null = null;
   let functions: Functions | null = null;
   let dispatcher: Functions | null = null;
   let web: Functions | null = null;
@@ -231,75 +231,55 @@ async function start(
       },
     }),
   );
-  const program = options.postgrest === undefined ? await findPostgrest() : options.postgrest;
-  const opening = when("rest", async () => {
-    if (program === null) {
-      dataApi = withoutDataApi;
-      options.onWarning?.(withoutDataApi);
-      return null;
-    }
-    return startDataApi({
-      program,
+  const opening = when("rest", () =>
+    startDataApi({
+      program: options.postgrest,
       databaseUrl: database.url("embedded_rest", secrets.data_api_password),
       folder: folder.path,
       siteUrl: supabaseUrl,
       jwtSecret: jwt_secret,
       maxSilenceMs: options.maxSilenceMs,
       onWarning,
+    }),
+  );
+  const runFunction = (
+    name: string,
+    environment: Record<string, string>,
+    given: Partial<FunctionsOptions> = {},
+  ) =>
+    startFunctions({
+      root: options.functions ?? root,
+      name,
+      healthPath: `/${name}/health`,
+      entry: join(options.functions ?? join(root, "functions"), name, "index.ts"),
+      environment: { SUPABASE_URL: supabaseUrl, ...environment, ...options.functionsEnvironment },
+      logPath: join(folder.path, `${name}.log`),
+      onWarning,
+      ...given,
     });
-  });
-  const spawning = startFunctions({
-    root: options.functions ?? root,
-    entry: join(options.functions ?? join(root, "functions"), "api", "index.ts"),
-    environment: {
-      ...functionsEnvironment(secrets, supabaseUrl, addressHeader),
-      STORAGE_KEY: storage.key,
-      DATABASE_URL: database.url("feedback_api", secrets.functions_password),
-      // One process serves all requests, without a pooler in between.
-      DATABASE_CONNECTIONS: process.env.DATABASE_CONNECTIONS ?? "8",
-      ...options.functionsEnvironment,
-    },
+  const forRequests = {
+    ...functionsEnvironment(secrets, addressHeader),
+    STORAGE_KEY: storage.key,
+    DATABASE_URL: database.url("feedback_api", secrets.functions_password),
+    // One process serves all requests, without a pooler in between.
+    DATABASE_CONNECTIONS: process.env.DATABASE_CONNECTIONS ?? "8",
+  };
+  const spawning = runFunction("api", forRequests, {
+    name: "the functions",
+    healthPath: "/api/health",
     logPath: join(folder.path, "functions.log"),
-    onWarning,
   });
   const showing = when("web", async () => {
     await buildWebAssets();
-    return startFunctions({
-      root: options.functions ?? root,
-      name: "web",
-      healthPath: "/health",
-      entry: join(options.functions ?? join(root, "functions"), "web", "index.ts"),
-      environment: {
-        ...functionsEnvironment(secrets, supabaseUrl, addressHeader),
-        STORAGE_KEY: storage.key,
-        AUTH_ADDRESS_HEADER: visitorHeader,
-        ...(setup_token !== null && {
-          SETUP_TOKEN: setup_token,
-          SETUP_FROM_LOOPBACK: String(trustsLoopback),
-        }),
-        DATABASE_URL: database.url("feedback_api", secrets.functions_password),
-        DATABASE_CONNECTIONS: process.env.DATABASE_CONNECTIONS ?? "8",
-        ...options.functionsEnvironment,
-      },
-      logPath: join(folder.path, "web.log"),
-      onWarning,
-    });
+    const setup = { SETUP_TOKEN: setup_token ?? "", SETUP_FROM_LOOPBACK: String(trustsLoopback) };
+    const environment = { ...forRequests, AUTH_ADDRESS_HEADER: visitorHeader, ...(setup_token && setup) };
+    return runFunction("web", environment, { healthPath: "/health" });
   });
   const dispatching = when("webhook-dispatch", () =>
-    startFunctions({
-      root: options.functions ?? root,
-      name: "webhook-dispatch",
-      healthPath: "/webhook-dispatch/health",
-      entry: join(options.functions ?? join(root, "functions"), "webhook-dispatch", "index.ts"),
-      environment: {
-        SUPABASE_URL: supabaseUrl,
-        WEBHOOK_DATABASE_URL: database.url("feedback_webhooks", secrets.webhook_database_password),
-        WEBHOOK_DISPATCH_SECRET: secrets.webhook_dispatch_secret,
-        WEBHOOK_SECRETS_KEYS: secrets.webhook_secrets_key,
-        ...options.functionsEnvironment,
-      },
-      logPath: join(folder.path, "webhook-dispatch.log"),
-      onWarning,
+    runFunction("webhook-dispatch", {
+      WEBHOOK_DATABASE_URL: database.url("feedback_webhooks", secrets.webhook_database_password),
+      WEBHOOK_DISPATCH_SECRET: secrets.webhook_dispatch_secret,
+      WEBHOOK_SECRETS_KEYS: secrets.webhook_secrets_key,
     }),
   );
   const mailing = when("mail-dispatch", async () => {
@@ -308,23 +288,13 @@ async function start(
       capture = await startMailCapture(join(folder.path, "mail"));
       undo.push(() => capture?.stop() ?? Promise.resolve());
     }
-    return startFunctions({
-      root: options.functions ?? root,
-      name: "mail-dispatch",
-      healthPath: "/mail-dispatch/health",
-      entry: join(options.functions ?? join(root, "functions"), "mail-dispatch", "index.ts"),
-      environment: {
-        SUPABASE_URL: supabaseUrl,
-        MAIL_DATABASE_URL: database.url("feedback_mail", secrets.mail_database_password),
-        MAIL_URL: MAIL_URL || (capture?.url ?? ""),
-        MAIL_FROM: MAIL_FROM || "feedback@localhost",
-        MAIL_LINK_KEYS: secrets.mail_link_key,
-        AUTH_MAIL_SECRET: authMailSecret,
-        WEBHOOK_DISPATCH_SECRET: secrets.webhook_dispatch_secret,
-        ...options.functionsEnvironment,
-      },
-      logPath: join(folder.path, "mail-dispatch.log"),
-      onWarning,
+    return runFunction("mail-dispatch", {
+      MAIL_DATABASE_URL: database.url("feedback_mail", secrets.mail_database_password),
+      MAIL_URL: MAIL_URL || (capture?.url ?? ""),
+      MAIL_FROM: MAIL_FROM || "feedback@localhost",
+      MAIL_LINK_KEYS: secrets.mail_link_key,
+      AUTH_MAIL_SECRET: authMailSecret,
+      WEBHOOK_DISPATCH_SECRET: secrets.webhook_dispatch_secret,
     });
   });
   const listening = when("realtime", () =>
@@ -343,7 +313,7 @@ async function start(
   // Before requests are accepted: an upgrade that is rolled back must not lose acknowledged writes.
   await finishUpgrade(folder.path, (await spawning).port);
   auth = await signingIn;
-  dataApi ??= await opening;
+  dataApi = await opening;
   functions = await spawning;
   realtime = await listening;
   dispatcher = await dispatching;
@@ -411,13 +381,8 @@ async function finishUpgrade(folder: string, functionsPort: number): Promise<voi
   await discardCopy(folder);
 }
 
-function functionsEnvironment(
-  secrets: Secrets,
-  supabaseUrl: string,
-  addressHeader: string,
-): Record<string, string> {
+function functionsEnvironment(secrets: Secrets, addressHeader: string): Record<string, string> {
   return {
-    SUPABASE_URL: supabaseUrl,
     SUPABASE_PUBLISHABLE_KEYS: JSON.stringify({ default: secrets.publishable_key }),
     JWT_SECRET: secrets.jwt_secret,
     JWT_ISSUERS: tokenIssuer,

@@ -33,8 +33,8 @@ export interface DataOptions {
   keys: Keys;
   /** Null while down. */
   authPort(): number | null;
-  /** Null while starting; a sentence if it cannot run here. */
-  dataApi(): Pick<DataApi, "listener" | "begin"> | string | null;
+  /** Null while starting. */
+  dataApi(): Omit<DataApi, "stop"> | null;
 }
 
 /** Bytes of a response. */
@@ -143,9 +143,8 @@ export function createData({ addressHeader, limits, heldBytes, keys, authPort, d
 
   async function askDataApi(request: BufferedRequest): Promise<BufferedResponse | GatewayError> {
     const api = dataApi();
-    if (typeof api === "string") return { ...dataApiDown, message: api };
     const listener = api?.listener();
-    if (!api || !listener) return dataApiDown;
+    if (!api || !listener) return api?.off ? { ...dataApiDown, message: api.off } : dataApiDown;
     const end = api.begin();
     try {
       const answer = await fetchBuffered(listener, request, maxAnswerBytes, limits.answerMs);

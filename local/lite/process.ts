@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { MailHookOptions } from "../auth/mail-hook.ts";
+import type { CommonOrder, CommonReport } from "../node-process.ts";
 import { listen } from "../ports.ts";
 import { messageOf } from "../start-error.ts";
 import type { LiteSecrets } from "./auth-config.ts";
@@ -36,12 +37,8 @@ export interface Service {
 }
 
 /** Messages from the launcher. */
-export type Order = { type: "start"; options: AuthOptions } | { type: "ping" } | { type: "stop" };
-
-export type Report =
-  | { type: "ready"; port: number }
-  | { type: "pong" }
-  | { type: "failed" | "warning"; message: string };
+type Order = CommonOrder<AuthOptions> | { type: "ping" };
+type Report = CommonReport | { type: "pong" };
 
 const send = (message: Report) => process.send?.(message);
 

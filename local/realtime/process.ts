@@ -1,5 +1,6 @@
 import { createServer, IncomingMessage } from "node:http";
 import { Socket } from "node:net";
+import type { CommonOrder, CommonReport } from "../node-process.ts";
 import { listen } from "../ports.ts";
 import { messageOf } from "../start-error.ts";
 import { answerHttp } from "./http.ts";
@@ -7,16 +8,11 @@ import { type Realtime, type RealtimeOptions, startRealtime } from "./server.ts"
 
 /** Messages from the launcher; an upgrade carries its socket. */
 export type Order =
-  | { type: "start"; options: Omit<RealtimeOptions, "onWarning"> }
+  | CommonOrder<Omit<RealtimeOptions, "onWarning">>
   | { type: "upgrade"; id: number; url: string; headers: IncomingMessage["headers"]; head: string }
-  | { type: "proceed"; id: number }
-  | { type: "stop" };
+  | { type: "proceed"; id: number };
 
-export type Report =
-  | { type: "ready"; port: number }
-  | { type: "received"; id: number }
-  | { type: "failed"; message: string }
-  | { type: "warning"; message: string };
+export type Report = CommonReport | { type: "received"; id: number };
 
 const send = (message: Report) => process.send?.(message);
 
