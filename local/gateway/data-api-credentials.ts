@@ -2,25 +2,27 @@ import type { IncomingMessage } from "node:http";
 import { identityOfKey, identityOfToken, type Keys, serviceToken, TokenError } from "../identity.ts";
 import type { GatewayError } from "./errors.ts";
 import { valuesOf } from "./headers.ts";
-import type { Target } from "./target.ts";
 
-/** A request to PostgREST, which knows no API keys. */
+/** Of a request to PostgREST, which knows no API keys. */
 export interface Credentials {
   /** User id. */
   person: string | null;
   /** Header for PostgREST; none for anonymous requests. */
   authorization: string | undefined;
-  /** The query without the key. */
-  search: string;
 }
 
-/** Verifies API key and token as the gateway of hosted Supabase does; what is wrong is 401, and never anonymous. */
+/**
+ * Verifies API key and token as the gateway of hosted Supabase does; what is wrong is 401, and never anonymous. Takes the
+ * key out of the query.
+ */
 export async function credentialsOf(
   keys: Keys,
   { rawHeaders, headers }: IncomingMessage,
-  { path, search }: Target,
+  path: string,
+  query: URLSearchParams,
 ): Promise<Credentials | GatewayError> {
-  const named = [...valuesOf(rawHeaders, "apikey"), ...new URLSearchParams(search).getAll("apikey")];
+  const named = [...valuesOf(rawHeaders, "apikey"), ...query.getAll("apikey")];
+  query.delete("apikey");
   const [key = ""] = named;
   if (key === "") return noKey;
   const role = named.every((name) => name === key) && identityOfKey(keys, key)?.role;
@@ -28,17 +30,13 @@ export async function credentialsOf(
   const isSecret = role === "service_role";
   if (isSecret && /^Mozilla\//i.test(headers["user-agent"] ?? "")) return secretInBrowser;
   if (!isSecret && path === "/rest/v1/") return secretRequired;
-  const parameters = search.split(/[?&]/).filter((text) => text !== "" && !text.startsWith("apikey="));
-  const credentials = { search: parameters.length > 0 ? `?${parameters.join("&")}` : "" };
   const given = valuesOf(rawHeaders, "authorization");
   const token = given.length === 1 ? /^Bearer +(\S+)$/i.exec(given[0] ?? "")?.[1] : undefined;
-  if (given.length === 0 || token === key) {
-    const authorization = isSecret ? `Bearer ${await serviceToken(keys)}` : undefined;
-    return { ...credentials, person: null, authorization };
-  }
+  if (given.length === 0 || token === key)
+    return { person: null, authorization: isSecret ? `Bearer ${await serviceToken(keys)}` : undefined };
   try {
     const { person } = await identityOfToken(keys, token ?? "");
-    return { ...credentials, person, authorization: `Bearer ${token}` };
+    return { person, authorization: `Bearer ${token}` };
   } catch (error) {
     if (error instanceof TokenError) return wrongToken(error);
     throw error;

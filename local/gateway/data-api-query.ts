@@ -12,11 +12,11 @@ const maxConditionNesting = 8;
 const maxEmbeds = 12;
 const maxEmbedNesting = 4;
 
-/** The error of a query that would change every row, or is too expensive to parse or run. */
-export function rejectQuery(method: string, search: string, prefer: string): GatewayError | undefined {
-  // Both use the planner's estimate, which includes rows the caller may not see.
-  if (/count\s*=(?!\s*"?(?:exact|none)\b)/i.test(prefer))
-    return invalid("Prefer: count must be exact; planned and estimated are not supported.");
+/**
+ * The parameters of a query, which PostgREST gets as they are read here: it would also split at semicolons. Without a
+ * value a parameter has no effect.
+ */
+export function parametersOf(search: string): URLSearchParams | GatewayError {
   if (search.length > maxQueryLength)
     return invalid(
       `The query is longer than ${maxQueryLength} characters: ask for fewer rows at once, or call a function by POST.`,
@@ -26,7 +26,21 @@ export function rejectQuery(method: string, search: string, prefer: string): Gat
   } catch {
     return invalid("The query is not valid UTF-8 in percent-encoding.");
   }
-  const parameters = [...new URLSearchParams(search)];
+  if (search.includes("%00")) return invalid("The query contains NUL.");
+  const parts = search.slice(1).split("&");
+  return new URLSearchParams(parts.filter((part) => part.includes("=")).join("&"));
+}
+
+/** The error of a query that would change every row, or is too expensive to parse or run. */
+export function rejectQuery(
+  method: string,
+  query: URLSearchParams,
+  prefer: string,
+): GatewayError | undefined {
+  // Both use the planner's estimate, which includes rows the caller may not see.
+  if (/count\s*=(?!\s*"?(?:exact|none)\b)/i.test(prefer))
+    return invalid("Prefer: count must be exact; planned and estimated are not supported.");
+  const parameters = [...query];
   if (parameters.length > maxParameters)
     return invalid(`The query has more than ${maxParameters} parameters.`);
   if (/^(?:PATCH|DELETE)$/.test(method)) {
@@ -68,7 +82,8 @@ function parentheses(text: string): { nesting: number; opened: number; commas: n
 const noFilters = new Set(["select", "columns", "order", "limit", "offset", "on_conflict"]);
 
 /** A filter on an embedded table, such as comments.body, does not restrict the rows. */
-const isFilter = (name: string) => !noFilters.has(name) && !/^(?!not\.).+\./.test(name);
+const isFilter = (name: string) =>
+  !noFilters.has(name) && (/^not\.(?:and|or)$/.test(name) || !name.includes("."));
 
 /** As with the extension safeupdate, which hosted Supabase loads for the data API. */
 const withoutFilter = (method: string): GatewayError => ({

@@ -9,7 +9,7 @@ import { isAuthPath } from "../lite/paths.ts";
 import { bufferBody, isNestedTooDeep, maxNesting } from "./body.ts";
 import type { BufferedBytes } from "./buffered-bytes.ts";
 import { credentialsOf } from "./data-api-credentials.ts";
-import { isDataApiPath, rejectQuery } from "./data-api-query.ts";
+import { isDataApiPath, parametersOf, rejectQuery } from "./data-api-query.ts";
 import {
   type GatewayError,
   lateBody,
@@ -80,7 +80,7 @@ export function createData({ addressHeader, limits, heldBytes, keys, authPort, d
       const isCsv = /^text\/csv/i.test(incoming.headers["content-type"] ?? "");
       if (name === "rest" && !isCsv && isNestedTooDeep(body.chunks)) return respond(nestedTooDeep);
       const content = /^(?:GET|HEAD)$/.test(method) ? Buffer.alloc(0) : Buffer.concat(body.chunks);
-      if (name === "rest" && !isUtf8(content)) return respond(notUtf8);
+      if (name === "rest" && !isUtf8(content)) return respond(notUtf8("The body"));
       const { person, path, headers } = admitted;
       const callers = [`address ${network}`, ...(person === null ? [] : [`person ${person}`])];
       const wait = name === "rest" ? slowWork.retryAfter(callers) : 0;
@@ -116,16 +116,20 @@ export function createData({ addressHeader, limits, heldBytes, keys, authPort, d
   }
 
   async function admitToDataApi(incoming: IncomingMessage, target: Target): Promise<Admitted | GatewayError> {
-    const credentials = await credentialsOf(keys, incoming, target);
+    const { method = "", rawHeaders } = incoming;
+    const query = parametersOf(target.search);
+    if ("status" in query) return query;
+    const credentials = await credentialsOf(keys, incoming, target.path, query);
     if ("status" in credentials) return credentials;
-    const { person, authorization, search } = credentials;
+    const { person, authorization } = credentials;
     // PostgREST passes only the last of several to the database.
-    const prefer = valuesOf(incoming.rawHeaders, "prefer").join(", ");
-    const problem = rejectQuery(incoming.method ?? "", search, prefer);
+    const prefer = valuesOf(rawHeaders, "prefer").join(", ");
+    const problem = rejectQuery(method, query, prefer);
     if (problem) return problem;
+    if (!isUtf8(Buffer.from(rawHeaders.join(), "latin1"))) return notUtf8("A header");
     return {
       person,
-      path: target.path.replace("/rest/v1", "") + search,
+      path: `${target.path.replace("/rest/v1", "")}?${query}`,
       headers: [
         ...headersFor(incoming, ...replaced),
         ...(prefer ? ["prefer", prefer] : []),
@@ -173,10 +177,15 @@ const tooMuch = tooLarge(
   `The response is larger than ${maxAnswerBytes >> 20} MiB: request fewer rows or columns, or pages with limit and offset.`,
 );
 const dataApiDown = serviceUnavailable("The data API is");
-const notUtf8: GatewayError = {
+const notUtf8 = (what: string): GatewayError => ({
   status: 400,
   code: "VALIDATION_ERROR",
-  message: "The body is not valid UTF-8.",
+  message: `${what} is not valid UTF-8.`,
+});
+const unreadable: GatewayError = {
+  status: 400,
+  code: "VALIDATION_ERROR",
+  message: "The data API cannot read the request: its headers are too long or malformed.",
 };
 const nestedTooDeep: GatewayError = {
   status: 400,
@@ -184,9 +193,13 @@ const nestedTooDeep: GatewayError = {
   message: `The body is nested more than ${maxNesting} levels deep.`,
 };
 
-/** Errors of PostgREST that name the database's address, and that of a statement that data-api-backends.ts cancelled. */
-function failureOf({ status, body }: BufferedResponse): GatewayError | undefined {
-  if (status < 500) return undefined;
+/**
+ * Errors of PostgREST that name the database's address, that of a statement that data-api-backends.ts canceled, and
+ * those of its HTTP server, in plain text.
+ */
+function failureOf({ status, headers, body }: BufferedResponse): GatewayError | undefined {
+  if (status < 400) return undefined;
+  if (!String(headers["content-type"]).includes("json")) return unreadable;
   const text = body.toString();
   if (/"code":"PGRST00[0-2]"/.test(text)) return dataApiDown;
   return text.includes("canceling statement due to user request") ? tooMuch : undefined;
