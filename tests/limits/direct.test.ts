@@ -180,8 +180,8 @@ test.each(["a comment", "a vote"] as const)(
     expect(outcomes.filter((outcome) => isLimited(outcome)).length).toBe(40 - limit);
     expect(await used(rule, person)).toBe(limit);
     const [written] = await own.sql`
-    select (select count(*)::int from public.comments where author_id = ${person.id})
-      + (select count(*)::int from public.votes where user_id = ${person.id}) as n`;
+      select (select count(*)::int from public.comments where author_id = ${person.id})
+        + (select count(*)::int from public.votes where user_id = ${person.id}) as n`;
     expect(written?.n).toBe(limit);
   },
 );
@@ -197,8 +197,8 @@ test.each([
     const [comment = ""] = await newComments(person, 1, submission);
     const others = [...crowd, person].map(({ id }) => id);
     await own.sql`
-    insert into public.comments (submission_id, author_id, body, parent_id)
-    select ${submission}, unnest(${others}::uuid[]), 'Goes along', ${comment}`;
+      insert into public.comments (submission_id, author_id, body, parent_id)
+      select ${submission}, unnest(${others}::uuid[]), 'Goes along', ${comment}`;
     await own.sql`insert into public.comment_votes (comment_id, user_id) select ${comment}, unnest(${others}::uuid[])`;
     await own.sql`insert into public.votes (submission_id, user_id) select ${submission}, unnest(${others}::uuid[]) on conflict do nothing`;
     const id = what === "submission" ? submission : comment;
