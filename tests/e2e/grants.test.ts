@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { connect } from "../../local/database.ts";
 import { withTemporaryDatabase } from "../../local/temporary-database.ts";
 import { sql } from "../stack.ts";
-import { client, demoUser, done } from "./web-app.ts";
+import { client, demoOwner, done } from "./web-app.ts";
 
 type Sql = ReturnType<typeof connect>;
 
@@ -25,7 +25,7 @@ async function grants(database: Sql): Promise<string[]> {
 }
 
 it("no request to the data API changes a grant: they are those of a freshly migrated database", async () => {
-  const owner = await demoUser("owner");
+  const owner = await demoOwner();
   done(await client().from("submissions").select("id").limit(1));
   done(await owner.app.from("memberships").select("*").limit(1));
   const used = await grants(sql);

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 import { api, manyUsers, sql, stack } from "../stack.ts";
-import { client, done, expectCode, newcomer, type Person, say, submit } from "./web-app.ts";
+import { client, done, newcomer, say, submit } from "./web-app.ts";
 
 const visitor = client();
 const organization_id = stack.demo?.organization.id ?? "";
@@ -23,22 +23,10 @@ beforeAll(async () => {
 
 describe("a visitor of a web app, without a session", () => {
   it("reads submissions with author, category and tags", async () => {
-    const rows = done(
-      await visitor
-        .from("submissions")
-        .select(
-          "id,title,status,vote_count,author:profiles!author_id(id,name,avatar_url),category:categories(*),tags(slug,name)",
-        )
-        .eq("organization_id", organization_id)
-        .not("category_id", "is", null)
-        .order("vote_count", { ascending: false })
-        .limit(5),
-    ) as unknown as {
-      title: string;
-      author: { id: string; name: string };
-      category: { slug: string; translations: object };
-      tags: { slug: string }[];
-    }[];
+    const columns = "id,author:profiles!author_id(id,name,avatar_url),category:categories(*),tags(slug,name)";
+    const board = visitor.from("submissions").select(columns).eq("organization_id", organization_id);
+    const most = board.not("category_id", "is", null).order("vote_count", { ascending: false }).limit(5);
+    const rows = done(await most);
     expect(rows).toHaveLength(5);
     for (const row of rows) {
       expect(row.author).toMatchObject({ id: expect.any(String), name: expect.any(String) });
@@ -49,10 +37,8 @@ describe("a visitor of a web app, without a session", () => {
   });
 
   it.each([
-    ["status", (q: Query) => q.eq("status", "planned"), 3],
-    ["type", (q: Query) => q.eq("type", "problem"), 4],
     ["words of the title", (q: Query) => q.ilike("title", "%number 1%"), 4],
-    ["several statuses", (q: Query) => q.in("status", ["planned", "open"]), 12],
+    ["several statuses", (q: Query) => q.in("status", ["planned", "completed"]), 3],
     ["either of two conditions", (q: Query) => q.or("status.eq.planned,type.eq.problem"), 6],
     ["neither of two", (q: Query) => q.not("status", "eq", "planned").neq("type", "problem"), 6],
   ])("filters by %s and counts the matches", async (_, filter, expected) => {
@@ -64,42 +50,27 @@ describe("a visitor of a web app, without a session", () => {
   });
 
   it.each([
-    ["created_at", "created_at"],
-    ["title", "title"],
-  ])("reads pages by %s in the order of the API", async (column, sort) => {
-    for (const [page, from] of [
-      [1, 0],
-      [3, 10],
-    ] as const) {
-      const [foreign, own] = await Promise.all([
-        visitor
-          .from("submissions")
-          .select("id")
-          .eq("organization_id", board.id)
-          .order(column, { ascending: false })
-          .order("id", { ascending: false })
-          .range(from, from + 4),
-        api<{ data: { id: string }[] }>(
-          `/api/submissions?sort=${sort}&limit=5&page=${page}&organization=${board.slug}`,
-        ),
-      ]);
-      expect(done(foreign).map((row) => row.id)).toEqual(own.body.data.map((row) => row.id));
-      expect(own.body.data).toHaveLength(from === 0 ? 5 : 2);
-    }
+    ["created_at", 0, 5],
+    ["created_at", 10, 2],
+    ["title", 0, 5],
+    ["title", 10, 2],
+  ])("reads a page by %s from %d in the order of the API", async (sort, from, length) => {
+    const page = visitor.from("submissions").select("id").eq("organization_id", board.id);
+    const order = page.order(sort, { ascending: false }).order("id", { ascending: false });
+    const foreign = done(await order.range(from, from + 4));
+    const path = `/api/submissions?sort=${sort}&limit=5&page=${from / 5 + 1}&organization=${board.slug}`;
+    const own = await api<{ data: { id: string }[] }>(path);
+    expect(foreign.map((row) => row.id)).toEqual(own.body.data.map((row) => row.id));
+    expect(foreign).toHaveLength(length);
   });
 
   it("reads a thread: comments with their authors, replies by parent", async () => {
     const [busiest] = await sql<{ id: string; comment_count: number }[]>`
       select s.id, s.comment_count from submissions s where exists (select from comments c where c.submission_id = s.id and c.reply_count > 0)
       and s.is_public and s.organization_id = ${organization_id} order by comment_count desc limit 1`;
-    const comments = done(
-      await visitor
-        .from("comments")
-        .select("id,body,parent_id,is_official,reply_count,author:profiles!author_id(name)")
-        .eq("submission_id", busiest?.id)
-        .order("is_official", { ascending: false })
-        .order("created_at"),
-    );
+    const columns = "id,body,parent_id,reply_count,author:profiles!author_id(name)";
+    const thread = visitor.from("comments").select(columns).eq("submission_id", busiest?.id);
+    const comments = done(await thread.order("is_official", { ascending: false }).order("created_at"));
     expect(comments).toHaveLength(busiest?.comment_count ?? -1);
     for (const comment of comments) {
       expect(comments.filter((reply) => reply.parent_id === comment.id)).toHaveLength(comment.reply_count);
@@ -107,85 +78,32 @@ describe("a visitor of a web app, without a session", () => {
   });
 
   it("reads history, votes without voters, categories, tags and the public columns of the organization", async () => {
-    expect(
-      done(await visitor.from("status_changes").select("previous_status,new_status,note").limit(3)),
-    ).toHaveLength(3);
+    const history = visitor.from("status_changes").select("previous_status,new_status,note");
+    expect(done(await history.limit(3))).toHaveLength(3);
     const [vote] = done(await visitor.from("votes").select("id,submission_id,created_at").limit(1));
     expect(Object.keys(vote ?? {})).toEqual(["id", "submission_id", "created_at"]);
-    expect(
-      done(await visitor.from("categories").select("*").eq("organization_id", organization_id)).length,
-    ).toBeGreaterThan(1);
-    expect(
-      done(await visitor.from("tags").select("*").eq("organization_id", organization_id)).length,
-    ).toBeGreaterThan(1);
-    const shown = await visitor
-      .from("organizations")
-      .select("id,slug,name,visibility")
-      .eq("slug", "demo")
-      .single();
-    expect(done(shown)).toEqual({
-      id: organization_id,
-      slug: "demo",
-      name: "Routewell",
-      visibility: "public",
-    });
-  });
-
-  it("cannot write, vote or read its own votes", async () => {
-    const [shown] = done(await visitor.from("submissions").select("id").limit(1));
-    for (const outcome of [
-      await visitor.rpc("create_submission", {
-        title: "From nobody",
-        description: "Nobody wrote this text.",
-        type: "idea",
-      }),
-      await visitor.rpc("vote", { submission_id: shown?.id }),
-      await visitor.rpc("create_comment", { submission_id: shown?.id, body: "From nobody" }),
-      await visitor.rpc("update_submission", { id: shown?.id, changes: { title: "Changed by nobody" } }),
-      await visitor.rpc("delete_submission", { id: shown?.id }),
-      await visitor.rpc("my_votes", { submission_ids: [shown?.id] }),
-      await visitor.from("votes").insert({ submission_id: shown?.id }),
-      await visitor.from("submissions").delete().eq("id", shown?.id),
-    ]) {
-      expectCode(outcome, "42501");
-      expect(outcome.status).toBe(401);
+    for (const table of ["categories", "tags"]) {
+      const rows = visitor.from(table).select("*").eq("organization_id", organization_id);
+      expect(done(await rows).length, table).toBeGreaterThan(1);
     }
+    const shown = { id: organization_id, slug: "demo", name: "Routewell", visibility: "public" };
+    const columns = "id,slug,name,visibility";
+    expect(done(await visitor.from("organizations").select(columns).eq("slug", "demo").single())).toEqual(
+      shown,
+    );
   });
 });
 
-describe("a reader's view", () => {
-  let author: Person;
-  beforeAll(async () => {
-    author = await newcomer("Ada Author");
-  });
-
-  it("has a new submission with one vote immediately, through every interface", async () => {
-    const { id } = await submit(author);
-    const direct = await visitor
-      .from("submissions")
-      .select("id,vote_count,author:profiles!author_id(name)")
-      .eq("id", id)
-      .single();
-    expect(done(direct)).toEqual({ id, vote_count: 1, author: { name: "Ada Author" } });
-    const detail = await api<{ data: object }>(`/api/submissions/${id}?expand=author`);
-    expect(detail.body.data).toMatchObject({
-      id,
-      vote_count: 1,
-      author: { id: author.id, name: "Ada Author" },
-    });
-  });
-
-  it("has the same number of comments embedded and counted", async () => {
-    const { id } = await submit(author);
-    const first = await say(author, id);
-    await say(author, id, first.id);
-    const shown = await visitor
-      .from("submissions")
-      .select("comment_count,comments(count)")
-      .eq("id", id)
-      .single();
-    expect(done(shown)).toEqual({ comment_count: 2, comments: [{ count: 2 }] });
-  });
+it("a new submission has one vote immediately, by both interfaces, and its comments are embedded", async () => {
+  const author = await newcomer("Ada Author");
+  const id = await submit(author);
+  await say(author, id, await say(author, id));
+  const columns = "id,vote_count,comment_count,comments(count),author:profiles!author_id(id,name)";
+  const direct = await visitor.from("submissions").select(columns).eq("id", id).single();
+  const shown = { id, vote_count: 1, comment_count: 2, author: { id: author.id, name: "Ada Author" } };
+  expect(done(direct)).toEqual({ ...shown, comments: [{ count: 2 }] });
+  const { body } = await api<{ data: object }>(`/api/submissions/${id}?expand=author`);
+  expect(body.data).toMatchObject(shown);
 });
 
 type Query = ReturnType<ReturnType<typeof visitor.from>["select"]>;

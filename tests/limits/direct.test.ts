@@ -41,20 +41,15 @@ function isLimited({ error }: Outcome): boolean {
   return true;
 }
 
-async function newComments(person: Person, count: number): Promise<string[]> {
-  const rows = Array.from({ length: count }, () => ({
-    submission_id: submissionId,
-    author_id: person.id,
-    body: "Prepared",
-  }));
-  return (await own.sql<{ id: string }[]>`insert into public.comments ${own.sql(rows)} returning id`).map(
-    ({ id }) => id,
-  );
+async function newComments({ id }: Person, count: number, at = submissionId): Promise<string[]> {
+  const rows = await own.sql<{ id: string }[]>`
+    insert into public.comments (submission_id, author_id, body)
+    select ${at}, ${id}, 'Prepared' from generate_series(1, ${count}) returning id`;
+  return rows.map((row) => row.id);
 }
 
-async function newSubmissions(count: number): Promise<string[]> {
-  return Promise.all(Array.from({ length: count }, () => own.submission(author)));
-}
+const newSubmissions = (count: number) =>
+  Promise.all(Array.from({ length: count }, () => own.submission(author)));
 
 async function used(rule: Buckets, person: Person): Promise<number> {
   const [row] = await own.sql<{ used: number }[]>`
@@ -64,24 +59,14 @@ async function used(rule: Buckets, person: Person): Promise<number> {
 
 /** The same action through both interfaces, the nth of as many as the limit needs. */
 interface Action {
+  rule: Buckets;
   limit: number;
   prepare(person: Person, count: number): Promise<string[]>;
   byApi(person: Person, thing: string): Promise<{ status: number }>;
   direct(app: SupabaseClient, thing: string): PromiseLike<Outcome>;
 }
 
-const commentVoted = async (person: Person, count: number) => {
-  const ids = await newComments(author, count);
-  await own.sql`insert into public.comment_votes ${own.sql(ids.map((comment_id) => ({ comment_id, user_id: person.id })))}`;
-  return ids;
-};
-const voted = async (person: Person, count: number) => {
-  const ids = await newSubmissions(count);
-  await own.sql`insert into public.votes ${own.sql(ids.map((submission_id) => ({ submission_id, user_id: person.id })))}`;
-  return ids;
-};
-
-const actions: Record<string, Action & { rule: Buckets }> = {
+const actions = {
   "a comment": {
     rule: "comment_create",
     limit: 20,
@@ -115,7 +100,11 @@ const actions: Record<string, Action & { rule: Buckets }> = {
   "deleting a vote": {
     rule: "vote_delete",
     limit: 30,
-    prepare: voted,
+    prepare: async ({ id }, count) => {
+      const ids = await newSubmissions(count);
+      await own.sql`insert into public.votes (submission_id, user_id) select unnest(${ids}::uuid[]), ${id}`;
+      return ids;
+    },
     byApi: ({ token }, id) => own.call("DELETE", `/api/submissions/${id}/vote`, { token }),
     direct: (app, id) => app.rpc("unvote", { submission_id: id }),
   },
@@ -129,13 +118,17 @@ const actions: Record<string, Action & { rule: Buckets }> = {
   "deleting a vote for a comment": {
     rule: "vote_delete",
     limit: 30,
-    prepare: commentVoted,
+    prepare: async ({ id }, count) => {
+      const ids = await newComments(author, count);
+      await own.sql`insert into public.comment_votes (comment_id, user_id) select unnest(${ids}::uuid[]), ${id}`;
+      return ids;
+    },
     byApi: ({ token }, id) => own.call("DELETE", `/api/comments/${id}/vote`, { token }),
     direct: (app, id) => app.rpc("unvote_comment", { comment_id: id }),
   },
-};
+} satisfies Record<string, Action>;
 
-describe.each(Object.entries(actions))("%s", (_what, { rule, limit, prepare, byApi, direct }) => {
+describe.each(Object.entries<Action>(actions))("%s", (_what, { rule, limit, prepare, byApi, direct }) => {
   test(`after ${limit} by the API, supabase-js is refused the next`, async () => {
     const person = await own.person();
     const things = await prepare(person, limit + 1);
@@ -153,60 +146,68 @@ describe.each(Object.entries(actions))("%s", (_what, { rule, limit, prepare, byA
     for (const thing of things.slice(0, limit)) expect((await direct(app, thing)).error).toBeNull();
     expect((await byApi(person, things[limit] ?? "")).status).toBe(429);
     expect(isLimited(await direct(app, things[limit] ?? ""))).toBe(true);
+    expect(await used(rule, person)).toBe(limit);
   });
 });
 
-describe("many rows in one statement", () => {
-  const written = async (person: Person) =>
-    Number((await own.sql`select count(*) as n from public.comments where author_id = ${person.id}`)[0]?.n);
-
-  test("are rejected, are not charged and leave the limit unchanged", async () => {
-    const person = await own.person();
-    const app = browser(person);
-    const ids = await newComments(person, 5);
-    const rows = Array.from({ length: 5 }, () => ({ submission_id: submissionId, body: "One of many" }));
-    const votes = (await newSubmissions(5)).map((submission_id) => ({ submission_id }));
-    const outcomes: Outcome[] = await Promise.all([
-      app.from("comments").insert(rows),
-      app.from("votes").insert(votes),
-      app.from("comments").delete().in("id", ids),
-      app.from("comments").update({ body: "All alike" }).in("id", ids),
-    ]);
-    expect(outcomes.map(({ error }) => error?.code)).toEqual(["FB403", "FB403", "FB403", "FB403"]);
-    expect(await written(person)).toBe(5);
-    for (const rule of ["comment_create", "comment_update", "comment_delete", "vote_create"] as const) {
-      expect(await used(rule, person), rule).toBe(0);
-    }
-  });
-});
-
-test("concurrent inserts by supabase-js succeed exactly up to the limit", async () => {
+test("many rows in one statement are rejected, not charged and not written", async () => {
   const person = await own.person();
   const app = browser(person);
-  const outcomes = await Promise.all(
-    Array.from({ length: 40 }, () =>
-      app.rpc("create_comment", { submission_id: submissionId, body: "At once" }),
-    ),
-  );
-  expect(outcomes.filter((outcome) => isLimited(outcome)).length).toBe(20);
-  expect(
-    Number((await own.sql`select count(*) as n from public.comments where author_id = ${person.id}`)[0]?.n),
-  ).toBe(20);
+  const ids = await newComments(person, 5);
+  const rows = ids.map(() => ({ submission_id: submissionId, body: "One of many" }));
+  const votes = (await newSubmissions(5)).map((submission_id) => ({ submission_id }));
+  const outcomes: Outcome[] = await Promise.all([
+    app.from("comments").insert(rows),
+    app.from("votes").insert(votes),
+    app.from("comments").delete().in("id", ids),
+    app.from("comments").update({ body: "All alike" }).in("id", ids),
+  ]);
+  expect(outcomes.map(({ error }) => error?.code)).toEqual(["FB403", "FB403", "FB403", "FB403"]);
+  const bodies = await own.sql`select body from public.comments where author_id = ${person.id}`;
+  expect(bodies.map(({ body }) => body)).toEqual(ids.map(() => "Prepared"));
+  for (const rule of ["comment_create", "comment_update", "comment_delete", "vote_create"] as const) {
+    expect(await used(rule, person), rule).toBe(0);
+  }
 });
 
-test("rows deleted with the caller's own submission are not charged", async () => {
-  const person = await own.person();
-  const id = await own.submission(person);
-  const rows = Array.from({ length: 15 }, () => ({
-    submission_id: id,
-    author_id: person.id,
-    body: "Goes along",
-  }));
-  await own.sql`insert into public.comments ${own.sql(rows)}`;
-  expect((await browser(person).rpc("delete_submission", { id })).error).toBeNull();
-  expect(await own.sql`select from public.comments where submission_id = ${id}`).toHaveLength(0);
-  expect(await used("comment_delete", person)).toBe(0);
-});
+test.each(["a comment", "a vote"] as const)(
+  "of 40 times %s at once exactly the limit succeeds",
+  async (what) => {
+    const { rule, limit, prepare, direct }: Action = actions[what];
+    const person = await own.person();
+    const app = browser(person);
+    const outcomes = await Promise.all((await prepare(person, 40)).map((thing) => direct(app, thing)));
+    expect(outcomes.filter((outcome) => isLimited(outcome)).length).toBe(40 - limit);
+    expect(await used(rule, person)).toBe(limit);
+    const [written] = await own.sql`
+      select (select count(*)::int from public.comments where author_id = ${person.id})
+        + (select count(*)::int from public.votes where user_id = ${person.id}) as n`;
+    expect(written?.n).toBe(limit);
+  },
+);
+
+test.each([
+  ["submission", 0],
+  ["comment", 1],
+])(
+  "deleting an own %s with replies and votes is charged as %i deletions of comments",
+  async (what, charged) => {
+    const [person, crowd] = await Promise.all([own.person(), own.people(15)]);
+    const submission = await own.submission(person);
+    const [comment = ""] = await newComments(person, 1, submission);
+    const others = [...crowd, person].map(({ id }) => id);
+    await own.sql`
+      insert into public.comments (submission_id, author_id, body, parent_id)
+      select ${submission}, unnest(${others}::uuid[]), 'Goes along', ${comment}`;
+    await own.sql`insert into public.comment_votes (comment_id, user_id) select ${comment}, unnest(${others}::uuid[])`;
+    await own.sql`insert into public.votes (submission_id, user_id) select ${submission}, unnest(${others}::uuid[]) on conflict do nothing`;
+    const id = what === "submission" ? submission : comment;
+    expect((await browser(person).rpc(`delete_${what}`, { id })).data).toBe(true);
+    expect(await own.sql`select from public.comments where submission_id = ${submission}`).toHaveLength(0);
+    expect(await used("comment_delete", person)).toBe(charged);
+    expect(await used("vote_delete", person)).toBe(0);
+  },
+);
 
 test("counts stay exact", async () => {
   expect(await own.sql`select * from private.count_discrepancies()`).toEqual([]);
