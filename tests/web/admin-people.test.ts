@@ -242,18 +242,6 @@ describe("users", () => {
     expect(left?.author_id).not.toBe(author.id);
     expect((await owner.get(path)).status).toBe(404);
   });
-
-  test("of another board are not found", async () => {
-    const other = await newOrganization();
-    const author = await newUser("Nobody Here");
-    await newSubmission(other, author);
-    for (const page of ["", "/erase", "/data.json"])
-      expect((await owner.get(`${at}/people/users/${author.id}${page}`)).status, page).toBe(404);
-    expect(
-      (await owner.post(`${at}/people/users/${author.id}/trust`, { _method: "put", trusted: "true" })).status,
-    ).toBe(404);
-    expect((await owner.post(`${at}/people/users/${author.id}/erase`)).status).toBe(404);
-  });
 });
 
 describe("general settings", () => {
@@ -298,17 +286,6 @@ describe("general settings", () => {
     expect(refused.html.querySelector("#slug-problem")).not.toBeNull();
     expect(refused.html.querySelector("#name")?.getAttribute("value")).toBe("Typed");
     expect((await settingsOf(organization)).name).not.toBe("Typed");
-  });
-
-  test("the id of another organization in the form is not found", async () => {
-    const other = await newOrganization();
-    const refused = await owner.post(`${at}/settings/general`, {
-      _method: "patch",
-      organization_id: other.id,
-      name: "Taken over",
-    });
-    expect(refused.status).toBe(404);
-    expect((await settingsOf(other)).name).toBe("Organization of a test");
   });
 
   test("the default language is for browsers that name none of ours", async () => {

@@ -227,17 +227,6 @@ test("an upload that breaks off imports nothing", async () => {
   expect(await sql`select from public.submissions where organization_id = ${of.id}`).toHaveLength(0);
 });
 
-test("an import of another organization is not found", async () => {
-  const sent = await upload(owner, formOf({ dry_run: "true" }, file([row("1")])));
-  const id = sent.location.split("/").at(-1);
-  const other = await newOrganization();
-  const stranger = await ownerOf(other);
-  const path = `/o/${other.slug}/admin/import/${id}`;
-  expect((await stranger.get(path)).status).toBe(404);
-  expect((await stranger.post(path, { _method: "delete" })).status).toBe(404);
-  await ended(owner, sent.location);
-});
-
 describe("an export", () => {
   test("is the file of the API, with a name", async () => {
     const answer = await owner.get(`/o/${organization.slug}/admin/export/file?what=submissions&format=jsonl`);
