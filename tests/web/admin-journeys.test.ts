@@ -1,6 +1,13 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { newComment, newOrganization, newSubmission, newUser, type Organization } from "../api/world.ts";
+import {
+  joinTeam,
+  newComment,
+  newOrganization,
+  newSubmission,
+  newUser,
+  type Organization,
+} from "../api/world.ts";
 import { launchBrowser } from "../browsers/browser.ts";
 import { signUpOnTheWeb } from "../browsers/session.ts";
 import { sql, stack } from "../stack.ts";
@@ -38,7 +45,7 @@ async function newModerator(): Promise<Page> {
   });
   open.push(context);
   const { cookies, userId } = await signUpOnTheWeb({ encoding: "base64url" });
-  await sql`insert into public.memberships (organization_id, user_id, role) values (${organization.id}, ${userId}, 'admin')`;
+  await joinTeam(userId, organization, "admin");
   await context.addCookies(
     cookies.map(({ name, value }) => ({ name, value: encodeURIComponent(value), url: stack.site_url })),
   );

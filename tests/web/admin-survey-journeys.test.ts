@@ -1,9 +1,9 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { newOrganization, type Organization } from "../api/world.ts";
+import { joinTeam, newOrganization, type Organization } from "../api/world.ts";
 import { launchBrowser } from "../browsers/browser.ts";
 import { signUpOnTheWeb } from "../browsers/session.ts";
-import { sql, stack } from "../stack.ts";
+import { stack } from "../stack.ts";
 
 let browser: Browser;
 let organization: Organization;
@@ -30,8 +30,7 @@ async function open(role?: "admin"): Promise<Page> {
   });
   contexts.push(context);
   const { cookies, userId } = await signUpOnTheWeb({ encoding: "base64url" });
-  if (role)
-    await sql`insert into public.memberships (organization_id, user_id, role) values (${organization.id}, ${userId}, ${role})`;
+  if (role) await joinTeam(userId, organization, role);
   await context.addCookies(
     cookies.map(({ name, value }) => ({ name, value: encodeURIComponent(value), url: stack.site_url })),
   );

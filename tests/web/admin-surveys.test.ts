@@ -20,15 +20,9 @@ let base: string;
 beforeAll(async () => {
   organization = await newOrganization();
   admin = await newUser("Ada Admin", { organization, role: "admin" });
-  visitor = await adminOf(organization);
+  visitor = await signedIn({ organization, role: "admin" });
   base = `/o/${organization.slug}/admin/surveys`;
 });
-
-async function adminOf({ id }: Organization): Promise<Visitor> {
-  const person = await signedIn();
-  await sql`insert into public.memberships (organization_id, user_id, role) values (${id}, ${person.userId}, 'admin')`;
-  return person;
-}
 
 const rawOf = (fields: [string, string][]) => new URLSearchParams(fields).toString();
 const question = (index: number, type: string, text: string, more: Record<string, string> = {}) =>
@@ -375,7 +369,7 @@ describe("results", () => {
 
   test("the share page offers mail to followers only if the organization sends mail", async () => {
     const board = await newOrganization();
-    const own = await adminOf(board);
+    const own = await signedIn({ organization: board, role: "admin" });
     const boardAdmin = await newUser("Ada Admin", { organization: board, role: "admin" });
     const followed = await newSubmission(board, boardAdmin);
     const draft = await newDraft(boardAdmin, board, {
@@ -407,7 +401,7 @@ describe("results", () => {
 
 test("another organization's admin finds and names no submission of this one", async () => {
   const other = await newOrganization();
-  const stranger = await adminOf(other);
+  const stranger = await signedIn({ organization: other, role: "admin" });
   const own = `/o/${other.slug}/admin/surveys`;
   const submission = await newSubmission(organization, await newUser(), { title: "Secret plan" });
   const named = { title: "Peek", "targeting.audience": "voters", "targeting.submission_id": submission };

@@ -1,20 +1,25 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { newComment, newOrganization, newSubmission, newUser, type Organization } from "../api/world.ts";
+import {
+  joinTeam,
+  newComment,
+  newOrganization,
+  newSubmission,
+  newUser,
+  type Organization,
+} from "../api/world.ts";
 import { sql } from "../stack.ts";
-import { signedIn, type Visitor } from "./pages.ts";
+import { type Person, signedIn } from "./pages.ts";
 
 // A team's daily work on the dashboard without JavaScript: overview, inbox, submissions.
 
 let organization: Organization;
-let admin: Visitor;
+let admin: Person;
 let author: { id: string };
 let at: string;
 
 beforeAll(async () => {
   organization = await newOrganization();
-  const signed = await signedIn();
-  await sql`insert into public.memberships (organization_id, user_id, role) values (${organization.id}, ${signed.userId}, 'admin')`;
-  admin = signed;
+  admin = await signedIn({ organization, role: "admin" });
   author = await newUser("Paula Poster");
   at = `/o/${organization.slug}/admin`;
 });
@@ -40,7 +45,7 @@ const form = (fields: [string, string][]) => new URLSearchParams(fields).toStrin
 describe("the overview", () => {
   test("counts a time of one's choice, against the time before", async () => {
     const own = await newOrganization();
-    await sql`insert into public.memberships (organization_id, user_id, role) values (${own.id}, ${admin.userId ?? ""}, 'owner')`;
+    await joinTeam(admin.userId, own, "owner");
     const submitted = (days: number) =>
       newSubmission(own, author, { created_at: new Date(Date.now() - days * 86_400_000) });
     for (const days of [1, 2, 3, 10]) await submitted(days);
@@ -227,7 +232,7 @@ describe("a merge", () => {
 
   test("is offered for those that look alike", async () => {
     const own = await newOrganization();
-    await sql`insert into public.memberships (organization_id, user_id, role) values (${own.id}, ${admin.userId ?? ""}, 'owner')`;
+    await joinTeam(admin.userId, own, "owner");
     for (const title of [
       "Export the board as a spreadsheet",
       "Export board as spreadsheet",

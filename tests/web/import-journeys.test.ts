@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { newOrganization, type Organization } from "../api/world.ts";
+import { joinTeam, newOrganization, type Organization } from "../api/world.ts";
 import { launchBrowser } from "../browsers/browser.ts";
 import { signUpOnTheWeb } from "../browsers/session.ts";
 import { sql, stack } from "../stack.ts";
@@ -20,7 +20,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "feedback-import-"));
   organization = await newOrganization();
   const { cookies, userId } = await signUpOnTheWeb({ encoding: "base64url" });
-  await sql`insert into public.memberships (organization_id, user_id, role) values (${organization.id}, ${userId}, 'owner')`;
+  await joinTeam(userId, organization, "owner");
   context = await browser.newContext({ baseURL: stack.site_url, locale: "en-US" });
   await context.addCookies(
     cookies.map(({ name, value }) => ({ name, value: encodeURIComponent(value), url: stack.site_url })),

@@ -6,19 +6,18 @@ import { newOrganization, type Organization, only } from "../api/world.ts";
 import { api, sql, stack } from "../stack.ts";
 import { newAgent } from "./admin/agents.ts";
 import { newWebhook } from "./admin/webhooks.ts";
-import { signedIn, type Visitor } from "./pages.ts";
+import { type Person, signedIn } from "./pages.ts";
 
 // Keys, webhooks, origins, agents and limits of the dashboard, by the requests of a browser without JavaScript.
 
 let organization: Organization;
-let owner: Visitor & { userId: string };
+let owner: Person;
 let base: string;
 const world = () => ({ organization, authorId: owner.userId });
 
-async function newOwner(): Promise<{ organization: Organization; owner: Visitor & { userId: string } }> {
-  const [created, person] = [await newOrganization(), await signedIn()];
-  await sql`insert into public.memberships (organization_id, user_id, role) values (${created.id}, ${person.userId}, 'owner')`;
-  return { organization: created, owner: person };
+async function newOwner(): Promise<{ organization: Organization; owner: Person }> {
+  const created = await newOrganization();
+  return { organization: created, owner: await signedIn({ organization: created, role: "owner" }) };
 }
 
 beforeAll(async () => {

@@ -1,6 +1,13 @@
 import type { Browser, BrowserContext, Page, Request, WebSocket } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { newComment, newOrganization, newSubmission, newUser, type Organization } from "../api/world.ts";
+import {
+  joinTeam,
+  newComment,
+  newOrganization,
+  newSubmission,
+  newUser,
+  type Organization,
+} from "../api/world.ts";
 import { launchBrowser } from "../browsers/browser.ts";
 import { signUpOnTheWeb } from "../browsers/session.ts";
 import { sql, stack } from "../stack.ts";
@@ -85,9 +92,6 @@ async function readsOf(page: Page, during: () => Promise<unknown>): Promise<numb
   return reads;
 }
 
-const isOnTeam = (userId: string) =>
-  sql`insert into public.memberships (organization_id, user_id, role) values (${organization.id}, ${userId}, 'admin')`;
-
 test("a vote and a comment of one reader appear on the page of another, who keeps typing", async () => {
   const id = await titled("Live in two browsers");
   const [{ page: one }, { page: other }] = [await newPage(), await newPage()];
@@ -143,7 +147,7 @@ test("the page does not move while a button is pressed, and keeps what is open, 
 test("the page is not read again for what its reader did", async () => {
   const id = await titled("My own actions");
   const { page, userId } = await newPage();
-  await isOnTeam(userId);
+  await joinTeam(userId, organization, "admin");
   await page.clock.install();
   const socket = await listening(page, `/submissions/${id}`);
   const reads = await readsOf(page, async () => {
@@ -182,7 +186,7 @@ test("a board updates in place, and shows that there are new submissions", async
 test("the team receives restricted changes with its session", async () => {
   const id = await titled("Waits for the team");
   const { page, userId } = await newPage();
-  await isOnTeam(userId);
+  await joinTeam(userId, organization, "admin");
   await sql`update public.submissions set moderation_state = 'pending' where id = ${id}`;
   await listening(page, `/submissions/${id}`);
   await newComment(id, { id: userId }, { body: "Told to the team" });

@@ -3,7 +3,14 @@ import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { newSurvey } from "../api/survey-world.ts";
-import { newOrganization, newSubmission, newUser, type Organization, type User } from "../api/world.ts";
+import {
+  joinTeam,
+  newOrganization,
+  newSubmission,
+  newUser,
+  type Organization,
+  type User,
+} from "../api/world.ts";
 import { launchBrowser } from "../browsers/browser.ts";
 import { signUpOnTheWeb } from "../browsers/session.ts";
 import { sql, stack } from "../stack.ts";
@@ -42,8 +49,7 @@ async function open(options: BrowserContextOptions = {}, role?: "admin"): Promis
   complaints = [];
   context = await browser.newContext({ baseURL: stack.site_url, locale: "en-US", ...options });
   const { cookies, userId } = await signUpOnTheWeb({ encoding: "base64url" });
-  if (role)
-    await sql`insert into public.memberships (organization_id, user_id, role) values (${organization.id}, ${userId}, ${role})`;
+  if (role) await joinTeam(userId, organization, role);
   await context.addCookies(
     cookies.map(({ name, value }) => ({ name, value: encodeURIComponent(value), url: stack.site_url })),
   );
