@@ -1,4 +1,4 @@
-import type { Browser, BrowserContext, Page, Request, WebSocket } from "playwright-core";
+import type { Browser, Page, Request, WebSocket } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import {
   joinTeam,
@@ -9,14 +9,14 @@ import {
   type Organization,
 } from "../api/world.ts";
 import { launchBrowser } from "../browsers/browser.ts";
-import { signUpOnTheWeb } from "../browsers/session.ts";
-import { sql, stack } from "../stack.ts";
+import { sql } from "../stack.ts";
 import { until } from "../until.ts";
+import { openPage, signIn, unexpected } from "./browser-page.ts";
 
 let browser: Browser;
 let organization: Organization;
 let board: string;
-const open: BrowserContext[] = [];
+const open: Page[] = [];
 const complaints: string[] = [];
 
 beforeAll(async () => {
@@ -26,31 +26,15 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 afterEach(async () => {
-  await Promise.all(open.splice(0).map((context) => context.close()));
-  // Reports scripts and styles that the Content-Security-Policy rejects.
-  expect(complaints.splice(0)).toEqual([]);
+  await Promise.all(open.splice(0).map((page) => page.context().close()));
+  expect(unexpected(complaints.splice(0))).toEqual([]);
 });
 
 /** A new browser; with a signed-in user, else anonymous. */
 async function newPage({ isSignedIn = true, javaScriptEnabled = true } = {}) {
-  const context = await browser.newContext({ baseURL: stack.site_url, locale: "en-US", javaScriptEnabled });
-  open.push(context);
-  const session = isSignedIn ? await signUpOnTheWeb({ encoding: "base64url" }) : undefined;
-  await context.addCookies(
-    (session?.cookies ?? []).map(({ name, value }) => ({
-      name,
-      value: encodeURIComponent(value),
-      url: stack.site_url,
-    })),
-  );
-  const page = await context.newPage();
-  // A rejected form returns 422, which the console reports.
-  page.on(
-    "console",
-    (said) => said.type() === "error" && !/ 422 /.test(said.text()) && complaints.push(said.text()),
-  );
-  page.on("pageerror", (error) => complaints.push(String(error)));
-  return { page, userId: session?.userId ?? "" };
+  const page = await openPage(browser, complaints, { javaScriptEnabled });
+  open.push(page);
+  return { page, userId: isSignedIn ? await signIn(page.context()) : "" };
 }
 
 const titled = async (title: string) => newSubmission(organization, await newUser(), { title });
