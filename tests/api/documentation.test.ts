@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { parse } from "node-html-parser";
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -60,6 +61,14 @@ describe("the OpenAPI document", () => {
       ({ method, path }) => `${method} /api${path.replaceAll(/:(\w+)/g, "{$1}")}`,
     );
     expect(described.toSorted()).toEqual([...expected, "get /api/health", "get /api/ready"].toSorted());
+  });
+
+  test("is an OpenAPI 3.1 document whose references, security schemes and path parameters exist", async () => {
+    const rules = ["struct", "no-unresolved-refs", "security-defined", "path-parameters-defined"];
+    const config = await createConfig({ rules: Object.fromEntries(rules.map((rule) => [rule, "error"])) });
+    const problems = await lintFromString({ source: JSON.stringify(document), config });
+    expect(document.openapi).toBe("3.1.0");
+    expect(problems.map(({ message, location }) => [message, location[0]?.pointer])).toEqual([]);
   });
 
   test("uses every schema that it defines", () => {
